@@ -2,6 +2,7 @@
 import type { FailureReason } from './client-error.ts';
 import { streamMessages } from './message-stream.ts';
 import type { PushMessage } from './push-message.ts';
+import { resolveAddress } from './resolve-address.ts';
 import { ServiceApi, type ServiceApiOptions, subscriptionBody } from './service-api.ts';
 import { readState, updateState } from './stored-state.ts';
 import { atPushService, ownName, reconcile, type Subscribed } from './subscription.ts';
@@ -122,11 +123,10 @@ class DeskbellClient extends EventTarget {
   constructor(options: ClientOptions) {
     super();
     const { serviceUrl = './', serviceWorkerUrl } = options;
-    const service = new URL(serviceUrl, document.baseURI);
+    const service = resolveAddress(serviceUrl);
     if (!service.pathname.endsWith('/')) service.pathname += '/';
     this.#service = new ServiceApi(service, options);
-    const scriptUrl =
-      serviceWorkerUrl === undefined ? undefined : new URL(serviceWorkerUrl, document.baseURI);
+    const scriptUrl = serviceWorkerUrl === undefined ? undefined : resolveAddress(serviceWorkerUrl);
     this.#worker = new WorkerRegistration(scriptUrl, this.#service.timeoutMs);
 
     if (!missingSupport()) {

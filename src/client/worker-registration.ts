@@ -1,6 +1,7 @@
 // The registration of the service worker that a page uses: one that the site has made, or one that is made here; and why,
 // where there is none.
 import { ClientError, reported } from './client-error.ts';
+import { resolveAddress } from './resolve-address.ts';
 import { withTimeLimit } from './time-limit.ts';
 import { isTrustedTypesRefused, trustedScriptUrl } from './trusted-types.ts';
 import { question } from './worker-question.ts';
@@ -15,7 +16,7 @@ export class WorkerRegistration {
   /** @param scriptUrl none where the page uses whichever registration controls it */
   constructor(scriptUrl: URL | undefined, timeoutMs: number) {
     this.#isGiven = scriptUrl !== undefined;
-    this.#scriptUrl = scriptUrl ?? new URL('service-worker.js', document.baseURI);
+    this.#scriptUrl = scriptUrl ?? resolveAddress('service-worker.js');
     this.#folder = this.#scriptUrl.origin === location.origin ? new URL('./', this.#scriptUrl).href : '';
     this.#timeoutMs = timeoutMs;
   }

@@ -43,6 +43,14 @@ export const client: readonly DocumentedPromise[] = [
     changes: { [request]: { 'they send none': ["credentials: 'same-origin'", "credentials: 'omit'"] } },
   },
   {
+    claim: 'A login with basic authentication in front of the page lets page library and service worker in',
+    test: { file: cookies, title: 'a login with basic authentication in front of the page' },
+    changes: {
+      [request]: { 'they send no credentials': ["credentials: 'same-origin'", "credentials: 'omit'"] },
+      'src/client/resolve-address.ts': { 'user and password stay in addresses': ["base.password = '';", ''] },
+    },
+  },
+  {
     claim: 'No cookie goes to another origin',
     test: { file: cookies, title: 'no cookie goes to a service on another origin' },
     changes: { [request]: { 'they go anywhere': ["credentials: 'same-origin'", "credentials: 'include'"] } },
