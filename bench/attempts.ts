@@ -12,7 +12,7 @@ import { openSqliteStore } from '../src/store/sqlite/open-store.ts';
 import type { Store } from '../src/store/store.ts';
 import { madeUpBroadcast } from '../test/store/store-under-test.ts';
 import { printTable } from './measure/table.ts';
-import { startBenchServer } from './postgres/database-server.ts';
+import { withBenchServer } from './postgres/database-server.ts';
 
 const goals = { megabytesAllFail: 100 };
 const leaseMs = 3_600_000;
@@ -189,8 +189,7 @@ async function withSqlite(work: (opened: Opened) => Promise<void>): Promise<void
 }
 
 async function withPostgres(work: (opened: Opened) => Promise<void>): Promise<void> {
-  const server = await startBenchServer();
-  try {
+  await withBenchServer(async (server) => {
     await server.withDatabase(async ({ url }) => {
       const store = await openPostgresStore({ url });
       const client = new Client({ connectionString: url });
@@ -212,7 +211,5 @@ async function withPostgres(work: (opened: Opened) => Promise<void>): Promise<vo
       await client.end();
       await store.close();
     });
-  } finally {
-    await server.stop();
-  }
+  });
 }

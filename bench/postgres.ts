@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { measureBroadcast, type MeasuredBroadcast } from './broadcast/measure-broadcast.ts';
 import { printTable } from './measure/table.ts';
-import { startBenchServer, type BenchServer } from './postgres/database-server.ts';
+import { withBenchServer, type BenchServer } from './postgres/database-server.ts';
 import { benchRegistrations } from './postgres/registrations.ts';
 
 const goals = { timesSqlite: 1.15, firstMs: 1000, megabytes: 200, timesOneSender: 1.9 };
@@ -23,14 +23,11 @@ export async function bench({
 }): Promise<void> {
   // measured as it is published: running from source, each thread carries a TypeScript parser
   await promisify(execFile)(process.execPath, [join(import.meta.dirname, '../scripts/build.ts')]);
-  const server = await startBenchServer();
-  try {
+  await withBenchServer(async (server) => {
     await benchBroadcast(server, rows);
     await benchTwoSenders(server, Math.min(rows, awayRows));
     await server.withDatabase((database) => benchRegistrations(database, quick ? 1 : 5));
-  } finally {
-    await server.stop();
-  }
+  });
 }
 
 async function benchBroadcast(server: BenchServer, rows: number): Promise<void> {

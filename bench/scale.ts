@@ -2,7 +2,7 @@
 // write wait meanwhile, and what the next message to one person costs then. `--rows` sets how many there are.
 import { printTable } from './measure/table.ts';
 import { measureAudience } from './audiences/measure-audience.ts';
-import { startBenchServer } from './postgres/database-server.ts';
+import { withBenchServer } from './postgres/database-server.ts';
 import { openPostgresStore } from '../src/store/postgres/open-store.ts';
 import { Client } from 'pg';
 
@@ -20,8 +20,7 @@ export async function bench({
   readonly quick: boolean;
   readonly rows: number | undefined;
 }): Promise<void> {
-  const server = await startBenchServer();
-  try {
+  await withBenchServer(async (server) => {
     await server.withDatabase(async ({ url, settle }) => {
       await seed(url, rows);
       await settle();
@@ -43,9 +42,7 @@ export async function bench({
         ['goal', '', `≤ ${goals.seconds}`, `≤ ${goals.waitMs} ms`, `≤ ${goals.nextMs} ms`],
       ]);
     });
-  } finally {
-    await server.stop();
-  }
+  });
 }
 
 /** What a key is does not matter here. */

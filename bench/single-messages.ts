@@ -13,7 +13,7 @@ import { startNginxSink } from './broadcast/nginx-sink.ts';
 import { seedSubscriptions } from './broadcast/seed.ts';
 import { formatSpread, spreadOf } from './measure/statistics.ts';
 import { printTable } from './measure/table.ts';
-import { startBenchServer } from './postgres/database-server.ts';
+import { withBenchServer } from './postgres/database-server.ts';
 import { commitPages, pageRows } from './single/commit-pages.ts';
 import type { SingleOrder, SingleReport } from './single/sending-process.ts';
 
@@ -28,17 +28,17 @@ export async function bench({ quick }: { readonly quick: boolean }): Promise<voi
   const [rounds, seconds] = quick ? [4, 2] : [7, 5];
   const directory = await mkdtemp(join(tmpdir(), 'deskbell-single-'));
   const sink = await startNginxSink();
-  const server = await startBenchServer();
   try {
-    await server.withDatabase(async ({ url: database, settle }) => {
-      await seedSubscriptions(directory, sink.origin, pages.count * pageRows, database);
-      await settle();
-      const order = { directory, database, origin: sink.origin, caFile: sink.caFile };
-      await benchSending(order, rounds, seconds);
-      await benchCommits(order, rounds);
-    });
+    await withBenchServer((server) =>
+      server.withDatabase(async ({ url: database, settle }) => {
+        await seedSubscriptions(directory, sink.origin, pages.count * pageRows, database);
+        await settle();
+        const order = { directory, database, origin: sink.origin, caFile: sink.caFile };
+        await benchSending(order, rounds, seconds);
+        await benchCommits(order, rounds);
+      }),
+    );
   } finally {
-    await server.stop();
     await sink.remove();
     await rm(directory, { recursive: true });
   }

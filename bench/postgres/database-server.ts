@@ -6,11 +6,19 @@ import { cpuSecondsOfFamily } from '../measure/process-usage.ts';
 export interface BenchServer {
   /** Runs `work` with an empty database, which is removed then. */
   withDatabase<Result>(work: (database: DatabaseServer) => Promise<Result>): Promise<Result>;
-  stop(): Promise<void>;
 }
 
-export async function startBenchServer(): Promise<BenchServer> {
+/** Runs `work` with a server, which is stopped then. */
+export async function withBenchServer(work: (server: BenchServer) => Promise<void>): Promise<void> {
   const server = await PostgresServer.start({ isDurable: true });
+  try {
+    await work(toBenchServer(server));
+  } finally {
+    await server.stop();
+  }
+}
+
+function toBenchServer(server: PostgresServer): BenchServer {
   return {
     withDatabase: async (work) => {
       const database = await server.createDatabase();
@@ -28,6 +36,5 @@ export async function startBenchServer(): Promise<BenchServer> {
         await database.remove();
       }
     },
-    stop: () => server.stop(),
   };
 }

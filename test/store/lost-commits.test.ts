@@ -61,6 +61,21 @@ describe('after the last commits were lost', () => {
     slice?: { number: number; fromCursor: number; cursor: number },
   ): Promise<CommitAnswer> => opened.store.ledger.commit({ broadcastId, fenceToken, slice, rows, leaseMs });
 
+  /** A broadcast each row of which is stored as a retry, which is due. @returns its id */
+  const retryAll = async (): Promise<number> => {
+    const id = await broadcastToAll();
+    const slice = await leaseSlice();
+    const rows = await opened.store.ledger.readRows(slice, slice.cursor, audience);
+    const { slice: number, cursor: fromCursor, throughPosition: cursor } = slice;
+    await commit(
+      slice,
+      rows.map((row) => retried(row, nowMs)),
+      { number, fromCursor, cursor },
+    );
+    nowMs += 1000;
+    return id;
+  };
+
   /** Has every row accepted that the store gives to workers from now on. @returns their positions */
   const deliverRest = async (): Promise<number[]> => {
     const { leases, ledger } = opened.store;
@@ -129,16 +144,7 @@ describe('after the last commits were lost', () => {
   });
 
   test('retries count for nobody whose lease was lost, and are sent again', async () => {
-    const id = await broadcastToAll();
-    const slice = await leaseSlice();
-    const rows = await opened.store.ledger.readRows(slice, slice.cursor, audience);
-    const { slice: number, cursor: fromCursor, throughPosition: cursor } = slice;
-    await commit(
-      slice,
-      rows.map((row) => retried(row, nowMs)),
-      { number, fromCursor, cursor },
-    );
-    nowMs += 1000;
+    const id = await retryAll();
     const restore = await remember();
     const retries = await leaseRetries();
 
@@ -149,16 +155,7 @@ describe('after the last commits were lost', () => {
   });
 
   test('of retries that are leased in part, those are counted', async () => {
-    const id = await broadcastToAll();
-    const slice = await leaseSlice();
-    const rows = await opened.store.ledger.readRows(slice, slice.cursor, audience);
-    const { slice: number, cursor: fromCursor, throughPosition: cursor } = slice;
-    await commit(
-      slice,
-      rows.map((row) => retried(row, nowMs)),
-      { number, fromCursor, cursor },
-    );
-    nowMs += 1000;
+    const id = await retryAll();
     const retries = await leaseRetries();
     const taken = retries.rows.slice(0, 5).map(({ position }) => position);
     await opened.run(`update retries set token = 'another' where position in (${taken.join(', ')})`);

@@ -55,7 +55,7 @@ export const postgresql: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'After a fail-over that has lost the last commits, workers that go on skip nobody',
+    claim: 'After a failover that has lost the last commits, workers that go on skip nobody',
     test: {
       file: 'test/store/lost-commits.test.ts',
       title: 'a page is refused whose predecessor was lost',

@@ -50,6 +50,16 @@ const files = [
 
 const countResult = (name: string): string => `count(*) filter (where r.result = '${name}')`;
 
+/** What a page has of its subscriptions `s`, whose positions are their ids. */
+const pageColumns = [
+  "string_agg(s.id::text, ',' order by s.id)",
+  'null',
+  'string_agg(s.endpoint, chr(10) order by s.id)',
+  "string_agg(encode(s.p256dh || s.auth, 'hex'), '' order by s.id)",
+  "string_agg(s.vapid_key_id::text, ',' order by s.id)",
+  "string_agg(s.updated_at_ms::text, ',' order by s.id)",
+];
+
 // of these, what the databases know
 const { maxRefusals: _inCode, ...pushServicePolicy } = suspensionPolicy;
 
@@ -69,6 +79,7 @@ const values: Readonly<Record<string, SqlValue>> = {
   countsDifferDetail,
   noAction,
   membersOf: { sql: membersOf("b.rows_in <> 'list'", "''::bytea") },
+  pageColumns: { sql: pageColumns.join(', ') },
   partitions,
   receiptWindowMs,
   workChannel,

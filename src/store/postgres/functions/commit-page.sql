@@ -104,7 +104,7 @@ $$;
 
 -- Stores what came of rows, all of them or none. Calling it again with the same commit changes nothing. A row is counted here
 -- and nowhere else. slice: null for rows of retries.
--- A page is taken where the slice is leased under the token and its cursor stands where the page begins: after a fail-over that
+-- A page is taken where the slice is leased under the token and its cursor stands where the page begins: after a failover that
 -- has lost the page before, it does not. Rows of retries are taken where all are leased under the token; where some are not,
 -- "leased" names those that are.
 create function deskbell_functions.commit_page(

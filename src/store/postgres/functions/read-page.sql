@@ -36,22 +36,12 @@ begin
   end if;
   if head.rows_in = 'all' then
     return query
-      select string_agg(s.id::text, ',' order by s.id),
-             null,
-             string_agg(s.endpoint, chr(10) order by s.id),
-             string_agg(encode(s.p256dh || s.auth, 'hex'), '' order by s.id),
-             string_agg(s.vapid_key_id::text, ',' order by s.id),
-             string_agg(s.updated_at_ms::text, ',' order by s.id)
+      select :pageColumns
       from (select * from deskbell.subscriptions where id > after and id <= through order by id limit max_rows) s;
     return;
   end if;
   return query execute format($page$
-    select string_agg(s.id::text, ',' order by s.id),
-           null,
-           string_agg(s.endpoint, chr(10) order by s.id),
-           string_agg(encode(s.p256dh || s.auth, 'hex'), '' order by s.id),
-           string_agg(s.vapid_key_id::text, ',' order by s.id),
-           string_agg(s.updated_at_ms::text, ',' order by s.id)
+    select :pageColumns
     from (select * from deskbell.subscriptions_%s where id > $1 and id <= $2 order by id limit $3) s
   $page$, slice % :partitions)
     using after, through, max_rows;
@@ -69,22 +59,12 @@ as $$
 begin
   if p_partition is null then
     return query
-      select string_agg(s.id::text, ',' order by s.id),
-             null,
-             string_agg(s.endpoint, chr(10) order by s.id),
-             string_agg(encode(s.p256dh || s.auth, 'hex'), '' order by s.id),
-             string_agg(s.vapid_key_id::text, ',' order by s.id),
-             string_agg(s.updated_at_ms::text, ',' order by s.id)
+      select :pageColumns
       from (select * from deskbell.subscriptions where id = any (ids) order by id limit max_rows) s;
     return;
   end if;
   return query execute format($page$
-    select string_agg(s.id::text, ',' order by s.id),
-           null,
-           string_agg(s.endpoint, chr(10) order by s.id),
-           string_agg(encode(s.p256dh || s.auth, 'hex'), '' order by s.id),
-           string_agg(s.vapid_key_id::text, ',' order by s.id),
-           string_agg(s.updated_at_ms::text, ',' order by s.id)
+    select :pageColumns
     from (select * from deskbell.subscriptions_%s where id = any ($1) order by id limit $2) s
   $page$, p_partition)
     using ids, max_rows;
