@@ -5,7 +5,8 @@
 //   push service   OPEN  messages are sent. `refusalsToSuspend` refusals in a row, without an acceptance → SUSPENDED
 //                  SUSPENDED  rows are stored as suspended. Now and then a few of them are drawn as probes: rows that the push
 //                        service accepted before, as far as there are any, and others at random. One acceptance → OPEN:
-//                        what was suspended is due at once, and the next suspension takes twice as many refusals
+//                        what was suspended is due at once, and the next suspension takes twice as many refusals. Where no
+//                        row is left to be drawn, however they ended → OPEN: whoever sends next finds out
 //
 //   refused row    while SUSPENDED: back among the suspended rows
 //                  while OPEN: tried again, later each time. `decideRefusal` says what a further refusal means:

@@ -196,6 +196,39 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       }
     });
 
+    for (const ending of ['rejected', 'expired', 'cancelled'] as const) {
+      test(`a suspension ends with its last row, which is ${ending}, and refusals count anew`, async () => {
+        await tell({ refusalsInRow: 20 });
+        const broadcast = await holdAll();
+        nowMs += suspensionPolicy.probePauseMs;
+        let lease = await leaseRetries(broadcast.id);
+        assert.equal(lease?.areProbes, true);
+        assert.equal(await leaseRetries(broadcast.id), undefined);
+        assert.equal((await stateNow())?.isSuspended, true, 'rows are left that can be drawn');
+        nowMs += 1_800_000;
+        if (ending === 'cancelled') await store.broadcasts.cancel(broadcast.id);
+        else {
+          for (; lease !== undefined; lease = await leaseRetries(broadcast.id)) {
+            const { broadcastId, fenceToken, rows: taken } = lease;
+            const results = taken.map((recipient): RowResult => ({
+              recipient,
+              origin,
+              attempts: 0,
+              result: ending,
+            }));
+            await store.ledger.commit({ broadcastId, fenceToken, rows: results, leaseMs });
+          }
+          assert.equal((await find(broadcast)).state, 'done');
+        }
+        assert.equal(await leaseRetries(broadcast.id), undefined);
+        assert.equal(await stateNow(), undefined);
+        await tell({ refusalsInRow: 19 });
+        assert.equal(await stateNow(), undefined);
+        await tell({ refusalsInRow: 1 });
+        assert.equal((await stateNow())?.isSuspended, true);
+      });
+    }
+
     /** A broadcast to all, each row of which the push service refuses. */
     const refuseAll = async (answers: Partial<PushServiceAnswers>) => {
       const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 1000 }));

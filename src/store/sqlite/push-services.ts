@@ -20,7 +20,7 @@ export interface PushServices {
   wasAccepted(id: number, subscriptionId: number | undefined): boolean;
   /** What a further refusal of the row means. */
   decide(refused: { readonly by: number; readonly refusals: number; readonly sinceMs: number }): IfRefused;
-  /** Rows of one running broadcast whose push service is to be probed now. */
+  /** Rows of one running broadcast whose push service is to be probed now. Where none is left, its suspension ends. */
   drawProbes(broadcastId: number): Draw | undefined;
   /** When the first suspended row of a running broadcast is to be probed or released. */
   nextDue(broadcastId: number): number | undefined;
@@ -137,6 +137,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
     decide: decide,
 
     drawProbes: (only) => {
+      statements.endSuspensions.run({});
       const nowMs = database.now();
       const due = hasSuspended() ? statements.findProbes.first({ nowMs, broadcastId: only }) : undefined;
       if (due === undefined) return undefined;
@@ -240,6 +241,11 @@ function prepareStatements(database: SqliteDatabase) {
         update push_services set
           held_since_ms = :nowMs, draws = 0, probe_at_ms = :nowMs + :pauseMs
         where id = :id and held_since_ms is null and refusals_in_row >= refusals_to_hold
+      `),
+    endSuspensions: database.prepare<Readonly<Record<string, never>>>(`
+        update push_services set held_since_ms = null, refusals_in_row = 0
+        where held_since_ms is not null and draws > 0
+          and not exists (select 1 from retries r where r.push_service_id = push_services.id)
       `),
     states: database.prepare<
       { nowMs: number; refusalsToSuspend: number },

@@ -106,7 +106,8 @@ begin
   end loop;
 end $$;
 
--- Rows of one running broadcast whose push service is to be probed now. p_broadcast: a broadcast, or 0 for any.
+-- Rows of one running broadcast whose push service is to be probed now. Where none is left, its suspension ends.
+-- p_broadcast: a broadcast, or 0 for any.
 create function deskbell_functions.draw_probes(
   p_broadcast bigint, now_ms bigint, out broadcast bigint, out positions bigint[], out service int, out since_ms bigint
 )
@@ -115,6 +116,14 @@ declare
   due record;
   are_last boolean;
 begin
+  perform from deskbell.push_services where held_since_ms is not null;
+  if not found then return; end if;
+  update deskbell.push_services set held_since_ms = null, refusals_in_row = 0
+  where id in (
+    select p.id from deskbell.push_services p
+    where p.held_since_ms is not null and p.draws > 0
+      and not exists (select from deskbell.retries r where r.push_service_id = p.id)
+    for no key update skip locked);
   perform from deskbell.push_services where held_since_ms is not null and probe_at_ms <= now_ms;
   if not found then return; end if;
   select p.id, p.draws, p.held_since_ms, b.id as broadcast_id, b.expires_at_ms into due
