@@ -29,6 +29,25 @@ const parts = {
   onSlice: () => {},
 } as unknown as WorkloadParts;
 
+test('retries are leased where the settings have room for fewer than are leased at once', async () => {
+  const limits: number[] = [];
+  const leaseRetries = async ({ limit }: { readonly limit: number }) => {
+    limits.push(limit);
+    const rows = sliceRows.slice(0, limit).map((row) => ({ ...row, deferrals: 0 }));
+    return { broadcastId: 1, broadcast, rows };
+  };
+  for (const small of [{ maxDetachedRows: 2 }, { maxRetryRows: 3 }]) {
+    const workload = new Workload({
+      ...parts,
+      settings: { ...settings, ...small },
+      leases: { ...parts.leases, leaseRetries } as unknown as WorkloadParts['leases'],
+    });
+    await workload.replenish(0);
+    assert.equal(workload.detachedRows, limits.at(-1));
+  }
+  assert.deepEqual(limits, [2, 3]);
+});
+
 test('commits that take long leave no more rows to be repeated after a crash than the settings say', async () => {
   const workload = new Workload(parts);
   const commits: (() => void)[] = [];

@@ -126,10 +126,11 @@ export class Committer {
       leaseMs: settings.leaseMs,
     });
     assignment.recordCommitted(rows);
-    figures?.recordCommit(now() - startedMs, answer.isLeaseLost);
+    // its page and its detached rows are told one by one
+    const isLeaseLost = answer.isLeaseLost && this.#workload.assignments.delete(assignment);
+    figures?.recordCommit(now() - startedMs, isLeaseLost);
     destinations.setStates(answer.pushServices);
-    if (answer.isLeaseLost) this.#workload.assignments.delete(assignment);
-    else if (answer.state !== 'running') assignment.stop();
+    if (answer.state !== 'running') assignment.stop();
   }
 
   async #end(assignment: Assignment): Promise<void> {

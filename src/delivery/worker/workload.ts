@@ -59,13 +59,18 @@ export class Workload {
     return rows;
   }
 
-  get #hasCapacityForRetries(): boolean {
+  /** Leased at once. More than there may be at all would never be leased. */
+  get #retryLeaseRows(): number {
     const { maxRetryRows, retryLeaseRows, maxDetachedRows } = this.#parts.settings;
+    return Math.min(retryLeaseRows, maxRetryRows, maxDetachedRows);
+  }
+
+  get #hasCapacityForRetries(): boolean {
+    const { maxRetryRows, maxDetachedRows } = this.#parts.settings;
     let retryRows = 0;
     for (const { slice, detachedRows } of this.assignments) if (!slice) retryRows += detachedRows;
-    return (
-      retryRows + retryLeaseRows <= maxRetryRows && this.detachedRows + retryLeaseRows <= maxDetachedRows
-    );
+    const added = this.#retryLeaseRows;
+    return retryRows + added <= maxRetryRows && this.detachedRows + added <= maxDetachedRows;
   }
 
   countResult(): void {
@@ -140,8 +145,8 @@ export class Workload {
   /** @returns true where there may be more retries that are due */
   async #leaseRetries(): Promise<boolean> {
     const { leases, ledger, destinations, settings, receiptKey, broadcastId } = this.#parts;
-    const { leaseMs, retryLeaseRows: limit } = settings;
-    const lease = await leases.leaseRetries({ leaseMs, limit, broadcastId });
+    const limit = this.#retryLeaseRows;
+    const lease = await leases.leaseRetries({ leaseMs: settings.leaseMs, limit, broadcastId });
     if (lease === undefined) return false;
     destinations.setStates(await ledger.pushServices());
     await destinations.loadKeys(lease.rows);

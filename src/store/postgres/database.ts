@@ -185,10 +185,9 @@ const queryOf =
   async <Row extends object>(sql: string, values: readonly Value[] = []) =>
     (await client.query<Row & Record<string, unknown>>(sql, values as unknown[])).rows as readonly Row[];
 
-/** A connection whose state is not known is not used again. */
+/** After a fault that is not the caller's own, the connection is closed: it may be broken, or still run what has timed out. */
 async function endTransaction(client: PoolClient, error: unknown): Promise<void> {
-  const isBroken = isPassing(error);
-  if (isBroken) return client.release(true);
+  if (!(error instanceof DeskbellError)) return client.release(true);
   try {
     await client.query('rollback');
     client.release();
