@@ -10,6 +10,8 @@ import { freePort, untilListening } from '../../tools/listening.ts';
 export interface PgBouncer {
   /** The same database, through PgBouncer. */
   through(url: string): string;
+  /** Kills it, with all connections, and starts it again. */
+  restart(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -37,23 +39,33 @@ export async function startPgBouncer(url: string): Promise<PgBouncer> {
      `.replaceAll(/^ +/gm, ''),
   );
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
-  const child = spawn(find(pgbouncer)!, [...user, path], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const output: string[] = [];
-  child.stdout.on('data', (chunk) => output.push(String(chunk)));
-  child.stderr.on('data', (chunk) => output.push(String(chunk)));
-  const exited = once(child, 'exit');
-  await untilListening(child, port).catch((cause: unknown) => {
-    throw new Error(`PgBouncer does not start:\n${output.join('')}`, { cause });
-  });
+  const start = async (): Promise<() => Promise<void>> => {
+    const child = spawn(find(pgbouncer)!, [...user, path], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const output: string[] = [];
+    child.stdout.on('data', (chunk) => output.push(String(chunk)));
+    child.stderr.on('data', (chunk) => output.push(String(chunk)));
+    const exited = once(child, 'exit');
+    await untilListening(child, port).catch((cause: unknown) => {
+      throw new Error(`PgBouncer does not start:\n${output.join('')}`, { cause });
+    });
+    return async () => {
+      child.kill('SIGKILL');
+      await exited;
+    };
+  };
+  let kill = await start();
   return {
     through: (of) => {
       const changed = new URL(of);
       changed.port = String(port);
       return changed.href;
     },
+    restart: async () => {
+      await kill();
+      kill = await start();
+    },
     close: async () => {
-      child.kill('SIGKILL');
-      await exited;
+      await kill();
       rmSync(folder, { recursive: true });
     },
   };

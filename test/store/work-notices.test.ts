@@ -14,7 +14,11 @@ import { everyBroadcast, WorkNotices } from '../../src/store/postgres/work-notic
 import { passNoticesOn, ThreadNotices, type Notices } from '../../src/store/postgres/thread-notices.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Leases } from '../../src/store/leases.ts';
-import { vapid } from '../delivery/broadcast-bench.ts';
+import { parseSubscription } from '../../src/protocol/subscription.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { startPushService } from '../../src/push-service/index.ts';
+import { countNotices } from '../../tools/notice-counter.ts';
+import { message, quickRetries, vapid, vapidKeys } from '../delivery/broadcast-bench.ts';
 import { startPgBouncer } from './pgbouncer.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
@@ -106,6 +110,60 @@ describe('a worker that waits for work in PostgreSQL', () => {
     );
     assert.equal(await ended, 'ready');
     assert.equal(await waiting.work.waitForWork({ broadcastId, signal }), 'over');
+  });
+
+  test('is told once of all that is given back before anybody has looked', async () => {
+    const notices = await countNotices(database.url);
+    const { broadcast } = await other.broadcasts.create(madeUpBroadcast(Date.now(), { sliceRows: 1 }));
+    const { id } = broadcast;
+    const leases = [];
+    for (let lease; (lease = await other.leases.leaseSlice({ leaseMs: 60_000, broadcastId: id }));)
+      leases.push(lease);
+    assert.ok(leases.length >= 10);
+    const before = await notices.count(id);
+    for (const lease of leases) await other.leases.release(lease);
+    assert.equal((await notices.count(id)) - before, 1);
+    // somebody looks, and takes all of it
+    leases.length = 0;
+    for (let lease; (lease = await other.leases.leaseSlice({ leaseMs: 60_000, broadcastId: id }));)
+      leases.push(lease);
+    await other.leases.release(leases[0]!);
+    assert.equal((await notices.count(id)) - before, 2, 'and is told again');
+    await notices.close();
+  });
+
+  test('is told of a broadcast with retries and a pause at most ten times in all', async () => {
+    const notices = await countNotices(database.url);
+    const pushService = await startPushService({ checksBodies: false });
+    pushService.faults.inject({ kind: 'status', status: 503, share: 0.2 });
+    const store = await openPostgresStore({ url: database.url });
+    const policy = createEndpointPolicy([pushService.origin]);
+    const sinks = [...pushService.createSinks(500, { vapidPublicKey: vapidKeys.publicKey })];
+    await store.subscriptions.putAll(
+      sinks.map((sink) => ({
+        subscription: parseSubscription(sink, policy),
+        vapidPublicKey: vapidKeys.publicKey,
+      })),
+    );
+    const options = { vapid, pushServices: [pushService.origin], threads: 0, retryPolicy: quickRetries };
+    const senders = [store, other].map((of) => createSender({ ...options, store: of }));
+    const stop = new AbortController();
+    const working = senders.map((sender) => sender.work(stop.signal));
+    const { broadcast } = await senders[0]!.createBroadcast({ subscriptions: sinks }, message);
+    const { id } = broadcast;
+    await until(() => (pushService.tallySinks()[0]?.messages ?? 0) > 0, 'the first message');
+    await store.broadcasts.pause(id);
+    await store.broadcasts.resume(id);
+    pushService.faults.clear();
+    await until(async () => (await store.broadcasts.get(id)).state === 'done', 'the end of the broadcast');
+    const count = await notices.count(id);
+    assert.ok(count >= 3 && count <= 10, `${count} notices`);
+    stop.abort();
+    await Promise.all(working);
+    for (const sender of senders) await sender.close();
+    await store.close();
+    await pushService.close();
+    await notices.close();
   });
 
   test('hears again after its connection has ended', async () => {

@@ -209,6 +209,7 @@ create function deskbell_functions.release(p_now_ms bigint, p_broadcast bigint, 
 returns void language plpgsql as $$
 declare
   now_ms bigint := deskbell_functions.clock(p_now_ms);
+  work_before deskbell.work;
 begin
   if exists (select from deskbell.broadcasts where id = p_broadcast and state = 'cancelled') then
     delete from deskbell.slices where broadcast_id = p_broadcast and number = slice and token = p_token;
@@ -217,9 +218,12 @@ begin
     where broadcast_id = p_broadcast and number = slice and token = p_token;
   perform deskbell_functions.lock_leased(p_broadcast, p_token);
   update deskbell.retries set token = null, due_at_ms = now_ms where broadcast_id = p_broadcast and token = p_token;
+  select * into work_before from deskbell.work where broadcast_id = p_broadcast for no key update;
+  if not found then return; end if;
   perform deskbell.wake_retries(p_broadcast, now_ms);
   update deskbell.work set slices_at_ms = 0 where broadcast_id = p_broadcast;
-  perform pg_notify(:workChannel, p_broadcast::text);
+  -- as long as it is 0, nobody waits: whoever did has been told
+  if work_before.slices_at_ms is distinct from 0 then perform pg_notify(:workChannel, p_broadcast::text); end if;
 end $$;
 
 -- In how many milliseconds a slice, a retry or a probe may be due; null where nothing is. p_broadcast: a broadcast, or 0 for any.
