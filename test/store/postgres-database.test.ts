@@ -74,6 +74,31 @@ test('a connection that ends between two statements of a transaction is replaced
   await database.close();
 });
 
+test('a connection is closed on which a statement of a transaction has timed out', async () => {
+  const server = await getServer();
+  const blocker = new Client({ connectionString: server.urlOf('postgres') });
+  await blocker.connect();
+  await blocker.query('select pg_advisory_lock(19)');
+  const url = `${server.urlOf('postgres')}?query_timeout=3000`;
+  const database = await PostgresDatabase.open({ url, maxConnections: 1 });
+  const askPid = 'select pg_backend_pid() as pid';
+  let former = 0;
+  const timedOut = database.transaction(async (query) => {
+    [{ pid: former }] = (await query<{ pid: number }>(askPid)) as [{ pid: number }];
+    try {
+      await query('select pg_advisory_xact_lock(19)');
+    } finally {
+      // from now on it could be used again
+      await blocker.query('select pg_advisory_unlock(19)');
+    }
+  });
+  await assert.rejects(timedOut, { code: 'ERR_STORE_UNAVAILABLE' });
+  const now = await database.first<{ pid: number }>(askPid);
+  assert.notEqual(now?.pid, former);
+  await database.close();
+  await blocker.end();
+});
+
 describe('a new PostgreSQL database', () => {
   let database: TestDatabase;
   beforeEach(async () => {
@@ -564,6 +589,33 @@ describe('a PostgreSQL store', () => {
       await other.query('commit');
       await gone;
       assert.equal(await store.subscriptions.count(), 1);
+    } finally {
+      await other.end();
+    }
+  });
+
+  test('reads pages of a broadcast with a frequency cap side by side, unless another one has a cap', async () => {
+    await addSubscriptions(store, 10);
+    const startSlice = async () => {
+      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { perPerson: '1/day' }));
+      return (await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id }))!;
+    };
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    try {
+      // as another page of the first one has it
+      await other.query('begin');
+      await other.query("select pg_advisory_xact_lock_shared(hashtext('deskbell person reaches'), 0)");
+      const first = await startSlice();
+      assert.equal((await store.ledger.readRows(first, first.cursor, 10)).length, 10);
+      const second = await startSlice();
+      const reading = store.ledger.readRows(second, second.cursor, 10);
+      const isWaiting = async () =>
+        (await other.query("select from pg_locks where locktype = 'advisory' and not granted")).rowCount ===
+        1;
+      await until(isWaiting, 'the lock to be asked for');
+      await other.query('commit');
+      assert.ok((await reading).every(({ isCapped }) => isCapped));
     } finally {
       await other.end();
     }

@@ -997,4 +997,10 @@ export const migrations: readonly string[] = [
   );
   create index operator_broadcasts_by_operator on deskbell.operator_broadcasts (operator_id, broadcast_id);
   `,
+
+  `
+  -- whether several broadcasts have a frequency cap
+  create index broadcasts_with_cap on deskbell.broadcasts (id)
+    where per_person is not null and state in ('running', 'paused');
+  `,
 ];

@@ -15,7 +15,14 @@ begin
   -- Of two broadcasts that reach the same person at once, the second one sees what the first one has reserved. The lock is not held
   -- until that is on the disk: whoever loses it in a crash has not stored what came of these rows either, and reads them again.
   perform set_config('synchronous_commit', 'off', true);
-  perform pg_advisory_xact_lock(hashtext('deskbell person reaches'), 0);
+  -- Pages of one broadcast need not see each other. Where it is the only one, they share the lock; one that begins meanwhile
+  -- finds this one, and so waits for them.
+  if exists (select from deskbell.broadcasts
+             where per_person is not null and state in ('running', 'paused') and id <> p_broadcast) then
+    perform pg_advisory_xact_lock(hashtext('deskbell person reaches'), 0);
+  else
+    perform pg_advisory_xact_lock_shared(hashtext('deskbell person reaches'), 0);
+  end if;
   with people as materialized (
     select h.number, coalesce('user:' || s.user_name, 'subscription:' || s.id) as person
     from unnest(hashes) with ordinality as h (hash, number)
