@@ -2,6 +2,7 @@
 import type { DocumentedPromise } from '../promise.ts';
 
 const sessions = 'test/service/application-session.test.ts';
+const audiences = 'test/store/audiences-suite.ts';
 
 export const people: readonly DocumentedPromise[] = [
   {
@@ -45,6 +46,63 @@ export const people: readonly DocumentedPromise[] = [
           '(none.length === 0',
           '(user !== undefined || none.length === 0',
         ],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast by user and tags is `preparing` and sends nothing until its audience is complete',
+    test: { file: audiences, title: 'nothing is sent before the audience is complete' },
+    changes: {
+      'src/store/preparations.ts': {
+        'it is sent after the first range': [
+          'if (!isLast) return true;',
+          'if (!isLast && number > 0) return true;',
+        ],
+      },
+      'src/store/broadcast-reader.ts': {
+        'it is shown as paused': ["row.is_preparing === 1 ? 'preparing' : row.state", 'row.state'],
+      },
+    },
+  },
+  {
+    claim: 'While it is preparing, pausing a broadcast stops the preparation',
+    test: { file: audiences, title: 'pausing it stops the preparation' },
+    changes: {
+      'src/store/preparations.ts': {
+        'the preparation goes on': ['is_paused = 0 and (token = :holder', '(token = :holder'],
+      },
+    },
+  },
+  {
+    claim:
+      'Any process that delivers goes on with a broadcast whose process has ended while it was preparing',
+    test: {
+      file: 'test/delivery/preparing.test.ts',
+      title: 'whose process has ended is prepared and delivered',
+    },
+    changes: {
+      'src/delivery/broadcast/broadcaster.ts': {
+        'only who created it prepares it': ['() => runPreparations(store, stopped)', 'async () => {}'],
+      },
+    },
+  },
+  {
+    claim:
+      'Another process goes on with the preparation of a broadcast ten seconds after the last sign of its process',
+    test: { file: audiences, title: 'another process goes on where one has ended' },
+    changes: {
+      'src/store/preparations.ts': {
+        'it waits longer': ['const leaseMs = 10_000;', 'const leaseMs = 11_000;'],
+        'it does not wait': ['untilMs: database.now() + leaseMs', 'untilMs: database.now()'],
+      },
+    },
+  },
+  {
+    claim: 'Who subscribes while a broadcast by user and tags is preparing is not in its audience',
+    test: { file: audiences, title: 'who subscribes while it is prepared' },
+    changes: {
+      'src/store/preparations.ts': {
+        'the next subscription is looked at too': ['throughId: lastId,', 'throughId: lastId + 1,'],
       },
     },
   },
