@@ -138,7 +138,7 @@ describe('rows that are always refused', { concurrency: 2 }, () => {
         .sender()
         .createBroadcast({ subscriptions: junkSinks }, message, { ttlSeconds });
       await pass(stage, broadcast.id, 250, ({ heldBack }) => heldBack.some(({ rows }) => rows > 20));
-      const done = await pass(stage, broadcast.id, 5000, ({ state }) => state === 'done');
+      const done = await pass(stage, broadcast.id, 20_000, ({ state }) => state === 'done');
       assert.equal(done.counts[how === 'expire' ? 'expired' : 'rejected'], junk);
       await checkNext(stage, goodSinks);
       await stopWorkers();
