@@ -5,12 +5,18 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { runUntilStopped, temporaryFolder } from './cli/run-command.ts';
 import { chromium, find, firefox, skipWithout } from '../scripts/install-test-tools.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
 
-const programs = { 'firefox.test.ts': firefox, 'chromium.test.ts': chromium, 'retries.test.ts': undefined };
+const programs = {
+  'firefox.test.ts': firefox,
+  'chromium.test.ts': chromium,
+  'retries.test.ts': undefined,
+  'https.test.ts': undefined,
+};
 
 describe('the tests of docs/testing.md', () => {
   // They import the package by its name, which is what has been built.
@@ -24,16 +30,29 @@ describe('the tests of docs/testing.md', () => {
   for (const [file, program] of Object.entries(programs)) {
     const skip = program === undefined ? false : skipWithout(file, [program]);
     test(`${file} passes`, { skip }, async () => {
-      const environment = { FIREFOX: find(firefox), CHROMIUM: find(chromium) };
+      const environment = {
+        FIREFOX: find(firefox),
+        CHROMIUM: find(chromium),
+        ...(file === 'https.test.ts' && (await startTlsPushService())),
+      };
       // Not one of this run's own.
       const { NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
       const words = ['--test', '--test-reporter=tap', join('examples/testing', file)];
-      const { stdout } = await run(process.execPath, words, {
-        cwd: root,
-        env: { ...inherited, ...environment },
-      });
+      const options = { cwd: root, env: { ...inherited, ...environment } };
+      const { stdout } = await run(process.execPath, words, options).catch(
+        (error: { readonly stdout: string }) => assert.fail(error.stdout),
+      );
       assert.match(stdout, /^# pass 1$/m);
       assert.match(stdout, /^# fail 0$/m);
     });
   }
 });
+
+/** As the page starts it. @returns where it is, and how to trust it */
+async function startTlsPushService(): Promise<Readonly<Record<string, string>>> {
+  const cwd = await temporaryFolder();
+  const pushService = runUntilStopped(['push-service', '--tls', '--port', '0', '--json'], { cwd });
+  const [line] = await pushService.waitFor(/^\{.*"certificateFile".*$/);
+  const { origin, certificateFile } = JSON.parse(line) as Record<string, string>;
+  return { PUSH_SERVICE: origin!, NODE_EXTRA_CA_CERTS: certificateFile! };
+}

@@ -1,20 +1,23 @@
 // What the service worker shows, in a real Chromium: the message comes from the DevTools protocol, without a subscription.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { openDataDirectory } from 'deskbell';
 import { encodePayload } from 'deskbell/protocol';
-import { createServer } from 'deskbell/service';
 import { chromium, type CDPSession } from 'playwright-core';
 
 test('the service worker shows a message', async (t) => {
-  // Your own site goes here. This is Deskbell's service with its demo page.
-  const folder = await mkdtemp(join(tmpdir(), 'push-test-'));
-  const { store, vapidKeys, sessionKey, close } = await openDataDirectory(folder);
-  const site = createServer({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey });
-  const origin = await site.listen({ host: '127.0.0.1', port: 0 });
+  // Your own site goes here: a page, and a service worker with Deskbell's part.
+  const worker = await readFile(new URL(import.meta.resolve('deskbell/service-worker.js')));
+  const site = createServer(({ url }, response) => {
+    const isWorker = url === '/service-worker.js';
+    response.setHeader('content-type', isWorker ? 'text/javascript' : 'text/html');
+    response.end(isWorker ? worker : '<!doctype html><title>My site</title>');
+  }).listen(0, '127.0.0.1');
+  await once(site, 'listening');
+  const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
 
   // A profile on disk, since Chromium refuses push in a private window. '' makes one and removes it.
   const context = await chromium.launchPersistentContext('', {
@@ -23,9 +26,7 @@ test('the service worker shows a message', async (t) => {
   });
   t.after(async () => {
     await context.close();
-    await site.close();
-    await close();
-    await rm(folder, { recursive: true });
+    site.close();
   });
 
   const page = await context.newPage();
