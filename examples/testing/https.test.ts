@@ -1,12 +1,12 @@
 // A sender that sends to https only, such as web-push, beside `deskbell push-service --tls`.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import webPush from 'deskbell/web-push'; // or 'web-push'
+import { generateVAPIDKeys, sendNotification } from 'deskbell/web-push'; // or 'web-push'
 
 const control = `${process.env['PUSH_SERVICE'] ?? 'https://127.0.0.1:8090'}/control/sinks`;
 
 test('a message is accepted', async () => {
-  const { publicKey, privateKey } = webPush.generateVAPIDKeys();
+  const { publicKey, privateKey } = generateVAPIDKeys();
   // A subscription without a browser, which counts its messages.
   const made = await fetch(control, {
     method: 'POST',
@@ -14,7 +14,7 @@ test('a message is accepted', async () => {
   });
   const { endpoint, p256dh, auth } = (await made.json()) as Record<string, string>;
 
-  const { statusCode } = await webPush.sendNotification(
+  const { statusCode } = await sendNotification(
     { endpoint: endpoint!, keys: { p256dh: p256dh!, auth: auth! } },
     'Hello',
     { vapidDetails: { subject: 'mailto:test@example.org', publicKey, privateKey } },
