@@ -79,7 +79,7 @@ describe('the session of an application around the service', () => {
       next();
     });
     app.use(expressSession({ secret, resave: false, saveUninitialized: false, cookie: { sameSite } }));
-    app.use(express.json(), express.urlencoded(), express.text());
+    app.use(express.json({ type: ['json', 'text'] }), express.urlencoded(), express.text({ type: '*/*' }));
     app.post('/login', (request, response) => {
       request.session.user = 'ada';
       response.end();
@@ -156,15 +156,13 @@ describe('the session of an application around the service', () => {
       const rows = await store.subscriptions.count();
       for (const path of ['/webPush', '/webPush/receipts']) {
         for (const type of typesWithoutPreflight) {
-          for (const text of [body, `${body}=`, new URLSearchParams(subscription).toString()]) {
-            const response = await fetch(base + path, {
-              method: 'POST',
-              headers: { cookie, origin: 'https://evil.example', ...(type && { 'content-type': type }) },
-              body: Buffer.from(text),
-            });
-            assert.ok([400, 415].includes(response.status), `${type}: ${response.status}`);
-            assertNoCredentials(response);
-          }
+          const response = await fetch(base + path, {
+            method: 'POST',
+            headers: { cookie, origin: 'https://evil.example', ...(type && { 'content-type': type }) },
+            body: Buffer.from(body),
+          });
+          assert.equal(response.status, 415, type);
+          assertNoCredentials(response);
         }
       }
       assert.deepEqual(calls, []);
