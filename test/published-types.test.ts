@@ -72,9 +72,8 @@ const applications = [
   },
 ];
 
-/** TypeScript 5.9 is installed in the project: beside the repository's own it would take its place in `.bin`. */
-const oldCompiler = 'typescript@5.9.3';
-const compilers = [oldCompiler, pinned('typescript')];
+/** By the names of their packages in the repository: TypeScript 5.9 and 7. */
+const compilers = ['typescript-5', 'typescript'];
 const resolutions = [
   { moduleResolution: 'nodenext', module: 'nodenext' },
   { moduleResolution: 'bundler', module: 'preserve' },
@@ -87,7 +86,7 @@ suite('the types of the packed package', { timeout: 600_000 }, () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'deskbell-packed-'));
     project = await Project.create();
-    await project.install(await pack(folder), oldCompiler, pinned('@types/node'), pinned('@types/web-push'));
+    await project.install(await pack(folder), pinned('@types/node'), pinned('@types/web-push'));
     for (const { files } of applications) {
       for (const [file, text] of Object.entries(files)) await project.write(file, text);
     }
@@ -106,7 +105,7 @@ suite('the types of the packed package', { timeout: 600_000 }, () => {
   for (const compiler of compilers) {
     for (const { moduleResolution, module } of resolutions) {
       for (const { name, files, lib, types } of applications) {
-        test(`${name} compiles with ${compiler} and the resolution "${moduleResolution}"`, async () => {
+        test(`${name} compiles with the package "${compiler}" and the resolution "${moduleResolution}"`, async () => {
           const compilerOptions = {
             module,
             moduleResolution,
@@ -122,8 +121,7 @@ suite('the types of the packed package', { timeout: 600_000 }, () => {
             'tsconfig.json',
             JSON.stringify({ compilerOptions, files: Object.keys(files) }),
           );
-          const from = compiler === oldCompiler ? project.folder : root;
-          const tsc = join(from, 'node_modules/typescript/bin/tsc');
+          const tsc = join(root, 'node_modules', compiler, 'bin/tsc');
           await run(process.execPath, [tsc, '-p', project.folder]).catch(({ stdout }: { stdout: string }) =>
             assert.fail(stdout),
           );
