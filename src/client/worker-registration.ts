@@ -42,8 +42,10 @@ export class WorkerRegistration {
       registration = await this.#registerScript(registration?.scope);
     }
     try {
-      const { active, installing, waiting } = registration;
-      if (!active) await activation((installing ?? waiting)!);
+      const { active, waiting, installing } = registration;
+      // Of one that has just been registered, the script is still being loaded.
+      const found = () => withTimeLimit(this.#timeoutMs, newWorker(registration));
+      if (!active) await activation(waiting ?? installing ?? (await found()));
     } catch (cause) {
       throw await this.#failure(cause);
     }
@@ -120,6 +122,12 @@ function failed(message: string, cause: unknown): ClientError {
 
 function controlsPage({ scope }: ServiceWorkerRegistration): boolean {
   return location.href.startsWith(scope);
+}
+
+function newWorker(registration: ServiceWorkerRegistration): Promise<ServiceWorker> {
+  return new Promise((resolve) => {
+    registration.addEventListener('updatefound', () => resolve(registration.installing!), { once: true });
+  });
 }
 
 function activation(serviceWorker: ServiceWorker): Promise<void> {

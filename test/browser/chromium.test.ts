@@ -29,7 +29,8 @@ testDemoPage(browserTest);
 testCookies(browserTest);
 testInvitations(browserTest);
 testNotifications(browserTest, []);
-testOwnWorkers(browserTest);
+// Blocked and allowed again: both subscriptions are empty.
+testOwnWorkers(browserTest, 'changed false false');
 testConsole(browserTest);
 testConsoleForAll(browserTest, ['light', 'dark']);
 

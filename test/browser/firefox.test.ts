@@ -18,7 +18,7 @@ testDemoPage(browserTest);
 testCookies(browserTest);
 testInvitations(browserTest);
 testNotifications(browserTest, ['image', 'badge', 'renotify', 'timestamp']);
-testOwnWorkers(browserTest);
+testOwnWorkers(browserTest, 'changed true false');
 testConsole(browserTest);
 testConsoleForAll(browserTest, ['light']);
 // It cannot be told later.

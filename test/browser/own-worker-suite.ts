@@ -9,7 +9,10 @@ import { untilReplaced } from './demo-page-suite.ts';
 import { onScreen } from './notification-suite.ts';
 import { forms, importingWorker, type Shop } from './shop.ts';
 
-export function testOwnWorkers(browserTest: BrowserTest): void {
+/**
+ * @param change what a service worker is told when the subscriptions are dropped: whether there is an old one, and a new one
+ */
+export function testOwnWorkers(browserTest: BrowserTest, change: string): void {
   for (const { title, script, options } of forms) {
     browserTest(
       `${title} adds Deskbell to the site's own service worker: it is renewed with the page closed and all caches deleted`,
@@ -40,6 +43,7 @@ export function testOwnWorkers(browserTest: BrowserTest): void {
         const former = await storedRow();
         await testBrowser.dropSubscriptions(shop.url);
         await untilReplaced(backend, former);
+        await until(async () => shop.reports.includes(change), `the report "${change}"`);
 
         const next = await openShop(context, shop);
         await next.evaluate('start()');
@@ -61,17 +65,34 @@ export function testOwnWorkers(browserTest: BrowserTest): void {
       await page.evaluate('subscribing.then(() => undefined)');
       const { endpoint } = await storedRow();
 
-      for (const order of ['start(); register()', 'register(); start()']) {
-        await page.reload();
-        await page.evaluate(
-          `{ const register = () => void navigator.serviceWorker.register('sw.js'); ${order} }`,
-        );
-        assert.equal(await page.evaluate('client.synced'), 'sent-again');
-        assert.equal(await page.evaluate(activeScript), `${shop.url}sw.js`);
+      for (const options of ['', "{ serviceWorkerUrl: 'sw.js' }"]) {
+        for (const order of [`start(${options}); register()`, `register(); start(${options})`]) {
+          await page.reload();
+          await page.evaluate(
+            `{ const register = () => void navigator.serviceWorker.register('sw.js'); ${order} }`,
+          );
+          assert.equal(await page.evaluate('client.synced'), 'sent-again');
+          assert.equal(await page.evaluate(activeScript), `${shop.url}sw.js`);
+        }
       }
       assert.equal((await storedRow()).endpoint, endpoint);
       await backend.sendToAll({ title: 'Here', message: '' });
       await waitFor(page, 'li');
+    },
+  );
+
+  browserTest(
+    'the page may subscribe while the script of the service worker is being loaded',
+    async (context) => {
+      const shop = await context.startShop();
+      const page = await openShop(context, shop);
+      await page.evaluate(noteLookUps);
+      await page.evaluate("void navigator.serviceWorker.register('held.js')");
+      await page.evaluate('start(); lookUps = 0; globalThis.subscribing = client.subscribe(); undefined');
+      await until(async () => Number(await page.evaluate('lookUps')) > 0, 'the client to look for one');
+      shop.answerHeld();
+      await page.evaluate('subscribing.then(() => undefined)');
+      assert.equal((await context.backend.subscriptions()).length, 1);
     },
   );
 
@@ -182,6 +203,17 @@ const subscribe = (page: Page) => page.evaluate('start(); client.subscribe().the
 
 const failureOf = (promise: string) =>
   `${promise}.then(() => 'none', ({ reason, message }) => reason + ': ' + message)`;
+
+/** Counts how often the page has asked for the registration that controls it. */
+const noteLookUps = `{
+  const real = navigator.serviceWorker.getRegistration.bind(navigator.serviceWorker);
+  globalThis.lookUps = 0;
+  navigator.serviceWorker.getRegistration = async (url) => {
+    const registration = await real(url);
+    lookUps += 1;
+    return registration;
+  };
+}`;
 
 const activeScript =
   'navigator.serviceWorker.getRegistration().then(({ active, waiting }) => (waiting ?? active).scriptURL)';

@@ -13,6 +13,8 @@ export interface Shop extends AsyncDisposable {
   release(version: number): void;
   /** What its `plain.js` is from now on. */
   plainWorker: string;
+  /** Its `held.js` is not answered before. */
+  answerHeld(): void;
 }
 
 /** How a site adds Deskbell's service worker to its own: the script, and the options it is registered with. */
@@ -45,12 +47,14 @@ export async function startShop(serviceUrl: string): Promise<Shop> {
   const deskbell = await (await fetch(`${serviceUrl}service-worker.js`)).text();
   let version = 1;
   const reports: string[] = [];
+  const held = Promise.withResolvers<void>();
   const scripts: Readonly<Record<string, () => string | Promise<string>>> = {
     '/shop/copies/deskbell.js': () => deskbell,
     '/shop/sw.js': () => importingWorker(version),
     '/shop/module.js': () => `import '/shop/copies/deskbell.js';${offline(version)}`,
     '/shop/bundled.js': () => bundle(deskbell, version),
     '/shop/plain.js': () => shop.plainWorker,
+    '/shop/held.js': () => held.promise.then(() => importingWorker(version)),
     '/shop/assets/worker.js': () => deskbell,
     '/blog/worker.js': () => deskbell,
     '/strict/service-worker.js': () => deskbell,
@@ -76,6 +80,7 @@ export async function startShop(serviceUrl: string): Promise<Shop> {
     reports,
     release: (next) => void (version = next),
     plainWorker: offline(1),
+    answerHeld: held.resolve,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
