@@ -19,6 +19,7 @@ export function testOwnWorkers(browserTest: BrowserTest, change: string): void {
       async (context) => {
         const { testBrowser, backend, startShop, storedRow } = context;
         const shop = await startShop();
+        shop.hasScriptBesidePage = true;
         const page = await openShop(context, shop);
         const register = `navigator.serviceWorker.register('${script}', ${JSON.stringify(options)})`;
         await page.evaluate(`${register}.then(() => undefined)`);
@@ -36,8 +37,11 @@ export function testOwnWorkers(browserTest: BrowserTest, change: string): void {
         assert.equal(await page.evaluate(activeScript), new URL(script, shop.url).href);
 
         shop.release(2);
-        await page.evaluate(untilWaiting);
-        assert.deepEqual(shop.reports, ['activated 1'], 'a new version waits, as the site wants it');
+        await page.evaluate(untilInstalled);
+        await backend.sendToAll({ title: 'Meanwhile', message: '' });
+        await waitFor(page, 'li:nth-child(2)');
+        assert.equal(await page.evaluate(isWaiting), true, 'a new version waits, as the site wants it');
+        assert.deepEqual(shop.reports, ['activated 1']);
         await page.close();
         await until(async () => shop.reports.includes('activated 2'), 'the new version');
         const former = await storedRow();
@@ -219,7 +223,7 @@ const activeScript =
   'navigator.serviceWorker.getRegistration().then(({ active, waiting }) => (waiting ?? active).scriptURL)';
 
 /** Looks for a new version, and resolves once it is installed. */
-const untilWaiting = `(async () => {
+const untilInstalled = `(async () => {
   const registration = await navigator.serviceWorker.getRegistration();
   const found = new Promise((resolve) => registration.addEventListener('updatefound', resolve, { once: true }));
   await registration.update();
@@ -231,6 +235,8 @@ const untilWaiting = `(async () => {
     look();
   });
 })()`;
+
+const isWaiting = 'navigator.serviceWorker.getRegistration().then(({ waiting }) => waiting !== null)';
 
 const allIcons = (tag: string) => `(async () => {
   const registrations = await navigator.serviceWorker.getRegistrations();

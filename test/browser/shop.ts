@@ -13,6 +13,8 @@ export interface Shop extends AsyncDisposable {
   release(version: number): void;
   /** What its `plain.js` is from now on. */
   plainWorker: string;
+  /** Whether the page library finds a script beside the page that it could register. */
+  hasScriptBesidePage: boolean;
   /** Its `held.js` is not answered before. */
   answerHeld(): void;
 }
@@ -53,6 +55,7 @@ export async function startShop(serviceUrl: string): Promise<Shop> {
     '/shop/sw.js': () => importingWorker(version),
     '/shop/module.js': () => `import '/shop/copies/deskbell.js';${offline(version)}`,
     '/shop/bundled.js': () => bundle(deskbell, version),
+    '/shop/service-worker.js': () => (shop.hasScriptBesidePage ? deskbell : ''),
     '/shop/plain.js': () => shop.plainWorker,
     '/shop/held.js': () => held.promise.then(() => importingWorker(version)),
     '/shop/assets/worker.js': () => deskbell,
@@ -80,6 +83,7 @@ export async function startShop(serviceUrl: string): Promise<Shop> {
     reports,
     release: (next) => void (version = next),
     plainWorker: offline(1),
+    hasScriptBesidePage: false,
     answerHeld: held.resolve,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
