@@ -120,6 +120,25 @@ suite('from an empty directory to a notification', { timeout: 300_000 }, () => {
     },
   );
 
+  test('the commands of the README install, serve and send', async () => {
+    const [commands] = documented('README.md', 'sh') as [string];
+    const [install, serve, send] = commands.split('\n').map((line) => line.replace(/ +#.*/, ''));
+    assert.equal(install, 'npm install --global deskbell');
+    await using browser = await startJourneyBrowser();
+    await using project = await Project.create({
+      environment: { DESKBELL_PUSH_SERVICES: browser.pushService },
+    });
+    await project.installGlobally(tarball);
+    await using service = project.start(`${serve} --port 0`);
+    const [, url = ''] = await service.waitFor(/listens on (http\S+)/);
+    await browser.subscribeAt(url);
+
+    await project.run(send!);
+
+    const { message } = (await browser.nextMessage()) as { readonly message: string };
+    assert.equal(message, 'Backups are done');
+  });
+
   test('a developer follows the tutorial, in a real browser', inFirefox, async () => {
     await using testBrowser = await startFirefox();
     const { browser, access } = testBrowser;
