@@ -25,7 +25,7 @@ export interface StoredRetry {
 export interface Suspension {
   /** The key that would sign. */
   readonly vapidPublicKey: string;
-  /** A random whole number from 0: rows with the least are drawn as probes first. */
+  /** A random whole number from 0 to below `drawOrderEnd`: rows with the least are drawn as probes first. */
   readonly drawOrder: number;
 }
 

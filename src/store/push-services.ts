@@ -4,7 +4,8 @@
 //
 //   push service   OPEN  messages are sent. `refusalsToSuspend` refusals in a row, without an acceptance → SUSPENDED
 //                  SUSPENDED  rows are stored as suspended. Now and then a few of them are drawn as probes: rows that the push
-//                        service accepted before, as far as there are any, and others at random. One acceptance → OPEN:
+//                        service accepted before, as far as there are any, and others; of each, those that it has not
+//                        refused before those that it has, and otherwise at random. One acceptance → OPEN:
 //                        what was suspended is due at once, and the next suspension takes twice as many refusals. Where no
 //                        row is left to be drawn, however they ended → OPEN: whoever sends next finds out
 //
@@ -75,6 +76,9 @@ export const suspensionPolicy = {
   /** Drawn at once after that, so that each row is asked for itself. */
   lastProbeRows: 100,
 } as const;
+
+/** Rows with the least draw order are drawn as probes first. From 0 to below this; less by this where the row was accepted before. */
+export const drawOrderEnd = 2 ** 49;
 
 /** What a further refusal of a row means. */
 export type IfRefused = 'suspend' | 'retry' | 'reject';

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import type { Result } from '../../src/delivery/message-path/post.ts';
 import { toDetached, toRowResult, type Row } from '../../src/delivery/worker/record.ts';
 import type { Outcome } from '../../src/protocol/outcome.ts';
+import { drawOrderEnd } from '../../src/store/push-services.ts';
 
 const nowMs = 1_800_000_000_000;
 const retryPolicy = {
@@ -256,8 +257,23 @@ describe('a row that was not posted', () => {
       ...unsent(),
       result: 'heldBack',
       retry: { ...tries, delayMs: 0 },
-      suspension: { vapidPublicKey: 'key', drawOrder: Math.floor(2 ** 48 / 3) },
+      suspension: { vapidPublicKey: 'key', drawOrder: Math.floor(drawOrderEnd / 6) },
     });
+  });
+
+  test('is drawn as a probe after those that were not refused yet', () => {
+    const last = { ...settings, random: () => 1 - 2 ** -40 };
+    const drawOrderOf = (row: Row, result: Result, { random } = settings) =>
+      toRowResult(row, result, { ...settings, random }).suspension?.drawOrder ?? Number.NaN;
+    const refusal = posted(
+      { kind: 'rejected', reason: 'vapid-refused', scope: 'origin', isAlarm: true },
+      403,
+    );
+    const refusedBefore = rowOf({ tries: { ...tries, refusals: 1 } });
+    const latestOfOthers = drawOrderOf(rowOf(), { kind: 'suspended' }, last);
+    assert.ok(latestOfOthers < drawOrderOf(rowOf(), refusal));
+    assert.ok(latestOfOthers < drawOrderOf(refusedBefore, { kind: 'suspended' }));
+    assert.ok(drawOrderOf(refusedBefore, refusal, last) < drawOrderEnd);
   });
 
   test('is detached for as long as the lease', () => {

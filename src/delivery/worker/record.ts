@@ -3,7 +3,7 @@
 import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
 import type { Broadcast, Recipient } from '../../store/broadcasts.ts';
 import type { RowRecord, RowResult, Suspension } from '../../store/ledger.ts';
-import type { IfRefused } from '../../store/push-services.ts';
+import { drawOrderEnd, type IfRefused } from '../../store/push-services.ts';
 import { findChromeLimit } from '../limits/chrome-limit.ts';
 import type { Destination } from '../message-path/destinations.ts';
 import { notListedReason, type NotSendable } from '../message-path/not-sent.ts';
@@ -38,9 +38,6 @@ export interface RecordSettings {
   /** From 0 to below 1: spreads retries. */
   readonly random: () => number;
 }
-
-/** Ties are as good as impossible, and all are whole numbers without loss. */
-const maxDrawOrder = 2 ** 48;
 
 /** @returns what the ledger stores of the row */
 export function toRowResult(row: Row, result: Result, settings: RecordSettings): RowResult {
@@ -117,7 +114,7 @@ function toVapidRefused(
   const tries = { ...row.tries, refusals: refusals + 1 };
   const retry = retryAfterVapidRefusal(retryPolicy, tries, 0, now(), random());
   if (typeof retry === 'string') return { ...attempted, result: retry, alarm };
-  return { ...attempted, result: 'refused', retry, suspension: toSuspension(row, random), alarm };
+  return { ...attempted, result: 'refused', retry, suspension: toSuspension(row, true, random), alarm };
 }
 
 function withRetry(
@@ -155,13 +152,14 @@ function toSuspended(row: Row, { random }: RecordSettings): RowResult {
     ...unsent(row),
     result: 'heldBack',
     retry: { ...row.tries, delayMs: 0 },
-    suspension: toSuspension(row, random),
+    suspension: toSuspension(row, (row.tries.refusals ?? 0) > 0, random),
   };
 }
 
-const toSuspension = ({ destination }: Row, random: () => number): Suspension => ({
+/** Rows that were not refused yet are drawn first: among many that are refused for good, few others would be drawn late. */
+const toSuspension = ({ destination }: Row, wasRefused: boolean, random: () => number): Suspension => ({
   vapidPublicKey: destination.vapidPublicKey,
-  drawOrder: Math.floor(random() * maxDrawOrder),
+  drawOrder: Math.floor(((wasRefused ? 1 : 0) + random()) * (drawOrderEnd / 2)),
 });
 
 /** To a time of its own, which needs no spreading; nothing has failed. */

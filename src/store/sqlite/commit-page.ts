@@ -9,6 +9,7 @@ import {
 } from '../broadcasts.ts';
 import { isAnswer, type CommitAnswer, type PageCommit, type PageOfSlice, type RowResult } from '../ledger.ts';
 import { addColumns, listColumns, listParameters, noOutcomes } from '../outcome-columns.ts';
+import { drawOrderEnd } from '../push-services.ts';
 import { createAlarms, heldDeletionsAlarm, type RaisedAlarm } from './alarms.ts';
 import { createAttemptWriter } from './attempts.ts';
 import { createBroadcastFinisher } from './finish-broadcast.ts';
@@ -126,7 +127,8 @@ export function createPageCommit(
   /** Rows that the push service accepted before get negative numbers: they are drawn first. */
   const drawOrderOf = ({ recipient, suspension }: RowResult, pushServiceId: number): number => {
     const { drawOrder = 0 } = suspension ?? {};
-    return pushServices.wasAccepted(pushServiceId, recipient.subscriptionId) ? -1 - drawOrder : drawOrder;
+    const wasAccepted = pushServices.wasAccepted(pushServiceId, recipient.subscriptionId);
+    return wasAccepted ? drawOrder - drawOrderEnd : drawOrder;
   };
 
   const mark = ({ origin, recipient }: RowResult): void => {

@@ -8,7 +8,7 @@ import { clientPlaces } from '../../client-requests.ts';
 import { deletionGuardPolicy, heldDeletionsDetail, heldDeletionsReason } from '../../held-deletions.ts';
 import { optionColumns } from '../../delivery-options.ts';
 import { exactSlices, sliceStep } from '../../leases.ts';
-import { suspensionPolicy } from '../../push-services.ts';
+import { drawOrderEnd, suspensionPolicy } from '../../push-services.ts';
 import { abandonedAfterMs, burstSeconds } from '../../rate-shares.ts';
 import { addColumns, listColumns, outcomeColumns, settledRows } from '../../outcome-columns.ts';
 import { countsDifferDetail, countsDifferReason, settlements } from '../../broadcasts.ts';
@@ -76,6 +76,7 @@ const values: Readonly<Record<string, SqlValue>> = {
   heldDeletionsDetail: heldDeletionsDetail('{origin}'),
   heldDeletionsReason,
   countsDifferReason,
+  drawOrderEnd,
   countsDifferDetail,
   noAction,
   membersOf: { sql: membersOf("b.rows_in <> 'list'", "''::bytea") },

@@ -56,7 +56,7 @@ create function deskbell_functions.read_retries(now_ms bigint, retries jsonb) re
          case when p.held_since_ms is not null then
            case when exists (select from deskbell.accepted_subscriptions a
                              where a.push_service_id = p.id and a.subscription_id = r."subscriptionId")
-             then -1 - r."drawOrder" else r."drawOrder" end
+             then r."drawOrder" - :drawOrderEnd else r."drawOrder" end
          end,
          -- how often it was refused during a suspension says nothing of the row
          least(coalesce(r."refusals", 0), case when p.held_since_ms is not null then 1 end),
