@@ -1,7 +1,7 @@
 // The tests that docs/testing.md shows: each passes, as somebody would run it who has the package.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -25,6 +25,16 @@ describe('the tests of docs/testing.md', () => {
   test('are all run here', async () => {
     const files = (await readdir(join(root, 'examples/testing'))).filter((file) => file.endsWith('.ts'));
     assert.deepEqual(files.sort(), Object.keys(programs).sort());
+  });
+
+  test('are run by the file for GitHub Actions, on a Node that the package supports', async () => {
+    const workflow = await readFile(join(root, 'examples/testing/github-actions.yml'), 'utf8');
+    const commands = Array.from(workflow.matchAll(/^ +- run: (.+)$/gm), ([, command]) => command);
+    assert.deepEqual(commands, ['npm ci', 'node --test']);
+    const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+      readonly engines: { readonly node: string };
+    };
+    assert.equal(`>=${/node-version: (\d+)/.exec(workflow)?.[1]}`, engines.node);
   });
 
   for (const [file, program] of Object.entries(programs)) {

@@ -76,7 +76,7 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
 
   test('an import that finds no user or tags where they were to be says so, and what the rows have', async () => {
     const run = await newData();
-    const rows = [{ userId: 42, topics: ['de'], subscription: exampleSubscription(1) }];
+    const rows = [{ userAgent: 'x', userId: 42, topics: ['de'], subscription: exampleSubscription(1) }];
     const hint = async (...flags: string[]) =>
       (await run(['subscriptions', 'import', '-', ...flags], JSON.stringify(rows))).stderr;
     assert.equal(
@@ -85,7 +85,7 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     );
     assert.equal(
       await hint('--user-column', 'member', '--tags-column', 'topics'),
-      'No row has anything in "member". The first one has: userId, topics, subscription (with endpoint, keys).\n',
+      'No row has anything in "member". The first one has: userAgent, userId, topics, subscription (with endpoint, keys).\n',
     );
     assert.equal(await hint('--user-column', 'user_id'), '');
   });

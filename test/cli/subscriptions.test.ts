@@ -173,7 +173,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     const { stdout, stderr } = await runCommand(['subscriptions', 'import', '-', '--data', data], {
       input: JSON.stringify([
         { userId: 42, subscription: one },
-        { userId: 43, sub: JSON.stringify(two) },
+        { userId: 43, sub: `\n${JSON.stringify(two, undefined, 2)}` },
         // the row has the endpoint for its index, and a key of its own
         { endpoint: three!.endpoint, public_key: 'the VAPID key', push_subscription: three },
         { endpoint: four!.endpoint, keys: JSON.stringify(four!.keys), subscription: 7 },

@@ -69,7 +69,7 @@ function unwrap(value: unknown): unknown {
 
 function readObject({ value, pointer }: GivenMember): Row | undefined {
   if (isRecord(value)) return value;
-  if (typeof value !== 'string' || !value.startsWith('{')) return undefined;
+  if (typeof value !== 'string' || !value.trimStart().startsWith('{')) return undefined;
   try {
     return JSON.parse(value) as Row;
   } catch {

@@ -10,6 +10,9 @@ export interface MissedColumns {
   sentences(): readonly string[];
 }
 
+/** Names that applications give a column of users: not "user_agent". */
+const userName = /(?:user|customer|account|member|owner|subscriber|subscribable)_?id$|^(?:uid|user_?name)$/i;
+
 /** @param asked as the flags give them */
 export function createMissedColumns(asked: {
   readonly [Name in keyof ColumnNames]: string | undefined;
@@ -26,7 +29,7 @@ export function createMissedColumns(asked: {
     sentences() {
       if (first === undefined) return [];
       const absent = [hasUser ? undefined : asked.user, hasTags ? undefined : asked.tags];
-      const likely = Object.keys(first).find((name) => /^user|user_?id$/i.test(name) && isPlainName(name));
+      const likely = Object.keys(first).find((name) => userName.test(name) && isPlainName(name));
       return [
         ...absent.flatMap((name) =>
           name === undefined
