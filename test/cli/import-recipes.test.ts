@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
+import { memberNames } from '../../src/cli/input/member-names.ts';
 import { codeBlocks, pages } from '../documentation/pages.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { parseLines, runCommand, temporaryFolder } from './run-command.ts';
@@ -186,6 +187,9 @@ async function importFile(words: readonly string[], content: string) {
   return { ...imported, rows: parseLines(exported.stdout) };
 }
 
+const byFirst = ([name = '']: readonly string[], [other = '']: readonly string[]): number =>
+  name.localeCompare(other);
+
 suite('the recipes for importing subscriptions', { concurrency: true }, () => {
   for (const [heading, { tables, rows, write, expected }] of Object.entries(recipes)) {
     test(heading, async () => {
@@ -213,6 +217,14 @@ suite('the recipes for importing subscriptions', { concurrency: true }, () => {
       );
     });
   }
+
+  test('the page has every name that is known', () => {
+    const { text } = pages.find(({ path }) => path === page)!;
+    const cells = Array.from(text.matchAll(/^\|[^|]+\| (`[^|]+`) \|$/gm), ([, cell]) => cell!);
+    const listed = cells.map((cell) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, name]) => name!));
+    const known: readonly (readonly string[])[] = Object.values(memberNames);
+    assert.deepEqual(listed.toSorted(byFirst), known.toSorted(byFirst));
+  });
 
   test('every recipe of the page is run here', () => {
     const { text } = pages.find(({ path }) => path === page)!;
