@@ -68,8 +68,8 @@ export const people: readonly DocumentedPromise[] = [
     claim: 'While it is preparing, pausing a broadcast stops the preparation',
     test: { file: audiences, title: 'pausing it stops the preparation' },
     changes: {
-      'src/store/preparations.ts': {
-        'the preparation goes on': ['is_paused = 0 and (token = :holder', '(token = :holder'],
+      'src/store/broadcast-control.ts': {
+        'the preparation goes on': ['{ id, isPaused },', '{ id, isPaused: 0 },'],
       },
     },
   },
@@ -81,8 +81,11 @@ export const people: readonly DocumentedPromise[] = [
       title: 'whose process has ended is prepared and delivered',
     },
     changes: {
-      'src/delivery/broadcast/broadcaster.ts': {
-        'only who created it prepares it': ['() => runPreparations(store, stopped)', 'async () => {}'],
+      'src/delivery/broadcast/prepare-broadcasts.ts': {
+        'only who created it prepares it': [
+          'if (id !== undefined) await prepareUnheld',
+          'if (id === 0) await prepareUnheld',
+        ],
       },
     },
   },
