@@ -242,6 +242,20 @@ export const sending: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A push service is no longer held once none of its rows are held back, however they have ended',
+    test: { file: 'test/store/push-services-suite.ts', title: 'a suspension ends with its last row' },
+    changes: {
+      'src/store/sqlite/push-services.ts': {
+        'it stays held': ['where held_since_ms is not null and draws > 0', 'where false'],
+        'the refusals of before count': ['held_since_ms = null, refusals_in_row = 0', 'held_since_ms = null'],
+      },
+      'src/store/postgres/functions/push-services.sql': {
+        'it stays held': ['p.held_since_ms is not null and p.draws > 0', 'false'],
+        'the refusals of before count': ['held_since_ms = null, refusals_in_row = 0', 'held_since_ms = null'],
+      },
+    },
+  },
+  {
     claim:
       'The store knows what came of every subscription in a broadcast, with each answer of its push service',
     test: {
