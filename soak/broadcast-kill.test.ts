@@ -22,7 +22,7 @@ const longestLifeMs = 2500;
 
 interface Summary {
   readonly state: string;
-  readonly audience: number;
+  readonly recipients: number;
   readonly counts: Readonly<Record<string, number>>;
 }
 
@@ -97,9 +97,9 @@ async function send({ directory, sink, key, lifeMs }: Sending): Promise<Summary 
   return summary;
 }
 
-function assertAddsUp({ state, audience, counts }: Summary): void {
+function assertAddsUp({ state, recipients, counts }: Summary): void {
   assert.equal(state, 'done');
-  assert.equal(audience, rows);
+  assert.equal(recipients, rows);
   assert.equal(counts['accepted'], rows);
   assert.equal(
     Object.values(counts).reduce((sum, count) => sum + count, 0),

@@ -33,7 +33,7 @@ const { broadcast } = await store.broadcasts.create({
   sliceRows: 2000,
 });
 while (await store.broadcasts.prepare(broadcast.id, 'bench'));
-const { audience: members } = await store.broadcasts.get(broadcast.id);
+const { recipients: members } = await store.broadcasts.get(broadcast.id);
 const seconds = (performance.now() - startedAt) / 1000;
 const { user, system } = process.cpuUsage(cpuAtStart);
 const cpuSeconds = (user + system) / 1e6;

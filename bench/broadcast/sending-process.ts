@@ -40,9 +40,9 @@ const run = await sender.broadcast('all', broadcastMessage, { idempotencyKey });
 for await (const { settled, broadcast } of run.progress()) {
   console.log(JSON.stringify({ settled, state: broadcast.state }));
 }
-const { state, counts, audience } = await run.finished;
+const { state, counts, recipients } = await run.finished;
 await sender.close();
 await data.close();
 const endedAtMs = Date.now();
 const report: SendingReport = { createdAtMs, endedAtMs, cpu: process.cpuUsage() };
-console.log(JSON.stringify({ ...report, state, counts, audience }));
+console.log(JSON.stringify({ ...report, state, counts, recipients }));

@@ -70,7 +70,7 @@ export async function serveBroadcast(
     await sender.close();
     ended.abort();
     await Promise.all(looking);
-    if (done.counts.accepted !== done.audience) throw new Error('Not everybody got the message.');
+    if (done.counts.accepted !== done.recipients) throw new Error('Not everybody got the message.');
     return {
       seconds: ((done.finishedAtMs ?? 0) - broadcast.createdAtMs) / 1000,
       cpuSeconds: (cpuAfter ?? NaN) - (cpuBefore ?? NaN),

@@ -9,6 +9,7 @@ import {
   type KeyedBroadcast,
   type OriginCounts,
 } from './broadcasts.ts';
+import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { readOptionRow, type StoredOptions } from './delivery-options.ts';
 import { noOutcomes, outcomeColumns, sumColumns } from './outcome-columns.ts';
@@ -29,6 +30,8 @@ interface BroadcastRow {
   readonly is_preparing: number;
   readonly payload: Uint8Array;
   readonly audience: number;
+  /** JSON. */
+  readonly asked_audience: string | null;
   readonly created_at_ms: number;
   readonly start_at_ms: number;
   readonly expires_at_ms: number;
@@ -65,7 +68,11 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       startAtMs: row.start_at_ms,
       expiresAtMs: row.expires_at_ms,
       finishedAtMs: row.finished_at_ms ?? undefined,
-      audience: row.audience,
+      audience:
+        row.asked_audience === null
+          ? undefined
+          : (JSON.parse(row.asked_audience) as 'all' | AudienceExpression),
+      recipients: row.audience,
       counts: countRows(row, origins),
       waiting: row.waiting,
       heldBack: database.readJson<Broadcast['heldBack'] | null>(row.held_back) ?? [],

@@ -92,8 +92,10 @@ export interface Broadcast
   readonly state: BroadcastState;
   readonly createdAtMs: number;
   readonly finishedAtMs?: number | undefined;
+  /** As it was asked for, where that is all or an expression; `undefined` for a list, and for broadcasts of former versions. */
+  readonly audience: 'all' | AudienceExpression | undefined;
   /** Rows of the audience at creation; the counts below add up to it. */
-  readonly audience: number;
+  readonly recipients: number;
   readonly counts: Readonly<Record<Settlement, number>> & {
     /** Without an outcome yet; when `done` or `cancelled` 0. */
     readonly pending: number;

@@ -6,6 +6,7 @@ import { Type } from '../http/schema.ts';
 import { settlements, type Broadcast } from '../store/broadcasts.ts';
 import { pickDeliveryOptions } from '../store/delivery-options.ts';
 import { alarmToJson, alarmView } from './alarm.ts';
+import { recurringAudienceSchema } from './audience.ts';
 import { storedOptionSchemas } from './delivery-options.ts';
 import type { View } from './view.ts';
 
@@ -59,9 +60,10 @@ const schema = Type.Model(
       enum: broadcastStates,
       description: '`preparing`: its audience is being looked for; nothing is sent until it is complete.',
     }),
-    audience: Type.Integer({
+    audience: Type.Optional(recurringAudienceSchema),
+    recipients: Type.Integer({
       description:
-        'Subscriptions at creation; the counts add up to it. While it is `preparing`: found so far.',
+        'Subscriptions of the audience at creation; the counts add up to it. While it is `preparing`: found so far.',
     }),
     counts: countsSchema,
     waiting: Type.Integer({ description: 'Of the pending: stored to be tried again.' }),
@@ -86,7 +88,8 @@ const zero = (names: readonly string[]): Record<string, number> =>
 const example = {
   id: 7,
   state: 'running',
-  audience: 1000,
+  audience: { tags: { all: ['news'] } },
+  recipients: 1000,
   counts: { ...zero(Object.keys(countMeanings)), accepted: 400, gone: 2, rejected: 20, pending: 578 },
   waiting: 0,
   heldBack: [],
@@ -114,11 +117,23 @@ export const broadcastView: View<Broadcast> = { schema, example, toJson: broadca
 /** Times are ISO 8601. */
 export function broadcastToJson(broadcast: Broadcast): object {
   const { receipts, ...rest } = broadcast;
-  const { id, audience, counts, waiting, heldBack, origins, alarms, idempotencyKey, finishedAtMs } = rest;
+  const {
+    id,
+    audience,
+    recipients,
+    counts,
+    waiting,
+    heldBack,
+    origins,
+    alarms,
+    idempotencyKey,
+    finishedAtMs,
+  } = rest;
   return {
     id,
     state: stateOf(broadcast),
     audience,
+    recipients,
     counts,
     waiting,
     heldBack,

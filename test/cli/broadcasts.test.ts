@@ -204,7 +204,7 @@ suite('broadcasts of the command line', () => {
     await serve.waitFor(/listens on/);
     await run('send', '--all', '--detach', ...message);
     const record = parseLines((await serve.waitFor(/"event":"broadcast".*"state":"done"/)).input)[0];
-    assert.deepEqual([record.broadcast, record.audience, record.accepted], [1, 20, 20]);
+    assert.deepEqual([record.broadcast, record.recipients, record.accepted], [1, 20, 20]);
     assert.equal(await serve.end('SIGTERM'), 0);
     assert.deepEqual(received(), { messages: 20, most: 1 });
     const { DESKBELL_SUBJECT: _, ...withoutSubject } = environment;
@@ -268,11 +268,11 @@ suite('broadcasts of the command line', () => {
       [50, 1, pushService.origin, 'BadPath'],
     );
     const end = records.find(({ event, state }) => event === 'broadcast' && state === 'done');
-    assert.deepEqual([end.broadcast, end.audience, end.rejected], [1, 20, 20]);
+    assert.deepEqual([end.broadcast, end.recipients, end.rejected], [1, 20, 20]);
     const listed = (await run('broadcasts', 'list')).stdout
       .split('\n')
       .map((line) => line.trim().split(/ +/));
-    assert.deepEqual(listed[0]?.slice(3), ['AUDIENCE', 'ACCEPTED', 'REJECTED', 'PENDING', 'ALARMS']);
+    assert.deepEqual(listed[0]?.slice(3), ['RECIPIENTS', 'ACCEPTED', 'REJECTED', 'PENDING', 'ALARMS']);
     assert.deepEqual(listed[1]?.slice(3), ['20', '0', '20', '0', '1']);
   });
 

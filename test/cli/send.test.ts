@@ -144,7 +144,7 @@ suite('deskbell send', () => {
     const file = join(data, 'list.jsonl');
     const rows = ['x', 'x', 'y'].map((name) => JSON.stringify(exampleSubscription(name)));
     await writeFile(file, rows.join('\n'));
-    for (const [words, audience] of [
+    for (const [words, recipients] of [
       [['--all'], 3],
       [['--ids', '1,3,3,99'], 2],
       [['--file', file], 2],
@@ -155,7 +155,7 @@ suite('deskbell send', () => {
       assert.equal(exitCode, 0, stderr);
       const payload = { title: 'Ding dong', message: 'Tea is ready ☕' };
       const payloadBytes = Buffer.byteLength(JSON.stringify(payload));
-      assert.deepEqual(parseLines(stdout), [{ event: 'dry-run', audience, payloadBytes, payload }]);
+      assert.deepEqual(parseLines(stdout), [{ event: 'dry-run', recipients, payloadBytes, payload }]);
     }
     const { stdout } = await send('--all', '--dry-run');
     assert.match(
@@ -182,7 +182,7 @@ suite('deskbell send', () => {
     await store.people.assign(2, { user: '42', tags: ['news', 'muted'] });
     await store.people.assign(3, { user: '43', tags: ['sport'] });
     await store.close();
-    for (const [words, audience] of [
+    for (const [words, recipients] of [
       [['--user', '42'], 2],
       [['--tag', 'news'], 2],
       [['--tag', 'news', '--tag', 'de'], 1],
@@ -193,7 +193,7 @@ suite('deskbell send', () => {
     ] as const) {
       const { exitCode, stdout, stderr } = await send(...words, '--dry-run', '--json');
       assert.equal(exitCode, 0, stderr);
-      assert.equal(parseLines(stdout)[0].audience, audience, words.join(' '));
+      assert.equal(parseLines(stdout)[0].recipients, recipients, words.join(' '));
     }
     const sent = parseLines((await send('--user', '42', '--not-tag', 'muted', '--json')).stdout);
     assert.equal(sent.at(-1).counts.accepted, 1);
@@ -256,9 +256,9 @@ suite('deskbell send', () => {
     assert.equal(exitCode, 0, stderr);
     const lines = parseLines(stdout);
     assert.equal(lines[0].event, 'broadcast');
-    const { event, counts, audience } = lines.at(-1);
+    const { event, counts, audience, recipients } = lines.at(-1);
     assert.equal(event, 'summary');
-    assert.equal(audience, 30);
+    assert.deepEqual([audience, recipients], ['all', 30]);
     assert.equal(counts.accepted, 29);
     assert.equal(counts.gone, 1);
     const received = new Set<string>();

@@ -96,7 +96,7 @@ export function assertDone(broadcast: Broadcast, counts: Partial<Broadcast['coun
     ...counts,
   });
   const sum = Object.values(broadcast.counts).reduce((total, count) => total + count, 0);
-  assert.equal(sum, broadcast.audience);
+  assert.equal(sum, broadcast.recipients);
 }
 
 /** How often the sinks were sent to: `{1: 100}` means each of a hundred once. */

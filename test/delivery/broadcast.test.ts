@@ -96,7 +96,7 @@ describe('a broadcast', () => {
     await people.assign(2, { tags: ['a', 'b'] });
     const second = await sender.createBroadcast({ tags: { all: ['b', 'a', 'a'] } }, message, options);
     assert.deepEqual([second.broadcast.id, second.isNew], [first.broadcast.id, false]);
-    assert.equal(second.broadcast.audience, 1);
+    assert.equal(second.broadcast.recipients, 1);
     const nextList = await bench.store.broadcasts.openAudience();
     assert.equal(nextList, 2, 'the audience was not written down again');
     await assert.rejects(sender.createBroadcast({ tags: { any: ['a', 'b'] } }, message, options), {

@@ -305,9 +305,9 @@ export function checkArrivals({ counts }: Broadcast, recorders: readonly Recordi
 
 /** Every row of the audience is counted once, in all and by push service. */
 export function checkSums(broadcast: Broadcast): void {
-  const { audience, counts, origins, state } = broadcast;
+  const { recipients, counts, origins, state } = broadcast;
   const sum = Object.values(counts).reduce((total, count) => total + count, 0);
-  assert.equal(sum, audience, `the counts add up to the audience: ${JSON.stringify(counts)}`);
+  assert.equal(sum, recipients, `the counts add up to the audience: ${JSON.stringify(counts)}`);
   for (const settlement of settlements) {
     const byOrigin = origins.reduce((total, origin) => total + origin[settlement], 0);
     assert.equal(byOrigin, counts[settlement], `${settlement}, by push service`);

@@ -90,7 +90,7 @@ describe('a push service that', { concurrency: 6, timeout: 120_000 }, () => {
           await run.stop();
           const stopped = (await stage.store.broadcasts.find(run.broadcast.id)) as Broadcast;
           checkSums(stopped);
-          assert.equal(stopped.counts.accepted + stopped.counts.pending, stopped.audience);
+          assert.equal(stopped.counts.accepted + stopped.counts.pending, stopped.recipients);
           assert.equal((await stage.stored()).length, brokenRows + workingRows);
         });
       }

@@ -183,7 +183,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
       await stage.enroll(waits.flatMap(({ sink }) => [...recorder.sinks(9), sink]));
 
       const broadcast = await broadcastToAll(stage);
-      assert.equal(broadcast.counts.accepted, broadcast.audience);
+      assert.equal(broadcast.counts.accepted, broadcast.recipients);
       for (const { sink, retryAfter } of waits) {
         const [refused, accepted, ...more] = recorder.seenOf(sink);
         assert.ok(refused !== undefined && accepted !== undefined);

@@ -13,7 +13,8 @@ interface Page<Item = Record<string, unknown>> {
 interface Shown {
   readonly id: number;
   readonly state: string;
-  readonly audience: number;
+  readonly audience?: unknown;
+  readonly recipients: number;
 }
 
 const message = { title: 'Ding dong', message: 'Tea is ready' };
@@ -183,7 +184,7 @@ suite('/v1/broadcasts', () => {
     const created = await post({ 'idempotency-key': 'tea-1' });
     assert.equal(created.status, 201);
     const first = (await created.json()) as Shown;
-    assert.deepEqual([first.state, first.audience], ['scheduled', 2]);
+    assert.deepEqual([first.state, first.audience, first.recipients], ['scheduled', 'all', 2]);
     assert.equal(created.headers.get('location'), `/v1/broadcasts/${first.id}`);
     const again = await post({ 'idempotency-key': 'tea-1' });
     assert.deepEqual([again.status, ((await again.json()) as Shown).id], [200, first.id]);
@@ -192,13 +193,15 @@ suite('/v1/broadcasts', () => {
     const second = (await (await post({}, { audience: { ids: [2] } })).json()) as Shown;
 
     const tagged = await post({}, { audience: { user: 'nobody', tags: { any: ['news'] } } });
-    assert.deepEqual([tagged.status, ((await tagged.json()) as Shown).audience], [201, 0]);
+    const shownTagged = (await tagged.json()) as Shown;
+    assert.deepEqual([tagged.status, shownTagged.recipients], [201, 0]);
+    assert.deepEqual(shownTagged.audience, { user: 'nobody', tags: { any: ['news'] } });
     const tooLate = await post({}, { startAt: '2020-01-01T09:00:00Z' });
     assert.deepEqual([tooLate.status, await codeOf(tooLate)], [400, 'ERR_MESSAGE_INVALID']);
     const nobody = await post({}, { audience: { tags: {} } });
     assert.deepEqual([nobody.status, await codeOf(nobody)], [400, 'ERR_REQUEST_INVALID']);
     const third = await read<Page<Shown>>('/v1/broadcasts?limit=1');
-    assert.equal(third.items[0]?.audience, 0);
+    assert.equal(third.items[0]?.recipients, 0);
 
     const page = await read<Page<Shown>>('/v1/broadcasts?limit=1&cursor=3');
     assert.deepEqual([page.items.map(({ id }) => id), page.next], [[second.id], second.id]);

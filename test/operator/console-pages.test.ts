@@ -264,7 +264,7 @@ test('a message is composed, reviewed with its number of recipients, and sent on
   await visitor.submit('/console/send/confirm');
   assert.equal(visitor.page.url, '/console/broadcasts/1');
   const broadcast = (await operator.store.broadcasts.find(1))!;
-  assert.equal(broadcast.audience, 5);
+  assert.equal(broadcast.recipients, 5);
   assert.equal(broadcast.urgency, 'high');
   assert.equal(broadcast.startAtMs, Date.UTC(2037, 0, 1, 9));
   assert.deepEqual(JSON.parse(Buffer.from(broadcast.payload).toString()), {

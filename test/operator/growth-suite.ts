@@ -120,7 +120,7 @@ async function work(store: Store, round: number): Promise<void> {
 
   const matching = { user: `of-${round}` };
   const toPerson = await createMatching(store, matching, madeUpBroadcast(nowMs));
-  assert.equal(toPerson.audience, rows.length);
+  assert.equal(toPerson.recipients, rows.length);
   assert.equal(await broadcasts.findUnprepared(), undefined);
   const members = await leases.leaseSlice({ leaseMs, broadcastId: toPerson.id });
   assert.ok(members);

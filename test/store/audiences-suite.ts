@@ -100,8 +100,8 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
     };
 
     test('nothing is sent before the audience is complete, and then to each of its members once', async () => {
-      const { id, state, audience } = await create();
-      assert.deepEqual([state, audience], ['preparing', 0]);
+      const { id, state, recipients } = await create();
+      assert.deepEqual([state, recipients], ['preparing', 0]);
       let ranges = 0;
       while (await store.broadcasts.prepare(id, 'one')) {
         ranges += 1;
@@ -114,7 +114,7 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       }
       assert.ok(ranges > 1, 'in several ranges');
       const complete = await store.broadcasts.get(id);
-      assert.deepEqual([complete.state, complete.audience], ['running', ids.length]);
+      assert.deepEqual([complete.state, complete.recipients], ['running', ids.length]);
       assert.deepEqual(await settle(id), ids);
       const { counts, state: end } = await store.broadcasts.get(id);
       assert.deepEqual([end, counts.accepted, counts.removed], ['done', ids.length, 0]);
@@ -144,7 +144,7 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
         if (await prepareUntilKilled(store.address, nowMs)) killed += 1;
       }
       assert.ok(killed >= 2, `${killed} processes were killed while it was preparing`);
-      assert.equal((await store.broadcasts.get(id)).audience, ids.length);
+      assert.equal((await store.broadcasts.get(id)).recipients, ids.length);
       assert.deepEqual(await settle(id), ids);
     });
 
@@ -156,7 +156,7 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
         }),
       );
       while (await store.broadcasts.prepare(id, 'same'));
-      assert.equal((await store.broadcasts.get(id)).audience, ids.length);
+      assert.equal((await store.broadcasts.get(id)).recipients, ids.length);
       assert.deepEqual(await settle(id), ids);
     });
 
@@ -201,9 +201,9 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
     test('cancelling it ends the preparation, and its counts add up', async () => {
       const { id } = await create();
       await store.broadcasts.prepare(id, 'one');
-      const { state, audience, counts } = await store.broadcasts.cancel(id);
+      const { state, recipients, counts } = await store.broadcasts.cancel(id);
       assert.equal(state, 'cancelled');
-      assert.equal(counts.cancelled, audience);
+      assert.equal(counts.cancelled, recipients);
       assert.equal(await store.broadcasts.prepare(id, 'one'), false);
       assert.deepEqual(await settle(id), []);
       await assert.rejects(store.broadcasts.resume(id), { code: 'ERR_BROADCAST_STATE' });
@@ -222,14 +222,15 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
     });
 
     test('to nobody it is done when all ids have been looked at', async () => {
-      const { id, state, audience } = await createMatching(store, { tags: { all: ['nothing'] } }, draft());
-      assert.deepEqual([state, audience], ['done', 0]);
+      const expression = { tags: { all: ['nothing'] } };
+      const { id, state, audience, recipients } = await createMatching(store, expression, draft());
+      assert.deepEqual([state, audience, recipients], ['done', expression, 0]);
       assert.deepEqual(await settle(id), []);
     });
 
     test('a few among many are in one slice', async () => {
-      const { id, audience } = await createMatching(store, { tags: { all: ['rare'] } }, draft());
-      assert.equal(audience, 1);
+      const { id, recipients } = await createMatching(store, { tags: { all: ['rare'] } }, draft());
+      assert.equal(recipients, 1);
       const rare = await store.subscriptions.page({
         afterId: 0,
         limit: 10,
@@ -244,7 +245,7 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
     test('ids are sent to once each, however many there are; those not stored count as removed', async () => {
       const audienceId = await openIds(store, [...ids, 1e9, 1e9 + 1]);
       const { broadcast } = await store.broadcasts.create(draft({ audienceId }));
-      assert.deepEqual([broadcast.state, broadcast.audience], ['running', ids.length + 2]);
+      assert.deepEqual([broadcast.state, broadcast.recipients], ['running', ids.length + 2]);
       assert.deepEqual(await settle(broadcast.id), ids);
       const { state, counts } = await store.broadcasts.get(broadcast.id);
       assert.deepEqual([state, counts.accepted, counts.removed], ['done', ids.length, 2]);

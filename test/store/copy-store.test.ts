@@ -184,7 +184,7 @@ describe('a copy', () => {
       assert.equal(id, 7, 'after the deleted subscription 6');
       const { broadcast } = await store.broadcasts.create(madeUpBroadcast(Date.now()));
       assert.equal(broadcast.id, 10, 'after the deleted broadcast 9');
-      assert.equal(broadcast.audience, 6);
+      assert.equal(broadcast.recipients, 6);
       assert.equal(
         (await store.vapidKeys.list()).find(({ publicKey }) => publicKey === 'K1')?.state,
         'current',

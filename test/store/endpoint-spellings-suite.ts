@@ -70,7 +70,7 @@ export function describeEndpointSpellings(name: string, prepare: () => Promise<S
         spellings.map((endpoint) => spelled(endpoint)),
       );
       const { broadcast } = await store.broadcasts.create(madeUpBroadcast(1_800_000_000_000, { audienceId }));
-      assert.equal(broadcast.audience, 1);
+      assert.equal(broadcast.recipients, 1);
     });
 
     test('a single message that is gone deletes the row in whatever spelling it was sent', async () => {

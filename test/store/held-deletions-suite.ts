@@ -194,8 +194,8 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       await addSubscriptions(store, 500);
       await broadcast(() => 'gone');
       assert.equal(await held(), 500);
-      const { audience, counts } = await broadcast((_, index) => (index % 10 === 0 ? 'gone' : 'accepted'));
-      assert.equal(audience, 500);
+      const { recipients, counts } = await broadcast((_, index) => (index % 10 === 0 ? 'gone' : 'accepted'));
+      assert.equal(recipients, 500);
       assert.equal(counts.accepted, 450);
       assert.deepEqual(await store.heldDeletions.list(), []);
       assert.equal(await store.subscriptions.count(), 450, 'who is gone in a normal run as well is deleted');

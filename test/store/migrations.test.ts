@@ -112,9 +112,9 @@ describe('the migration to one row per endpoint', () => {
       assert.deepEqual(reached.get(3), [1, 2]);
       // the retry of the merged row has nobody to go to: its endpoint was written to as row 2
       assert.equal(await store.leases.leaseRetries({ leaseMs: 10_000, limit: 10 }), undefined);
-      for (const { state, audience, counts } of await store.broadcasts.list({ limit: 10 })) {
+      for (const { state, recipients, counts } of await store.broadcasts.list({ limit: 10 })) {
         assert.equal(state, 'done');
-        assert.equal(counts.accepted + counts.removed, audience);
+        assert.equal(counts.accepted + counts.removed, recipients);
       }
     });
   });

@@ -319,7 +319,7 @@ export function describeExpressions(name: string, prepare: () => Promise<StoreUn
         const recipients = await store.ledger.readRows(lease, lease.cursor, 10_000);
         ids.push(...recipients.map(({ subscriptionId }) => subscriptionId));
       }
-      assert.equal(broadcast.audience, ids.length);
+      assert.equal(broadcast.recipients, ids.length);
       return ids.sort((one, other) => Number(one) - Number(other));
     };
 

@@ -87,7 +87,7 @@ describe('rows whose subscription is removed', () => {
   const countsOf = async (id: number) => {
     const { state, counts, alarms } = await opened.store.broadcasts.get(id);
     const sum = Object.values(counts).reduce((total, count) => total + count, 0);
-    assert.equal(sum, (await opened.store.broadcasts.get(id)).audience);
+    assert.equal(sum, (await opened.store.broadcasts.get(id)).recipients);
     const shown = Object.entries(counts).filter(([, count]) => count !== 0);
     return { state, ...Object.fromEntries(shown), alarms: alarms.map(({ reason, rows }) => [reason, rows]) };
   };

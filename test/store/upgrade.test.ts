@@ -87,7 +87,7 @@ describe('a data directory of 0.1.0', () => {
     await use(async ({ store }) => {
       const newestFirst = await store.broadcasts.list({ limit: 10 });
       assert.deepEqual(
-        newestFirst.map(({ id, state, audience, waiting }) => [id, state, audience, waiting]),
+        newestFirst.map(({ id, state, recipients, waiting }) => [id, state, recipients, waiting]),
         [
           [6, 'running', 5, 0],
           [5, 'running', 29, 0],
@@ -181,10 +181,10 @@ describe('a data directory of schema 7', () => {
     await use(async ({ store }) => {
       const newestFirst = await store.broadcasts.list({ limit: 10 });
       assert.deepEqual(
-        newestFirst.map(({ id, state, audience, waiting, counts }) => [
+        newestFirst.map(({ id, state, recipients, waiting, counts }) => [
           id,
           state,
-          audience,
+          recipients,
           waiting,
           counts.accepted,
         ]),
@@ -197,10 +197,10 @@ describe('a data directory of schema 7', () => {
           [1, 'done', 36, 0, 33],
         ],
       );
-      for (const { audience, counts } of newestFirst) {
+      for (const { recipients, counts } of newestFirst) {
         assert.equal(
           Object.values(counts).reduce((sum, count) => sum + count),
-          audience,
+          recipients,
         );
       }
       const held = await store.heldDeletions.list();

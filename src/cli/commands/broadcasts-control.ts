@@ -25,7 +25,7 @@ export function controlCommand(
       await output.result(
         flags,
         broadcastToJson(broadcast),
-        `Broadcast ${id} is ${stateOf(broadcast)}; ${formatCount(accepted)} of ${formatCount(broadcast.audience)} accepted.`,
+        `Broadcast ${id} is ${stateOf(broadcast)}; ${formatCount(accepted)} of ${formatCount(broadcast.recipients)} accepted.`,
       );
     });
 }

@@ -18,7 +18,7 @@ interface ListFlags extends JsonFlag {
 export function listCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'list',
-    description: 'Prints ID, state, audience and counts of each broadcast, newest first.',
+    description: 'Prints ID, state, recipients and counts of each broadcast, newest first.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts list', 'deskbell broadcasts list --json | jq .counts'],
   })
@@ -28,7 +28,7 @@ export function listCommand({ environment, output }: Context): Command {
       const shown = countNames.filter(
         (name) => isAlwaysShown(name) || rows.some(({ counts }) => counts[name] !== 0),
       );
-      const names = ['audience', ...shown, 'alarms'].map((name) => name.toUpperCase());
+      const names = ['recipients', ...shown, 'alarms'].map((name) => name.toUpperCase());
       await output.table(flags, {
         rows,
         toJson: broadcastToJson,
@@ -43,12 +43,12 @@ export function listCommand({ environment, output }: Context): Command {
 const isAlwaysShown = (name: CountName): boolean => ['accepted', 'rejected', 'pending'].includes(name);
 
 function formatColumns(broadcast: Broadcast, shown: readonly CountName[]): string {
-  const { id, startAtMs, audience, counts, alarms } = broadcast;
+  const { id, startAtMs, recipients, counts, alarms } = broadcast;
   return columns(
     String(id),
     stateOf(broadcast),
     new Date(startAtMs).toISOString().replace(/\.\d+Z$/, 'Z'),
-    ...[audience, ...shown.map((name) => counts[name]), alarms.length].map(formatCount),
+    ...[recipients, ...shown.map((name) => counts[name]), alarms.length].map(formatCount),
   );
 }
 

@@ -153,13 +153,13 @@ function sendCommandFor(
 /** Broadcasts, and who delivers them, in the log of the service. */
 const reportTo = (log: OpenLog): DeliveryReport => ({
   event(event) {
-    const { id, audience } = event.broadcast;
+    const { id, recipients } = event.broadcast;
     if (event.kind === 'alarm') {
       const { origin, reason, detail } = event.alarm;
       log.error({ event: 'alarm', broadcast: id, pushService: origin, reason, detail });
     } else {
       const counts = Object.fromEntries(nonZeroCounts(event.broadcast));
-      log.info({ event: 'broadcast', broadcast: id, state: stateOf(event.broadcast), audience, ...counts });
+      log.info({ event: 'broadcast', broadcast: id, state: stateOf(event.broadcast), recipients, ...counts });
     }
   },
   worker({ state, machine, processId, startedAtMs }) {

@@ -13,14 +13,14 @@ import type { Output } from '../output/output.ts';
 
 /** @returns lines to print one below the other */
 export function summarize(broadcast: Broadcast, { style }: Pick<Output, 'style'>): readonly string[] {
-  const { audience, alarms } = broadcast;
-  const width = formatCount(audience).length;
+  const { recipients, alarms } = broadcast;
+  const width = formatCount(recipients).length;
   return [
     ...nonZeroCounts(broadcast).map(
       ([name, count]) =>
         `  ${formatCount(count).padStart(width)} ${name.padEnd(9)}  ${style('dim', countMeanings[name])}`,
     ),
-    `  ${formatCount(audience).padStart(width)} in total`,
+    `  ${formatCount(recipients).padStart(width)} in total`,
     ...receiptLines(broadcast, width, { style }),
     ...originTable(broadcast, { style }),
     ...alarms.map((alarm) => style('red', `  ! ${formatAlarm(alarm)}: ${formatCount(alarm.rows)} messages`)),

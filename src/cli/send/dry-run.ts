@@ -30,7 +30,7 @@ export async function printDryRun(
   const count = await countAudience(audience, subscriptions);
   if (json) {
     const shown = JSON.parse(payloadText) as unknown;
-    const fields = { audience: count, payloadBytes: payload.length, payload: shown };
+    const fields = { recipients: count, payloadBytes: payload.length, payload: shown };
     return output.line(JSON.stringify({ event: 'dry-run', ...fields }));
   }
   const recipients = formatAudience(count);

@@ -11,12 +11,12 @@ import { settlements, type Broadcast, type OriginCounts } from '../../store/broa
 /** `[#####·····]  48 %  480,000 of 1,000,000  16,200/s  0:32 left  fcm.googleapis.com: 479,000 accepted …` */
 export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }: Progress): string {
   if (broadcast.state === 'preparing') return formatPreparation(broadcast);
-  const share = broadcast.audience === 0 ? 1 : settled / broadcast.audience;
+  const share = broadcast.recipients === 0 ? 1 : settled / broadcast.recipients;
   const width = 20;
   const bar = '#'.repeat(Math.floor(share * width)).padEnd(width, '·');
   return [
     `[${bar}] ${Math.floor(share * 100)} %`,
-    `${formatCount(settled)} of ${formatCount(broadcast.audience)}`,
+    `${formatCount(settled)} of ${formatCount(broadcast.recipients)}`,
     `${formatCount(Math.round(ratePerSecond))}/s`,
     ...(etaSeconds === undefined ? [] : [`${formatDuration(etaSeconds)} left`]),
     ...formatWaiting(broadcast),
@@ -25,8 +25,8 @@ export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }
 }
 
 /** `Broadcast 7 is preparing: 480,000 subscriptions found so far` */
-export const formatPreparation = ({ id, audience }: Broadcast): string =>
-  `Broadcast ${id} is preparing: ${formatAudience(audience)} found so far`;
+export const formatPreparation = ({ id, recipients }: Broadcast): string =>
+  `Broadcast ${id} is preparing: ${formatAudience(recipients)} found so far`;
 
 /** Rows that are held back wait for their push service to accept messages again; the others for their next attempt. */
 function formatWaiting({ waiting, heldBack }: Broadcast): readonly string[] {

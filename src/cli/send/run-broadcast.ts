@@ -61,7 +61,7 @@ export async function runBroadcast(
 async function showEnd(broadcast: Broadcast, output: Context['output'], json: boolean): Promise<void> {
   output.live('');
   if (json) return output.line(event('summary', broadcastToJson(broadcast)));
-  if (broadcast.audience === 0) return output.line('The audience is empty.');
+  if (broadcast.recipients === 0) return output.line('The audience is empty.');
   const { finishedAtMs = Date.now(), startAtMs, createdAtMs } = broadcast;
   const seconds = Math.max(0.001, (finishedAtMs - Math.max(startAtMs, createdAtMs)) / 1000);
   const time = broadcast.state === 'done' ? ` in ${formatDuration(seconds)}` : '';

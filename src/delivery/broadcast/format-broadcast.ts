@@ -43,8 +43,8 @@ export const formatAudience = (count: number): string =>
   `${formatCount(count)} subscription${count === 1 ? '' : 's'}`;
 
 /** `Broadcast 7 to 1,000 subscriptions` */
-export const nameBroadcast = ({ id, audience }: Pick<Broadcast, 'id' | 'audience'>): string =>
-  `Broadcast ${id} to ${formatAudience(audience)}`;
+export const nameBroadcast = ({ id, recipients }: Pick<Broadcast, 'id' | 'recipients'>): string =>
+  `Broadcast ${id} to ${formatAudience(recipients)}`;
 
 /** `Broadcast 7 to 1,000 subscriptions is done: 990 accepted, 10 rejected.` */
 export function formatState(broadcast: Broadcast): string {

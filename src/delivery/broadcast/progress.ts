@@ -46,7 +46,7 @@ function measure(
   broadcast: Broadcast,
   history: { readonly atMs: number; readonly settled: number }[],
 ): Progress {
-  const settled = broadcast.audience - broadcast.counts.pending;
+  const settled = broadcast.recipients - broadcast.counts.pending;
   const atMs = performance.now();
   history.push({ atMs, settled });
   while (history.length > 2 && (history[1]?.atMs ?? atMs) < atMs - averageOverMs) history.shift();

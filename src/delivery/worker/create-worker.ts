@@ -89,10 +89,10 @@ export function createWorker(
             clock: { monotonicNow, startTimer },
             broadcastId,
             receiptKey: settings.receiptKey,
-            onSlice: ({ id, audience, receipts }) => {
+            onSlice: ({ id, recipients, receipts }) => {
               if (receipts && !settings.receiptKey)
                 onWarning(`Broadcast ${id} asks for receipts, but this sender has no receiptKey.`);
-              if (reason !== undefined && audience >= workerSettings.warnFromAudience) onWarning(reason);
+              if (reason !== undefined && recipients >= workerSettings.warnFromAudience) onWarning(reason);
             },
           },
           signal,

@@ -134,14 +134,14 @@ export const legend = (names: readonly string[]): Html =>
 
 /** How far a broadcast is, with what came of its rows. */
 export function progressBar(broadcast: Broadcast): Html {
-  const { audience, counts } = broadcast;
-  const settled = audience - counts.pending;
-  const share = audience === 0 ? 1 : settled / audience;
+  const { recipients, counts } = broadcast;
+  const settled = recipients - counts.pending;
+  const share = recipients === 0 ? 1 : settled / recipients;
   let x = 0;
   const parts = settlements
     .filter((outcome) => counts[outcome] > 0)
     .map((outcome) => {
-      const part = (counts[outcome] / audience) * 100;
+      const part = (counts[outcome] / recipients) * 100;
       x += part;
       return html`<rect
         class="fill-${outcome}"
@@ -155,7 +155,7 @@ export function progressBar(broadcast: Broadcast): Html {
     viewBox="0 0 100 4"
     preserveAspectRatio="none"
     role="img"
-    aria-label="${Math.floor(share * 100)} % of ${formatCount(audience)}"
+    aria-label="${Math.floor(share * 100)} % of ${formatCount(recipients)}"
   >
     ${parts}
   </svg>`;

@@ -1003,4 +1003,9 @@ export const migrations: readonly string[] = [
   create index broadcasts_with_cap on deskbell.broadcasts (id)
     where per_person is not null and state in ('running', 'paused');
   `,
+
+  `
+  -- JSON: "all", or the expression of user and tags; null: a list, or of a former version
+  alter table deskbell.broadcasts add column asked_audience text;
+  `,
 ];

@@ -66,6 +66,7 @@ const toValues = (draft: NewBroadcast, hasSets: boolean, audience: number, nowMs
   ...toOptionRow(draft),
   audienceId: draft.audienceId ?? null,
   user: draft.user ?? null,
+  askedAudience: describeAudience(draft),
   hasList: draft.audienceId === undefined || hasSets ? 0 : 1,
   audience,
   nowMs,
@@ -74,6 +75,12 @@ const toValues = (draft: NewBroadcast, hasSets: boolean, audience: number, nowMs
   receiptActions: draft.receiptActions === undefined ? null : JSON.stringify(draft.receiptActions),
   ...startOf(draft, audience, nowMs),
 });
+
+/** JSON of what is shown of it: nothing of a list. */
+function describeAudience({ matching, audienceId }: NewBroadcast): string | null {
+  if (matching !== undefined) return JSON.stringify(matching);
+  return audienceId === undefined ? '"all"' : null;
+}
 
 /** An audience of nobody is done at once; one that is to be looked for waits. */
 function startOf({ matching }: NewBroadcast, audience: number, nowMs: number) {
@@ -87,11 +94,11 @@ function prepareStatements(database: SqliteDatabase) {
         insert into broadcasts (
           idempotency_key, content_hash, state, payload,
           audience_id, user, has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms,
-          receipt_actions, removals_after, ${optionColumns.join(', ')}
+          receipt_actions, asked_audience, removals_after, ${optionColumns.join(', ')}
         ) values (
           :idempotencyKey, :contentHash, :state, :payload,
           :audienceId, :user, :hasList, :audience, :nowMs, :startAtMs, :expiresAtMs, :finishedAtMs,
-          :receiptActions, coalesce((select seq from sqlite_sequence where name = 'removals'), 0),
+          :receiptActions, :askedAudience, coalesce((select seq from sqlite_sequence where name = 'removals'), 0),
           ${optionColumns.map((column) => `:${column}`).join(', ')}
         ) on conflict (idempotency_key) do nothing returning id
       `),

@@ -859,4 +859,9 @@ export const migrations: readonly string[] = [
   ) strict;
   create index operator_broadcasts_by_operator on operator_broadcasts (operator_id, broadcast_id);
   `,
+
+  `
+  -- JSON: "all", or the expression of user and tags; null: a list, or of a former version
+  alter table broadcasts add column asked_audience text;
+  `,
 ];

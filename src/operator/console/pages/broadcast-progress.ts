@@ -16,9 +16,9 @@ import { progressBar, serviceCharts, toServiceBars } from '../charts.ts';
 import { empty, moreHosts, stateBadge, untrusted, table, tile, time } from '../components.ts';
 
 export function renderProgress(broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html {
-  const { audience, counts, waiting, heldBack, startAtMs, finishedAtMs } = broadcast;
-  const settled = audience - counts.pending;
-  const share = audience === 0 ? Number(finishedAtMs !== undefined) : settled / audience;
+  const { recipients, counts, waiting, heldBack, startAtMs, finishedAtMs } = broadcast;
+  const settled = recipients - counts.pending;
+  const share = recipients === 0 ? Number(finishedAtMs !== undefined) : settled / recipients;
   const rate = stateOf(broadcast) === 'running' ? rateOf(intervals) : 0;
   const suspendedRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
   const left =
@@ -34,7 +34,7 @@ export function renderProgress(broadcast: Broadcast, intervals: readonly Outcome
       ${progressBar(broadcast)}
       <p class="number">
         <strong>${Math.floor(share * 100)} %</strong>
-        <span class="quiet">${formatCount(settled)} of ${formatCount(audience)}${speed}</span>
+        <span class="quiet">${formatCount(settled)} of ${formatCount(recipients)}${speed}</span>
       </p>
     </div>
     <dl class="tiles">

@@ -111,7 +111,7 @@ function renderConfirmation(broadcast: Broadcast, session: ConsoleSession) {
     entry: 'Broadcasts',
     lead: html`<p class="quiet">${titleOf(broadcast)}</p>`,
     content: confirmation(
-      html`${formatCount(counts.pending)} of ${formatCount(broadcast.audience)} messages will not be sent.`,
+      html`${formatCount(counts.pending)} of ${formatCount(broadcast.recipients)} messages will not be sent.`,
       postForm(session, `/console/broadcasts/${id}/cancel`, 'Cancel the broadcast', { style: 'danger' }),
       `/console/broadcasts/${id}`,
     ),

@@ -67,19 +67,19 @@ const columns = [
   { title: 'Id', kind: 'number' },
   { title: 'Message', kind: 'words' },
   { title: 'State', kind: 'short' },
-  { title: 'Audience', kind: 'number' },
+  { title: 'Recipients', kind: 'number' },
   { title: 'Outcome', kind: 'words' },
   { title: 'Start', kind: 'short' },
 ] as const;
 
 function renderRow(broadcast: Broadcast): readonly (string | Html)[] {
-  const { id, audience, alarms, startAtMs } = broadcast;
+  const { id, recipients, alarms, startAtMs } = broadcast;
   const counts = nonZeroCounts(broadcast).map(([name, count]) => `${formatCount(count)} ${name}`);
   return [
     String(id),
     html`<a href="/console/broadcasts/${id}">${titleOf(broadcast)}</a>`,
     html`${stateBadge(broadcast)} ${alarms.length > 0 && badge('alarm', 'bad')}`,
-    formatCount(audience),
+    formatCount(recipients),
     html`${progressBar(broadcast)} <span class="quiet small number">${counts.join(', ')}</span>`,
     time(startAtMs),
   ];

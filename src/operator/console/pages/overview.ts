@@ -164,7 +164,7 @@ function collectAlarms(
 }
 
 function renderRunning(broadcast: Broadcast): Html {
-  const { id, audience, counts } = broadcast;
+  const { id, recipients, counts } = broadcast;
   return html`<div class="item">
     <p class="spread">
       <a href="/console/broadcasts/${id}">${titleOf(broadcast)}</a>
@@ -172,7 +172,7 @@ function renderRunning(broadcast: Broadcast): Html {
     </p>
     ${progressBar(broadcast)}
     <p class="spread quiet small number">
-      <span>${formatCount(audience - counts.pending)} of ${formatCount(audience)}</span>
+      <span>${formatCount(recipients - counts.pending)} of ${formatCount(recipients)}</span>
       ${counts.rejected > 0 && html`<span>${formatCount(counts.rejected)} rejected</span>`}
     </p>
   </div>`;

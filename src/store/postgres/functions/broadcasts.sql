@@ -16,12 +16,13 @@ declare
 begin
   insert into deskbell.broadcasts (
     creation, idempotency_key, content_hash, state, payload, audience_id, user_name,
-    receipt_actions, rows_in, audience, removals_after,
+    receipt_actions, rows_in, audience, asked_audience, removals_after,
     created_at_ms, start_at_ms, expires_at_ms, finished_at_ms, :optionColumns
   ) select
     p_creation, p_key, p_hash, 
     case when p_expression is not null then 'paused' when p_audience = 0 then 'done' else 'running' end, p_payload,
     p_audience_id, p_user, p_receipt_actions, p_rows_in, p_audience,
+    coalesce(p_expression, case when p_audience_id is null then '"all"' end),
     -- a list knows its members without it
     coalesce(p_removals_after, (select last_value from deskbell.removals_id_seq)),
     now_ms, p_start, p_expiry, case when p_expression is null and p_audience = 0 then now_ms end, :optionColumns
