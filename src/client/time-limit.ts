@@ -4,6 +4,8 @@
 export const defaultTimeoutMs = 15_000;
 /** Of `beforeShow`. Browsers end a service worker that takes too long, and then nothing is shown. */
 export const hookTimeoutMs = 10_000;
+/** Within which a site registers the service worker of its own, where somebody subscribes before that. */
+export const lateRegistrationMs = 5_000;
 /** Of the browser's storage: a notification is shown also where that does not answer. */
 export const storageTimeoutMs = 3_000;
 

@@ -2,7 +2,7 @@
 // where there is none.
 import { ClientError, reported } from './client-error.ts';
 import { resolveAddress } from './resolve-address.ts';
-import { withTimeLimit } from './time-limit.ts';
+import { lateRegistrationMs, withTimeLimit } from './time-limit.ts';
 import { isTrustedTypesRefused, trustedScriptUrl } from './trusted-types.ts';
 import { question } from './worker-question.ts';
 
@@ -88,8 +88,8 @@ export class WorkerRegistration {
       return await serviceWorker.register(trustedScriptUrl(this.#scriptUrl), { scope });
     } catch (cause) {
       // The site may be about to register its own.
-      const late = this.#isGiven ? undefined : withTimeLimit(this.#timeoutMs, serviceWorker.ready);
-      const registration = await late?.catch(() => undefined);
+      const late = this.#isGiven ? undefined : withTimeLimit(lateRegistrationMs, serviceWorker.ready);
+      const registration = await late?.catch(() => this.find());
       if (registration) return registration;
       throw await this.#failure(cause);
     }

@@ -64,9 +64,11 @@ export function testOwnWorkers(browserTest: BrowserTest, change: string): void {
       const { backend, startShop, storedRow } = context;
       const shop = await startShop();
       const page = await openShop(context, shop);
-      await page.evaluate('start(); globalThis.subscribing = client.subscribe(); undefined');
-      await page.evaluate("navigator.serviceWorker.register('sw.js').then(() => undefined)");
-      await page.evaluate('subscribing.then(() => undefined)');
+      await page.evaluate(noteLookUps);
+      await page.evaluate(`start(); client.synced.then(() => {
+        globalThis.afterLookUp = () => navigator.serviceWorker.register('sw.js');
+        return client.subscribe();
+      }).then(() => undefined)`);
       const { endpoint } = await storedRow();
 
       for (const options of ['', "{ serviceWorkerUrl: 'sw.js' }"]) {
@@ -130,7 +132,7 @@ export function testOwnWorkers(browserTest: BrowserTest, change: string): void {
     const page = await openShop(context, shop);
     const otherScope = new URL('/blog/', shop.url).href;
     await page.evaluate("navigator.serviceWorker.register('/blog/worker.js').then(() => undefined)");
-    await page.evaluate('start({ timeoutMs: 5000 })');
+    await page.evaluate('start()');
     assert.equal(
       await page.evaluate(failureOf('client.subscribe()')),
       `service-worker-failed: No service worker controls the page ${shop.url}. There are registrations with the scope ${otherScope}. ` +
@@ -208,13 +210,14 @@ const subscribe = (page: Page) => page.evaluate('start(); client.subscribe().the
 const failureOf = (promise: string) =>
   `${promise}.then(() => 'none', ({ reason, message }) => reason + ': ' + message)`;
 
-/** Counts how often the page has asked for the registration that controls it. */
+/** Counts how often the page has asked for the registration that controls it, and calls `afterLookUp` where there is one. */
 const noteLookUps = `{
   const real = navigator.serviceWorker.getRegistration.bind(navigator.serviceWorker);
   globalThis.lookUps = 0;
   navigator.serviceWorker.getRegistration = async (url) => {
     const registration = await real(url);
     lookUps += 1;
+    globalThis.afterLookUp?.();
     return registration;
   };
 }`;
