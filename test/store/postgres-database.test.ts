@@ -333,10 +333,10 @@ describe('a PostgreSQL store', () => {
       const second = store.subscriptions.put(madeUpSubscription(101), vapidPublicKey);
       assert.equal(await Promise.race([created.then(() => 'created'), sleep(200, 'waits')]), 'waits');
       await other.query('commit');
-      const { id, audience } = await created;
+      const { id, recipients } = await created;
       await second;
       const reached = await acceptAll(id);
-      assert.equal(reached.length, audience);
+      assert.equal(reached.length, recipients);
       assert.ok(reached.length >= 6, 'the open registration is among them');
       assert.equal((await store.broadcasts.find(id))?.counts.removed, 0);
     } finally {

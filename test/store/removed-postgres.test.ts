@@ -49,8 +49,8 @@ test('an audience is frozen once removals that were begun before are committed',
   await remover.query('commit');
   const { broadcast } = await creating;
   await acceptAllSlices(store, origin);
-  const { audience, counts, alarms } = await store.broadcasts.get(broadcast.id);
-  assert.deepEqual([audience, counts.accepted, counts.unaccounted, alarms], [9, 9, 0, []]);
+  const { recipients, counts, alarms } = await store.broadcasts.get(broadcast.id);
+  assert.deepEqual([recipients, counts.accepted, counts.unaccounted, alarms], [9, 9, 0, []]);
   await Promise.all([remover.end(), observer.end()]);
 });
 
@@ -68,7 +68,7 @@ test('whoever removes while an audience is to be frozen gets on, whatever rows i
   await deleting;
   const { broadcast } = await creating;
   await acceptAllSlices(store, origin);
-  const { audience, counts } = await store.broadcasts.get(broadcast.id);
-  assert.deepEqual([audience, counts.accepted, counts.unaccounted], [8, 8, 0]);
+  const { recipients, counts } = await store.broadcasts.get(broadcast.id);
+  assert.deepEqual([recipients, counts.accepted, counts.unaccounted], [8, 8, 0]);
   await Promise.all([one.end(), other.end(), observer.end()]);
 });
