@@ -117,7 +117,7 @@ describe('rows that are always refused', { concurrency: 2 }, () => {
     const { stage, pushService, goodSinks } = await openPoisoned(t);
     const { broadcast } = await stage.sender().createBroadcast('all', message);
     const stopWorkers = startWorkers(stage);
-    const done = await pass(stage, broadcast.id, 1000, ({ state }) => state === 'done');
+    const done = await pass(stage, broadcast.id, 5000, ({ state }) => state === 'done');
     checkSums(done);
     assert.deepEqual([done.counts.accepted, done.counts.rejected], [good, junk]);
     assert.deepEqual(new Set(pushService.received(goodSinks)), new Set([1]));

@@ -119,9 +119,9 @@ export function serveCommand(context: Context): Command {
             if (sender === undefined || !configuration.deliver)
               return withReport(store, report, { delivers: false, work: () => untilStopped(stop) });
             const worker = { event: 'worker', machine: hostname(), processId: process.pid };
-            const work = async (): Promise<void> => {
+            const work = async (onFault: (error: unknown) => void): Promise<void> => {
               log.info({ ...worker, state: 'started', threads: configuration.threads });
-              await sender.work(stop, report.error);
+              await sender.work(stop, onFault);
               log.info({ ...worker, state: 'stopped' });
             };
             return withReport(store, report, { delivers: true, work });

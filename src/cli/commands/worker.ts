@@ -70,7 +70,7 @@ export function workerCommand(context: Context): Command {
           withRetention(data.store, configuration, { onError: report.error }, () =>
             withReport(data.store, report, {
               delivers: true,
-              work: () => sender.work(stop, report.error),
+              work: (onFault) => sender.work(stop, onFault),
             }),
           ),
         );

@@ -39,8 +39,10 @@ export async function openDemoOperator(
     reachability: (event) => log.error({ event: 'push service', detail: formatReachability(event) }),
     error: (error) => log.error({ event: 'delivery interrupted', error }),
   };
-  const work = (): Promise<void> => sender.work(stop.signal, report.error);
-  const delivery = withReport(data.store, report, { delivers: true, work });
+  const delivery = withReport(data.store, report, {
+    delivers: true,
+    work: (onFault) => sender.work(stop.signal, onFault),
+  });
   return {
     address: listener.address,
     token,

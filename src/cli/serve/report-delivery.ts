@@ -18,18 +18,43 @@ export interface DeliveryReport {
 /** How often a process looks at broadcasts that others deliver. */
 const othersEveryMs = 2000;
 
-/** Runs `work`, and reports until it ends. @param delivers whether `work` delivers broadcasts itself */
+/** A database that is away fails all that runs side by side, in these words and about at the same time. */
+const sameFaultMs = 10_000;
+
+/** Tells a fault once, however many report it in the same words within ten seconds. */
+export function tellOnce(
+  tell: (error: unknown) => void,
+  nowMs = () => performance.now(),
+): (error: unknown) => void {
+  let told = { words: '', atMs: Number.NEGATIVE_INFINITY };
+  return (error) => {
+    const words = String(error);
+    if (words === told.words && nowMs() - told.atMs < sameFaultMs) return;
+    told = { words, atMs: nowMs() };
+    tell(error);
+  };
+}
+
+/**
+ * Runs `work`, and reports until it ends.
+ *
+ * @param delivers whether `work` delivers broadcasts itself
+ * @param work given what it tells faults that interrupt it
+ */
 export async function withReport(
   store: Pick<Store, 'broadcasts' | 'senders'>,
   report: DeliveryReport,
-  { delivers, work }: { readonly delivers: boolean; readonly work: () => Promise<void> },
+  {
+    delivers,
+    work,
+  }: { readonly delivers: boolean; readonly work: (onFault: (error: unknown) => void) => Promise<void> },
 ): Promise<void> {
   // Watching ends after the work, so that the last results are reported too.
   const workEnded = new AbortController();
-  const onError = (error: unknown): void => report.error(error);
+  const onError = tellOnce((error) => report.error(error));
   const everyMs = delivers ? undefined : othersEveryMs;
   const { signal } = workEnded;
-  const working = work().finally(() => workEnded.abort());
+  const working = work(onError).finally(() => workEnded.abort());
   const ends = await Promise.allSettled([
     working,
     forEach(watchBroadcasts(store.broadcasts, signal, onError, everyMs), (event) => report.event(event)),
