@@ -207,7 +207,8 @@ suite('broadcasts of the command line', () => {
     assert.deepEqual([record.broadcast, record.recipients, record.accepted], [1, 20, 20]);
     assert.equal(await serve.end('SIGTERM'), 0);
     assert.deepEqual(received(), { messages: 20, most: 1 });
-    const { DESKBELL_SUBJECT: _, ...withoutSubject } = environment;
+    const { DESKBELL_SUBJECT: _, ...kept } = environment;
+    const withoutSubject = { ...kept, DESKBELL_DATA: await temporaryFolder() };
     const refused = await runCommand(['serve', '--port', '0', '--deliver'], { environment: withoutSubject });
     assert.equal(refused.exitCode, 2);
     assert.match(refused.stderr, /--subject/);

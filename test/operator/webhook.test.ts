@@ -92,7 +92,7 @@ test('an alarm, a subscription that is gone and a broadcast that is done are pos
   assert.deepEqual([...byType.keys()].toSorted(), ['alarm', 'broadcast.done', 'subscription.gone']);
   assert.deepEqual(byType.get('subscription.gone')!.event.data, { id: 1, user: 'ada' });
   const done = byType.get('broadcast.done')!.event.data;
-  assert.deepEqual([done['id'], done['state'], done['audience']], [1, 'done', 2]);
+  assert.deepEqual([done['id'], done['state'], done['recipients']], [1, 'done', 2]);
   const alarm = byType.get('alarm')!;
   assert.deepEqual([alarm.event.data['broadcastId'], alarm.event.data['rows']], [1, 1]);
   for (const { headers, url, body } of posted) {
