@@ -9,6 +9,7 @@ import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import { openTestStore } from '../store/test-database.ts';
+import { never } from './test-clock.ts';
 
 export const vapidKeys = generateVapidKeys();
 export const vapid = { ...vapidKeys, subject: 'mailto:push@example.org' };
@@ -68,7 +69,10 @@ export async function openBroadcastBench(): Promise<BroadcastBench> {
         pushServices: origins(),
         ca,
         retryPolicy: quickRetries,
-        worker: { leaseMs: 1000 },
+        // no lease ends and no answer is too late unless the test says so: a busy machine would send again
+        worker: { leaseMs: never },
+        connectTimeoutMs: never,
+        responseTimeoutMs: never,
         ...options,
       });
       senders.push(sender);

@@ -281,7 +281,7 @@ describe('a broadcast', () => {
       throw new Error('a fault that passes');
     };
     const store = { ...bench.store, ledger: { ...ledger, commit } };
-    const run = await bench.createSender({ store }).broadcast('all', message);
+    const run = await bench.createSender({ store, worker: { leaseMs: 1000 } }).broadcast('all', message);
     await began.promise;
     const stopped = run.stop();
     failing.resolve();

@@ -17,7 +17,7 @@ import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid-token.ts';
 import { SwitchablePort } from './switchable-port.ts';
-import { TestClock } from './test-clock.ts';
+import { never, TestClock } from './test-clock.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { until, within } from '../../tools/until.ts';
 
@@ -26,9 +26,6 @@ export const protocols: readonly Protocol[] = ['HTTP/1.1', 'HTTP/2'];
 
 export const vapidKeys = generateVapidKeys();
 export const message = { title: 'Faults', message: 'a message that goes through much' };
-
-/** The longest that a timer takes. */
-export const never = 2 ** 31 - 1;
 
 export const fastRetries: RetryPolicy = {
   firstDelayMs: 40,

@@ -2,6 +2,9 @@
 // transport of a test together.
 import type { Clock } from '../../src/transport/clock.ts';
 
+/** The longest that a timer takes, in milliseconds. */
+export const never = 2 ** 31 - 1;
+
 interface Pending {
   readonly dueMs: number;
   readonly done: () => void;
