@@ -15,6 +15,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   broadcasts: ['broadcasts', 'list'],
   doctor: ['doctor', '--help'],
   'held-deletions': ['held-deletions', 'list'],
+  invite: ['invite', 'me'],
   keys: ['keys', 'show'],
   operators: ['operators', 'list'],
   restore: ['restore', 'FOLDER/copy', '--data', 'FOLDER/restored'],
