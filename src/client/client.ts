@@ -45,7 +45,7 @@ export type SyncResult = 'not-subscribed' | 'sent-again' | 'subscribed-anew';
 export interface Client extends EventTarget {
   /**
    * Asks for permission where that is needed, subscribes, and stores the subscription at the service. Call it from a
-   * click. An existing subscription is sent again.
+   * click. An existing subscription is sent again. A new one that the service refuses (400, 401, 403) is ended again.
    *
    * @throws {ClientError}
    */

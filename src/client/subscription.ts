@@ -14,6 +14,9 @@ export interface Subscribed {
   readonly isNew: boolean;
 }
 
+/** Statuses with which the service, its `onSubscribe` or a login in front of it does not want a subscription. */
+const refusals: ReadonlySet<number> = new Set([400, 401, 403]);
+
 /**
  * Makes browser, push service and Deskbell agree: one subscription, with the current key, stored.
  *
@@ -36,8 +39,13 @@ export async function reconcile(
     await service.store(subscribed.subscription, vapidKey, former);
   } catch (error) {
     // The service has another key by now, or knows the endpoint with other keys: only a new subscription can be stored.
-    if (isRefused || (error as ClientError).status !== 409) throw error;
-    return reconcile(register, service, true);
+    const { status = 0 } = error as ClientError;
+    if (!isRefused && status === 409) return reconcile(register, service, true);
+    // Whoever asks for it first and is refused is not subscribed, nor stored at a later page load as somebody else's.
+    if (!known && refusals.has(status)) {
+      await atPushService(subscribed.subscription.unsubscribe(), service.timeoutMs).catch(() => undefined);
+    }
+    throw error;
   }
   if (former) await service.remove(former);
   await updateState(scope, { storedBody: body });

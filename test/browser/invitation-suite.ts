@@ -1,5 +1,6 @@
 // The page that the link of an invitation opens, in every browser.
 import assert from 'node:assert/strict';
+import type { Page } from 'puppeteer-core';
 import { startBackend } from '../../tools/browser/backend.ts';
 import { openDemoPage, press, received, reload, textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { until } from '../../tools/until.ts';
@@ -55,14 +56,27 @@ export function testInvitations(browserTest: BrowserTest): void {
       ],
       [`${backend.url}#invitation=used`, /403: The invitation has expired or was used/],
     ] as const) {
-      assert.match(await textOf(await subscribeAt(url), '#failure'), reason);
+      const page = await subscribeAt(url);
+      assert.match(await textOf(page, '#failure'), reason);
       assert.deepEqual(await users(backend), []);
+      assert.equal(await isSubscribed(page), false, 'what was refused has ended');
     }
     const page = await subscribeAt(await backend.invite('me'));
     assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
     assert.deepEqual(await users(backend), ['me']);
+
+    const [row] = await backend.subscriptions();
+    await backend.forget(row!.id);
+    await reload(page);
+    assert.deepEqual(await users(backend), [], 'sent again, and refused');
+    assert.equal(await isSubscribed(page), true, 'it was stored before');
   });
 }
+
+const isSubscribed = (page: Page) =>
+  page.evaluate(
+    'navigator.serviceWorker.ready.then(async ({ pushManager }) => (await pushManager.getSubscription()) !== null)',
+  );
 
 async function startInvitedOnly({ testBrowser, permit }: BrowserTestContext) {
   const backend = await startBackend(testBrowser.access, onlyInvited);

@@ -30,10 +30,7 @@ export const client: readonly DocumentedPromise[] = [
     },
     changes: {
       'src/client/subscription.ts': {
-        'it gives up': [
-          'if (isRefused || (error as ClientError).status !== 409) throw error;',
-          'throw error;',
-        ],
+        'it gives up': ['if (!isRefused && status === 409) return reconcile(register, service, true);', ''],
       },
     },
   },
