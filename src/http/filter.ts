@@ -25,8 +25,10 @@ export interface FilteredResponse {
   setHeader(name: string, value: string): void;
 }
 
-export function toRequestHead({ method, url, socket }: IncomingMessage): RequestHead {
-  return { method, url, startMs: requestStartMs(socket) };
+/** With the whole URL, also where Express has taken the path of a mount off it. */
+export function toRequestHead(raw: IncomingMessage & { readonly originalUrl?: string }): RequestHead {
+  const { method, url, originalUrl = url, socket } = raw;
+  return { method, url: originalUrl, startMs: requestStartMs(socket) };
 }
 
 /** Called when a request begins; what it returns is called when the response is about to go out. */

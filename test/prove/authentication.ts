@@ -170,7 +170,7 @@ export const authentication: ClaimChanges = {
         'entity: reply.request as object,',
       ],
       'the filter does not see the URL': [
-        'return { method, url, startMs:',
+        'return { method, url: originalUrl, startMs:',
         "return { method, url: '', startMs:",
       ],
     }),

@@ -28,6 +28,11 @@ const nibble: RequestHandler = (request, _response, next) => {
   });
 };
 
+const trustInExpress: RequestHandler = (request, _response, next) => {
+  request.app.set('trust proxy', true);
+  next();
+};
+
 describe('the service in Express', () => {
   const store = openStoreForSuite();
 
@@ -162,6 +167,36 @@ describe('the service in Express', () => {
       assert.equal(response.status, 308);
       const location = new URL(response.headers.get('location')!, response.url);
       assert.equal(location.href, `${base}/push/${query}`);
+    }
+  });
+
+  test('logs the whole path of a request, with that of the mount', async (t) => {
+    const { base, records } = await start(t, {
+      onSubscribe() {
+        throw new Error('A fault of the application');
+      },
+    });
+    await fetch(`${base}/push/vapidKey?a=b`);
+    await sendJson(`${base}/push`, 'POST', '/webPush', newSubscription());
+    const urls = records.map(({ event, mechanism, url }) => [event ?? mechanism, url]);
+    assert.deepEqual(urls, [
+      ['filter', '/push/vapidKey?a=b'],
+      ['fault', '/push/webPush'],
+      ['filter', '/push/webPush'],
+    ]);
+  });
+
+  test('believes x-forwarded-for by its own option, not by the setting of Express', async (t) => {
+    for (const [trustProxy, expected] of [
+      [undefined, 429],
+      ['127.0.0.1', 200],
+    ] as const) {
+      const own = { registrationsPerMinute: 1, trustProxy, ahead: [trustInExpress] };
+      const { base } = await start(t, own);
+      const post = (address: string): Promise<Response> =>
+        sendJson(`${base}/push`, 'POST', '/webPush', newSubscription(), { 'x-forwarded-for': address });
+      assert.equal((await post('192.0.2.1')).status, 200);
+      assert.equal((await post('192.0.2.2')).status, expected);
     }
   });
 

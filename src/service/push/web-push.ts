@@ -150,6 +150,6 @@ async function reportRemoval(
   try {
     await onUnsubscribe?.(stored, request);
   } catch (error) {
-    log.error({ event: 'fault', method: request.method, url: request.url, error });
+    log.error({ event: 'fault', method: request.method, url: request.originalUrl, error });
   }
 }

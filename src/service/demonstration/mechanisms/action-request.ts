@@ -19,7 +19,7 @@ export class ActionRequest {
 
   constructor(request: FastifyRequest, readSession: ReadSession) {
     this.method = request.method;
-    this.url = request.url;
+    this.url = request.originalUrl;
     this.body = request.body;
     this.session = readSession(request);
   }
