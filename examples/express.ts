@@ -19,7 +19,7 @@ const passwords = new Map([
 ]);
 
 // Keep this directory: it holds the keys and the subscriptions.
-const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data');
+const { store, vapidKeys, sessionKey, close } = await openDataDirectory('deskbell-data');
 // Besides those of browsers: none, but in tests.
 const pushServices = process.env['PUSH_SERVICES']?.split(',') ?? [];
 const sender = createSender({
@@ -27,6 +27,9 @@ const sender = createSender({
   vapid: { ...vapidKeys, subject: 'mailto:shop@example.org' },
   pushServices,
 });
+// Also sends what is left from before a crash or a restart.
+const stopping = new AbortController();
+sender.work(stopping.signal, console.error);
 
 const app = express();
 app.use(express.json());
@@ -38,21 +41,19 @@ app.use(
     cookie: { sameSite: 'lax' },
   }),
 );
-app.use(
-  '/push',
-  createMiddleware<express.Request>({
-    store,
-    vapidPublicKey: vapidKeys.publicKey,
-    sessionKey,
-    pushOnly: true,
-    pushServices,
-    // Called before a subscription is stored. Without a login it stays whose it is.
-    onSubscribe(_subscription, request) {
-      const { user } = request.session;
-      return user === undefined ? undefined : { user };
-    },
-  }),
-);
+const push = createMiddleware<express.Request>({
+  store,
+  vapidPublicKey: vapidKeys.publicKey,
+  sessionKey,
+  pushOnly: true,
+  pushServices,
+  // Called before a subscription is stored. Without a login it stays whose it is.
+  onSubscribe(_subscription, request) {
+    const { user } = request.session;
+    return user === undefined ? undefined : { user };
+  },
+});
+app.use('/push', push);
 
 app.get('/', (_request, response) => {
   response.sendFile('shop.html', { root: import.meta.dirname });
@@ -81,6 +82,16 @@ app.post('/orders', async (request, response) => {
   response.sendStatus(204);
 });
 
-const server = app.listen(Number(process.env['PORT'] ?? 3000), 'localhost', () => {
+const server = app.listen(Number(process.env['PORT'] ?? 3000), 'localhost', (error) => {
+  if (error) throw error;
   console.log('The shop listens on', server.address());
+});
+
+process.once('SIGTERM', async () => {
+  server.close(); // no new connections
+  stopping.abort();
+  await push.close(); // after the requests in progress
+  await sender.close(); // after the messages in flight
+  await close();
+  server.closeAllConnections();
 });

@@ -21,7 +21,7 @@ const passwords = new Map([
 ]);
 
 // Keep this directory: it holds the keys and the subscriptions.
-const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data');
+const { store, vapidKeys, sessionKey, close } = await openDataDirectory('deskbell-data');
 // Besides those of browsers: none, but in tests.
 const pushServices = process.env['PUSH_SERVICES']?.split(',') ?? [];
 const sender = createSender({
@@ -29,6 +29,9 @@ const sender = createSender({
   vapid: { ...vapidKeys, subject: 'mailto:shop@example.org' },
   pushServices,
 });
+// Also sends what is left from before a crash or a restart.
+const stopping = new AbortController();
+sender.work(stopping.signal, console.error);
 const page = await readFile(new URL('shop.html', import.meta.url), 'utf8');
 
 const app = Fastify();
@@ -74,3 +77,10 @@ app.post('/orders', async (request, reply) => {
 });
 
 console.log('The shop listens on', await app.listen({ port: Number(process.env['PORT'] ?? 3000) }));
+
+process.once('SIGTERM', async () => {
+  stopping.abort();
+  await app.close(); // after the requests in progress
+  await sender.close(); // after the messages in flight
+  await close();
+});

@@ -19,8 +19,8 @@ export function renderSqliteSchema(database: DatabaseSync): string {
   const tables = Map.groupBy(rows, ({ tbl_name }) => tbl_name);
   return renderPage(
     'Schema of SQLite',
-    `The tables of a new database file, as they are after all migrations of
-[migrations.ts](../src/store/sqlite/migrations.ts). \`normalize_endpoint\` is a function of Deskbell.`,
+    `The tables of a new database file, as they are after all migrations
+(\`src/store/sqlite/migrations.ts\` in the repository). \`normalize_endpoint\` is a function of Deskbell.`,
     Array.from(tables, ([name, parts]) => ({
       name,
       // without the indentation of the migration
@@ -35,9 +35,9 @@ export async function renderPostgresSchema(
 ): Promise<string> {
   return renderPage(
     'Schema of PostgreSQL',
-    `The tables of a new database, as they are after all migrations of
-[migrations.ts](../src/store/postgres/migrations.ts). The functions that Deskbell calls are not shown: they stand in the
-\`.sql\` files of [functions/](../src/store/postgres/functions/).`,
+    `The tables of a new database, as they are after all migrations
+(\`src/store/postgres/migrations.ts\` in the repository). The functions that Deskbell calls are not shown: they are in the
+\`.sql\` files of \`src/store/postgres/functions/\`.`,
     [...(await query(tablesInPostgres)), ...(await query(triggerFunctions))],
   );
 }

@@ -6,6 +6,8 @@ import express from 'express';
 // The folder is made on the first start. It has your keys and your subscribers: keep it.
 const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data');
 const sender = createSender({ store, vapid: { ...vapidKeys, subject: 'mailto:you@example.org' } });
+// Also sends what is left from before a crash or a restart.
+sender.work(new AbortController().signal, console.error);
 
 const app = express();
 app.use(express.static('public'));
@@ -20,4 +22,7 @@ app.post('/orders', async (_request, response) => {
   response.json(counts);
 });
 
-app.listen(3000, '127.0.0.1', () => console.log('http://localhost:3000'));
+app.listen(3000, '127.0.0.1', (error) => {
+  if (error) throw error;
+  console.log('http://localhost:3000');
+});

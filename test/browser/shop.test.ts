@@ -60,6 +60,8 @@ suite('a shop with a login', { timeout: 240_000, skip }, () => {
       assert.deepEqual(await owners(), [undefined]);
       await signIn(page, 'charles', 'babbage', 'Signed in');
       assert.deepEqual(await owners(), ['charles']);
+
+      assert.equal(await shop.stop('SIGTERM'), 0, 'while the page is open');
     });
   }
 });

@@ -6,19 +6,42 @@ import { test } from 'node:test';
 import { anchorOf } from '../../scripts/write-page.ts';
 import { pages, root } from './pages.ts';
 
+interface Link {
+  readonly path: string;
+  readonly target: string;
+}
+
+const links: readonly Link[] = pages.flatMap(({ path, text }) =>
+  Array.from(withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g), ([, target]) => ({
+    path,
+    target: target!,
+  })).filter(({ target }) => !/^[a-z]+:/.test(target)),
+);
+
 test('every link inside the repository leads somewhere', () => {
-  const broken = pages.flatMap(({ path, text }) => {
-    const targets = Array.from(withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g), ([, target]) => target!);
-    return targets
-      .filter((target) => !/^[a-z]+:/.test(target) && !leadsSomewhere(path, target))
-      .map((target) => `${path} links to ${target}`);
-  });
-  assert.deepEqual(broken, []);
+  assert.deepEqual(
+    links.filter(({ path, target }) => !leadsSomewhere(path, target)),
+    [],
+  );
 });
 
+test('every link of a page in the package leads to a file in the package', () => {
+  const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { files: string[] };
+  // npm adds these by itself.
+  const packed = [...files, 'README.md', 'LICENSE', 'package.json'];
+  const isPacked = (path: string) => packed.some((each) => path === each || path.startsWith(`${each}/`));
+  const leaving = links.filter(({ path, target }) => isPacked(path) && !isPacked(fileOf({ path, target })));
+  assert.deepEqual(leaving, []);
+});
+
+function fileOf({ path, target }: Link): string {
+  const [file = ''] = target.split('#');
+  return file === '' ? path : normalize(join(dirname(path), file));
+}
+
 function leadsSomewhere(from: string, target: string): boolean {
-  const [file = '', anchor] = target.split('#');
-  const path = file === '' ? from : normalize(join(dirname(from), file));
+  const [, anchor] = target.split('#');
+  const path = fileOf({ path: from, target });
   if (path.startsWith('..') || !existsSync(join(root, path))) return false;
   return anchor === undefined || anchorsOf(readFileSync(join(root, path), 'utf8')).has(anchor);
 }

@@ -23,8 +23,8 @@ export async function pack(destination: string): Promise<string> {
 export interface RunningProgram extends AsyncDisposable {
   /** The first line of output that `pattern` matches. */
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Stops it as Ctrl-C does; resolves to its exit code. */
-  stop(): Promise<number | null>;
+  /** Stops it as Ctrl-C does, unless another signal is given; resolves to its exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 export interface ProjectOptions {
@@ -92,9 +92,9 @@ export class Project implements AsyncDisposable {
         output.emit('line');
       });
     }
-    const stop = async () => {
+    const stop = async (signal: NodeJS.Signals = 'SIGINT') => {
       // To its whole process group, as a terminal does.
-      if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGINT');
+      if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, signal);
       return (await exited)[0];
     };
     return {

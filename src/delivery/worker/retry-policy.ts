@@ -2,21 +2,28 @@
 // wait is what the push service asked for; if that was not enough, the backoff decides, and `Retry-After` is the least.
 import type { StoredRetry } from '../../store/ledger.ts';
 
-/** Attempts for three quarters of an hour, or two days while a push service accepts no messages. */
-export const defaultRetryPolicy = {
+/** When a message of a broadcast is tried again, and how often. Delays are in milliseconds. */
+export interface RetryPolicy {
   /** The wait after the first attempt, where the push service asks for none; it doubles with every further one. */
+  readonly firstDelayMs: number;
+  readonly maxDelayMs: number;
+  /** POSTs for one row, the first included. */
+  readonly maxAttempts: number;
+  /** The same for rows that are deferred, without anything being sent, because their push service takes nothing. */
+  readonly firstDeferralMs: number;
+  readonly maxDeferralMs: number;
+  readonly maxDeferrals: number;
+}
+
+/** Attempts for three quarters of an hour, or two days while a push service accepts no messages. */
+export const defaultRetryPolicy: RetryPolicy = {
   firstDelayMs: 5000,
   maxDelayMs: 30 * 60 * 1000,
-  /** POSTs for one row, the first included. */
   maxAttempts: 10,
-  /** The same for rows that are deferred, without anything being sent, because their push service takes nothing. */
   firstDeferralMs: 1000,
   maxDeferralMs: 5 * 60 * 1000,
   maxDeferrals: 600,
 };
-
-/** When a message of a broadcast is tried again, and how often. Delays are in milliseconds. */
-export type RetryPolicy = Readonly<typeof defaultRetryPolicy>;
 
 /** How often a row has been tried and deferred, and until when it may be. */
 export type Tries = Omit<StoredRetry, 'delayMs'>;
