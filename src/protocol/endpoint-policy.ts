@@ -81,7 +81,8 @@ export function createEndpointPolicy(pushServices: readonly string[] = []): Endp
       const length = url.origin.length + path.length;
       if (length > maxEndpointLength) return tooLong(length);
       if (namedOrigins.has(url.origin)) return undefined;
-      if (url.protocol !== 'https:') return invalid('The endpoint must begin with https:.');
+      if (url.protocol !== 'https:')
+        return invalid(`The endpoint must begin with https:${remedyForLoopback(url)}.`);
       const paths = pathsOf(url.hostname);
       if (url.port !== '' || paths === undefined) {
         return {
@@ -95,6 +96,12 @@ export function createEndpointPolicy(pushServices: readonly string[] = []): Endp
       );
     },
   };
+}
+
+/** For the local push service. */
+function remedyForLoopback({ hostname, origin }: URL): string {
+  const isLoopback = /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+  return isLoopback ? `, unless its push service is named: --push-services ${origin}` : '';
 }
 
 const invalid = (detail: string): EndpointFault => ({ code: 'ERR_ENDPOINT_INVALID', detail });

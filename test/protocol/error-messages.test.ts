@@ -103,6 +103,10 @@ const errors: readonly [string, () => unknown][] = [
   ['The endpoint is not an absolute https: URL.', () => parse({ endpoint: '/fcm/send/a' })],
   ['The endpoint must begin with https:.', () => parse({ endpoint: 'http://fcm.googleapis.com/a' })],
   [
+    'The endpoint must begin with https:, unless its push service is named: --push-services http://127.0.0.1:8090.',
+    () => parse({ endpoint: 'http://127.0.0.1:8090/push/secret' }),
+  ],
+  [
     'The VAPID public key (0 characters) is not 87 characters of unpadded base64url.',
     () => pair({ publicKey: '' }),
   ],
