@@ -76,11 +76,13 @@ export interface Client extends EventTarget {
   resync(): Promise<SyncResult>;
   /** The re-sync of this page load; rejects with a `ClientError`. */
   readonly synced: Promise<SyncResult>;
-  /** Every push message from now on; ends when the loop is left. */
+  /** Every push message from now on; ends when the loop is left, or with `return()`. */
   messages(): AsyncIterableIterator<PushMessage>;
   /** The same messages as events. */
   addEventListener(type: 'message', listener: (event: MessageEvent<PushMessage>) => void): void;
   addEventListener(...parameters: Parameters<EventTarget['addEventListener']>): void;
+  removeEventListener(type: 'message', listener: (event: MessageEvent<PushMessage>) => void): void;
+  removeEventListener(...parameters: Parameters<EventTarget['removeEventListener']>): void;
 }
 
 const optionNames: readonly string[] = [
@@ -92,7 +94,7 @@ const optionNames: readonly string[] = [
 ] satisfies readonly (keyof ClientOptions)[];
 
 /**
- * Makes the client and starts its re-sync; one per page.
+ * Makes the client and starts its re-sync. Call it once per page, at module level.
  *
  * @example
  * const client = createClient({ serviceUrl: '/push/' });

@@ -41,10 +41,11 @@ export class ServiceApi {
 
   /** The key to subscribe with, as unpadded base64url. */
   async fetchVapidKey(): Promise<string> {
-    const response = await this.#request('vapidKey', {});
+    // A new URL each time: a service worker of the site may answer from its cache, and would give a former key for ever.
+    const response = await this.#request(`vapidKey?${Date.now()}`, { cache: 'no-store' });
     const vapidKey: unknown = await response.json().catch(() => undefined);
     if (typeof vapidKey === 'string') return vapidKey;
-    throw reported(new ClientError('server-refused', `${this.url.href}vapidKey did not answer with a key.`));
+    throw refused(`${new URL('vapidKey', this.url).href} answered without a key`, response);
   }
 
   /** @param former what it takes the place of, as `subscriptionBody` makes it */
@@ -74,26 +75,35 @@ export class ServiceApi {
   }
 
   async #request(path: string, init: RequestInit): Promise<Response> {
+    const url = new URL(path, this.url);
+    const { method = 'GET' } = init;
+    const name = `${method} ${url.origin}${url.pathname}`;
     let response: Response;
     try {
       const signal = AbortSignal.timeout(this.timeoutMs);
-      response = await requestService(new URL(path, this.url), { signal, ...init }, this.#options.fetch);
+      response = await requestService(url, { signal, ...init }, this.#options.fetch);
     } catch (cause) {
-      throw reported(new ClientError('server-unreachable', `${this.url.host} cannot be reached.`, cause));
+      throw reported(new ClientError('server-unreachable', `${name}: the service cannot be reached.`, cause));
     }
     if (response.ok) return response;
     // RFC 9457: `detail` says what was wrong with this very request.
     const problem = await response.json().catch(() => undefined);
-    const detail = problem?.detail ?? problem?.title ?? 'It did not say why.';
-    throw reported(
-      new ClientError(
-        'server-refused',
-        `${this.url.host} answered ${response.status}: ${detail}`,
-        undefined,
-        response.status,
-      ),
-    );
+    throw refused(`${name} answered ${response.status}`, response, problem?.detail ?? problem?.title);
   }
+}
+
+/** @param detail none where the answer is not the service's own */
+function refused(
+  what: string,
+  { headers, status }: Response,
+  detail = 'Check serviceUrl, the proxy and --prefix.',
+): ClientError {
+  const isHtml = headers.get('content-type')?.includes('html');
+  const html =
+    " with an HTML page, perhaps of the site's service worker, or of a server that answers unknown paths with index.html";
+  return reported(
+    new ClientError('server-refused', `${what}${isHtml ? html : ''}: ${detail}`, undefined, status),
+  );
 }
 
 /** The body of `POST /webPush`: the three strings, as the service specifies them. */

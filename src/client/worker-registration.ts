@@ -76,7 +76,8 @@ export class WorkerRegistration {
     } catch (cause) {
       throw failed(
         `The service worker ${pathOf(active)} with the scope ${scope} does not import Deskbell's, so it would not show messages. ` +
-          "Add importScripts('/service-worker.js') to it, with the path of your copy of deskbell/service-worker.js.",
+          'Import your copy of deskbell/service-worker.js in it. If it does, its latest version failed to install: ' +
+          'see what register() and update() reject with.',
         cause,
       );
     }
@@ -101,7 +102,8 @@ export class WorkerRegistration {
     const scopes = (await navigator.serviceWorker.getRegistrations()).map(({ scope }) => scope);
     const others = scopes.length === 0 ? '' : ` There are registrations with the scope ${scopes.join(', ')}.`;
     return failed(
-      `No service worker controls the page ${location.origin}${location.pathname}.${others} ${description}`,
+      `No service worker controls the page ${location.origin}${location.pathname}.${others} ` +
+        `If the site registers one, see what register() rejects with. ${description}`,
       cause,
     );
   }

@@ -36,7 +36,10 @@ browserTest(
     const consoleErrors: string[] = [];
     const page = await openDemoPage(testBrowser.browser, strangers.url, consoleErrors);
     await press(page, 'Subscribe');
-    assert.match(consoleErrors.join('\n'), /Deskbell: localhost:\d+ answered 400: .*endpoint/);
+    assert.match(
+      consoleErrors.join('\n'),
+      /Deskbell: POST http:\/\/localhost:\d+\/webPush answered 400: .*endpoint/,
+    );
     assert.match(await textOf(page, '#failure'), /^The server refused.*answered 400: .*endpoint/);
     assert.equal(await textOf(page, '#headline'), 'Subscribed, but the server has not confirmed it');
   },

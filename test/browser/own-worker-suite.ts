@@ -88,6 +88,34 @@ export function testOwnWorkers(browserTest: BrowserTest, change: string): void {
   );
 
   browserTest(
+    "a site's service worker that caches every answer does not keep a browser at a former key",
+    async (context) => {
+      const { backend, startShop, storedRow } = context;
+      const shop = await startShop();
+      const page = await openShop(context, shop);
+      await page.evaluate("navigator.serviceWorker.register('cache-first.js').then(() => undefined)");
+      await subscribe(page);
+      const former = await storedRow();
+      // From now on the page is controlled.
+      await page.reload();
+      await page.evaluate('start()');
+      assert.equal(await page.evaluate('client.synced'), 'sent-again');
+      assert.equal(await page.evaluate(hasCachedKey), true, 'what it answers from its cache');
+
+      await backend.rotateKeys();
+      await page.reload();
+      await page.evaluate('start()');
+      assert.equal(await page.evaluate('client.synced'), 'subscribed-anew');
+      await backend.retireKey(former.vapidPublicKey);
+      await page.reload();
+      await page.evaluate('start()');
+      assert.equal(await page.evaluate('client.synced'), 'sent-again');
+      await backend.sendToAll({ title: 'Now', message: '' });
+      await waitFor(page, 'li');
+    },
+  );
+
+  browserTest(
     'the page may subscribe while the script of the service worker is being loaded',
     async (context) => {
       const shop = await context.startShop();
@@ -113,7 +141,8 @@ export function testOwnWorkers(browserTest: BrowserTest, change: string): void {
       assert.equal(
         await page.evaluate(failureOf('client.subscribe()')),
         `service-worker-failed: The service worker /shop/plain.js with the scope ${shop.url} does not import Deskbell's, so it ` +
-          "would not show messages. Add importScripts('/service-worker.js') to it, with the path of your copy of deskbell/service-worker.js.",
+          'would not show messages. Import your copy of deskbell/service-worker.js in it. If it does, its latest version ' +
+          'failed to install: see what register() and update() reject with.',
       );
       assert.deepEqual(await backend.subscriptions(), []);
 
@@ -127,6 +156,28 @@ export function testOwnWorkers(browserTest: BrowserTest, change: string): void {
     },
   );
 
+  browserTest(
+    "an answer that is not the service's is named with its URL, and as the HTML page that it is",
+    async (context) => {
+      const shop = await context.startShop();
+      const page = await openShop(context, shop);
+      await page.evaluate("navigator.serviceWorker.register('sw.js').then(() => undefined)");
+      const html =
+        "with an HTML page, perhaps of the site's service worker, or of a server that answers unknown paths with index.html: " +
+        'Check serviceUrl, the proxy and --prefix.';
+      for (const [serviceUrl, answer] of [
+        ['/push/', `${new URL('/push/vapidKey', shop.url).href} answered without a key ${html}`],
+        [
+          `${context.backend.url}push/`,
+          `GET ${context.backend.url}push/vapidKey answered 404: There is nothing at this path.`,
+        ],
+      ] as const) {
+        await page.evaluate(`start({ serviceUrl: '${serviceUrl}' })`);
+        assert.equal(await page.evaluate(failureOf('client.subscribe()')), `server-refused: ${answer}`);
+      }
+    },
+  );
+
   browserTest('where no service worker controls the page, scope and page are named', async (context) => {
     const shop = await context.startShop();
     const page = await openShop(context, shop);
@@ -136,6 +187,7 @@ export function testOwnWorkers(browserTest: BrowserTest, change: string): void {
     assert.equal(
       await page.evaluate(failureOf('client.subscribe()')),
       `service-worker-failed: No service worker controls the page ${shop.url}. There are registrations with the scope ${otherScope}. ` +
+        'If the site registers one, see what register() rejects with. ' +
         'The service worker /shop/service-worker.js could not be loaded: the server answered 404. ' +
         'Serve a copy of deskbell/service-worker.js there, or set serviceWorkerUrl.',
     );
@@ -238,6 +290,10 @@ const untilInstalled = `(async () => {
     look();
   });
 })()`;
+
+const hasCachedKey = `caches.open('everything')
+  .then((cache) => cache.keys())
+  .then((requests) => requests.some(({ url }) => new URL(url).pathname === '/vapidKey'))`;
 
 const isWaiting = 'navigator.serviceWorker.getRegistration().then(({ waiting }) => waiting !== null)';
 

@@ -45,6 +45,19 @@ export const offline = (version: number) => `
   addEventListener('pushsubscriptionchange', ({ oldSubscription, newSubscription }) =>
     report('changed ' + Boolean(oldSubscription) + ' ' + Boolean(newSubscription)));`;
 
+/** It answers from its cache whatever it has answered once. */
+const cacheFirst = `importScripts('/shop/copies/deskbell.js');
+  addEventListener('fetch', (event) => {
+    if (event.request.method === 'GET') event.respondWith(cacheFirst(event.request));
+  });
+  async function cacheFirst(request) {
+    const cached = await caches.match(request);
+    if (cached) return cached;
+    const response = await fetch(request);
+    await (await caches.open('everything')).put(request, response.clone());
+    return response;
+  }`;
+
 export async function startShop(serviceUrl: string): Promise<Shop> {
   const deskbell = await (await fetch(`${serviceUrl}service-worker.js`)).text();
   let version = 1;
@@ -57,6 +70,7 @@ export async function startShop(serviceUrl: string): Promise<Shop> {
     '/shop/bundled.js': () => bundle(deskbell, version),
     '/shop/service-worker.js': () => (shop.hasScriptBesidePage ? deskbell : ''),
     '/shop/plain.js': () => shop.plainWorker,
+    '/shop/cache-first.js': () => cacheFirst,
     '/shop/held.js': () => held.promise.then(() => importingWorker(version)),
     '/shop/assets/worker.js': () => deskbell,
     '/blog/worker.js': () => deskbell,

@@ -223,7 +223,7 @@ test('a subscription that cannot be renewed is reported, tried again after 2, 8 
 
   assert.deepEqual(waitedMs, [2000, 8000, 20_000]);
   assert.deepEqual(syncs, ['deskbell']);
-  const words = /could not be subscribed anew.*example.org answered 500/;
+  const words = /could not be subscribed anew.*GET https:\/\/example\.org\/push\/vapidKey answered 500/;
   assert.equal(errors.filter((error) => words.test(error)).length, 4);
   assert.equal((await scope['readOwnState']()).storedBody, '{}', 'the next page load tries again');
 });
