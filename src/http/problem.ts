@@ -20,6 +20,8 @@ export interface Problem {
   readonly errors?: readonly FieldError[];
   /** With ERR_VAPID_KEY_UNKNOWN: the current key. */
   readonly vapidPublicKey?: string;
+  /** With ERR_MESSAGE_RETRY: what came of the message at each push service. */
+  readonly items?: readonly object[];
 }
 
 /** An error whose problem has members of its own (RFC 9457 §3.2). */

@@ -1,5 +1,6 @@
 // One message to one subscription, or to all devices of a person, and what came of it.
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { SendResult } from '../delivery/sender.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';
 import { requireSubscription } from '../store/subscriptions.ts';
@@ -8,8 +9,14 @@ import { sentMessageToJson } from '../views/sent-message.ts';
 import type { OperatorContext } from './context.ts';
 import { readDevices } from './devices-of-person.ts';
 
+/** What became of a message to each, as it is shown. */
+export interface SentMessages {
+  readonly items: readonly ReturnType<typeof sentMessageToJson>[];
+  /** An attempt that got no answer may have reached its push service all the same. */
+  readonly isInDoubt: boolean;
+}
+
 /**
- * @returns what became of the message to each, as it is shown
  * @throws {DeskbellError} before anything is sent: ERR_SUBSCRIPTION_NOT_FOUND, ERR_FIELD_VALUE, and what `Sender.send` throws
  */
 export async function sendMessage(
@@ -17,10 +24,11 @@ export async function sendMessage(
   to: Addressees,
   message: Message,
   options: PushOptions,
-): Promise<readonly object[]> {
+): Promise<SentMessages> {
   if ('subscription' in to) {
     const result = await sender.send(to.subscription, message, options);
-    return [sentMessageToJson(undefined, to.subscription.endpoint, result)];
+    const items = [sentMessageToJson(undefined, to.subscription.endpoint, result)];
+    return { items, isInDoubt: isInDoubt(result) };
   }
   const rows =
     'user' in to
@@ -28,16 +36,31 @@ export async function sendMessage(
       : [requireSubscription(await store.subscriptions.findById(to.id), to.id)];
   const results = await Promise.allSettled(rows.map((row) => sender.send(row, message, options)));
   const isAnySent = results.some(({ status }) => status === 'fulfilled');
-  return rows.map(({ id: rowId, endpoint }, index) => {
+  const items = rows.map(({ id: rowId, endpoint }, index) => {
     const result = results[index]!;
     if (result.status === 'fulfilled') return sentMessageToJson(rowId, endpoint, result.value);
     if (!isAnySent) throw result.reason;
     return describeFault(rowId, endpoint, result.reason);
   });
+  return {
+    items,
+    isInDoubt: results.some((result) => result.status === 'fulfilled' && isInDoubt(result.value)),
+  };
 }
 
+const isInDoubt = ({ outcome }: SendResult): boolean =>
+  outcome.kind === 'retry' && outcome.isInDoubt === true;
+
 /** The message could not be sent to this one of several. */
-function describeFault(id: number, endpoint: string, fault: unknown): object {
+function describeFault(id: number, endpoint: string, fault: unknown): SentMessages['items'][number] {
   if (!(fault instanceof DeskbellError)) throw fault;
-  return { id, pushService: new URL(endpoint).origin, outcome: 'rejected', detail: fault.message };
+  return {
+    id,
+    pushService: new URL(endpoint).origin,
+    outcome: 'rejected',
+    status: undefined,
+    reason: undefined,
+    detail: fault.message,
+    retryAfterSeconds: undefined,
+  };
 }

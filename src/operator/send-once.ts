@@ -2,13 +2,14 @@
 import { createHash } from 'node:crypto';
 import { checkIdempotencyKey } from '../delivery/idempotency-key.ts';
 import type { MessageRequests } from '../store/message-requests.ts';
+import { UndeliveredError } from './undelivered-error.ts';
 
 /**
  * The key is stored before anything is sent, so that a process which ends in between leaves a key without an answer, and the
  * message is not sent a second time.
  *
  * @param content what the request asks for
- * @param send throws only where nothing was sent
+ * @param send throws where nothing was delivered, or an `UndeliveredError` where that is in doubt: the key is taken then
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_IDEMPOTENCY_KEY, ERR_MESSAGE_IN_DOUBT, and what `send` throws
  */
 export async function sendOnce<Answer>(
@@ -25,7 +26,7 @@ export async function sendOnce<Answer>(
   try {
     answer = await send();
   } catch (error) {
-    await requests.release(key);
+    if (!(error instanceof UndeliveredError && error.isInDoubt)) await requests.release(key);
     throw error;
   }
   await requests.finish(key, JSON.stringify(answer));

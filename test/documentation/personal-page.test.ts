@@ -71,7 +71,13 @@ for (const { name, example, pageStatus } of [
     await until(() => status('/vapidKey').catch(() => undefined), 'the proxy to answer');
 
     assert.equal(await status('/'), pageStatus);
-    for (const path of ['/vapidKey', '/service-worker.js', '/client/index.js', '/manifest.webmanifest'])
+    for (const path of [
+      '/vapidKey',
+      '/service-worker.js',
+      '/client/index.js',
+      '/manifest.webmanifest',
+      '/readyz',
+    ])
       assert.equal(await status(path), 200, path);
     const register = (subscription: ExampleSubscription, headers = {}) =>
       ask('/webPush', headers, JSON.stringify(subscription));
@@ -124,7 +130,8 @@ test(
     assert.equal(sent.exitCode, 0, sent.stderr);
     assert.deepEqual(await received(), { title: host, message: 'Backups are done' });
 
-    const { stdout: token } = await runCommand(wordsOf('operators add')[0]!, { environment });
+    const add = wordsOf('operators add')[0]!;
+    const { stdout: token } = await runCommand(add.slice(0, add.indexOf('|')), { environment });
     const header = join(folder, 'header');
     await writeFile(header, `Authorization: Bearer ${token}`, { mode: 0o600 });
     const run = (line: string) =>
@@ -134,8 +141,12 @@ test(
       ]);
     const [, ofCron = ''] =
       /&& (curl .*)$/m.exec(blocks('').find((code) => code.includes('curl')) ?? '') ?? [];
-    await run(ofCron);
+    // grep fails, because there is nothing to tell
+    assert.deepEqual(await run(`! ${ofCron}`), { stdout: '', stderr: '' });
     assert.deepEqual(await received(), { title: host, message: 'Backups are done' });
+
+    const gone = await run(ofCron.replace('user=me', 'user=nobody'));
+    assert.match(gone.stdout, /ERR_SUBSCRIPTION_NOT_FOUND/);
 
     const [, ofSystemd = ''] = /^ExecStart=(.*)$/m.exec(blocks('systemd')[0] ?? '') ?? [];
     await run(ofSystemd.replace('%i', 'backup.service').replace('%H', 'nas'));

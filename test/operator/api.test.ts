@@ -24,6 +24,11 @@ async function assignedIn(response: Response) {
   return [response.status, user, tags];
 }
 
+async function outcomesOf(response: Response) {
+  const { items } = (await response.json()) as Page<{ readonly outcome: string }>;
+  return items.map(({ outcome }) => outcome);
+}
+
 async function auditOf({ read }: RunningOperator) {
   const { items } = await read<Page>('/v1/audit');
   return items.map(({ operator, action, target, status }) => [operator, action, target, status]);
@@ -98,6 +103,55 @@ suite('POST /v1/messages', () => {
     assert.deepEqual([late?.status, late && (await codeOf(late))], [409, 'ERR_MESSAGE_IN_DOUBT']);
     assert.equal((await post()).status, 200);
     assert.equal(stage.pushService.statistics().answers[201], 1);
+  });
+
+  test('where no device accepts and one may later, the answer is a 503, so that curl --retry repeats it', async (t) => {
+    const stage = await startStage(t, [{ user: 'me' }, { user: 'me' }]);
+    const post = (headers = {}) =>
+      stage.ask('/v1/messages?user=me', {
+        method: 'POST',
+        body: 'Backups are done',
+        headers: { 'content-type': 'text/plain', ...headers },
+      });
+    const key = { 'idempotency-key': 'backup-7' };
+    stage.pushService.faults.inject({ kind: 'status', status: 503, retryAfter: 7, times: 2 });
+    const busy = await post(key);
+    const problem = (await busy.json()) as { readonly code: string; readonly items: readonly object[] };
+    assert.deepEqual([busy.status, problem.code], [503, 'ERR_MESSAGE_RETRY']);
+    assert.equal(busy.headers.get('retry-after'), '7');
+    const pushService = stage.pushService.origin;
+    const answer = { outcome: 'retry', status: 503, reason: 'server-error', detail: 'injected fault' };
+    const item = { pushService, ...answer, retryAfterSeconds: 7 };
+    assert.deepEqual(problem.items, [
+      { id: 1, ...item },
+      { id: 2, ...item },
+    ]);
+    assert.deepEqual((await auditOf(stage))[0], ['tester', 'message.send', 'user #2', 503]);
+
+    const again = await post(key);
+    assert.deepEqual([again.status, await outcomesOf(again)], [200, ['accepted', 'accepted']]);
+
+    stage.pushService.faults.inject({ kind: 'status', status: 503, times: 1 });
+    const partly = await post();
+    assert.deepEqual([partly.status, (await outcomesOf(partly)).toSorted()], [200, ['accepted', 'retry']]);
+    stage.pushService.faults.inject({ kind: 'status', status: 413, times: 2 });
+    const refused = await post();
+    assert.deepEqual([refused.status, await outcomesOf(refused)], [200, ['rejected', 'rejected']]);
+  });
+
+  test('a key whose message got no answer from the push service is not sent again', async (t) => {
+    const stage = await startStage(t);
+    stage.pushService.faults.inject({ kind: 'reset', times: 1 });
+    const post = () =>
+      stage.ask('/v1/messages', {
+        method: 'POST',
+        body: { to: { id: 1 }, message },
+        headers: { 'idempotency-key': 'order-7' },
+      });
+    const lost = await post();
+    assert.deepEqual([lost.status, await codeOf(lost)], [503, 'ERR_MESSAGE_RETRY']);
+    const repeated = await post();
+    assert.deepEqual([repeated.status, await codeOf(repeated)], [409, 'ERR_MESSAGE_IN_DOUBT']);
   });
 
   test('plain text is a message to a person, and its title is the installation’s unless it is given', async (t) => {

@@ -35,6 +35,12 @@ export const ownOperatorErrors = {
     'The message of this idempotency key may have been sent',
     'Repeat the request in a minute. If there is still no answer, the process ended while it sent the message. Send it with a new key; some recipients may get it twice.',
   ),
+  ERR_MESSAGE_RETRY: entry(
+    503,
+    'No push service has accepted the message yet',
+    'Repeat the request, after the time that Retry-After names if there is one; the message is not stored. `items` says what each push service answered.',
+    true,
+  ),
   ERR_METRICS_PACKAGE: entry(
     501,
     'The package for metrics is not installed',

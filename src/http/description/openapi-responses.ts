@@ -45,6 +45,12 @@ const problemSchema = Type.Model(
       vapidPublicKey: Type.Optional(
         Type.String({ description: 'With ERR_VAPID_KEY_UNKNOWN: the current key, to subscribe with.' }),
       ),
+      items: Type.Optional(
+        Type.Array(Type.Object({}), {
+          description:
+            'With ERR_MESSAGE_RETRY: what came of the message, one for each subscription, as in a success.',
+        }),
+      ),
     },
     { description: 'An RFC 9457 problem.' },
   ),
@@ -96,19 +102,21 @@ export function describeProblems(codes: readonly ErrorCode[], errors: AnsweredEr
   });
   const byStatus = Map.groupBy(entries, ({ status }) => status);
   return Object.fromEntries(
-    [...byStatus].map(([status, sameStatus]) => [status, describeProblem(status, sameStatus, errors)]),
+    [...byStatus].map(([status, sameStatus]) => [status, describeProblem(sameStatus, errors)]),
   );
 }
 
+/** Errors whose answers may have the header Retry-After. */
+const withRetryAfter = new Set<ErrorCode>(['ERR_RATE_LIMITED', 'ERR_MESSAGE_RETRY']);
+
 function describeProblem(
-  status: number,
   entries: readonly (ServiceErrorEntry & { readonly code: ErrorCode })[],
   errors: AnsweredErrors,
 ): ResponseDescription {
   const retryAfter = { 'Retry-After': { schema: { type: 'string', pattern: '^[0-9]+$' } } };
   return {
     description: entries.map(({ code, title }) => `${code}: ${title}.`).join(' '),
-    headers: status === 429 ? retryAfter : {},
+    headers: entries.some(({ code }) => withRetryAfter.has(code)) ? retryAfter : {},
     content: {
       [problemType]: {
         schema: problemSchema,

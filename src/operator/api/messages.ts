@@ -11,6 +11,7 @@ import type { OperatorContext } from '../context.ts';
 import { senders } from '../authorize.ts';
 import { sendMessage } from '../send-message.ts';
 import { sendOnce } from '../send-once.ts';
+import { assertNoRetry, UndeliveredError } from '../undelivered-error.ts';
 import { operationsOf } from './operations.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 
@@ -51,7 +52,8 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
     operationId: 'sendMessage',
     summary: 'Sends one message and returns the push service’s answer',
     description:
-      'The message is not stored or retried. For many subscriptions, create a broadcast. If the answer is lost and the request ' +
+      'The message is not stored or retried: where no push service accepts it and one may accept it later, the answer is a 503, and ' +
+      'the request is to be repeated. Messages that were all rejected, or whose subscriptions have all ended, are a 200 with these outcomes. For many subscriptions, create a broadcast. If the answer is lost and the request ' +
       'repeated without an Idempotency-Key, the message is sent twice; it replaces itself on the screen unless its tag is null.',
     headers: idempotencyKeyOf(
       'A text of your own, at most 200 characters, that holds for a day. A repeated request with the same key and body sends ' +
@@ -75,17 +77,24 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
       'ERR_FIELD_VALUE',
       'ERR_IDEMPOTENCY_KEY',
       'ERR_MESSAGE_IN_DOUBT',
+      'ERR_MESSAGE_RETRY',
     ],
     audit: { action: 'message.send' },
-    handle: async (request) => {
+    handle: async (request, reply) => {
       const asked = readRequest(request.body, request.query, parts.defaultTitle);
       const { to, message, ...options } = asked;
       request.auditTarget = describeTarget(to, parts);
       const key = request.headers['idempotency-key'];
-      const items = await sendOnce(parts.store.messageRequests, key, asked, () =>
-        sendMessage(parts, to, message, options),
-      );
-      return { items };
+      return sendOnce(parts.store.messageRequests, key, asked, async () => {
+        const sent = await sendMessage(parts, to, message, options);
+        const { items } = sent;
+        assertNoRetry(sent);
+        return { items };
+      }).catch((error: unknown) => {
+        if (error instanceof UndeliveredError && error.retryAfterSeconds !== undefined)
+          reply.header('retry-after', String(error.retryAfterSeconds));
+        throw error;
+      });
     },
   });
 }

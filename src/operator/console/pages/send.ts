@@ -90,12 +90,12 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
       request.auditTarget = 'subscription';
       try {
         const subscription = JSON.parse(textField(request.body, 'subscription')) as SubscriptionInput;
-        const [answer] = await sendMessage(parts, { subscription }, toMessage(fields), {
+        const { items } = await sendMessage(parts, { subscription }, toMessage(fields), {
           ttlSeconds,
           urgency,
           topic,
         });
-        return await sendJson(reply, answer);
+        return await sendJson(reply, items[0]);
       } catch (error) {
         const detail =
           error instanceof DeskbellError || error instanceof SyntaxError ? error.message : undefined;
