@@ -14,7 +14,9 @@ import {
   hostileJsonBodies,
   hostilePaths,
   hostileQueries,
+  hostileTextBodies,
   jsonType,
+  textType,
   type Hostile,
   type PlainRequest,
 } from './hostile-requests.ts';
@@ -108,19 +110,17 @@ async function checkRoute(listener: Listener, { method, path, options }: Asked):
       const typed = withBody(plain, type, '');
       const hostile = hostileFormBodies(typed, reading.body);
       faults.push(...(await checkAll(listener, typed, hostile, limit - formStartBytes)));
+    } else if (type === textType) {
+      // what is not in a text is in the query
+      const query = querystring.names.map((name) => `${name}=1`).join('&');
+      const typed = { ...withBody(bare, type, ''), path: `${path}?${query}` };
+      faults.push(...(await checkAll(listener, typed, hostileTextBodies(typed), limit)));
     } else faults.push(`${method} ${path} reads ${type}, and this test has no such bodies`);
   }
   return faults;
 }
 
-const bodyTypes = [
-  jsonType,
-  formType,
-  'text/plain',
-  'multipart/form-data',
-  'application/octet-stream',
-  'x/y',
-];
+const bodyTypes = [jsonType, formType, textType, 'multipart/form-data', 'application/octet-stream', 'x/y'];
 
 const withBody = (plain: PlainRequest, type: string, body: string): PlainRequest => ({
   ...plain,

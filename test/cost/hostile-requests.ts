@@ -13,6 +13,7 @@ import {
 
 export const jsonType = 'application/json';
 export const formType = 'application/x-www-form-urlencoded';
+export const textType = 'text/plain';
 
 /** A request that a route answers, which hostile ones differ from in one part. */
 export interface PlainRequest {
@@ -105,6 +106,13 @@ function hostileForms(names: Iterable<string>): { readonly what: string; readonl
     },
   ]);
   return [...shapesOf(forms).map(([what, text]) => ({ what, text })), ...ofNames];
+}
+
+export function hostileTextBodies(plain: PlainRequest): Hostile[] {
+  return shapesOf(fieldValues).map(([shape, text]) => ({
+    what: `text: ${shape}`,
+    make: (bytes) => ({ ...plain, body: text(bytes) }),
+  }));
 }
 
 /** @param schema of the body */
