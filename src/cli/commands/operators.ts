@@ -11,6 +11,7 @@ import { readConfiguration } from '../configuration/read-configuration.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import { exists, withData } from '../data/open-data.ts';
 import type { Context } from '../context.ts';
+import { readOperatorAddress } from '../serve/operator-address.ts';
 import type { JsonFlag } from '../output/output.ts';
 
 export function operatorsCommand(context: Context): Command {
@@ -72,15 +73,22 @@ function addCommand({ environment, output }: Context): Command {
       if (isNew) output.diagnostic(`Created the data directory ${configuration.data}.`);
       await output.result({ json }, { name, role, token }, token);
       if (json || (role !== 'full' && role !== 'send')) return;
-      output.diagnostic(`To send a message with it to the person "me":\n  ${sendLine(configuration, token)}`);
+      const line = sendLine(await addressToShow(configuration), token);
+      output.diagnostic(`To send a message with it to the person "me":\n  ${line}`);
     });
 }
 
-/** A command to copy; the address is that of the examples where none is configured. */
-function sendLine({ operator = '127.0.0.1:8081', operatorCert }: Configuration, token: string): string {
-  const url = `http${operatorCert === undefined ? '' : 's'}://${operator}/v1/messages?user=me`;
+/** What is configured, or else what `serve` listened on last, or else the address of the examples. */
+async function addressToShow({ data, operator, operatorCert }: Configuration): Promise<string> {
+  if (operator !== undefined) return `http${operatorCert === undefined ? '' : 's'}://${operator}`;
+  return (await readOperatorAddress(data)) ?? 'http://127.0.0.1:8081';
+}
+
+/** A command to copy. */
+function sendLine(address: string, token: string): string {
   const headers = [`Authorization: Bearer ${token}`, 'content-type: text/plain'];
-  return `curl ${headers.map((header) => `-H "${header}"`).join(' ')} -d "Backups are done" '${url}'`;
+  const given = headers.map((header) => `-H "${header}"`).join(' ');
+  return `curl --fail-with-body --retry 5 ${given} -d "Backups are done" '${address}/v1/messages?user=me'`;
 }
 
 function listCommand({ environment, output }: Context): Command {

@@ -30,6 +30,7 @@ import { openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { contactOf, hostTitle } from '../configuration/sender-name.ts';
 import { storeSettings } from '../configuration/stored-settings.ts';
+import { storeOperatorAddress } from '../serve/operator-address.ts';
 import { readSubscriberTokens } from '../serve/subscriber-tokens.ts';
 
 export function serveCommand(context: Context): Command {
@@ -95,6 +96,7 @@ export function serveCommand(context: Context): Command {
         if (sender && metrics) {
           const parts = { sender, metrics, log, readWarnings, defaultTitle: hostTitle(configuration) };
           operator = await openConfiguredOperator(configuration, opened, parts, environment);
+          if (operator !== undefined) await storeOperatorAddress(data, operator.address);
         }
         await listenOn({ host, port }, () => server.listen({ host, port }));
         const address = `${addressOf(host, (server.server.address() as AddressInfo).port)}${prefix}`;
