@@ -195,6 +195,10 @@ suite('deskbell send', () => {
       assert.equal(exitCode, 0, stderr);
       assert.equal(parseLines(stdout)[0].recipients, recipients, words.join(' '));
     }
+    const misspelt = await send('--user', 'nobody');
+    assert.equal(misspelt.exitCode, 1);
+    assert.match(misspelt.stderr, /The user "nobody" has no subscription.*ERR_SUBSCRIPTION_NOT_FOUND/);
+    assert.equal((await send('--user', '42', '--tag', 'sport')).exitCode, 0);
     const sent = parseLines((await send('--user', '42', '--not-tag', 'muted', '--json')).stdout);
     assert.equal(sent.at(-1).counts.accepted, 1);
     await userAgent.nextMessage();
@@ -345,7 +349,7 @@ suite('deskbell send', () => {
       assert.equal(sent.exitCode, 0, sent.stderr);
     };
 
-    // the first one that is given a contact leaves it to the others
+    // the first one that is given a contact and push services leaves them to the others
     await send('Backups are done', '--subject', 'mailto:me@example.org');
     assert.deepEqual(await shown(), { title: hostname(), message: 'Backups are done' });
     await send('Again', '--title', 'NAS');
@@ -353,7 +357,15 @@ suite('deskbell send', () => {
     await send('Once more', '--subject', 'mailto:other@example.org');
     assert.deepEqual(await shown(), { title: hostname(), message: 'Once more' });
     const path = join(data, 'settings.json');
-    assert.deepEqual(JSON.parse(await readFile(path, 'utf8')), { subject: 'mailto:me@example.org' });
+    assert.deepEqual(JSON.parse(await readFile(path, 'utf8')), {
+      subject: 'mailto:me@example.org',
+      pushServices: [pushService.origin],
+    });
+    const unconfigured = await runCommand(['send', '--user', 'me', 'Kept'], {
+      environment: { DESKBELL_DATA: data },
+    });
+    assert.equal(unconfigured.exitCode, 0, unconfigured.stderr);
+    assert.deepEqual(await shown(), { title: hostname(), message: 'Kept' });
 
     // a public URL is both
     await writeFile(path, JSON.stringify({ publicUrl: 'https://bell.example.org/push' }));

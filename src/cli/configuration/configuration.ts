@@ -190,13 +190,14 @@ const pushServices = {
     description:
       'Contact URI for push services (VAPID subject, RFC 8292 §2.1). Required for sending: serve, or the first send, keeps it in the ' +
       'data directory.',
-    defaultLabel: 'the origin of publicUrl, if that is an https URL',
+    defaultLabel: 'the origin of publicUrl, if that is an https URL and not of this machine',
     valid: 'a mailto: or https: URI',
     check: checkVapidSubject,
   }),
   pushServices: list({
     description:
-      'Push services to accept besides the known ones. The ones listed here may be local and use http.',
+      'Push services to accept besides the known ones. The ones listed here may be local and use http. ' +
+      'serve, or the first send, keeps them in the data directory.',
     valid: 'origins such as https://push.example.org, https://*.push.example.org or http://127.0.0.1:8090',
     check: createEndpointPolicy,
   }),

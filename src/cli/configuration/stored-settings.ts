@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { writePrivateFile } from '../../keys/private-file.ts';
 import type { Configuration, SettingName } from './configuration.ts';
 
-const storedSettings = ['publicUrl', 'subject'] as const satisfies readonly SettingName[];
+const storedSettings = ['publicUrl', 'subject', 'pushServices'] as const satisfies readonly SettingName[];
 
 /** A configuration file, in a data directory. */
 export const storedSettingsPath = (directory: string): string => join(directory, 'settings.json');
@@ -22,7 +22,7 @@ export async function storeSettings(
 ): Promise<void> {
   const entries = storedSettings.flatMap((name) => {
     const value = configuration[name];
-    return value === undefined ? [] : [[name, value] as const];
+    return value === undefined || value.length === 0 ? [] : [[name, value] as const];
   });
   const path = storedSettingsPath(configuration.data);
   const stored = await readFile(path, 'utf8').catch(() => undefined);

@@ -39,5 +39,5 @@ function formatWaiting({ waiting, heldBack }: Broadcast): readonly string[] {
 
 function formatOrigin(counts: OriginCounts): string {
   const parts = settlements.filter((name) => counts[name] > 0);
-  return `${hostOf(counts.origin)}: ${parts.map((name) => `${formatCount(counts[name])} ${name}`).join(', ') || 'no answer yet'}`;
+  return `${hostOf(counts.origin)}: ${parts.map((name) => `${formatCount(counts[name])} ${name}`).join(', ') || 'none settled yet'}`;
 }

@@ -1,11 +1,13 @@
 // `deskbell send` to many: a broadcast that is stored and then delivered by this process, or left to a worker.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
+import { countAudience } from '../../delivery/broadcast/count-audience.ts';
 import { isoTime, nameBroadcast, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { broadcastToJson } from '../../views/broadcast.ts';
 import { scheduleView } from '../../views/schedule.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
+import type { SubscriptionStore } from '../../store/subscriptions.ts';
 import type { Schedule } from '../../store/schedules.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
@@ -39,7 +41,8 @@ export interface BroadcastFlags extends PeopleFlags {
   readonly json?: true;
 }
 
-/** @throws {DeskbellError} as `runBroadcast`, `Sender.broadcast` and `Sender.createSchedule` do; ERR_LINES_REFUSED, ERR_FILE */
+/** @throws {DeskbellError} as `runBroadcast`, `Sender.broadcast` and `Sender.createSchedule` do; ERR_LINES_REFUSED, ERR_FILE;
+ * ERR_SUBSCRIPTION_NOT_FOUND for a user without a subscription */
 export async function sendBroadcast(
   flags: BroadcastFlags,
   message: Message,
@@ -62,6 +65,7 @@ export async function sendBroadcast(
       );
     }
     const audience = audienceOf(flags, configuration, context);
+    await assertHasDevice(flags, data.store.subscriptions);
     const broadcastOptions = { ...options, idempotencyKey: flags.idempotencyKey, startAt: flags.at };
     const isForLater = flags.at !== undefined && flags.at.getTime() > data.store.now();
     if (flags.detach || isForLater) {
@@ -75,6 +79,19 @@ export async function sendBroadcast(
   } finally {
     await sender.close();
   }
+}
+
+/** A name that is misspelt is nobody's. Tags may well be those of nobody yet. */
+async function assertHasDevice(
+  { user, tag, anyTag, notTag }: BroadcastFlags,
+  subscriptions: SubscriptionStore,
+): Promise<void> {
+  if (user === undefined || [tag, anyTag, notTag].some((tags) => tags !== undefined)) return;
+  if ((await countAudience({ user }, subscriptions)) > 0) return;
+  throw new DeskbellError(
+    'ERR_SUBSCRIPTION_NOT_FOUND',
+    `The user ${JSON.stringify(user)} has no subscription, so nothing was sent; give the user as "subscriptions list" shows it`,
+  );
 }
 
 /** Shows how far it is. Interrupted, a process that delivers goes on with it. */

@@ -1,4 +1,5 @@
-// Shows how far a broadcast is: a live line on a terminal, a line every few seconds elsewhere, or JSON events; and alarms.
+// Shows how far a broadcast is: a live line on a terminal, elsewhere a line every few seconds if anything has changed, or JSON events;
+// and alarms.
 import { formatAlarm } from '../../delivery/broadcast/format-broadcast.ts';
 import { alarmKey } from '../../delivery/broadcast/watch-broadcasts.ts';
 import type { BroadcastRun } from '../../delivery/sender-interface.ts';
@@ -18,6 +19,7 @@ export async function showProgress(
 ): Promise<void> {
   const everyMs = json ? jsonEveryMs : plainEveryMs;
   const shownAlarms = new Set<string>();
+  let shown = '';
   let nextMs = performance.now() + everyMs;
   for await (const progress of run.progress()) {
     for (const alarm of progress.broadcast.alarms) {
@@ -29,7 +31,9 @@ export async function showProgress(
     if (!json && output.isTerminal) output.live(formatProgress(progress));
     else if (performance.now() >= nextMs) {
       nextMs = performance.now() + everyMs;
-      await output.line(json ? event('progress', progressToJson(progress)) : formatProgress(progress));
+      const text = json ? event('progress', progressToJson(progress)) : formatProgress(progress);
+      if (text !== shown) await output.line(text);
+      shown = text;
     }
   }
 }

@@ -206,7 +206,7 @@ export const sending: readonly DocumentedPromise[] = [
     test: { file: 'test/cli/send.test.ts', title: 'a text alone is a message' },
     changes: {
       'src/cli/configuration/stored-settings.ts': {
-        'it is not kept': ["['publicUrl', 'subject']", "['publicUrl']"],
+        'it is not kept': ["'subject', ", ''],
         'each one is kept': ['replace || stored === undefined ? {}', 'true ? {}'],
       },
       'src/cli/configuration/sender-name.ts': {
