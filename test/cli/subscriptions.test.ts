@@ -271,6 +271,19 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     assert.deepEqual(await datesOf(), dates);
   });
 
+  test('refused rows of an array that stands on many lines are one line each, to be imported again', async () => {
+    const data = await newData();
+    const file = join(data, 'refused.jsonl');
+    const words = ['subscriptions', 'import', '-', '--data', data];
+    const input = JSON.stringify([{ userId: 45, subscription: { endpoint: 'http://a b/' } }], undefined, 2);
+    await runCommand([...words, '--refused', file], { input });
+    const [{ text }] = parseLines(await readFile(file, 'utf8'));
+    const again = await runCommand(words, { input: `${text}\n` });
+    assert.equal(again.stdout, 'Imported 0, refused 1.\n');
+    assert.match(again.stderr, /endpoint/);
+    assert.doesNotMatch(again.stderr, /JSON/);
+  });
+
   test('--refused keeps rows that are not valid, with the reasons, in a file for its owner only', async () => {
     const data = await newData();
     const file = join(data, 'refused.jsonl');

@@ -83,7 +83,9 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         const lines = readRows(readInput(file, { input, stop }), { maxLineBytes, memberOf });
         await using refusedFile = refused === undefined ? undefined : await openPrivate(refused);
         const report = async ({ text, ...fault }: Refused): Promise<void> => {
-          await refusedFile?.appendFile(`${JSON.stringify({ ...fault, text })}\n`);
+          // as one line, to be imported again: no string of JSON has a line break in it
+          const row = text?.replaceAll(/\s*\n\s*/g, ' ');
+          await refusedFile?.appendFile(`${JSON.stringify({ ...fault, text: row })}\n`);
           if (json) await output.line(JSON.stringify(fault));
           else output.diagnostic(describe(fault));
         };
