@@ -58,9 +58,12 @@ export function testInvitations(browserTest: BrowserTest): void {
     ] as const) {
       const page = await subscribeAt(url);
       assert.match(await textOf(page, '#failure'), reason);
+      assert.equal(await textOf(page, '#headline'), 'Not invited');
       assert.deepEqual(await users(backend), []);
       assert.equal(await isSubscribed(page), false, 'what was refused has ended');
     }
+    const uninvited = await openDemoPage(context.testBrowser.browser, backend.url);
+    assert.equal(await textOf(uninvited, '#headline'), 'Not invited');
     const page = await subscribeAt(await backend.invite('me'));
     assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
     assert.deepEqual(await users(backend), ['me']);
@@ -70,6 +73,7 @@ export function testInvitations(browserTest: BrowserTest): void {
     await reload(page);
     assert.deepEqual(await users(backend), [], 'sent again, and refused');
     assert.equal(await isSubscribed(page), true, 'it was stored before');
+    assert.equal(await textOf(page, '#headline'), 'Not invited');
   });
 }
 

@@ -74,6 +74,15 @@ const card = element('browser');
 const subscribeButton = element('subscribe');
 const unsubscribeButton = element('unsubscribe');
 
+const isInvitedOnly = document.body.dataset['registrations'] === 'invited';
+/** By the last answer of the server, which takes invited browsers only. */
+let isRefused = false;
+
+const notInvited = [
+  'Not invited',
+  'This server takes invited browsers only. Ask for a new link of “deskbell invite”, and open it in this browser within ten minutes.',
+] as const;
+
 const client = createClient({ fetch: loggedFetch, serviceWorkerUrl: 'service-worker.js' });
 
 onPress(subscribeButton, async () => {
@@ -186,9 +195,11 @@ async function attempt(work: () => Promise<void>): Promise<void> {
   card.ariaBusy = 'true';
   enable({ subscribe: false, unsubscribe: false });
   element('failure').replaceChildren();
+  isRefused = false;
   try {
     await work();
   } catch (error) {
+    isRefused = isInvitedOnly && error instanceof ClientError && error.status === 403;
     const { heading, remedy } = adviceFor(error);
     showFailure(heading, remedy, (error as Error).message);
   }
@@ -222,6 +233,7 @@ function statusText({
   if (isStored) {
     return ['This browser is subscribed', 'Messages show on this desktop, also when this page is closed.'];
   }
+  if (isRefused) return notInvited;
   if (subscription) {
     return [
       'Subscribed, but the server has not confirmed it',
@@ -232,6 +244,7 @@ function statusText({
   if (invitation()) {
     return ['You are invited', 'Press Subscribe, and your messages show on this device.'];
   }
+  if (isInvitedOnly) return notInvited;
   return ['Not subscribed', 'Press Subscribe, and the server can show messages on this desktop.'];
 }
 

@@ -32,10 +32,15 @@ export function addDemoPage(
   {
     pushOnly = false,
     sendCommand = 'deskbell send --subject mailto:you@example.org',
-  }: Pick<ServiceOptions, 'pushOnly' | 'sendCommand'>,
+    registrations = 'open',
+  }: Pick<ServiceOptions, 'pushOnly' | 'sendCommand' | 'registrations'>,
 ): void {
-  const fillIn = (page: string): string =>
-    pushOnly ? page.replace(howToSend, '') : page.replace('{{sendCommand}}', () => escapeHtml(sendCommand));
+  const fillIn = (template: string): string => {
+    const page = template.replace('{{registrations}}', registrations);
+    return pushOnly
+      ? page.replace(howToSend, '')
+      : page.replace('{{sendCommand}}', () => escapeHtml(sendCommand));
+  };
   serveFile(app, '/', {
     operationId: 'getDemoPage',
     tag: pushOnly ? 'Files' : 'Demonstration',
