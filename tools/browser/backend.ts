@@ -177,8 +177,9 @@ export async function startBackend(
         isNextTaken = false;
       });
       service.addHook('onResponse', async ({ method, url, headers: { cookie = '' } }, { statusCode }) => {
-        if (!/\/(?:vapidKey|webPush.*)$/.test(url)) return;
-        clientRequests.push({ request: `${method} ${url}`, cookies: cookie, status: statusCode });
+        const [path = ''] = url.split('?');
+        if (!/\/(?:vapidKey|webPush.*)$/.test(path)) return;
+        clientRequests.push({ request: `${method} ${path}`, cookies: cookie, status: statusCode });
       });
       await service.listen({ host: '127.0.0.1', port });
       port = (service.server.address() as AddressInfo).port;
