@@ -28,6 +28,9 @@ describeGrowth('PostgreSQL', {
   async fill(store, from, to) {
     const client = new Client({ connectionString: urlOf(store) });
     await client.connect();
+    // at any time it makes sessions read pages of the catalogue again
+    await client.query('alter system set autovacuum = off');
+    await client.query('select pg_reload_conf()');
     const nowMs = Date.now();
     const hour = 3_600_000;
     const slices = to.subscriptions / 2000;
