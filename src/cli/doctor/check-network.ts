@@ -42,8 +42,10 @@ export async function checkNetwork(options: NetworkOptions): Promise<readonly Fi
   const contacts = await Promise.all(
     [...vendorOrigins, ...named].map((origin) => contactOf(origin, options)),
   );
-  const differencesMs = contacts.flatMap(({ clockDifferenceMs }) => clockDifferenceMs ?? []);
-  return [checkProxy(options), ...summarize(contacts), checkClock(differencesMs)];
+  const times = contacts.flatMap(({ origin, clockDifferenceMs: differenceMs }) =>
+    differenceMs === undefined ? [] : { host: new URL(origin).host, differenceMs },
+  );
+  return [checkProxy(options), ...summarize(contacts), checkClock(times)];
 }
 
 /** A machine without a network is told of once. */
