@@ -343,6 +343,9 @@ suite('deskbell send', () => {
     const { publicKey } = JSON.parse(stdout) as { publicKey: string };
     const row = { ...(await userAgent.subscribe(publicKey)), user: 'me' };
     assert.equal((await run(['subscriptions', 'import', '-'], JSON.stringify(row))).exitCode, 0);
+    const path = join(data, 'settings.json');
+    const kept = async () => JSON.parse(await readFile(path, 'utf8')) as unknown;
+    assert.deepEqual(await kept(), { pushServices: [pushService.origin] }, 'by the import');
     const shown = async () => (await userAgent.nextMessage()).json();
     const send = async (...words: string[]) => {
       const sent = await run(['send', '--user', 'me', ...words]);
@@ -356,8 +359,7 @@ suite('deskbell send', () => {
     assert.deepEqual(await shown(), { title: 'NAS', message: 'Again' });
     await send('Once more', '--subject', 'mailto:other@example.org');
     assert.deepEqual(await shown(), { title: hostname(), message: 'Once more' });
-    const path = join(data, 'settings.json');
-    assert.deepEqual(JSON.parse(await readFile(path, 'utf8')), {
+    assert.deepEqual(await kept(), {
       subject: 'mailto:me@example.org',
       pushServices: [pushService.origin],
     });

@@ -6,10 +6,11 @@ import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import type { SubscriptionStore } from '../../store/subscriptions.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { createCommand } from '../command.ts';
-import { dataSettings } from '../configuration/configuration.ts';
+import { dataSettings, pick } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import { withExistingData } from '../data/open-data.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
+import { storeSettings } from '../configuration/stored-settings.ts';
 import { createMissedColumns } from '../input/missed-columns.ts';
 import { readInput } from '../input/read-input.ts';
 import type { Line } from '../input/read-lines.ts';
@@ -74,6 +75,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       const configuration = await readConfiguration({ flags, environment });
       const policy = createEndpointPolicy(configuration.pushServices);
       await withExistingData(configuration, async ({ store, vapidKeys }) => {
+        await storeSettings(pick(configuration, ['data', 'pushServices']), { replace: false });
         const counts: Counts = { imported: 0, refused: 0 };
         const columns: ColumnNames = {
           user: userColumn ?? defaultColumns.user,

@@ -17,7 +17,7 @@ export const storedSettingsPath = (directory: string): string => join(directory,
  * @throws {DeskbellError} ERR_FILE, ERR_DATA_EXPOSED, ERR_DATA_OWNER
  */
 export async function storeSettings(
-  configuration: Configuration,
+  configuration: Pick<Configuration, 'data'> & Partial<Pick<Configuration, (typeof storedSettings)[number]>>,
   { replace }: { readonly replace: boolean },
 ): Promise<void> {
   const entries = storedSettings.flatMap((name) => {
