@@ -8,6 +8,7 @@ import type { Problem } from '../../src/http/problem.ts';
 import { decodeBase64, encodeBase64url } from '../../src/protocol/base64.ts';
 import { normalizeEndpoint } from '../../src/protocol/endpoint.ts';
 import { admitted, refused } from '../protocol/endpoints.ts';
+import { dereference } from './dereference.ts';
 import { exchange, newPoint, newSubscription, startServiceForSuite } from './running-service.ts';
 
 interface Document {
@@ -280,7 +281,7 @@ describe('POST /webPush', () => {
     let schema: Validator;
 
     before(async () => {
-      const document = (await (await fetch(`${service.base}/openapi.json`)).json()) as Document;
+      const document = dereference((await (await fetch(`${service.base}/openapi.json`)).json()) as Document);
       const { requestBody } = document.paths['/webPush'].post;
       schema = Compile(requestBody.content['application/json'].schema);
     });
