@@ -30,7 +30,7 @@ describe('the tests of docs/testing.md', () => {
   test('are run by the file for GitHub Actions, on a Node that the package supports', async () => {
     const workflow = await readFile(join(root, 'examples/testing/github-actions.yml'), 'utf8');
     const commands = Array.from(workflow.matchAll(/^ +- run: (.+)$/gm), ([, command]) => command);
-    assert.deepEqual(commands, ['npm ci', 'node --test']);
+    assert.deepEqual(commands, ['npm ci', 'node --test --test-timeout=60000']);
     const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
       readonly engines: { readonly node: string };
     };
@@ -54,6 +54,17 @@ describe('the tests of docs/testing.md', () => {
       );
       assert.match(stdout, /^# pass 1$/m);
       assert.match(stdout, /^# fail 0$/m);
+    });
+  }
+
+  for (const file of ['firefox.test.ts', 'chromium.test.ts']) {
+    test(`${file} ends where its browser does not start`, { timeout: 60_000 }, async ({ signal }) => {
+      const { NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
+      const env = { ...inherited, FIREFOX: '/nonexistent', CHROMIUM: '/nonexistent' };
+      const words = ['--test', '--test-reporter=tap', join('examples/testing', file)];
+      await assert.rejects(run(process.execPath, words, { cwd: root, env, signal }), {
+        stdout: /^# fail 1$/m,
+      });
     });
   }
 });

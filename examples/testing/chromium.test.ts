@@ -8,7 +8,9 @@ import { test } from 'node:test';
 import { encodePayload } from 'deskbell/protocol';
 import { chromium, type CDPSession } from 'playwright-core';
 
-test('the service worker shows a message', async (t) => {
+test('the service worker shows a message', async () => {
+  // Closes each thing, the last first, also when the browser does not start.
+  await using cleanUp = new AsyncDisposableStack();
   // Your own site goes here: a page, and a service worker with Deskbell's part.
   const worker = await readFile(new URL(import.meta.resolve('deskbell/service-worker.js')));
   const site = createServer(({ url }, response) => {
@@ -16,6 +18,7 @@ test('the service worker shows a message', async (t) => {
     response.setHeader('content-type', isWorker ? 'text/javascript' : 'text/html');
     response.end(isWorker ? worker : '<!doctype html><title>My site</title>');
   }).listen(0, '127.0.0.1');
+  cleanUp.defer(() => void site.close());
   await once(site, 'listening');
   const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
 
@@ -24,26 +27,35 @@ test('the service worker shows a message', async (t) => {
     executablePath: process.env['CHROMIUM'] ?? '/usr/bin/google-chrome',
     permissions: ['notifications'],
   });
-  t.after(async () => {
-    await context.close();
-    site.close();
-  });
+  cleanUp.defer(() => context.close());
 
   const page = await context.newPage();
   await page.goto(origin);
   await page.evaluate(`navigator.serviceWorker.register('/service-worker.js')`);
-  await page.evaluate(`navigator.serviceWorker.ready.then(() => undefined)`);
+  await page.evaluate(`navigator.serviceWorker.ready.then(({ active }) => new Promise((resolve) => {
+    const check = () => active.state === 'activated' && resolve();
+    active.addEventListener('statechange', check);
+    check();
+  }))`);
   const cdp = await context.newCDPSession(page);
+  await cdp.send('BackgroundService.startObserving', { service: 'pushMessaging' });
+  await cdp.send('BackgroundService.setRecording', { service: 'pushMessaging', shouldRecord: true });
+  const handled = Promise.withResolvers<void>();
+  cdp.on('BackgroundService.backgroundServiceEventReceived', ({ backgroundServiceEvent }) => {
+    if (backgroundServiceEvent.eventName === 'Push event completed') handled.resolve();
+  });
   await cdp.send('ServiceWorker.deliverPushMessage', {
     origin,
     registrationId: await findRegistration(cdp, origin),
     data: new TextDecoder().decode(encodePayload({ title: 'Hello', message: 'from a test' })),
   });
+  await handled.promise;
 
-  const shown = await page.waitForFunction(`navigator.serviceWorker.ready
+  // Ask only now: Chromium may take away a notification that is asked for while it is being shown.
+  const shown = await page.evaluate(`navigator.serviceWorker.ready
     .then((registration) => registration.getNotifications())
-    .then(([notification]) => notification && notification.title + ': ' + notification.body)`);
-  assert.equal(await shown.jsonValue(), 'Hello: from a test');
+    .then((notifications) => notifications.map(({ title, body }) => [title, body]))`);
+  assert.deepEqual(shown, [['Hello', 'from a test']]);
 });
 
 /** The registration of a site's service worker, as the DevTools protocol names it. */
