@@ -149,7 +149,7 @@ export async function startBackend(
       await backend.stopService();
       const requests: string[] = [];
       outage = createHttpServer((request, response) => {
-        requests.push(`${request.method} ${request.url}`);
+        requests.push(`${request.method} ${pathOf(request.url)}`);
         response.writeHead(500).end('"not a key"');
       });
       outage.listen(port, '127.0.0.1');
@@ -177,7 +177,7 @@ export async function startBackend(
         isNextTaken = false;
       });
       service.addHook('onResponse', async ({ method, url, headers: { cookie = '' } }, { statusCode }) => {
-        const [path = ''] = url.split('?');
+        const path = pathOf(url);
         if (!/\/(?:vapidKey|webPush.*)$/.test(path)) return;
         clientRequests.push({ request: `${method} ${path}`, cookies: cookie, status: statusCode });
       });
@@ -207,3 +207,6 @@ export async function startBackend(
   await backend.startService();
   return backend;
 }
+
+/** Without the query, by which the client keeps its requests out of caches. */
+const pathOf = (url = ''): string => url.split('?', 1)[0]!;
