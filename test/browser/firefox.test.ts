@@ -41,6 +41,6 @@ browserTest(
       /Deskbell: POST http:\/\/localhost:\d+\/webPush answered 400: .*endpoint/,
     );
     assert.match(await textOf(page, '#failure'), /^The server refused.*answered 400: .*endpoint/);
-    assert.equal(await textOf(page, '#headline'), 'Subscribed, but the server has not confirmed it');
+    assert.equal(await textOf(page, '#headline'), 'Not subscribed');
   },
 );
