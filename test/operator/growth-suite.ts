@@ -40,6 +40,9 @@ const many: Size = { subscriptions: 200_000, open: 500, past: 2000 };
 /** After five times, PostgreSQL may go on with a plan for all values. */
 const warmUps = 6;
 
+/** The least of them counts: a connection of the pool that has rested until then reads the catalogue first. */
+const measuredRounds = 3;
+
 /** What is left out, and why. */
 const mayGrow: readonly (readonly [part: string, why: string])[] = [
   ['coalesce(sum(b.audience', 'what running broadcasts have left is added up by broadcast'],
@@ -61,9 +64,15 @@ export function describeGrowth(name: string, meter: GrowthMeter): void {
     const costs = async (from: Size, to: Size): Promise<ReadonlyMap<string, Cost>> => {
       await meter.fill(operator.store, from, to);
       for (let round = 0; round < warmUps; round += 1) await run(to.open * 100 + round);
-      const end = meter.measure();
-      await run(to.open * 100 + warmUps);
-      return end();
+      const least = new Map<string, Cost>();
+      for (let round = warmUps; round < warmUps + measuredRounds; round += 1) {
+        const end = meter.measure();
+        await run(to.open * 100 + round);
+        for (const [sql, cost] of end()) {
+          if (cost.cost < (least.get(sql)?.cost ?? Number.POSITIVE_INFINITY)) least.set(sql, cost);
+        }
+      }
+      return least;
     };
     const before = await costs(nothing, few);
     const after = await costs(few, many);
