@@ -8,8 +8,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Client } from 'pg';
 import { pgbouncer, skipWithout } from '../scripts/install-test-tools.ts';
-import { createEndpointPolicy } from '../src/protocol/endpoint-policy.ts';
-import { parseSubscription } from '../src/protocol/subscription.ts';
 import { startPushService } from '../src/push-service/index.ts';
 import { openPostgresStore } from '../src/store/postgres/open-store.ts';
 import { createSender } from '../src/delivery/sender.ts';
@@ -17,9 +15,9 @@ import {
   assertDone,
   message,
   quickRetries,
+  storeSinks,
   timesReceived,
   vapid,
-  vapidKeys,
 } from '../test/delivery/broadcast-bench.ts';
 import { startPgBouncer } from '../test/store/pgbouncer.ts';
 import { countNotices } from '../tools/notice-counter.ts';
@@ -32,7 +30,6 @@ const senders = 3;
 const restarts = Math.max(scaled(10), 2);
 const maxNoticesInSecond = 10;
 const worker = { minPageRows: 256, maxPageRows: 256, maxDetachedRows: 512, retryLeaseRows: 64 };
-const seedRows = 5000;
 const longestMs = 30 * 60 * 1000;
 
 const getServer = useSharedServer();
@@ -51,14 +48,7 @@ test(
       service.close(),
     );
     const { origin, ca } = pushService;
-    const policy = createEndpointPolicy([origin]);
-    const sinks = [...pushService.createSinks(rows, { vapidPublicKey: vapidKeys.publicKey })];
-    for (let first = 0; first < rows; first += seedRows) {
-      const some = sinks.slice(first, first + seedRows).map((sink) => parseSubscription(sink, policy));
-      await store.subscriptions.putAll(
-        some.map((subscription) => ({ subscription, vapidPublicKey: vapidKeys.publicKey })),
-      );
-    }
+    await storeSinks(store, pushService, rows);
     pushService.faults.inject({ kind: 'delay', ms: 100 });
     pushService.faults.inject({ kind: 'status', status: 503, share: 0.05 });
 

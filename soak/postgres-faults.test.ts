@@ -7,17 +7,15 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Client } from 'pg';
 import { createSender } from '../src/delivery/sender.ts';
-import { createEndpointPolicy } from '../src/protocol/endpoint-policy.ts';
-import { parseSubscription } from '../src/protocol/subscription.ts';
 import { startPushService } from '../src/push-service/index.ts';
 import { openPostgresStore } from '../src/store/postgres/open-store.ts';
 import {
   assertDone,
   message,
   quickRetries,
+  storeSinks,
   timesReceived,
   vapid,
-  vapidKeys,
 } from '../test/delivery/broadcast-bench.ts';
 import { useSharedServer } from '../tools/postgres-server.ts';
 import { startFaultyProxy } from '../tools/faulty-proxy.ts';
@@ -49,7 +47,6 @@ const takenOverWithinMs = 20_000;
 /** Longer than a lease of the defaults and the time until others look: another sender takes over. */
 const awayMs = Math.max(scaled(60_000), 20_000);
 const networkFaultMs = 5000;
-const seedRows = 5000;
 const longestMs = 60 * 60 * 1000;
 
 /** How often each happens. */
@@ -79,14 +76,7 @@ test(`${numberOfFaults} faults leave nobody out of a broadcast to ${rows}`, asyn
   const pushService = await startPushService({ checksBodies: false, tls: true });
   t.after(() => pushService.close());
   pushService.faults.inject({ kind: 'delay', ms: answerAfterMs });
-  const policy = createEndpointPolicy([pushService.origin]);
-  const sinks = [...pushService.createSinks(rows, { vapidPublicKey: vapidKeys.publicKey })];
-  for (let first = 0; first < rows; first += seedRows) {
-    const some = sinks.slice(first, first + seedRows).map((sink) => parseSubscription(sink, policy));
-    await store.subscriptions.putAll(
-      some.map((subscription) => ({ subscription, vapidPublicKey: vapidKeys.publicKey })),
-    );
-  }
+  await storeSinks(store, pushService, rows);
 
   const { origin, ca } = pushService;
   const senderOptions = { vapid, pushServices: [origin], ca, threads: 1, retryPolicy: quickRetries };

@@ -9,6 +9,7 @@ import {
   type Format,
   type Formats,
 } from '../errors/describe-schema.ts';
+import { typeOf } from '../errors/type-of.ts';
 import { cut } from './problem.ts';
 
 /** The part of a request that was checked. */
@@ -168,8 +169,3 @@ const toName = (pointer: string): string =>
     .join('');
 
 const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
-
-function typeOf(value: unknown): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'array' : typeof value;
-}

@@ -2,6 +2,7 @@
 // nor 16 bytes from 15.
 import type { ErrorCode } from '../errors/catalogue/catalogue.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { typeOf } from '../errors/type-of.ts';
 
 /** What a whole number is called, and the least and the greatest that is allowed. */
 export interface IntegerBounds {
@@ -22,10 +23,4 @@ export function assertBytes(code: ErrorCode, value: unknown, name: string, lengt
   if (value instanceof Uint8Array && value.length === length) return;
   const what = value instanceof Uint8Array ? `has ${value.length} bytes` : `is of type ${typeOf(value)}`;
   throw new DeskbellError(code, `${name} ${what}; give a Uint8Array of ${length} bytes.`);
-}
-
-/** `typeof`, but for null and arrays, which it takes for objects. */
-export function typeOf(value: unknown): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'array' : typeof value;
 }

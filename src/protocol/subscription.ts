@@ -3,7 +3,7 @@
 import type { ErrorCode } from '../errors/catalogue/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { decodeBase64 } from './base64.ts';
-import { typeOf } from './check-arguments.ts';
+import { typeOf } from '../errors/type-of.ts';
 import { normalizeEndpoint } from './endpoint.ts';
 import type { EndpointPolicy } from './endpoint-policy.ts';
 import { isP256Point, pointBytes } from './p256.ts';

@@ -25,6 +25,9 @@ export const quickRetries: RetryPolicy = {
   maxDeferrals: 1000,
 };
 
+/** Rows in a transaction. */
+const storedAtOnce = 5000;
+
 export interface BroadcastBench extends AsyncDisposable {
   readonly store: Store;
   /** @param rows how many of its sinks are stored */
@@ -50,15 +53,7 @@ export async function openBroadcastBench(): Promise<BroadcastBench> {
       return pushService;
     },
     async subscribe(pushService, count) {
-      const policy = createEndpointPolicy(origins());
-      const sinks = [...pushService.createSinks(count, { vapidPublicKey: vapidKeys.publicKey })];
-      await store.subscriptions.putAll(
-        sinks.map((sink) => ({
-          subscription: parseSubscription(sink, policy),
-          vapidPublicKey: vapidKeys.publicKey,
-        })),
-      );
-      return sinks.map(({ endpoint }) => endpoint);
+      return storeSinks(store, pushService, count);
     },
     createSender(options = {}) {
       const ca = pushServices.flatMap((pushService) => pushService.ca);
@@ -85,6 +80,25 @@ export async function openBroadcastBench(): Promise<BroadcastBench> {
     },
   };
   return bench;
+}
+
+/** Stores `count` sinks of a push service. @returns their endpoints */
+export async function storeSinks(
+  store: Store,
+  pushService: PushService,
+  count: number,
+): Promise<readonly string[]> {
+  const policy = createEndpointPolicy([pushService.origin]);
+  const { publicKey: vapidPublicKey } = vapidKeys;
+  const sinks = [...pushService.createSinks(count, { vapidPublicKey })];
+  for (let first = 0; first < count; first += storedAtOnce) {
+    await store.subscriptions.putAll(
+      sinks
+        .slice(first, first + storedAtOnce)
+        .map((sink) => ({ subscription: parseSubscription(sink, policy), vapidPublicKey })),
+    );
+  }
+  return sinks.map(({ endpoint }) => endpoint);
 }
 
 /** Asserts that the broadcast is done and that its counts add up, and are these; all others are 0. */

@@ -2,15 +2,13 @@
 // primary dies, and a standby that lags behind takes its place; or a server dies that answers before it has written.
 import assert from 'node:assert/strict';
 import { createSender } from '../../src/delivery/sender.ts';
-import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
-import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { startFaultyProxy } from '../../tools/faulty-proxy.ts';
 import { PostgresServer } from '../../tools/postgres-server.ts';
 import { until, within } from '../../tools/until.ts';
-import { message, quickRetries, timesReceived, vapid, vapidKeys } from './broadcast-bench.ts';
+import { message, quickRetries, storeSinks, timesReceived, vapid } from './broadcast-bench.ts';
 
 export interface LossOptions {
   /** `standby`: it takes over. `unwritten`: `synchronous_commit` is off, and the server starts again. */
@@ -29,7 +27,6 @@ export interface Loss {
   readonly repeats: number;
 }
 
-const seedRows = 5000;
 const longMs = 60 * 1000;
 
 export async function loseCommits({ how, rows, lostMessages, failingShare }: LossOptions): Promise<Loss> {
@@ -45,14 +42,7 @@ export async function loseCommits({ how, rows, lostMessages, failingShare }: Los
     service.close(),
   );
   const { origin, ca } = pushService;
-  const policy = createEndpointPolicy([origin]);
-  const sinks = [...pushService.createSinks(rows, { vapidPublicKey: vapidKeys.publicKey })];
-  for (let first = 0; first < rows; first += seedRows) {
-    const some = sinks.slice(first, first + seedRows).map((sink) => parseSubscription(sink, policy));
-    await store.subscriptions.putAll(
-      some.map((subscription) => ({ subscription, vapidPublicKey: vapidKeys.publicKey })),
-    );
-  }
+  await storeSinks(store, pushService, rows);
 
   const sender = stack.adopt(
     createSender({

@@ -5,7 +5,7 @@ import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import { type UserAndTags, checkTags, checkUser } from '../../audience/user-and-tags.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
-import { typeOf } from '../../protocol/check-arguments.ts';
+import { typeOf } from '../../errors/type-of.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { isP256Point } from '../../protocol/p256.ts';
 import { parseSubscription, type Subscription } from '../../protocol/subscription.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { checkOptions, isFlag, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { typeOf } from '../check-arguments.ts';
+import { typeOf } from '../../errors/type-of.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
 import { actionName, checkMessage } from './check-message.ts';
 import { checkDeclarative, toDeclarativeForm } from './declarative-form.ts';

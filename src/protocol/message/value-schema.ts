@@ -1,6 +1,6 @@
 // The part of JSON Schema that members of a message are described by, and which values fit.
 import type { Formats } from '../../errors/describe-schema.ts';
-import { typeOf } from '../check-arguments.ts';
+import { typeOf } from '../../errors/type-of.ts';
 
 /** Without a `type` it is any value that JSON can hold. */
 export interface ValueSchema {
