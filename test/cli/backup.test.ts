@@ -30,6 +30,7 @@ async function makeData(data: string): Promise<void> {
   assert.equal((await runCommand(['keys', 'generate', '--data', data])).exitCode, 0);
   assert.equal((await runCommand(['subscriptions', 'import', '-', '--data', data], { input })).exitCode, 0);
   assert.equal((await runCommand(['keys', 'rotate', '--data', data])).exitCode, 0);
+  await writeFile(join(data, 'settings.json'), '{"subject":"mailto:kept@example.org"}', { mode: 0o600 });
   const users = openExampleUsers({ path: join(data, 'example-users.db') });
   await users.update({ id: 1n, name: 'Grace Changed', email: 'grace@example.org' });
   users.close();
@@ -37,7 +38,7 @@ async function makeData(data: string): Promise<void> {
 
 /** The private halves and the session key, as they stand in their files. */
 async function secretsOf(data: string): Promise<readonly string[]> {
-  const names = (await readdir(data)).filter((name) => !name.includes('.db'));
+  const names = (await readdir(data)).filter((name) => !name.includes('.db') && name !== 'settings.json');
   assert.equal(names.length, 5, 'a copy of the current pair, two pairs, two keys');
   const texts = await Promise.all(names.map((name) => readFile(join(data, name), 'utf8')));
   return texts.map(

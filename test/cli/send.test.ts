@@ -4,6 +4,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { readConfiguration } from '../../src/cli/configuration/read-configuration.ts';
+import { storeSettings } from '../../src/cli/configuration/stored-settings.ts';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import {
   createUserAgent,
@@ -368,6 +370,11 @@ suite('deskbell send', () => {
     });
     assert.equal(unconfigured.exitCode, 0, unconfigured.stderr);
     assert.deepEqual(await shown(), { title: hostname(), message: 'Kept' });
+
+    // as serve with an empty list
+    const empty = await readConfiguration({ flags: { data, pushServices: '' }, environment: {} });
+    await storeSettings(empty, { replace: true });
+    assert.deepEqual(await kept(), { subject: 'mailto:me@example.org' });
 
     // a public URL is both
     await writeFile(path, JSON.stringify({ publicUrl: 'https://bell.example.org/push' }));

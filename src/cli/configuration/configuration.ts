@@ -197,7 +197,7 @@ const pushServices = {
   pushServices: list({
     description:
       'Push services to accept besides the known ones. The ones listed here may be local and use http. ' +
-      'serve, or the first send or import, keeps them in the data directory.',
+      'serve, or the first send or import, keeps them in the data directory; serve with an empty list forgets them.',
     valid: 'origins such as https://push.example.org, https://*.push.example.org or http://127.0.0.1:8090',
     check: createEndpointPolicy,
   }),

@@ -5,6 +5,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createPrivateFile } from '../../keys/private-file.ts';
 import { readSecretFiles } from '../../keys/secret-files.ts';
 import { completeBackup, copyDatabase, type BackupFile } from '../../store/sqlite/backup.ts';
+import { storedSettingsPath } from '../configuration/stored-settings.ts';
 import { databasePathOf, exampleUsersPathOf } from './data-directory.ts';
 
 /**
@@ -25,11 +26,20 @@ export async function backUp(
     // later than the database: a pair is in its file before the database names it
     const secrets = withKeys ? await readSecretFiles(directory) : [];
     const secretFiles = secrets.map(({ name, text }) => ({ name, content: Buffer.from(text) }));
-    const files = [...secretFiles, ...(await readExampleUsers(directory, temporary))];
+    const files = [
+      ...secretFiles,
+      ...(await readSettings(directory)),
+      ...(await readExampleUsers(directory, temporary)),
+    ];
     completeBackup(temporary, files);
   };
   if (await createPrivateFile(file, fill, { replace: false })) return (await stat(file)).size;
   throw new DeskbellError('ERR_FILE', `${file} exists already; a backup never replaces a file`);
+}
+
+async function readSettings(directory: string): Promise<readonly BackupFile[]> {
+  const from = storedSettingsPath(directory);
+  return existsSync(from) ? [{ name: storedSettingsPath(''), content: await readFile(from) }] : [];
 }
 
 /** Its users are no secret, and need no moment in common with the subscriptions. */

@@ -9,6 +9,7 @@ import { vapidFileName } from '../../keys/key-file.ts';
 import { linkUnlessThere, syncDirectory } from '../../keys/private-file.ts';
 import { isSecretFile, readSecretFiles, writeSecretFiles } from '../../keys/secret-files.ts';
 import { checkBackup, takeBackupFiles } from '../../store/sqlite/backup.ts';
+import { storedSettingsPath } from '../configuration/stored-settings.ts';
 import { databasePathOf, exampleUsersPathOf, makeDirectory, openDataDirectory } from './data-directory.ts';
 
 export interface Restored {
@@ -39,6 +40,9 @@ export async function restore(file: string, directory: string): Promise<Restored
     const restored = await useDraft(draft, directory);
     await writeSecretFiles(directory, await readSecretFiles(draft));
     for (const path of [exampleUsersPathOf, databasePathOf]) await place(path(draft), path(directory));
+    // where the directory has settings already, these hold
+    if (existsSync(storedSettingsPath(draft)))
+      await linkUnlessThere(storedSettingsPath(draft), storedSettingsPath(directory));
     await syncDirectory(directory);
     return restored;
   } finally {
@@ -56,8 +60,10 @@ async function fillDraft(file: string, draft: string, directory: string): Promis
   const secrets = files.filter(({ name }) => isSecretFile(name));
   const texts = secrets.map(({ name, content }) => ({ name, text: Buffer.from(content).toString() }));
   await writeSecretFiles(draft, texts);
-  const users = files.find(({ name }) => name === exampleUsersPathOf(''));
-  if (users !== undefined) await writeFile(exampleUsersPathOf(draft), users.content, { mode: 0o600 });
+  for (const pathIn of [exampleUsersPathOf, storedSettingsPath]) {
+    const found = files.find(({ name }) => name === pathIn(''));
+    if (found !== undefined) await writeFile(pathIn(draft), found.content, { mode: 0o600 });
+  }
   if ((await readdir(draft)).includes(vapidFileName)) return;
   throw new DeskbellError(
     'ERR_KEY_FILE_MISSING',

@@ -38,7 +38,7 @@ export const ownOperatorErrors = {
   ERR_MESSAGE_RETRY: entry(
     503,
     'No push service has accepted the message yet',
-    'Repeat the request, after the time that Retry-After names if there is one; the message is not stored. `items` says what each push service answered.',
+    'Repeat the request, after the time that Retry-After names if there is one; the message is not stored. `items` says what each push service answered. With an Idempotency-Key, where an attempt got no answer at all, the repeated request gets ERR_MESSAGE_IN_DOUBT.',
     true,
   ),
   ERR_METRICS_PACKAGE: entry(
