@@ -57,9 +57,9 @@ function leavesOf(command: Command, parents: readonly string[] = []): readonly L
 function renderCommand({ name, command }: Leaf): string {
   const options = command.options.filter(({ hidden }) => !hidden);
   const own = options.filter(
-    ({ long }) => !configured.has(long ?? '') && !['--config', '--debug'].includes(long ?? ''),
+    (option) => !isConfigured(option) && !['--config', '--debug'].includes(option.long ?? ''),
   );
-  const fromConfiguration = options.flatMap(({ long }) => (configured.has(long ?? '') ? [long!] : []));
+  const fromConfiguration = options.flatMap((option) => (isConfigured(option) ? [option.long!] : []));
   const usage = [
     name,
     ...command.registeredArguments.map(wordOf),
@@ -85,6 +85,11 @@ function renderCommand({ name, command }: Leaf): string {
         ]),
     ...(examples === '' ? [] : [`\`\`\`sh\n${examples.replaceAll(/^ {2}\$ /gm, '').trim()}\n\`\`\``]),
   ].join('\n\n');
+}
+
+/** A command may have a flag of its own with the name of a setting; only those of settings are in a group. */
+function isConfigured({ long, helpGroupHeading }: Option): boolean {
+  return helpGroupHeading !== undefined && configured.has(long ?? '');
 }
 
 function wordOf(argument: Argument): string {

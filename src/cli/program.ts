@@ -2,6 +2,7 @@
 import { CommanderError, type Command } from 'commander';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createCommand } from './command.ts';
+import { auditCommand } from './commands/audit.ts';
 import { backupCommand } from './commands/backup.ts';
 import { broadcastsCommand } from './commands/broadcasts.ts';
 import { demoCommand } from './commands/demo.ts';
@@ -81,6 +82,7 @@ export function createProgram(context: Context): Command {
     .addCommand(heldDeletionsCommand(context))
     .addCommand(keysCommand(context))
     .addCommand(operatorsCommand(context))
+    .addCommand(auditCommand(context))
     .addCommand(webhookSecretCommand(context))
     .addCommand(doctorCommand(context))
     .addCommand(backupCommand(context))

@@ -29,7 +29,7 @@ export async function describeResumption(store: PausedStore): Promise<Resumption
   return {
     pause,
     schedules,
-    missed: schedules.filter(({ nextAtMs }) => nextAtMs <= nowMs),
+    missed: schedules.filter(({ nextAtMs, pausedAtMs }) => pausedAtMs === undefined && nextAtMs <= nowMs),
     webhookEvents,
     broadcastIds: await findPaused(pause, store),
   };

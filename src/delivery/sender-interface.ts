@@ -48,7 +48,7 @@ export interface Sender {
   ): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
   /**
    * Stores a broadcast that recurs. Each time becomes a broadcast of its own, made by whichever sender runs `work` then.
-   * `store.schedules` lists and removes schedules.
+   * `store.schedules` lists, pauses and removes schedules.
    *
    * @throws {DeskbellError} ERR_SCHEDULE_INVALID, ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_FIELD_VALUE,
    *   ERR_FIELD_TYPE, ERR_CONFIGURATION (no store), ERR_CLOSED

@@ -12,7 +12,7 @@ export const operatorDescription: Description = {
   info: {
     title: 'Deskbell: the operator’s API',
     // Of the description itself; to be raised with every change that a client can see.
-    version: '2.0.0',
+    version: '2.1.0',
     description: summary,
   },
   tags: {

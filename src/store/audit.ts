@@ -16,6 +16,16 @@ export interface AuditRecord {
   readonly status?: number | undefined;
 }
 
+/** Which records a list gives; all of what is given holds. */
+export interface AuditFilter {
+  /** The whole name. */
+  readonly operator?: string | undefined;
+  readonly action?: string | undefined;
+  /** Milliseconds since 1970: `sinceMs ≤ at < untilMs`. */
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
+}
+
 export interface AuditStore {
   /** @returns the record's id, once it is durable */
   begin(record: {
@@ -28,11 +38,14 @@ export interface AuditStore {
     id: number,
     outcome: { readonly status: number; readonly target?: string | undefined },
   ): Promise<void>;
-  /** Newest first. */
-  list(range: {
-    readonly beforeId?: number | undefined;
-    readonly limit: number;
-  }): Promise<readonly AuditRecord[]>;
+  /**
+   * Newest first.
+   *
+   * @param range `beforeId`: the last record of the page before
+   */
+  list(
+    range: AuditFilter & { readonly beforeId?: number | undefined; readonly limit: number },
+  ): Promise<readonly AuditRecord[]>;
 }
 
 interface AuditRow {
@@ -43,6 +56,15 @@ interface AuditRow {
   readonly target: string | null;
   readonly status: number | null;
 }
+
+/** Each is the range of an index. Retention drops the oldest first: where the record `beforeId` is gone, the older ones are, too. */
+const conditions = {
+  operator: 'operator = :operator',
+  action: 'action = :action',
+  sinceMs: 'at_ms >= :sinceMs',
+  untilMs: 'at_ms < :untilMs',
+  beforeId: '(at_ms, id) < ((select at_ms from deskbell.audit where id = :beforeId), :beforeId)',
+} as const;
 
 export function createAudit(database: PortableDatabase): AuditStore {
   return {
@@ -61,10 +83,14 @@ export function createAudit(database: PortableDatabase): AuditStore {
         { id, status, target },
       );
     },
-    list: async ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => {
+    list: async ({ limit, ...filter }) => {
+      const given = Object.entries(filter).filter(
+        (entry): entry is [keyof typeof conditions, string | number] => entry[1] !== undefined,
+      );
+      const where = ['true', ...given.map(([name]) => conditions[name])].join(' and ');
       const rows = await database.read<AuditRow>(
-        'select * from deskbell.audit where id < :beforeId order by id desc limit :limit',
-        { beforeId, limit },
+        `select * from deskbell.audit where ${where} order by at_ms desc, id desc limit :limit`,
+        { ...Object.fromEntries(given), limit },
       );
       return rows.map(toRecord);
     },

@@ -1,5 +1,6 @@
 // Schedules: broadcasts that recur. Each time of a schedule is an occurrence; when it has come, a broadcast is made for it.
 import { randomUUID } from 'node:crypto';
+import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import { optionColumns, readOptionRow, toOptionRow, type StoredOptions } from './delivery-options.ts';
@@ -28,6 +29,8 @@ export interface Schedule extends NewSchedule {
   readonly createdAtMs: number;
   /** Of the newest occurrence that was sent. */
   readonly lastBroadcastId: number | undefined;
+  /** Since when it makes no broadcasts; `undefined` unless it is paused. */
+  readonly pausedAtMs: number | undefined;
 }
 
 export interface DueSchedule extends Schedule {
@@ -38,8 +41,23 @@ export interface DueSchedule extends Schedule {
 /** Stores schedules, and hands out those whose time has come. */
 export interface ScheduleStore {
   add(draft: NewSchedule): Promise<Schedule>;
-  /** In the order of ids. */
-  list(): Promise<readonly Schedule[]>;
+  /** In the order of ids. @param range default: all */
+  list(range?: { readonly afterId?: number; readonly limit?: number }): Promise<readonly Schedule[]>;
+  /** @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND where there is none */
+  get(id: number): Promise<Schedule>;
+  /**
+   * From now on it makes no broadcasts. One that is being made is still sent. Pausing what is paused changes nothing.
+   *
+   * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND
+   */
+  pause(id: number): Promise<Schedule>;
+  /**
+   * Ends a pause. Resuming what is not paused changes nothing.
+   *
+   * @param nextAtMs the next time; those that have passed meanwhile are left out
+   * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND
+   */
+  resume(id: number, nextAtMs: number): Promise<Schedule>;
   /** @returns false where there is none; broadcasts that it has made stay */
   remove(id: number): Promise<boolean>;
   /** A schedule whose next time has come, the longest due first, which nobody else is given for `leaseMs`. */
@@ -73,6 +91,7 @@ interface ScheduleRow {
   readonly created_at_ms: number;
   readonly next_at_ms: number;
   readonly last_broadcast_id: number | null;
+  readonly paused_at_ms: number | null;
 }
 
 export function createSchedules(database: PortableDatabase): ScheduleStore {
@@ -87,10 +106,16 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
     createdAtMs: row.created_at_ms,
     nextAtMs: row.next_at_ms,
     lastBroadcastId: row.last_broadcast_id ?? undefined,
+    pausedAtMs: row.paused_at_ms ?? undefined,
   });
+  const requireOne = ([row]: readonly ScheduleRow[], id: number): Schedule => {
+    if (row !== undefined) return toSchedule(row);
+    throw new DeskbellError('ERR_SCHEDULE_NOT_FOUND', `There is no schedule ${id}.`);
+  };
+  const selectOne = 'select * from deskbell.schedules where id = :id';
   const selectDue = `
     select d.* from deskbell.schedules d
-    where d.next_at_ms <= :nowMs and d.lease_until_ms <= :nowMs and ${isNotPaused}
+    where d.next_at_ms <= :nowMs and d.lease_until_ms <= :nowMs and d.paused_at_ms is null and ${isNotPaused}
     order by d.next_at_ms, d.id limit 1`;
 
   return {
@@ -122,10 +147,33 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
       return toSchedule(row);
     },
 
-    list: async () => {
-      const rows = await database.read<ScheduleRow>('select * from deskbell.schedules order by id');
+    list: async ({ afterId = 0, limit = Number.MAX_SAFE_INTEGER } = {}) => {
+      const rows = await database.read<ScheduleRow>(
+        'select * from deskbell.schedules where id > :afterId order by id limit :limit',
+        { afterId, limit },
+      );
       return rows.map(toSchedule);
     },
+
+    get: async (id) => requireOne(await database.read<ScheduleRow>(selectOne, { id }), id),
+
+    pause: async (id) => {
+      const paused = await database.write<ScheduleRow>(
+        `update deskbell.schedules set paused_at_ms = coalesce(paused_at_ms, :nowMs) where id = :id returning *`,
+        { id, nowMs: database.now() },
+      );
+      return requireOne(paused, id);
+    },
+
+    resume: (id, nextAtMs) =>
+      database.transaction(function* () {
+        yield* run(
+          `update deskbell.schedules set paused_at_ms = null, next_at_ms = :nextAtMs
+           where id = :id and paused_at_ms is not null`,
+          { id, nextAtMs },
+        );
+        return requireOne(yield* run<ScheduleRow>(selectOne, { id }), id);
+      }),
 
     remove: async (id) => {
       const removed = await database.write('delete from deskbell.schedules where id = :id returning id', {

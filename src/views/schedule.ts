@@ -1,5 +1,6 @@
 // A schedule as it is shown.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
+import type { ScheduleWithTimes } from '../delivery/schedule/schedule-times.ts';
 import { Type } from '../http/schema.ts';
 import type { Schedule } from '../store/schedules.ts';
 import { recurringAudienceSchema } from './audience.ts';
@@ -9,22 +10,29 @@ import type { View } from './view.ts';
 
 const moment = Type.String({ format: 'date-time' });
 
-/** A broadcast that recurs. */
-export const scheduleView: View<Schedule> = {
-  schema: Type.Model(
-    'Schedule',
-    Type.Object({
-      id: Type.Integer(),
-      cron: Type.String(),
-      timezone: Type.String(),
-      nextAt: moment,
-      audience: recurringAudienceSchema,
-      message: messageSchema,
-      ...deliveryOptionSchemas,
-      createdAt: moment,
-      lastBroadcast: Type.Optional(Type.Integer({ description: 'The newest that it has made.' })),
+const members = {
+  id: Type.Integer(),
+  cron: Type.String(),
+  timezone: Type.String(),
+  nextAt: Type.Optional(
+    Type.String({ format: 'date-time', description: 'The next time; absent while it is paused.' }),
+  ),
+  pausedAt: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'Since when it is paused: times that pass meanwhile are left out.',
     }),
   ),
+  audience: recurringAudienceSchema,
+  message: messageSchema,
+  ...deliveryOptionSchemas,
+  createdAt: moment,
+  lastBroadcast: Type.Optional(Type.Integer({ description: 'The newest that it has made.' })),
+};
+
+/** A broadcast that recurs. */
+export const scheduleView: View<Schedule> = {
+  schema: Type.Model('Schedule', Type.Object(members)),
   example: {
     id: 1,
     cron: '0 9 * * 1',
@@ -35,10 +43,29 @@ export const scheduleView: View<Schedule> = {
     receipts: false,
     createdAt: '2027-01-01T09:00:00.000Z',
   },
-  toJson: ({ nextAtMs, createdAtMs, lastBroadcastId, ...schedule }) => ({
+  toJson: ({ nextAtMs, createdAtMs, pausedAtMs, lastBroadcastId, ...schedule }) => ({
     ...schedule,
-    nextAt: isoTime(nextAtMs),
+    ...(pausedAtMs === undefined ? { nextAt: isoTime(nextAtMs) } : { pausedAt: isoTime(pausedAtMs) }),
     createdAt: isoTime(createdAtMs),
     lastBroadcast: lastBroadcastId,
+  }),
+};
+
+/** One of them, with its times to come. */
+export const scheduleWithTimesView: View<ScheduleWithTimes> = {
+  schema: Type.Model(
+    'ScheduleWithTimes',
+    Type.Object({
+      ...members,
+      nextTimes: Type.Array(moment, { description: 'The next three; none while it is paused.' }),
+    }),
+  ),
+  example: {
+    ...scheduleView.example,
+    nextTimes: ['2027-01-04T08:00:00.000Z', '2027-01-11T08:00:00.000Z', '2027-01-18T08:00:00.000Z'],
+  },
+  toJson: ({ nextTimes, ...schedule }) => ({
+    ...scheduleView.toJson(schedule),
+    nextTimes: nextTimes.map(isoTime),
   }),
 };

@@ -13,6 +13,7 @@ import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openBroadcastBench, vapidKeys } from '../delivery/broadcast-bench.ts';
 import { startOperator } from '../operator/running-operator.ts';
+import { madeUpSchedule } from '../store/store-under-test.ts';
 import type { TestBrowser } from '../../tools/browser/test-browser.ts';
 import type { BrowserTest } from './browser-test.ts';
 import { shown, textOf, waitFor } from '../../tools/browser/demo-page.ts';
@@ -141,6 +142,7 @@ export function testConsoleForAll(browserTest: BrowserTest, schemes: readonly Sc
         { title: 'Later', message: '' },
         { startAt: new Date('2037-01-01') },
       );
+      await bench.store.schedules.add(madeUpSchedule());
       const page = await testBrowser.browser.newPage();
       await go(page, `${site.url}/console/`);
       const found = [await faultsOf(page, 'sign-in')];
@@ -170,12 +172,16 @@ const paths = [
   '/console/broadcasts',
   '/console/broadcasts/1',
   '/console/broadcasts/2/cancel',
+  '/console/schedules',
+  '/console/schedules/1',
+  '/console/schedules/1/remove',
   '/console/send',
   '/console/subscriptions',
   '/console/subscriptions/1',
   '/console/people/remove?user=42',
   '/console/push-services',
   '/console/keys',
+  '/console/audit',
 ];
 
 const widths = [1280, 375];

@@ -71,6 +71,23 @@ test('deskbell operators beside serve --operator', async (t) => {
     },
   );
 
+  await t.test('what operators changed is listed, and no command is', async () => {
+    const { stdout } = await run('operators', 'add', 'editor');
+    for (const path of ['broadcasts/9/pause', 'schedules/9/pause']) {
+      const headers = { authorization: `Bearer ${stdout.trim()}` };
+      assert.equal((await fetch(`${address}/v1/${path}`, { method: 'POST', headers })).status, 404);
+    }
+    const listed = (await run('audit')).stdout.split('\n');
+    assert.match(listed[0] ?? '', /^AT +OPERATOR +ACTION +STATUS {2}TARGET$/);
+    assert.match(listed[1] ?? '', /^\S+Z {2}editor +schedule\.pause +404 +schedule 9$/);
+    const found = await run('audit', '--operator', 'editor', '--action', 'broadcast.pause', '--json');
+    assert.match(found.stdout, /^\{"at":"[^"]+Z","id":\d+,.*"target":"broadcast 9","status":404\}\n$/);
+    assert.equal((await run('audit', '--operator', 'nobody')).stderr, 'No such changes.\n');
+    assert.equal((await run('audit', '--since', '2100-01-01T00:00Z', '--json')).stdout, '');
+    assert.equal((await run('audit', '--since', 'yesterday')).exitCode, 2);
+    assert.equal((await run('audit', '--limit', '1', '--json')).stdout.split('\n').length, 2);
+  });
+
   await t.test('it does not start where its tokens would travel unencrypted', async () => {
     for (const words of [
       ['--operator', '0.0.0.0:0'],

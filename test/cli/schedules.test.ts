@@ -41,6 +41,15 @@ suite('schedules of the command line', () => {
     assert.equal(schedule['timezone'], 'Europe/Berlin');
     assert.equal(schedule['perPerson'], '3/day');
     assert.deepEqual(schedule['message'], { title: 'Monday', message: 'A new week' });
+    assert.match((await run('schedules', 'show', '1')).stdout, /\n {2}next( +\S+Z\n){3}$/);
+    assert.equal((await run('schedules', 'pause', '1')).stdout, 'Schedule 1 is paused.\n');
+    assert.match((await run('schedules', 'list')).stdout, /paused since \d{4}-/);
+    const paused = JSON.parse((await run('schedules', 'show', '1', '--json')).stdout) as Record<
+      string,
+      unknown
+    >;
+    assert.deepEqual([paused['nextTimes'], paused['nextAt']], [[], undefined]);
+    assert.match((await run('schedules', 'resume', '1')).stdout, /^Schedule 1 sends next at \S+Z\.\n$/);
     assert.equal((await run('schedules', 'remove', '1')).stdout, 'Removed schedule 1\n');
     const again = await run('schedules', 'remove', '1');
     assert.equal(again.exitCode, 1);
@@ -79,5 +88,7 @@ suite('schedules of the command line', () => {
     const [broadcast] = parseLines((await run('broadcasts', 'list', '--json')).stdout).toReversed();
     assert.equal(broadcast.counts.accepted, 3);
     assert.match(broadcast.idempotencyKey, /^schedule\/1\//);
+    const shown = (await run('schedules', 'show', '1')).stdout;
+    assert.match(shown, new RegExp(`last broadcast  ${broadcast.id} of \\S+Z, done, 3 accepted\n`));
   });
 });

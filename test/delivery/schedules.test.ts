@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { createSchedule, type ScheduleOptions } from '../../src/delivery/schedule/create-schedule.ts';
 import { createBroadcast } from '../../src/delivery/broadcast/create-broadcast.ts';
+import { resumeSchedule, withTimes } from '../../src/delivery/schedule/schedule-times.ts';
 import { startDueBroadcasts } from '../../src/delivery/schedule/run-schedules.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { addSubscriptions } from '../store/store-under-test.ts';
@@ -88,6 +89,29 @@ test('an occurrence that is later than an hour is left out, with a warning', asy
   await lookAt('2027-04-26T07:30:00Z');
   assert.deepEqual(await made(), ['1/2027-04-26T07:00:00.000Z']);
   assert.equal(warnings.length, 2);
+});
+
+test('times that pass while a schedule is paused are not made up for', async (t) => {
+  const { store, schedule, lookAt, made, warnings } = await setUp(t);
+  const times = async () => {
+    const { nextTimes } = await withTimes(await store.schedules.get(schedule.id));
+    return nextTimes.map((timeMs) => new Date(timeMs).toISOString());
+  };
+  // over the change to summer time
+  const beforePause = ['2027-03-26T08:00:00.000Z', '2027-03-27T08:00:00.000Z', '2027-03-28T07:00:00.000Z'];
+  assert.deepEqual(await times(), beforePause);
+  await store.schedules.pause(schedule.id);
+  assert.deepEqual(await times(), []);
+  await lookAt('2027-03-26T08:00:00Z');
+  await lookAt('2027-03-27T08:30:00Z');
+  assert.deepEqual(await made(), []);
+  await resumeSchedule(store, schedule.id);
+  await lookAt('2027-03-27T08:31:00Z');
+  assert.deepEqual(await made(), [], 'half an hour ago is not sent now');
+  assert.equal((await times())[0], '2027-03-28T07:00:00.000Z');
+  await lookAt('2027-03-28T07:00:00Z');
+  assert.deepEqual(await made(), ['1/2027-03-28T07:00:00.000Z']);
+  assert.deepEqual(warnings, []);
 });
 
 test('a broadcast that is made while its schedule is removed is cancelled', async (t) => {

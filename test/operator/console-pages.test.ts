@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { commitSlice, recordAnswer } from '../store/store-under-test.ts';
+import { commitSlice, madeUpSchedule, recordAnswer } from '../store/store-under-test.ts';
 import { signIn, type Visitor } from './console-visitor.ts';
 import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
@@ -81,6 +81,9 @@ test('what strangers wrote is text on every page, and no page shows an endpoint 
   const operator = await startOperator(t);
   await addPeople(operator.store, 3);
   const id = await refusedBroadcast(operator);
+  const message = { title: hostile, message: hostile };
+  await operator.store.schedules.add(madeUpSchedule({ message, topic: hostile }));
+  await operator.store.audit.begin({ operator: 'shop', action: 'broadcast.pause', target: hostile });
   const visitor = await signIn(operator);
   const paths = [
     '/console/',
@@ -97,6 +100,11 @@ test('what strangers wrote is text on every page, and no page shows an endpoint 
     `/console/sign-in?to=${encodeURIComponent(hostile)}`,
     `/console/broadcasts/${encodeURIComponent(hostile)}`,
     '/console/keys',
+    '/console/schedules',
+    '/console/schedules/1',
+    '/console/schedules/1/remove',
+    `/console/audit?operator=${encodeURIComponent(hostile)}`,
+    '/console/audit',
   ];
   let shown = 0;
   for (const path of paths) {
@@ -118,7 +126,7 @@ test('what strangers wrote is text on every page, and no page shows an endpoint 
       }
     }
   }
-  assert.ok(shown >= 9, `${shown} pages show it`);
+  assert.ok(shown >= 13, `${shown} pages show it`);
 });
 
 test('an alarm says what it means, what to do, and what the push service said', async (t) => {

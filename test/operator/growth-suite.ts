@@ -8,7 +8,7 @@ import type { RowResult } from '../../src/store/ledger.ts';
 import type { Lease, SliceLease } from '../../src/store/leases.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { createMatching, madeUpBroadcast } from '../store/store-under-test.ts';
+import { createMatching, madeUpBroadcast, madeUpSchedule } from '../store/store-under-test.ts';
 import type { Asked } from './collect-routes.ts';
 import { signIn } from './console-visitor.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
@@ -56,6 +56,7 @@ export function describeGrowth(name: string, meter: GrowthMeter): void {
   test(`on ${name} nothing that is done again and again costs more because more is stored`, async (t) => {
     const operator = await startOperator(t);
     const visitor = await signIn(operator);
+    await operator.store.schedules.add(madeUpSchedule());
     const run = async (round: number): Promise<void> => {
       await work(operator.store, round);
       await serve(operator.store, round);
@@ -237,6 +238,10 @@ const filtered = [
   '/console/subscriptions?tagsAll=news,rare',
   '/console/subscriptions?pushService=fcm.googleapis.com',
   '/console/subscriptions?pushService=nobody.example',
+  '/console/audit?operator=ann',
+  '/console/audit?operator=nobody&since=2026-01-01',
+  '/console/audit?action=nothing',
+  '/console/audit?before=5',
   '/console/?range=week',
   '/v1/broadcasts?limit=5',
   '/v1/broadcasts/1/attempts?outcome=rejected&limit=5',

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { generateOperatorToken, hashOperatorToken } from '../../src/keys/operator-token.ts';
 import { keyLifetimeMs } from '../../src/store/message-requests.ts';
 import { maxSessions } from '../../src/store/operators.ts';
+import type { AuditFilter } from '../../src/store/audit.ts';
 import { reportLifetimeMs } from '../../src/store/senders.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { StoreUnderTest } from './store-under-test.ts';
@@ -111,6 +112,35 @@ export function describeOperators(name: string, prepare: () => Promise<StoreUnde
       await start(maxSessions);
       assert.equal(await store.operators.findBySession(nameOf(0)), undefined);
       assert.equal((await store.operators.findBySession(nameOf(1)))?.id, id);
+    });
+
+    test('audit records are listed by operator, action and time, page by page', async () => {
+      const { audit } = store;
+      const startMs = nowMs;
+      // two in each millisecond
+      for (let index = 0; index < 12; index += 1) {
+        nowMs = startMs + Math.floor(index / 2);
+        const action = index % 3 === 0 ? 'message.send' : 'broadcast.pause';
+        await audit.begin({ operator: index < 8 ? 'shop' : 'ann', action, target: String(index) });
+      }
+      const read = async (filter: AuditFilter, limit: number) => {
+        const pages: (string | undefined)[][] = [];
+        for (let beforeId: number | undefined; ;) {
+          const records = await audit.list({ ...filter, beforeId, limit });
+          pages.push(records.map(({ target }) => target));
+          beforeId = records.at(-1)?.id;
+          if (records.length < limit) return pages;
+        }
+      };
+      assert.deepEqual(await read({ operator: 'ann' }, 3), [['11', '10', '9'], ['8']]);
+      assert.deepEqual(await read({ action: 'message.send' }, 3), [['9', '6', '3'], ['0']]);
+      assert.deepEqual(await read({ operator: 'shop', action: 'message.send' }, 9), [['6', '3', '0']]);
+      assert.deepEqual(await read({ sinceMs: startMs + 1, untilMs: startMs + 3 }, 3), [
+        ['5', '4', '3'],
+        ['2'],
+      ]);
+      assert.deepEqual(await read({ sinceMs: startMs + 5 }, 9), [['11', '10']]);
+      assert.deepEqual(await read({ operator: 'nobody' }, 9), [[]]);
     });
 
     test('an audit record is there before its change, and is completed after it', async () => {

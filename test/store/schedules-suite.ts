@@ -25,9 +25,17 @@ export function describeSchedules(name: string, prepare: () => Promise<StoreUnde
         priority: 'high',
       });
       const added = await store.schedules.add(draft);
-      assert.deepEqual(added, { ...draft, id: added.id, createdAtMs: nowMs, lastBroadcastId: undefined });
+      assert.deepEqual(added, {
+        ...draft,
+        id: added.id,
+        createdAtMs: nowMs,
+        lastBroadcastId: undefined,
+        pausedAtMs: undefined,
+      });
       const second = await store.schedules.add(madeUpSchedule());
       assert.deepEqual(await store.schedules.list(), [added, second]);
+      assert.deepEqual(await store.schedules.list({ limit: 1 }), [added]);
+      assert.deepEqual(await store.schedules.list({ afterId: added.id, limit: 1 }), [second]);
       assert.equal(await store.schedules.remove(second.id), true);
       assert.equal(await store.schedules.remove(second.id), false);
       assert.deepEqual(await store.schedules.list(), [added]);
@@ -48,6 +56,28 @@ export function describeSchedules(name: string, prepare: () => Promise<StoreUnde
         new Set(taken.map((schedule) => schedule?.id)),
         new Set([first.id, later.id, undefined]),
       );
+    });
+
+    test('a schedule that is paused is not due, and goes on with the time that it is resumed for', async () => {
+      const { schedules } = store;
+      const added = await schedules.add(madeUpSchedule());
+      const pausedAtMs = nowMs;
+      assert.deepEqual(await schedules.pause(added.id), { ...added, pausedAtMs });
+      nowMs = firstAtMs;
+      assert.equal(await schedules.takeDue(leaseMs), undefined);
+      assert.equal((await schedules.pause(added.id)).pausedAtMs, pausedAtMs, 'it was paused already');
+      const nextAtMs = firstAtMs + weekMs;
+      const resumed = { ...added, nextAtMs };
+      assert.deepEqual(await schedules.resume(added.id, nextAtMs), resumed);
+      assert.deepEqual(await schedules.resume(added.id, 0), resumed, 'it was not paused');
+      assert.equal(await schedules.takeDue(leaseMs), undefined);
+      nowMs = nextAtMs;
+      assert.deepEqual(await schedules.takeDue(leaseMs), { ...resumed, nowMs });
+      await schedules.remove(added.id);
+      const notFound = { code: 'ERR_SCHEDULE_NOT_FOUND' };
+      await assert.rejects(schedules.get(added.id), notFound);
+      await assert.rejects(schedules.pause(added.id), notFound);
+      await assert.rejects(schedules.resume(added.id, 0), notFound);
     });
 
     test('the next time is set once, whoever was faster', async () => {

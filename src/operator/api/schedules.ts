@@ -1,11 +1,12 @@
-// /v1/schedules: makes, lists and removes schedules, by which broadcasts recur.
+// /v1/schedules: makes, lists, pauses, resumes and removes schedules, by which broadcasts recur.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { recurringAudienceSchema } from '../../views/audience.ts';
 import { deliveryOptionSchemas } from '../../views/delivery-options.ts';
 import { exampleMessage, messageSchema } from '../../views/message.ts';
-import { scheduleView } from '../../views/schedule.ts';
+import { resumeSchedule, withTimes } from '../../delivery/schedule/schedule-times.ts';
+import { scheduleView, scheduleWithTimesView } from '../../views/schedule.ts';
 import type { OperatorContext } from '../context.ts';
 import { idParams, operationsOf } from './operations.ts';
 import { readPage } from './page.ts';
@@ -32,7 +33,8 @@ const body = Type.Model(
   ),
 );
 
-export function addScheduleRoutes(app: ServiceApp, { store: { schedules }, sender }: OperatorContext): void {
+export function addScheduleRoutes(app: ServiceApp, { store, sender }: OperatorContext): void {
+  const { schedules } = store;
   const operations = operationsOf(app, 'Sending');
 
   operations.add('POST /v1/schedules', {
@@ -62,10 +64,40 @@ export function addScheduleRoutes(app: ServiceApp, { store: { schedules }, sende
     operationId: 'listSchedules',
     summary: 'Schedules, oldest first',
     view: scheduleView,
-    read: async (_request, { limit, cursor = 0 }) => {
-      const later = (await schedules.list()).filter(({ id }) => id > cursor);
-      return readPage(limit, async (count) => later.slice(0, count));
-    },
+    read: (_request, { limit, cursor = 0 }) =>
+      readPage(limit, (count) => schedules.list({ afterId: cursor, limit: count })),
+  });
+
+  operations.add('GET /v1/schedules/:id', {
+    operationId: 'getSchedule',
+    summary: 'One schedule with its next three times',
+    params: idParams,
+    answer: scheduleWithTimesView,
+    errors: ['ERR_SCHEDULE_NOT_FOUND'],
+    handle: async ({ params: { id } }) =>
+      scheduleWithTimesView.toJson(await withTimes(await schedules.get(id))),
+  });
+
+  operations.add('POST /v1/schedules/:id/pause', {
+    operationId: 'pauseSchedule',
+    summary: 'Pauses a schedule',
+    description: 'It makes no broadcasts until it is resumed. Those that it has made go on.',
+    params: idParams,
+    answer: scheduleView,
+    errors: ['ERR_SCHEDULE_NOT_FOUND'],
+    audit: { action: 'schedule.pause', target: ({ params: { id } }) => `schedule ${id}` },
+    handle: async ({ params: { id } }) => scheduleView.toJson(await schedules.pause(id)),
+  });
+
+  operations.add('POST /v1/schedules/:id/resume', {
+    operationId: 'resumeSchedule',
+    summary: 'Resumes a schedule that is paused',
+    description: 'It goes on with its next time. Times that have passed during the pause are left out.',
+    params: idParams,
+    answer: scheduleView,
+    errors: ['ERR_SCHEDULE_NOT_FOUND', 'ERR_SCHEDULE_INVALID'],
+    audit: { action: 'schedule.resume', target: ({ params: { id } }) => `schedule ${id}` },
+    handle: async ({ params: { id } }) => scheduleView.toJson(await resumeSchedule(store, id)),
   });
 
   operations.add('DELETE /v1/schedules/:id', {

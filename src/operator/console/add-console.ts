@@ -11,8 +11,10 @@ import { createLive } from './live.ts';
 import { readForms } from './forms.ts';
 import { pages, renderAlone } from './page.ts';
 import { pageHeaders } from './page-headers.ts';
+import { addAuditPage } from './pages/audit.ts';
 import { addBroadcastPages } from './pages/broadcast.ts';
 import { addBroadcastsPage } from './pages/broadcasts.ts';
+import { addSchedulePages } from './pages/schedules.ts';
 import { addSendPages } from './pages/send.ts';
 import { addKeysPage } from './pages/keys.ts';
 import { addPushServicesPage } from './pages/push-services.ts';
@@ -34,10 +36,12 @@ export async function addConsole(app: FastifyInstance, parts: OperatorContext): 
       const addLive = createLive(scope, sessions, parts.log);
       addOverview(scope, parts, addLive);
       addBroadcastsPage(scope, parts);
+      addSchedulePages(scope, parts);
       addSendPages(scope, parts);
       addSubscriptionPages(scope, parts);
       addPushServicesPage(scope, parts, addLive);
       addKeysPage(scope, parts);
+      addAuditPage(scope, parts);
       addBroadcastPages(scope, parts, addLive);
     },
     { prefix: '/console' },

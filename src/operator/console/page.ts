@@ -10,10 +10,12 @@ import type { ConsoleSession } from './sessions.ts';
 export const pages = {
   Overview: '/console/',
   Broadcasts: '/console/broadcasts',
+  Schedules: '/console/schedules',
   Send: '/console/send',
   Subscriptions: '/console/subscriptions',
   'Push services': '/console/push-services',
   Keys: '/console/keys',
+  Audit: '/console/audit',
 } as const;
 
 export type PageName = keyof typeof pages;

@@ -864,4 +864,12 @@ export const migrations: readonly string[] = [
   -- JSON: "all", or the expression of user and tags; null: a list, or of a former version
   alter table broadcasts add column asked_audience text;
   `,
+
+  `
+  -- null: it is not paused
+  alter table schedules add column paused_at_ms integer;
+  -- lists of one operator or one kind of action, newest first
+  create index audit_by_operator on audit (operator, at_ms, id);
+  create index audit_by_action on audit (action, at_ms, id);
+  `,
 ];

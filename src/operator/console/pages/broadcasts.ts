@@ -18,7 +18,7 @@ import {
   table,
   time,
 } from '../components.ts';
-import { idField, textField, textFields, type Fields } from '../forms.ts';
+import { idField, readDay, textField, textFields, type Fields } from '../forms.ts';
 import { pages, sendPage } from '../page.ts';
 import { titleOf } from '../broadcast-title.ts';
 
@@ -103,10 +103,4 @@ function readFilter(query: unknown): BroadcastFilter {
     // the whole day
     untilMs: untilMs === undefined ? undefined : untilMs + dayMs,
   };
-}
-
-/** Midnight, UTC. */
-function readDay(text: string): number | undefined {
-  const atMs = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN;
-  return Number.isNaN(atMs) ? undefined : atMs;
 }

@@ -1,0 +1,69 @@
+// `deskbell audit`: what operators have changed, newest first.
+import type { Command } from 'commander';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import type { AuditFilter, AuditRecord, AuditStore } from '../../store/audit.ts';
+import { auditView } from '../../views/audit.ts';
+import { parseOperatorName, parsePositiveInteger, parseTime } from '../flags/arguments.ts';
+import { createDataCommand } from '../data/data-command.ts';
+import type { Context } from '../context.ts';
+import type { JsonFlag } from '../output/output.ts';
+
+interface AuditFlags extends JsonFlag {
+  readonly operator?: string;
+  readonly action?: string;
+  readonly since?: Date;
+  readonly limit: number;
+}
+
+const defaultLimit = 50;
+const pageRows = 500;
+
+export function auditCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'audit',
+    description:
+      'Prints what operators have changed by API and console, newest first. Commands leave no record.',
+    json: 'Prints JSON Lines.',
+    examples: [
+      'deskbell audit',
+      'deskbell audit --operator shop --since 2027-01-01T00:00Z --json | jq .action',
+    ],
+  })
+    .option('--operator <name>', 'Only changes by this operator.', parseOperatorName)
+    .option('--action <action>', 'Only changes of this kind, such as broadcast.pause.')
+    .option('--since <time>', 'Only changes at this time or later (ISO 8601 with a zone).', parseTime)
+    .option('--limit <count>', 'Maximum rows.', parsePositiveInteger, defaultLimit)
+    .onData(async ({ store }, flags: AuditFlags) => {
+      const { operator, action, since, limit } = flags;
+      const filter = { operator, action, sinceMs: since?.getTime() };
+      await output.table(flags, {
+        rows: recordsOf(store.audit, filter, limit),
+        toJson: auditView.toJson,
+        toText: formatRecord,
+        header: columns('AT', 'OPERATOR', 'ACTION', 'STATUS', 'TARGET'),
+        ifEmpty: 'No such changes.',
+      });
+    });
+}
+
+/** However many are asked for, page by page. */
+async function* recordsOf(
+  audit: AuditStore,
+  filter: AuditFilter,
+  count: number,
+): AsyncGenerator<AuditRecord> {
+  let beforeId: number | undefined;
+  for (let left = count; left > 0; left -= pageRows) {
+    const limit = Math.min(left, pageRows);
+    const records = await audit.list({ ...filter, beforeId, limit });
+    yield* records;
+    if (records.length < limit) return;
+    beforeId = records.at(-1)?.id;
+  }
+}
+
+const formatRecord = ({ atMs, operator, action, status, target = '' }: AuditRecord): string =>
+  columns(isoTime(atMs), operator, action, status === undefined ? '-' : String(status), target);
+
+const columns = (at: string, operator: string, action: string, status: string, target: string): string =>
+  [at.padEnd(24), operator.padEnd(12), action.padEnd(20), status.padEnd(6), target].join('  ').trimEnd();

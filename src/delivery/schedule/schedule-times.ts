@@ -1,0 +1,40 @@
+// The times of a schedule to come, and what resuming one sets them to.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { Schedule } from '../../store/schedules.ts';
+import type { Store } from '../../store/store.ts';
+
+/** A schedule with its next three times, milliseconds since 1970; none while it is paused. */
+export interface ScheduleWithTimes extends Schedule {
+  readonly nextTimes: readonly number[];
+}
+
+const shownTimes = 3;
+
+export async function withTimes(schedule: Schedule): Promise<ScheduleWithTimes> {
+  if (schedule.pausedAtMs !== undefined) return { ...schedule, nextTimes: [] };
+  const { readRecurrence } = await import('./recurrence.ts');
+  const recurrence = readRecurrence(schedule.cron, schedule.timezone);
+  const nextTimes: number[] = [];
+  let next: number | undefined = schedule.nextAtMs;
+  while (next !== undefined && nextTimes.length < shownTimes) {
+    nextTimes.push(next);
+    next = recurrence.after(next);
+  }
+  return { ...schedule, nextTimes };
+}
+
+/**
+ * Ends the pause of a schedule: it goes on with its next time after now.
+ *
+ * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND, ERR_SCHEDULE_INVALID where no time is to come
+ */
+export async function resumeSchedule(
+  { schedules, now }: Pick<Store, 'schedules' | 'now'>,
+  id: number,
+): Promise<Schedule> {
+  const { cron, timezone } = await schedules.get(id);
+  const { readRecurrence } = await import('./recurrence.ts');
+  const nextAtMs = readRecurrence(cron, timezone).after(now());
+  if (nextAtMs !== undefined) return schedules.resume(id, nextAtMs);
+  throw new DeskbellError('ERR_SCHEDULE_INVALID', `"${cron}" names no time to come.`);
+}

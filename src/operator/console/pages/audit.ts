@@ -1,0 +1,107 @@
+// The audit: what operators have changed, newest first, by operator, action and time.
+import type { FastifyInstance } from 'fastify';
+import { html, type Html } from '../../../http/description/html.ts';
+import type { AuditRecord } from '../../../store/audit.ts';
+import type { OperatorContext } from '../../context.ts';
+import { sessionOf } from '../require-session.ts';
+import {
+  badge,
+  isFiltered,
+  older,
+  searchField,
+  searchForm,
+  table,
+  time,
+  untrusted,
+  urlWith,
+} from '../components.ts';
+import { idField, optionalField, readDay, textField, textFields, type Fields } from '../forms.ts';
+import { pages, sendPage } from '../page.ts';
+
+const pageRows = 50;
+const dayMs = 24 * 60 * 60 * 1000;
+
+export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): void {
+  app.get('/audit', async (request, reply) => {
+    const { query } = request;
+    const given = textFields(query, ['operator', 'action', 'since', 'until']);
+    const beforeId = idField(query, 'before');
+    const untilMs = readDay(textField(query, 'until'));
+    const found = await store.audit.list({
+      operator: optionalField(query, 'operator'),
+      action: optionalField(query, 'action'),
+      sinceMs: readDay(textField(query, 'since')),
+      // the whole day
+      untilMs: untilMs === undefined ? undefined : untilMs + dayMs,
+      beforeId,
+      limit: pageRows + 1,
+    });
+    const records = found.slice(0, pageRows);
+    const isSearch = isFiltered(given) || beforeId !== undefined;
+    return sendPage(reply, sessionOf(request), {
+      title: 'Audit',
+      entry: 'Audit',
+      lead: html`<p class="quiet">
+        What operators have changed by API and console, newest first. Commands leave no record here.
+      </p>`,
+      content: html`
+        ${searchForm(pages.Audit, [
+          searchField(given, 'operator', 'Operator'),
+          searchField(given, 'action', 'Action'),
+          searchField(given, 'since', 'From (UTC)', html`type="date"`),
+          searchField(given, 'until', 'to', html`type="date"`),
+        ])}
+        ${table(
+          'Changes',
+          columns,
+          records.map((record) => renderRow(record, given)),
+          isSearch ? 'No change fits.' : 'Nothing has been changed yet.',
+        )}
+        ${found.length > pageRows && older(pages.Audit, { ...given, before: String(records.at(-1)?.id) })}
+      `,
+    });
+  });
+}
+
+const columns = [
+  { title: 'Time', kind: 'short' },
+  { title: 'Operator', kind: 'short' },
+  { title: 'Action', kind: 'short' },
+  { title: 'To what', kind: 'words' },
+  { title: 'Result', kind: 'short' },
+] as const;
+
+/** Operator and action lead to all that are the same, within the other filters. */
+function renderRow(
+  { atMs, operator, action, target, status }: AuditRecord,
+  given: Fields,
+): readonly (string | Html)[] {
+  const filter = (name: string, value: string): Html =>
+    html`<a href="${urlWith(pages.Audit, { ...given, [name]: value })}">${untrusted(value)}</a>`;
+  return [
+    time(atMs),
+    filter('operator', operator),
+    filter('action', action),
+    linkTarget(target),
+    renderStatus(status),
+  ];
+}
+
+/** Things that have a page of their own. */
+const targetPages: Readonly<Record<string, string>> = {
+  broadcast: pages.Broadcasts,
+  subscription: pages.Subscriptions,
+  schedule: pages.Schedules,
+};
+
+function linkTarget(target = ''): Html {
+  const [, kind = '', id] = /^(\w+) (\d+)$/.exec(target) ?? [];
+  const page = targetPages[kind];
+  return page === undefined ? untrusted(target) : html`<a href="${page}/${id}">${target}</a>`;
+}
+
+function renderStatus(status: number | undefined): Html {
+  if (status === undefined) return badge('no answer', 'warn');
+  const said = status < 400 ? badge('done', 'good') : badge(status < 500 ? 'refused' : 'failed', 'bad');
+  return html`${said} <span class="quiet small">${status}</span>`;
+}

@@ -1,0 +1,234 @@
+// Schedules: broadcasts that recur, each with its times to come and what came of its last broadcast.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { formatCount, nonZeroCounts } from '../../../delivery/broadcast/format-broadcast.ts';
+import {
+  resumeSchedule,
+  withTimes,
+  type ScheduleWithTimes,
+} from '../../../delivery/schedule/schedule-times.ts';
+import { html, type Html } from '../../../http/description/html.ts';
+import type { Broadcast } from '../../../store/broadcasts.ts';
+import {
+  deliveryOptions,
+  pickDeliveryOptions,
+  type DeliveryOptions,
+} from '../../../store/delivery-options.ts';
+import type { Schedule, ScheduleAudience } from '../../../store/schedules.ts';
+import type { Store } from '../../../store/store.ts';
+import type { OperatorContext } from '../../context.ts';
+import { sessionOf } from '../require-session.ts';
+import { badge, card, facts, older, stateBadge, table, time, untrusted } from '../components.ts';
+import { audited, idField, textField } from '../forms.ts';
+import { confirmation, pages, postForm, sendPage } from '../page.ts';
+import type { ConsoleSession } from '../sessions.ts';
+
+const pageRows = 25;
+
+/** A schedule as it is shown: its times, and its last broadcast, which may be kept no longer. */
+interface ShownSchedule extends ScheduleWithTimes {
+  readonly last: Broadcast | undefined;
+}
+
+export function addSchedulePages(app: FastifyInstance, { store }: OperatorContext): void {
+  const { schedules } = store;
+  const find = ({ params }: Pick<FastifyRequest, 'params'>): Promise<Schedule> =>
+    schedules.get(idField(params, 'id') ?? 0);
+
+  app.get('/schedules', async (request, reply) => {
+    const session = sessionOf(request);
+    const afterId = idField(request.query, 'after') ?? 0;
+    const found = await schedules.list({ afterId, limit: pageRows + 1 });
+    const shown = await Promise.all(found.slice(0, pageRows).map((schedule) => describe(schedule, store)));
+    return sendPage(reply, session, {
+      title: 'Schedules',
+      entry: 'Schedules',
+      lead: html`<p class="quiet">
+        Broadcasts that recur: <code>deskbell send --cron</code> and <code>POST /v1/schedules</code> store
+        them.
+      </p>`,
+      content: html`
+        ${table(
+          'Schedules',
+          columns,
+          shown.map((schedule) => renderRow(schedule, session)),
+          afterId === 0 ? 'No schedules yet.' : 'No more schedules.',
+        )}
+        ${found.length > pageRows && older(pages.Schedules, { after: String(shown.at(-1)?.id) }, 'Next')}
+      `,
+    });
+  });
+
+  app.get('/schedules/:id', async (request, reply) => {
+    const session = sessionOf(request);
+    const schedule = await describe(await find(request), store);
+    return sendPage(reply, session, {
+      title: `Schedule ${schedule.id}`,
+      entry: 'Schedules',
+      lead: html`<p class="quiet">${untrusted(schedule.message.title)}</p>`,
+      actions: renderActions(schedule, session),
+      content: html`
+        ${card('When', renderWhen(schedule))} ${card('What, and to whom', renderWhat(schedule))}
+      `,
+    });
+  });
+
+  app.post(
+    '/schedules/:id/pause',
+    audited('schedule.pause', ({ params }) => `schedule ${textField(params, 'id')}`),
+    async (request, reply) => {
+      const { id } = await schedules.pause((await find(request)).id);
+      return reply.redirect(`${pages.Schedules}/${id}`, 303);
+    },
+  );
+
+  app.post(
+    '/schedules/:id/resume',
+    audited('schedule.resume', ({ params }) => `schedule ${textField(params, 'id')}`),
+    async (request, reply) => {
+      const { id } = await resumeSchedule(store, (await find(request)).id);
+      return reply.redirect(`${pages.Schedules}/${id}`, 303);
+    },
+  );
+
+  app.get('/schedules/:id/remove', async (request, reply) =>
+    sendPage(reply, sessionOf(request), renderRemoval(await find(request), sessionOf(request))),
+  );
+
+  app.post(
+    '/schedules/:id/remove',
+    audited('schedule.remove', ({ params }) => `schedule ${textField(params, 'id')}`),
+    async (request, reply) => {
+      const { id, message } = await find(request);
+      await schedules.remove(id);
+      return sendPage(reply, sessionOf(request), {
+        title: `Schedule ${id} was removed`,
+        entry: 'Schedules',
+        content: html`<section class="card">
+          <p><strong>${untrusted(message.title)}</strong> is not sent again. Broadcasts that it made stay.</p>
+          <p class="buttons"><a class="button" href="${pages.Schedules}">To the schedules</a></p>
+        </section>`,
+      });
+    },
+  );
+}
+
+async function describe(schedule: Schedule, { broadcasts }: Store): Promise<ShownSchedule> {
+  const { lastBroadcastId } = schedule;
+  const [timed, last] = await Promise.all([
+    withTimes(schedule),
+    lastBroadcastId === undefined ? undefined : broadcasts.find(lastBroadcastId),
+  ]);
+  return { ...timed, last };
+}
+
+const columns = [
+  { title: 'Id', kind: 'number' },
+  { title: 'Message, to whom', kind: 'words' },
+  { title: 'When', kind: 'short' },
+  { title: 'Next three times', kind: 'short' },
+  { title: 'Last result', kind: 'words' },
+  { title: 'Change', kind: 'short' },
+] as const;
+
+function renderRow(schedule: ShownSchedule, session: ConsoleSession): readonly (string | Html)[] {
+  const { id, message, audience } = schedule;
+  return [
+    String(id),
+    html`<a href="${pages.Schedules}/${id}">${untrusted(message.title)}</a>
+      <div class="quiet small">to ${renderAudience(audience)}</div>`,
+    renderCron(schedule),
+    renderTimes(schedule),
+    renderLast(schedule),
+    renderActions(schedule, session, 'small-button'),
+  ];
+}
+
+const renderCron = ({ cron, timezone }: Schedule): Html =>
+  html`<code>${cron}</code><br /><span class="quiet small">${timezone}</span>`;
+
+function renderTimes({ nextTimes, pausedAtMs }: ShownSchedule): Html {
+  if (pausedAtMs === undefined) return html`${nextTimes.map((atMs) => html`<div>${time(atMs)}</div>`)}`;
+  return html`${badge('paused', 'warn')} <span class="quiet small">since ${time(pausedAtMs)}</span>`;
+}
+
+function renderLast({ lastBroadcastId, last }: ShownSchedule): Html {
+  if (lastBroadcastId === undefined) return html`<span class="quiet">nothing sent yet</span>`;
+  if (last === undefined)
+    return html`<span class="quiet">broadcast ${lastBroadcastId}, no longer kept</span>`;
+  const counts = nonZeroCounts(last).map(([name, count]) => `${formatCount(count)} ${name}`);
+  return html`<a href="${pages.Broadcasts}/${last.id}">Broadcast ${last.id}</a> ${stateBadge(last)}
+    <span class="quiet small number">${counts.join(', ')}</span>`;
+}
+
+/** In words, with the tags as the operator gave them. */
+function renderAudience(audience: ScheduleAudience): Html {
+  if (audience === 'all') return html`all subscriptions`;
+  const { user, tags: { all = [], any = [], none = [] } = {} } = audience;
+  return html`${user !== undefined && html`user ${untrusted(user)} `} ${renderTags('all of', all)}
+  ${renderTags('one of', any)} ${renderTags('none of', none)}`;
+}
+
+const renderTags = (before: string, tags: readonly string[]): Html =>
+  html`${tags.length > 0 && html`${before} ${tags.map((tag) => html`${badge(tag)} `)}`}`;
+
+function renderActions({ id, pausedAtMs }: Schedule, session: ConsoleSession, style = ''): Html {
+  if (!session.mayChange) return html``;
+  const address = `${pages.Schedules}/${id}`;
+  return html`<div class="buttons">
+    ${
+      pausedAtMs === undefined
+        ? postForm(session, `${address}/pause`, 'Pause', { style })
+        : postForm(session, `${address}/resume`, 'Resume', { style: `${style} primary` })
+    }
+    <a class="button ${style}" href="${address}/remove">Remove…</a>
+  </div>`;
+}
+
+const renderWhen = (schedule: ShownSchedule): Html =>
+  html`${facts([
+      ['Cron, time zone', renderCron(schedule)],
+      [schedule.pausedAtMs === undefined ? 'Next three times' : 'State', renderTimes(schedule)],
+      ['Last result', renderLast(schedule)],
+      ['Created', time(schedule.createdAtMs)],
+    ])}
+    <p class="quiet small">
+      ${
+        schedule.pausedAtMs === undefined
+          ? 'While it is paused, its times pass without a broadcast: they are not made up for.'
+          : 'Resumed, it goes on with its next time. Those that have passed during the pause are not made up for.'
+      }
+    </p>`;
+
+function renderWhat(schedule: ShownSchedule): Html {
+  const { message, audience } = schedule;
+  return html`<div>
+      <h3>${untrusted(message.title)}</h3>
+      <p>${untrusted(message.message)}</p>
+    </div>
+    ${facts([['To', renderAudience(audience)], ...renderOptions(schedule)])}
+    <details>
+      <summary>Message as JSON</summary>
+      <pre>${untrusted(JSON.stringify(message, undefined, 2))}</pre>
+    </details>`;
+}
+
+const renderOptions = ({ receipts, ...schedule }: ShownSchedule) =>
+  Object.entries(pickDeliveryOptions({ ...schedule, ...(receipts && { receipts }) })).map(
+    ([name, value]) =>
+      [deliveryOptions[name as keyof DeliveryOptions].field.label, untrusted(String(value))] as const,
+  );
+
+function renderRemoval({ id, message }: Schedule, session: ConsoleSession) {
+  return {
+    title: `Remove schedule ${id}?`,
+    entry: 'Schedules',
+    lead: html`<p class="quiet">${untrusted(message.title)}</p>`,
+    content: confirmation(
+      html`It makes no more broadcasts. Those that it has made stay.`,
+      session.mayChange
+        ? postForm(session, `${pages.Schedules}/${id}/remove`, 'Remove the schedule', { style: 'danger' })
+        : html``,
+      `${pages.Schedules}/${id}`,
+    ),
+  } as const;
+}
