@@ -36,6 +36,7 @@ export type {
   RowState,
   RowWait,
 } from './store/attempts.ts';
+export type { AskedAudience, BroadcastCreator, ListKind } from './store/broadcast-source.ts';
 export type { Message, MessageAction } from './protocol/message/message.ts';
 export type { Outcome, RetryReason } from './protocol/outcome.ts';
 export type { PushResponse } from './protocol/push-response.ts';

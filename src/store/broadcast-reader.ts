@@ -9,7 +9,7 @@ import {
   type KeyedBroadcast,
   type OriginCounts,
 } from './broadcasts.ts';
-import type { AudienceExpression } from '../audience/user-and-tags.ts';
+import { readSourceColumns } from './broadcast-source.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { readOptionRow, type StoredOptions } from './delivery-options.ts';
 import { noOutcomes, outcomeColumns, sumColumns } from './outcome-columns.ts';
@@ -32,6 +32,8 @@ interface BroadcastRow {
   readonly audience: number;
   /** JSON. */
   readonly asked_audience: string | null;
+  /** JSON. */
+  readonly created_by: string | null;
   readonly created_at_ms: number;
   readonly start_at_ms: number;
   readonly expires_at_ms: number;
@@ -68,10 +70,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       startAtMs: row.start_at_ms,
       expiresAtMs: row.expires_at_ms,
       finishedAtMs: row.finished_at_ms ?? undefined,
-      audience:
-        row.asked_audience === null
-          ? undefined
-          : (JSON.parse(row.asked_audience) as 'all' | AudienceExpression),
+      ...readSourceColumns(row),
       recipients: row.audience,
       counts: countRows(row, origins),
       waiting: row.waiting,

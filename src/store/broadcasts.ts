@@ -9,7 +9,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { ReceiptCounts } from './receipts.ts';
 import type { Urgency } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
-import type { AudienceExpression } from '../audience/user-and-tags.ts';
+import type { AskedAudience, BroadcastCreator, NewBroadcastSource } from './broadcast-source.ts';
 
 /** `cancelled` and `done` are final. `preparing`: its audience is being looked for, and nothing is sent yet. */
 export type BroadcastState = 'preparing' | 'running' | 'paused' | 'cancelled' | 'done';
@@ -63,7 +63,7 @@ export interface BroadcastMessage extends Pick<StoredOptions, 'topic'> {
 
 type OtherOptions = Omit<StoredOptions, keyof BroadcastMessage>;
 
-export interface NewBroadcast extends BroadcastMessage, OtherOptions {
+export interface NewBroadcast extends BroadcastMessage, OtherOptions, NewBroadcastSource {
   /** A repeated creation with the same key returns the existing broadcast. */
   readonly idempotencyKey?: string | undefined;
   /** SHA-256 of the message and its audience, which must be equal for the same key. */
@@ -72,11 +72,6 @@ export interface NewBroadcast extends BroadcastMessage, OtherOptions {
   readonly startAtMs: number;
   /** Rows without an outcome by then are expired. */
   readonly expiresAtMs: number;
-  /** A list created by `openAudience`; without it, every subscription there is at creation. */
-  readonly audienceId?: number | undefined;
-  /** Whom the list, which is empty, is to be filled with: the broadcast is `preparing` until `prepare` has done so. As
-   *  `checkExpression` gives it. */
-  readonly matching?: AudienceExpression | undefined;
   /** The names of the message's actions, where its rows ask for receipts. */
   readonly receiptActions?: readonly string[] | undefined;
   /** The person that it is for alone. */
@@ -92,8 +87,10 @@ export interface Broadcast
   readonly state: BroadcastState;
   readonly createdAtMs: number;
   readonly finishedAtMs?: number | undefined;
-  /** As it was asked for, where that is all or an expression; `undefined` for a list, and for broadcasts of former versions. */
-  readonly audience: 'all' | AudienceExpression | undefined;
+  /** As it was asked for; `undefined`: a former version made the broadcast, which did not record it. */
+  readonly audience: AskedAudience | undefined;
+  /** `undefined`: not recorded, as above. */
+  readonly createdBy: BroadcastCreator | undefined;
   /** Rows of the audience at creation; the counts below add up to it. */
   readonly recipients: number;
   readonly counts: Readonly<Record<Settlement, number>> & {

@@ -5,6 +5,7 @@ import type { RecurringAudience } from '../delivery/schedule/create-schedule.ts'
 import type { SubscriptionInput } from '../delivery/subscription-input.ts';
 import { idKeywords, Type, type Schema } from '../http/schema.ts';
 import { maxEndpointLength } from '../protocol/endpoint-policy.ts';
+import type { AskedAudience, ListKind } from '../store/broadcast-source.ts';
 
 /** A user has no more characters than bytes. */
 export const userKeywords = { minLength: 1, maxLength: maxUserBytes, format: 'user' } as const;
@@ -120,6 +121,27 @@ export const recurringAudienceSchema = Type.Model(
     Type.Union([allAudience, matchingAudience], {
       description: 'Every subscription, or those of a user or with tags. Looked up each time.',
     }),
+  ),
+);
+
+/** Whom a broadcast was asked to be sent to: as a request says it, except that a list is not repeated. */
+export const askedAudienceSchema = Type.Model(
+  'AskedAudience',
+  Type.Unsafe<AskedAudience>(
+    Type.Union(
+      [
+        allAudience,
+        matchingAudience,
+        Type.Object(
+          { list: Type.Unsafe<ListKind>({ type: 'string', enum: ['ids', 'subscriptions'] }) },
+          { additionalProperties: false, description: 'A list of ids, or of subscriptions.' },
+        ),
+      ],
+      {
+        description:
+          'As the request has it; of a list its kind alone. Absent: a former version made the broadcast, which did not record it.',
+      },
+    ),
   ),
 );
 

@@ -2,11 +2,12 @@
 import { isoTime, stateOf } from '../delivery/broadcast/format-broadcast.ts';
 import { countMeanings } from '../delivery/broadcast/count-meanings.ts';
 import type { Progress } from '../delivery/broadcast/progress.ts';
-import { Type } from '../http/schema.ts';
+import { Type, type Schema } from '../http/schema.ts';
+import { readPayloadTexts } from '../protocol/message/read-payload.ts';
 import { settlements, type Broadcast } from '../store/broadcasts.ts';
 import { pickDeliveryOptions } from '../store/delivery-options.ts';
 import { alarmToJson, alarmView } from './alarm.ts';
-import { recurringAudienceSchema } from './audience.ts';
+import { askedAudienceSchema } from './audience.ts';
 import { storedOptionSchemas } from './delivery-options.ts';
 import type { View } from './view.ts';
 
@@ -40,6 +41,22 @@ const receiptCounts = Type.Model(
   ),
 );
 
+const creator = (name: string, schema: Schema, description: string): Schema =>
+  Type.Object({ [name]: schema }, { additionalProperties: false, description });
+
+const creatorSchema = Type.Model(
+  'BroadcastCreator',
+  Type.Union(
+    [
+      creator('operator', Type.String(), 'An operator, by the API or the console.'),
+      creator('commandLine', Type.String(), 'The command line, on this machine.'),
+      creator('schedule', Type.Integer(), 'A schedule.'),
+      creator('application', Type.String(), 'An application with the library.'),
+    ],
+    { description: 'Who made it. Absent: a former version, which did not record it.' },
+  ),
+);
+
 const countsSchema = Type.Model(
   'Counts',
   Type.Object(
@@ -60,7 +77,11 @@ const schema = Type.Model(
       enum: broadcastStates,
       description: '`preparing`: its audience is being looked for; nothing is sent until it is complete.',
     }),
-    audience: Type.Optional(recurringAudienceSchema),
+    title: Type.Optional(
+      Type.String({ description: 'Of the message; empty where the payload is no message. Not in events.' }),
+    ),
+    audience: Type.Optional(askedAudienceSchema),
+    createdBy: Type.Optional(creatorSchema),
     recipients: Type.Integer({
       description:
         'Subscriptions of the audience at creation; the counts add up to it. While it is `preparing`: found so far.',
@@ -88,7 +109,9 @@ const zero = (names: readonly string[]): Record<string, number> =>
 const example = {
   id: 7,
   state: 'running',
+  title: 'Ding dong',
   audience: { tags: { all: ['news'] } },
+  createdBy: { operator: 'ada' },
   recipients: 1000,
   counts: { ...zero(Object.keys(countMeanings)), accepted: 400, gone: 2, rejected: 20, pending: 578 },
   waiting: 0,
@@ -112,14 +135,22 @@ const example = {
 };
 
 /** A broadcast, its counts, and what is wrong. */
-export const broadcastView: View<Broadcast> = { schema, example, toJson: broadcastToJson };
+export const broadcastView: View<Broadcast> = {
+  schema,
+  example,
+  toJson: (broadcast) => ({
+    title: readPayloadTexts(broadcast.payload).title,
+    ...broadcastToJson(broadcast),
+  }),
+};
 
-/** Times are ISO 8601. */
+/** The same without the title, for events, webhooks and logs: these leave what is sent to whom it is for. Times are ISO 8601. */
 export function broadcastToJson(broadcast: Broadcast): object {
   const { receipts, ...rest } = broadcast;
   const {
     id,
     audience,
+    createdBy,
     recipients,
     counts,
     waiting,
@@ -133,6 +164,7 @@ export function broadcastToJson(broadcast: Broadcast): object {
     id,
     state: stateOf(broadcast),
     audience,
+    createdBy,
     recipients,
     counts,
     waiting,

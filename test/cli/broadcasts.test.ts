@@ -273,15 +273,16 @@ suite('broadcasts of the command line', () => {
     const listed = (await run('broadcasts', 'list')).stdout
       .split('\n')
       .map((line) => line.trim().split(/ +/));
-    assert.deepEqual(listed[0]?.slice(3), ['RECIPIENTS', 'ACCEPTED', 'REJECTED', 'PENDING', 'ALARMS']);
-    assert.deepEqual(listed[1]?.slice(3), ['20', '0', '20', '0', '1']);
+    const columns = ['RECIPIENTS', 'ACCEPTED', 'REJECTED', 'PENDING', 'ALARMS', 'TITLE'];
+    assert.deepEqual(listed[0]?.slice(3), columns);
+    assert.deepEqual(listed[1]?.slice(3), ['20', '0', '20', '0', '1', 'Ding', 'dong']);
   });
 
   test('the list has a column for each count that one of its broadcasts has', async () => {
     const { run } = await setUp(2);
     for (const counted of [
-      { heading: /ACCEPTED +REJECTED +PENDING/, counts: / 2 +2 +0 +0 +0$/ },
-      { heading: /ACCEPTED +REJECTED +CAPPED +PENDING/, counts: / 2 +0 +0 +2 +0 +0$/ },
+      { heading: /ACCEPTED +REJECTED +PENDING/, counts: / 2 +2 +0 +0 +0 +Ding dong$/ },
+      { heading: /ACCEPTED +REJECTED +CAPPED +PENDING/, counts: / 2 +0 +0 +2 +0 +0 +Ding dong$/ },
     ]) {
       await run('send', '--all', '--per-person', '1/day', ...message);
       const { stdout } = await run('broadcasts', 'list', '--limit', '1');
@@ -308,6 +309,12 @@ suite('broadcasts of the command line', () => {
     const shown = await run('broadcasts', 'show', '1', '--subscription', '2', '--json');
     const [broadcast, ...attempts] = parseLines(shown.stdout);
     assert.equal(broadcast.counts.accepted, 3);
+    assert.equal(broadcast.title, 'Ding dong');
+    assert.deepEqual([broadcast.audience, broadcast.createdBy], ['all', { commandLine: hostname() }]);
+    assert.match(
+      (await run('broadcasts', 'show', '1')).stdout,
+      new RegExp(`title +Ding dong\n +to +every subscription\n +by +the command line on ${hostname()}\n`),
+    );
     assert.equal(attempts.length, 1);
     assert.equal(attempts[0].subscriptionId, 2);
     assert.equal(attempts[0].status, 201);

@@ -17,6 +17,7 @@ const broadcast: Broadcast = {
   startAtMs: 0,
   expiresAtMs: 0,
   audience: 'all',
+  createdBy: { operator: 'ada' },
   recipients: 2000,
   counts: { ...counts, pending: 1949, removed: 0, cancelled: 0, unaccounted: 0 },
   waiting: 1949,

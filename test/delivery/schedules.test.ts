@@ -49,6 +49,7 @@ test('an occurrence is one broadcast with a key of its own, over the change to s
   assert.deepEqual(await made(), ['1/2027-03-26T08:00:00.000Z']);
   const broadcast = await store.broadcasts.find(1);
   assert.equal(broadcast?.recipients, 3);
+  assert.deepEqual(broadcast.createdBy, { schedule: schedule.id });
   assert.equal(broadcast.startAtMs, Date.parse('2027-03-26T08:00:00Z'));
   assert.deepEqual([broadcast.ttlSeconds, broadcast.urgency], [60, 'high']);
   await lookAt('2027-03-27T08:00:00Z');

@@ -13,7 +13,9 @@ interface Page<Item = Record<string, unknown>> {
 interface Shown {
   readonly id: number;
   readonly state: string;
+  readonly title?: string;
   readonly audience?: unknown;
+  readonly createdBy?: unknown;
   readonly recipients: number;
 }
 
@@ -239,12 +241,14 @@ suite('/v1/broadcasts', () => {
     assert.equal(created.status, 201);
     const first = (await created.json()) as Shown;
     assert.deepEqual([first.state, first.audience, first.recipients], ['scheduled', 'all', 2]);
+    assert.deepEqual([first.title, first.createdBy], [message.title, { operator: 'tester' }]);
     assert.equal(created.headers.get('location'), `/v1/broadcasts/${first.id}`);
     const again = await post({ 'idempotency-key': 'tea-1' });
     assert.deepEqual([again.status, ((await again.json()) as Shown).id], [200, first.id]);
     const other = await post({ 'idempotency-key': 'tea-1' }, { urgency: 'high' });
     assert.deepEqual([other.status, await codeOf(other)], [422, 'ERR_IDEMPOTENCY_KEY']);
     const second = (await (await post({}, { audience: { ids: [2] } })).json()) as Shown;
+    assert.deepEqual(second.audience, { list: 'ids' });
 
     const tagged = await post({}, { audience: { user: 'nobody', tags: { any: ['news'] } } });
     const shownTagged = (await tagged.json()) as Shown;

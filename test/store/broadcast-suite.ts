@@ -46,6 +46,11 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       return broadcast;
     };
 
+    const sourceOf = async (id: number) => {
+      const { audience, createdBy } = await found(id);
+      return [audience, createdBy];
+    };
+
     const lease = async (broadcastId?: number): Promise<SliceLease> => {
       const slice = await store.leases.leaseSlice({
         leaseMs,
@@ -98,6 +103,23 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.deepEqual(broadcast.origins, [
         { origin, attempts: 95, accepted: 95, gone: 0, rejected: 0, expired: 0, exhausted: 0, capped: 0 },
       ]);
+    });
+
+    test('a broadcast says whom it was asked to be sent to, and who made it, where that was recorded', async () => {
+      const { id } = await createBroadcast();
+      const ids = await openIds(store, []);
+      const byId = await createBroadcast({ audienceId: ids, list: 'ids', createdBy: { operator: 'ada' } });
+      const matching = { user: 'bob', tags: { any: ['news'] } };
+      const audienceId = await store.broadcasts.openAudience();
+      const tagged = await createBroadcast({ audienceId, matching, user: 'bob', createdBy: { schedule: 3 } });
+      const former = await createBroadcast({ audienceId: await openIds(store, []) });
+      assert.deepEqual(await sourceOf(id), ['all', undefined]);
+      assert.deepEqual(await sourceOf(byId.id), [{ list: 'ids' }, { operator: 'ada' }]);
+      assert.deepEqual(await sourceOf(tagged.id), [matching, { schedule: 3 }]);
+      assert.deepEqual(await sourceOf(former.id), [undefined, undefined]);
+      // erasing a person takes the broadcasts that were for this person with it
+      await store.people.remove('bob');
+      assert.equal(await store.broadcasts.find(tagged.id), undefined);
     });
 
     test('broadcasts that are not over are listed, newest first', async () => {

@@ -99,6 +99,8 @@ describe('a data directory of 0.1.0', () => {
       );
       const [list, scheduled, cancelled, paused, running, done] = newestFirst as Broadcast[];
       assert.equal(list?.counts.pending, 5);
+      for (const { audience, createdBy } of newestFirst)
+        assert.deepEqual([audience, createdBy], [undefined, undefined], 'not recorded then');
       assert.ok((scheduled?.startAtMs ?? 0) > Date.UTC(2099, 0));
       assert.deepEqual([cancelled?.counts.accepted, cancelled?.counts.cancelled], [5, 24]);
       assert.deepEqual([paused?.counts.accepted, paused?.counts.pending], [4, 25]);

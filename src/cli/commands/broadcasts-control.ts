@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { formatCount, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { broadcastToJson } from '../../views/broadcast.ts';
+import { broadcastView } from '../../views/broadcast.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
@@ -24,7 +24,7 @@ export function controlCommand(
       const { accepted } = broadcast.counts;
       await output.result(
         flags,
-        broadcastToJson(broadcast),
+        broadcastView.toJson(broadcast),
         `Broadcast ${id} is ${stateOf(broadcast)}; ${formatCount(accepted)} of ${formatCount(broadcast.recipients)} accepted.`,
       );
     });

@@ -4,12 +4,14 @@ import type { Broadcast } from '../../store/broadcasts.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { formatCount, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { countNames, type CountName } from '../../delivery/broadcast/count-meanings.ts';
-import { broadcastToJson } from '../../views/broadcast.ts';
+import { broadcastView } from '../../views/broadcast.ts';
+import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
 
 const defaultLimit = 20;
+const maxTitle = 60;
 
 interface ListFlags extends JsonFlag {
   readonly limit: number;
@@ -18,7 +20,7 @@ interface ListFlags extends JsonFlag {
 export function listCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'list',
-    description: 'Prints ID, state, recipients and counts of each broadcast, newest first.',
+    description: 'Prints ID, state, recipients, counts and title of each broadcast, newest first.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts list', 'deskbell broadcasts list --json | jq .counts'],
   })
@@ -31,9 +33,9 @@ export function listCommand({ environment, output }: Context): Command {
       const names = ['recipients', ...shown, 'alarms'].map((name) => name.toUpperCase());
       await output.table(flags, {
         rows,
-        toJson: broadcastToJson,
+        toJson: broadcastView.toJson,
         toText: (broadcast) => formatColumns(broadcast, shown),
-        header: columns('ID', 'STATE', 'START', ...names),
+        header: `${columns('ID', 'STATE', 'START', ...names)}  TITLE`,
         ifEmpty: 'No broadcasts yet.',
       });
     });
@@ -43,14 +45,19 @@ export function listCommand({ environment, output }: Context): Command {
 const isAlwaysShown = (name: CountName): boolean => ['accepted', 'rejected', 'pending'].includes(name);
 
 function formatColumns(broadcast: Broadcast, shown: readonly CountName[]): string {
-  const { id, startAtMs, recipients, counts, alarms } = broadcast;
-  return columns(
+  const { id, startAtMs, recipients, counts, alarms, payload } = broadcast;
+  const cells = columns(
     String(id),
     stateOf(broadcast),
     new Date(startAtMs).toISOString().replace(/\.\d+Z$/, 'Z'),
     ...[recipients, ...shown.map((name) => counts[name]), alarms.length].map(formatCount),
   );
+  return `${cells}  ${shorten(readPayloadTexts(payload).title)}`.trimEnd();
 }
+
+/** Text of the application, in one line. */
+const shorten = (title: string): string =>
+  title.length > maxTitle ? `${title.slice(0, maxTitle - 1)}…` : title;
 
 function columns(id: string, state: string, start: string, ...numbers: readonly string[]): string {
   const cells = numbers.map((number) => number.padStart(11)).join('');

@@ -2,9 +2,11 @@
 import type { Command } from 'commander';
 import type { AttemptRecord } from '../../store/attempts.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
+import { formatAskedAudience, formatCreator } from '../../delivery/broadcast/describe-source.ts';
 import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
 import { attemptView } from '../../views/attempt.ts';
-import { broadcastToJson } from '../../views/broadcast.ts';
+import { broadcastView } from '../../views/broadcast.ts';
 import { summarize } from '../send/broadcast-summary.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
@@ -20,7 +22,7 @@ export function showCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'show',
     description:
-      'Prints counts, push services and alarms of a broadcast, and what came of each subscription.',
+      'Prints audience, creator, counts, push services and alarms of a broadcast, and what came of each subscription.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts show 7', 'deskbell broadcasts show 7 --attempts --subscription 4711'],
   })
@@ -32,8 +34,14 @@ export function showCommand({ environment, output }: Context): Command {
       const broadcast = await store.broadcasts.get(id);
       const since = new Date(broadcast.createdAtMs).toISOString();
       const head = `Broadcast ${id} is ${output.style('bold', stateOf(broadcast))}, created ${since}:`;
-      const text = [head, ...summarize(broadcast, output)].join('\n');
-      await output.result(flags, broadcastToJson(broadcast), text);
+      const source = [
+        `  title  ${readPayloadTexts(broadcast.payload).title}`,
+        `  to     ${formatAskedAudience(broadcast.audience)}`,
+        `  by     ${formatCreator(broadcast.createdBy)}`,
+        '',
+      ];
+      const text = [head, ...source, ...summarize(broadcast, output)].join('\n');
+      await output.result(flags, broadcastView.toJson(broadcast), text);
       if (!flags.attempts && flags.subscription === undefined) return;
       const records = await store.attempts.list({
         broadcastId: id,

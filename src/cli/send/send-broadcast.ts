@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import { countAudience } from '../../delivery/broadcast/count-audience.ts';
+import { thisCommandLine } from '../../delivery/broadcast/describe-source.ts';
 import { isoTime, nameBroadcast, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { broadcastToJson } from '../../views/broadcast.ts';
 import { scheduleView } from '../../views/schedule.ts';
@@ -66,7 +67,12 @@ export async function sendBroadcast(
     }
     const audience = audienceOf(flags, configuration, context);
     await assertHasDevice(flags, data.store.subscriptions);
-    const broadcastOptions = { ...options, idempotencyKey: flags.idempotencyKey, startAt: flags.at };
+    const broadcastOptions = {
+      ...options,
+      idempotencyKey: flags.idempotencyKey,
+      startAt: flags.at,
+      createdBy: thisCommandLine(),
+    };
     const isForLater = flags.at !== undefined && flags.at.getTime() > data.store.now();
     if (flags.detach || isForLater) {
       const stored = await sender.createBroadcast(audience, message, broadcastOptions);

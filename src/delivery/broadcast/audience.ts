@@ -4,6 +4,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { checkOptions, isCheckedElsewhere, wrong, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { ListKind } from '../../store/broadcast-source.ts';
 import type { BroadcastStore } from '../../store/broadcasts.ts';
 import {
   type AudienceExpression,
@@ -54,6 +55,8 @@ export interface WrittenAudience {
   readonly audienceId?: number;
   /** Whom the list is still to be filled with. */
   readonly matching?: AudienceExpression | undefined;
+  /** What the list has been filled with. */
+  readonly list?: ListKind;
   /** The person that it is for alone. */
   readonly user?: string | undefined;
   /** Equal for equal members in equal order, and for equal expressions. */
@@ -84,7 +87,7 @@ export async function writeAudience(
     const ids = await gatherIds(audience.ids, hash);
     const audienceId = await store.openAudience();
     await store.addIds(audienceId, ids, defaultSliceRows);
-    return { audienceId, hash: hash.digest() };
+    return { audienceId, list: 'ids', hash: hash.digest() };
   }
   const audienceId = await store.openAudience();
   let batch: Subscription[] = [];
@@ -97,7 +100,7 @@ export async function writeAudience(
     batch = [];
   }
   await store.addToAudience(audienceId, batch);
-  return { audienceId, hash: hash.digest() };
+  return { audienceId, list: 'subscriptions', hash: hash.digest() };
 }
 
 /** @returns in ascending order, each once */

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { BroadcastCreator } from '../../store/broadcast-source.ts';
 import { repeatBroadcast, type Broadcast } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
@@ -17,6 +18,7 @@ import {
 import { defaultSliceRows } from '../../store/slices.ts';
 import { checkIdempotencyKey } from '../idempotency-key.ts';
 import { checkAudience, hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
+import { checkCreator, thisApplication } from './describe-source.ts';
 
 /** How a broadcast is made and delivered. */
 export interface BroadcastOptions extends DeliveryOptions {
@@ -24,12 +26,15 @@ export interface BroadcastOptions extends DeliveryOptions {
   readonly idempotencyKey?: string | undefined;
   /** Nothing is sent before it; by default now. */
   readonly startAt?: Date | undefined;
+  /** Who makes it, for operators to see. Default: the application, by the name of its machine. */
+  readonly createdBy?: BroadcastCreator | undefined;
 }
 
 const broadcastChecks: OptionChecks<BroadcastOptions> = {
   ...deliveryOptionChecks,
   idempotencyKey: checkKey,
   startAt: checkStart,
+  createdBy: checkCreator,
 };
 
 /**
@@ -105,7 +110,7 @@ export async function createBroadcast(
     return repeatBroadcast(known, hashContent(hashExpression(audience)));
   }
   if (known === undefined && occurrence === undefined) checkBroadcastOptions(options, now());
-  const { audienceId, matching, user, hash } = await writeAudience(audience, broadcasts, policy);
+  const { audienceId, matching, list, user, hash } = await writeAudience(audience, broadcasts, policy);
   return broadcasts.create({
     payload,
     ...given,
@@ -114,6 +119,11 @@ export async function createBroadcast(
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(audienceId !== undefined && { audienceId }),
     matching,
+    list,
+    createdBy:
+      occurrence === undefined
+        ? (options.createdBy ?? thisApplication())
+        : { schedule: occurrence.scheduleId },
     user,
     contentHash: hashContent(hash),
     startAtMs,

@@ -5,7 +5,7 @@ import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { searchBroadcasts } from '../broadcast-search.ts';
 import { attemptView } from '../../views/attempt.ts';
-import { broadcastToJson, broadcastView } from '../../views/broadcast.ts';
+import { broadcastView } from '../../views/broadcast.ts';
 import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
 import { sendEvents } from '../event-stream.ts';
 import type { OperatorContext } from '../context.ts';
@@ -73,11 +73,12 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
         ...options,
         startAt: startAt === undefined ? undefined : new Date(startAt),
         idempotencyKey: key === undefined ? undefined : String(key),
+        createdBy: { operator: request.operator?.name ?? '' },
       });
       await own.claim(broadcast.id, request.operator);
       request.auditTarget = `broadcast ${broadcast.id}`;
       reply.code(isNew ? 201 : 200).header('location', `/v1/broadcasts/${broadcast.id}`);
-      return broadcastToJson(broadcast);
+      return broadcastView.toJson(broadcast);
     },
   });
 
@@ -108,7 +109,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     answer: broadcastView,
     errors: ['ERR_BROADCAST_NOT_FOUND'],
     roles: watchers,
-    handle: async ({ params: { id }, operator }) => broadcastToJson(await own.get(id, operator)),
+    handle: async ({ params: { id }, operator }) => broadcastView.toJson(await own.get(id, operator)),
   });
 
   operations.addList('/v1/broadcasts/:id/attempts', {
@@ -157,7 +158,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
       answer: broadcastView,
       errors: ['ERR_BROADCAST_NOT_FOUND', 'ERR_BROADCAST_STATE'],
       audit: { action: `broadcast.${name}`, target: ({ params: { id } }) => `broadcast ${id}` },
-      handle: async ({ params: { id } }) => broadcastToJson(await broadcasts[name](id)),
+      handle: async ({ params: { id } }) => broadcastView.toJson(await broadcasts[name](id)),
     });
   change('pause', 'Pauses a broadcast');
   change('resume', 'Resumes a broadcast that is paused');

@@ -1,6 +1,7 @@
 // Broadcasts in PostgreSQL: what stands in its own way of creating them, and their audiences.
 import { toOptionRow } from '../delivery-options.ts';
 import { randomUUID } from 'node:crypto';
+import { toSourceColumns } from '../broadcast-source.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { BroadcastWriter } from '../broadcast-control.ts';
@@ -17,6 +18,7 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
       functions,
       draft,
     );
+    const source = toSourceColumns(draft);
     const { call, values } = callFunction(`${functions}.create_broadcast`, {
       p_now_ms: database.now(),
       p_creation: randomUUID(),
@@ -38,6 +40,8 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
       p_slice_rows: preparation?.sliceRows ?? null,
       p_through: preparation?.throughId ?? null,
       p_removals_after: removalsAfter ?? null,
+      p_asked_audience: source.asked_audience,
+      p_created_by: source.created_by,
     });
     const made = await database.first<{ readonly id: number; readonly is_new: boolean }>(
       `select * from ${call}`,

@@ -1016,4 +1016,9 @@ export const migrations: readonly string[] = [
   create index audit_by_operator on deskbell.audit (operator, at_ms, id);
   create index audit_by_action on deskbell.audit (action, at_ms, id);
   `,
+
+  `
+  -- JSON: who made it; null: of a former version. What was asked for may be a list now, such as {"list":"ids"}
+  alter table deskbell.broadcasts add column created_by text;
+  `,
 ];

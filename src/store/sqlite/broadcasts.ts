@@ -1,5 +1,6 @@
 // Broadcasts in SQLite: what stands in its own way of creating them, and their audiences.
 import type { BroadcastWriter } from '../broadcast-control.ts';
+import { toSourceColumns } from '../broadcast-source.ts';
 import type { NewBroadcast } from '../broadcasts.ts';
 import { optionColumns, toOptionRow } from '../delivery-options.ts';
 import { cutSlices, maxSlices } from '../slices.ts';
@@ -66,7 +67,7 @@ const toValues = (draft: NewBroadcast, hasSets: boolean, audience: number, nowMs
   ...toOptionRow(draft),
   audienceId: draft.audienceId ?? null,
   user: draft.user ?? null,
-  askedAudience: describeAudience(draft),
+  ...toSourceColumns(draft),
   hasList: draft.audienceId === undefined || hasSets ? 0 : 1,
   audience,
   nowMs,
@@ -75,12 +76,6 @@ const toValues = (draft: NewBroadcast, hasSets: boolean, audience: number, nowMs
   receiptActions: draft.receiptActions === undefined ? null : JSON.stringify(draft.receiptActions),
   ...startOf(draft, audience, nowMs),
 });
-
-/** JSON of what is shown of it: nothing of a list. */
-function describeAudience({ matching, audienceId }: NewBroadcast): string | null {
-  if (matching !== undefined) return JSON.stringify(matching);
-  return audienceId === undefined ? '"all"' : null;
-}
 
 /** An audience of nobody is done at once; one that is to be looked for waits. */
 function startOf({ matching }: NewBroadcast, audience: number, nowMs: number) {
@@ -94,11 +89,12 @@ function prepareStatements(database: SqliteDatabase) {
         insert into broadcasts (
           idempotency_key, content_hash, state, payload,
           audience_id, user, has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms,
-          receipt_actions, asked_audience, removals_after, ${optionColumns.join(', ')}
+          receipt_actions, asked_audience, created_by, removals_after, ${optionColumns.join(', ')}
         ) values (
           :idempotencyKey, :contentHash, :state, :payload,
           :audienceId, :user, :hasList, :audience, :nowMs, :startAtMs, :expiresAtMs, :finishedAtMs,
-          :receiptActions, :askedAudience, coalesce((select seq from sqlite_sequence where name = 'removals'), 0),
+          :receiptActions, :asked_audience, :created_by,
+          coalesce((select seq from sqlite_sequence where name = 'removals'), 0),
           ${optionColumns.map((column) => `:${column}`).join(', ')}
         ) on conflict (idempotency_key) do nothing returning id
       `),

@@ -872,4 +872,9 @@ export const migrations: readonly string[] = [
   create index audit_by_operator on audit (operator, at_ms, id);
   create index audit_by_action on audit (action, at_ms, id);
   `,
+
+  `
+  -- JSON: who made it; null: of a former version. What was asked for may be a list now, such as {"list":"ids"}
+  alter table broadcasts add column created_by text;
+  `,
 ];

@@ -1,5 +1,6 @@
 // One broadcast: how far it is, what came of it at each push service and when, what is wrong, and how to stop it.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { formatAskedAudience, formatCreator } from '../../../delivery/broadcast/describe-source.ts';
 import { formatCount, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-payload.ts';
@@ -57,8 +58,8 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
       content: html`
         ${live('progress', parts.progress)} ${live('alarms', parts.alarms)}
         ${card('Outcomes over its run', live('charts', parts.charts))}
-        ${card('Push services', live('services', parts.services))}
-        ${await renderAttempts(broadcast, request.query, store)} ${renderMessage(broadcast)}
+        ${card('Push services', live('services', parts.services))} ${renderMessage(broadcast)}
+        ${await renderAttempts(broadcast, request.query, store)}
       `,
     });
   });
@@ -119,7 +120,7 @@ function renderConfirmation(broadcast: Broadcast, session: ConsoleSession) {
 }
 
 function renderMessage(broadcast: Broadcast): Html {
-  const { payload, idempotencyKey, createdAtMs, expiresAtMs } = broadcast;
+  const { payload, idempotencyKey, audience, createdBy, createdAtMs, expiresAtMs } = broadcast;
   const { title, message } = readPayloadTexts(payload);
   const whole = Buffer.from(payload).toString();
   return card(
@@ -133,6 +134,8 @@ function renderMessage(broadcast: Broadcast): Html {
             </div>`
       }
       ${facts([
+        ['To', untrusted(formatAskedAudience(audience))],
+        ['By', untrusted(formatCreator(createdBy))],
         ['Created', time(createdAtMs)],
         ['Until', time(expiresAtMs)],
         ...renderOptions(broadcast),

@@ -67,11 +67,11 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     async (request, reply) => {
       const fields = readFields(request.body);
       try {
-        const { broadcast } = await sender.createBroadcast(
-          toAudience(fields),
-          toMessage(fields),
-          toOptions(fields),
-        );
+        const { operator } = sessionOf(request);
+        const { broadcast } = await sender.createBroadcast(toAudience(fields), toMessage(fields), {
+          ...toOptions(fields),
+          createdBy: { operator: operator.name },
+        });
         request.auditTarget = `broadcast ${broadcast.id}`;
         return await reply.redirect(`/console/broadcasts/${broadcast.id}`, 303);
       } catch (error) {

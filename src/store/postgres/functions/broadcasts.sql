@@ -7,7 +7,8 @@ create function deskbell_functions.create_broadcast(
   p_options jsonb, p_audience_id bigint, p_user text,
   p_receipt_actions text, p_rows_in text, p_audience bigint,
   p_start bigint, p_expiry bigint, numbers int[], cursors bigint[], throughs bigint[],
-  p_expression text, p_slice_rows bigint, p_through bigint, p_removals_after bigint
+  p_expression text, p_slice_rows bigint, p_through bigint, p_removals_after bigint,
+  p_asked_audience text, p_created_by text
 ) returns table (id bigint, is_new boolean) language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -16,13 +17,13 @@ declare
 begin
   insert into deskbell.broadcasts (
     creation, idempotency_key, content_hash, state, payload, audience_id, user_name,
-    receipt_actions, rows_in, audience, asked_audience, removals_after,
+    receipt_actions, rows_in, audience, asked_audience, created_by, removals_after,
     created_at_ms, start_at_ms, expires_at_ms, finished_at_ms, :optionColumns
   ) select
     p_creation, p_key, p_hash, 
     case when p_expression is not null then 'paused' when p_audience = 0 then 'done' else 'running' end, p_payload,
     p_audience_id, p_user, p_receipt_actions, p_rows_in, p_audience,
-    coalesce(p_expression, case when p_audience_id is null then '"all"' end),
+    p_asked_audience, p_created_by,
     -- a list knows its members without it
     coalesce(p_removals_after, (select last_value from deskbell.removals_id_seq)),
     now_ms, p_start, p_expiry, case when p_expression is null and p_audience = 0 then now_ms end, :optionColumns
