@@ -7,11 +7,19 @@
  */
 const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const plainAscii = /^[\x20-\x7e]*$/;
+/** Of these, what prose does not need: joiners and marks of direction are part of how Persian and emoji are written. */
+const unsafeInProse = /[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\p{Cs}\u202A-\u202E\u2066-\u2069]/gu;
 
 /** Escapes as in JSON: `\u009b`; JSON text keeps its meaning. */
 export function escapeControls(text: string): string {
   return plainAscii.test(text) ? text : text.replaceAll(unsafe, toEscapes);
 }
+
+/**
+ * Escapes the title or text of a message, which people read and nothing is told apart by: controls and characters that turn
+ * further text around. Only for places that isolate its direction, such as `<bdi>`.
+ */
+export const escapeProse = (text: string): string => text.replaceAll(unsafeInProse, toEscapes);
 
 function toEscapes(character: string): string {
   return Array.from({ length: character.length }, (_, index) => {

@@ -1,40 +1,19 @@
 // The console as an operator uses it, in a real browser: signing in, composing, a message to this very browser, a broadcast
 // watched while it runs; and every page without a fault of accessibility.
 import assert from 'node:assert/strict';
-import type { AddressInfo } from 'node:net';
 import axe from 'axe-core';
 import type { Page } from 'puppeteer-core';
-import type { Sender } from '../../src/delivery/sender.ts';
-import { generateOperatorToken } from '../../src/keys/operator-token.ts';
-import { createOperator } from '../../src/operator/create-operator.ts';
-import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openBroadcastBench, vapidKeys } from '../delivery/broadcast-bench.ts';
 import { startOperator } from '../operator/running-operator.ts';
 import { madeUpSchedule } from '../store/store-under-test.ts';
-import type { TestBrowser } from '../../tools/browser/test-browser.ts';
 import type { BrowserTest } from './browser-test.ts';
+import { Cleanup, go, openConsole, press, signIn, startConsole, type } from './console-site.ts';
 import { shown, textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { startHeldPushService } from '../../tools/held-push-service.ts';
 import { until } from '../../tools/until.ts';
-
-/** Runs what was put off, the last first. */
-class Cleanup implements AsyncDisposable {
-  readonly #work: (() => unknown)[] = [];
-  readonly after = (work: unknown): void => {
-    this.#work.push(work as () => unknown);
-  };
-  async [Symbol.asyncDispose]() {
-    for (const work of this.#work.reverse()) await work();
-  }
-}
-
-interface Console {
-  readonly url: string;
-  readonly token: string;
-}
 
 const rows = 20_000;
 
@@ -84,7 +63,7 @@ export function testConsole(browserTest: BrowserTest): void {
     async ({ testBrowser }) => {
       await using pushService = await startHeldPushService();
       await using bench = await openBroadcastBench();
-      await subscribeMany(bench.store, pushService.origin);
+      await subscribeMany(bench.store, pushService.origin, rows);
       await using cleanup = new Cleanup();
       const sender = bench.createSender({ threads: 1, pushServices: [pushService.origin] });
       const site = await startConsole(cleanup, bench.store, sender);
@@ -120,7 +99,68 @@ export function testConsole(browserTest: BrowserTest): void {
       assert.deepEqual(faults, []);
     },
   );
+
+  browserTest(
+    'console: figures that are not current say since when, and changes are announced once',
+    async ({ testBrowser }) => {
+      await using bench = await openBroadcastBench();
+      await subscribeMany(bench.store, 'https://push.example.net', 1);
+      await using cleanup = new Cleanup();
+      const site = await startConsole(cleanup, bench.store, bench.createSender());
+      const { broadcast } = await site.sender.createBroadcast('all', { title: 'Hello', message: '' });
+      const page = await openConsole(testBrowser, site, []);
+      const path = `/console/broadcasts/${broadcast.id}`;
+      await go(page, site.url + path);
+      await collectAnnouncements(page);
+      const untilShown = (words: RegExp, selector = '[data-stale]:not([hidden])') =>
+        until(
+          async () => (await page.$(selector)) !== null && words.test(await textOf(page, selector)),
+          () => `${words} in ${selector}`,
+        );
+      await untilShown(/^Live$/, '[data-as-of]');
+
+      await site.stop();
+      await untilShown(/^Connection lost\. Figures of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+\.$/);
+      await untilShown(/^Figures of \d{4}-/, '[data-as-of]');
+      await bench.store.broadcasts.pause(broadcast.id);
+      await site.startAgain();
+      await untilShown(/^Live$/, '[data-as-of]');
+      assert.equal(await page.$('[data-stale]:not([hidden])'), null);
+      assert.match(await textOf(page, '#live-progress'), /paused/);
+      await waitFor(page, 'form[action$="/resume"]');
+      const [lost, ...later] = await announcements(page);
+      assert.match(lost!, /^Connection lost\. Figures of /);
+      assert.deepEqual(later, ['Connected again.', `Broadcast ${broadcast.id} is paused`]);
+
+      // the operator's own action, too, and what the page shows at once is never what was before
+      await press(page, 'form[action$="/resume"] button');
+      await collectAnnouncements(page);
+      await untilShown(/^Live$/, '[data-as-of]');
+      assert.match(await textOf(page, '#live-progress'), /running/);
+      assert.deepEqual(await announcements(page), [`Broadcast ${broadcast.id} is running`]);
+
+      await bench.store.operators.remove('ada');
+      await untilShown(/^Your session has ended\. Figures of .* Sign in$/);
+      const link = await page.$eval('[data-stale] a', (element) => element.getAttribute('href'));
+      assert.equal(link, `/console/sign-in?to=${encodeURIComponent(path)}`);
+    },
+  );
 }
+
+/** What screen readers would say from now on, in order. */
+async function collectAnnouncements(page: Page): Promise<void> {
+  await page.evaluate(`(() => {
+    const place = document.querySelector('[role="log"][data-announcements]');
+    const textsOf = (nodes) => [...nodes].map(({ textContent }) => textContent);
+    window.announced = textsOf(place.children);
+    new MutationObserver((records) => {
+      for (const { addedNodes } of records) window.announced.push(...textsOf(addedNodes));
+    }).observe(place, { childList: true });
+  })()`);
+}
+
+const announcements = async (page: Page): Promise<readonly string[]> =>
+  (await page.evaluate('window.announced')) as readonly string[];
 
 type Scheme = 'light' | 'dark';
 
@@ -187,69 +227,16 @@ const paths = [
 const widths = [1280, 375];
 
 /** With one pair of keys: it takes a while to make thousands. */
-async function subscribeMany({ subscriptions }: Store, origin: string): Promise<void> {
+async function subscribeMany({ subscriptions }: Store, origin: string, count: number): Promise<void> {
   const { publicKey: vapidPublicKey } = vapidKeys;
   const { p256dh, auth } = generateUserAgentKeys();
   await subscriptions.putAll(
-    Array.from({ length: rows }, (_, index) => ({
+    Array.from({ length: count }, (_, index) => ({
       subscription: { endpoint: `${origin}/wpush/${index}`, p256dh, auth },
       vapidPublicKey,
     })),
   );
-  assert.equal(await subscriptions.count(), rows);
-}
-
-async function startConsole(
-  cleanup: Cleanup,
-  store: Store,
-  sender: Sender,
-): Promise<Console & { readonly sender: Sender }> {
-  await store.vapidKeys.adopt(vapidKeys.publicKey);
-  const { token, tokenHash } = generateOperatorToken();
-  await store.operators.add({ name: 'ada', role: 'full', tokenHash });
-  const where = { host: '127.0.0.1', port: 0 };
-  const log = { info: () => {}, error: (record: object) => console.error(record) };
-  const metrics = createMetrics(store);
-  const app = createOperator({ store, sender, log, metrics, hashPerson: String, ...where });
-  await app.listen(where);
-  cleanup.after(() => app.close());
-  return { url: `http://localhost:${(app.server.address() as AddressInfo).port}`, token, sender };
-}
-
-/** @param faults collects what the browser complains about */
-async function openConsole(
-  { browser }: TestBrowser,
-  { url, token }: Console,
-  faults: string[],
-): Promise<Page> {
-  const page = await browser.newPage();
-  page.on('pageerror', (error) => faults.push(String(error)));
-  page.on('console', (entry) => {
-    if (entry.type() === 'error') faults.push(entry.text());
-  });
-  await go(page, `${url}/console/`);
-  await signIn(page, token);
-  return page;
-}
-
-async function signIn(page: Page, token: string): Promise<void> {
-  await type(page, 'token', token);
-  await press(page, 'button');
-  assert.equal(await textOf(page, 'h1'), 'Overview');
-}
-
-/** A page with live parts is never done loading for some browsers. */
-async function go(page: Page, url: string): Promise<void> {
-  await page.goto(url, { waitUntil: 'domcontentloaded' });
-}
-
-async function press(page: Page, selector: string): Promise<void> {
-  await waitFor(page, selector);
-  await Promise.all([page.waitForNavigation({ waitUntil: 'domcontentloaded' }), page.click(selector)]);
-}
-
-async function type(page: Page, name: string, text: string): Promise<void> {
-  await page.type(`[name="${name}"]`, text);
+  assert.equal(await subscriptions.count(), count);
 }
 
 async function emulate(page: Page, scheme: Scheme): Promise<void> {

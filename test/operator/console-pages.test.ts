@@ -129,6 +129,41 @@ test('what strangers wrote is text on every page, and no page shows an endpoint 
   assert.ok(shown >= 13, `${shown} pages show it`);
 });
 
+test('Persian and emoji are shown as they are written, and a user that imitates another is not', async (t) => {
+  const operator = await startOperator(t);
+  // joiners within a word and an emoji, a flag of tag characters, and a length at which a list cuts
+  const title =
+    'می\u200Cخواهم 👨\u200D👩\u200D👧 \u{1F3F4}\u{E0067}\u{E0062}\u{E0077}\u{E006C}\u{E0073}\u{E007F}';
+  const long = '👨\u200D👩\u200D👧'.repeat(30);
+  await operator.store.subscriptions.put(madeUpSubscription(1), vapidPublicKey, {
+    assign: { user: 'ad\u200Ba\u202Egnp.exe' },
+  });
+  await operator.sender.createBroadcast('all', { title, message: '' });
+  await operator.sender.createBroadcast('all', { title: long, message: '' });
+  const visitor = await signIn(operator);
+  for (const path of ['/console/', '/console/broadcasts', '/console/broadcasts/1']) {
+    assert.ok((await visitor.open(path)).html.includes(`<bdi>${title}</bdi>`), path);
+  }
+  const [, cut] = /<bdi>([^<]*)…<\/bdi>/.exec((await visitor.open('/console/broadcasts')).html)!;
+  assert.match(cut!, /^(👨\u200D👩\u200D👧)+$/u, 'whole characters');
+  const { html } = await visitor.open('/console/subscriptions');
+  assert.ok(html.includes(String.raw`<bdi>ad\u200ba\u202egnp.exe</bdi>`));
+});
+
+test('a path of the console that does not exist is a page of it', async (t) => {
+  const visitor = await signIn(await startOperator(t));
+  for (const path of ['/console/nothing', '/console/broadcasts/1/nothing', '/console/broadcasts/7']) {
+    const { status, html } = await visitor.open(path);
+    assert.equal(status, 404, path);
+    assert.match(html, /^<!doctype html>.*<nav aria-label="Pages">/s);
+  }
+  visitor.cookie = '';
+  const { status, html } = await visitor.open('/console/nothing');
+  assert.equal(status, 404);
+  assert.match(html, /<h1>/);
+  assert.doesNotMatch(html, /<nav/);
+});
+
 test('an alarm says what it means, what to do, and what the push service said', async (t) => {
   const operator = await startOperator(t);
   await addPeople(operator.store, 2);

@@ -8,7 +8,7 @@ import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscriptio
 import { signIn, type Visitor } from './console-visitor.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
 
-/** Follows a live page. @returns the texts of the next event */
+/** Follows a live page. `next`: up to the next event of this kind, with new parts unless told otherwise */
 function watch({ base }: RunningOperator, path: string, { cookie }: Visitor) {
   const ending = new AbortController();
   const chunks = fetch(base + path, { headers: { cookie }, signal: ending.signal }).then(
@@ -18,9 +18,10 @@ function watch({ base }: RunningOperator, path: string, { cookie }: Visitor) {
     },
   );
   return {
-    next: async (): Promise<string> => {
+    next: async (event = 'message'): Promise<string> => {
       let text = '';
-      while (!/^data: .*\n\n/m.test(text)) text += (await (await chunks).next()).value!;
+      while (!new RegExp(`^event: ${event}\\ndata: .*\\n\\n`, 'm').test(text))
+        text += (await (await chunks).next()).value!;
       return text;
     },
     leave: () => ending.abort(),
@@ -87,6 +88,44 @@ test('the buttons of a live page follow the broadcast, for each who may press th
     [false, true],
   );
   for (const page of pages) page.leave();
+});
+
+test('who comes after a change never gets what others had read before it', async (t) => {
+  const operator = await startOperator(t);
+  await operator.store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+  const { broadcast } = await operator.sender.createBroadcast('all', { title: 'Hello', message: '' });
+  const viewer = await signIn(operator);
+  const path = `/console/live/broadcasts/${broadcast.id}`;
+  const first = watch(operator, path, viewer);
+  await first.next('read');
+  await operator.store.broadcasts.pause(broadcast.id);
+  const second = watch(operator, path, viewer);
+  const text = await second.next('read');
+  assert.match(text, /\/resume/);
+  assert.doesNotMatch(text, /\/pause/);
+  for (const page of [first, second]) page.leave();
+});
+
+test('a live page is told of when its figures are, what is true of them, and when they cannot be read', async (t) => {
+  const operator = await startOperator(t);
+  await operator.store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+  const { broadcast } = await operator.sender.createBroadcast('all', { title: 'Hello', message: '' });
+  const page = watch(operator, `/console/live/broadcasts/${broadcast.id}`, await signIn(operator));
+  const read = async () => {
+    const data = /^event: read\ndata: (.*)\n\n/m.exec(await page.next('read'))![1]!;
+    return JSON.parse(data) as { readonly atMs: number; readonly status: readonly string[] };
+  };
+  const startMs = Date.now() - 60_000;
+  const { atMs, status } = await read();
+  assert.ok(atMs > startMs && atMs <= Date.now());
+  assert.deepEqual(status, [`Broadcast ${broadcast.id} is running`]);
+  const mock = t.mock.method(operator.store.broadcasts, 'get', () =>
+    Promise.reject(new Error('no database')),
+  );
+  await page.next('unread');
+  mock.mock.restore();
+  assert.ok((await read()).atMs > atMs);
+  page.leave();
 });
 
 type Method = (...given: unknown[]) => unknown;

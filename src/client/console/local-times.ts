@@ -1,9 +1,67 @@
-// Times in the reader's own zone; the page has them in UTC.
+// Times in the reader's own zone, with its name; the page has them in UTC. One format everywhere: 2027-01-01 09:00 CET.
+
+const wall = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });
+const zone = wall.resolvedOptions().timeZone;
+// Which zones have a name and not a number depends on the country: CET is British, EST American.
+const zoneNames = ['en-GB', 'en-US'].map(
+  (locale) => new Intl.DateTimeFormat(locale, { timeZoneName: 'short', hour: 'numeric' }),
+);
 
 export function showLocalTimes(within: ParentNode): void {
   for (const time of within.querySelectorAll('time')) {
-    const date = new Date(time.dateTime);
     time.title = time.dateTime;
-    time.textContent = date.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+    time.textContent = localText(new Date(time.dateTime), time.dataset['exact'] !== undefined);
   }
+  showTimesFromNow(within);
+}
+
+export function localText(date: Date, isExact: boolean): string {
+  return `${wall.format(date).slice(0, isExact ? 19 : 16)} ${zoneNameOf(date)}`;
+}
+
+function zoneNameOf(date: Date): string {
+  const names = zoneNames.map((format) => partOf(format, date));
+  return names.find((name) => !/\d/.test(name)) ?? names[0]!;
+}
+
+const partOf = (format: Intl.DateTimeFormat, date: Date): string =>
+  format.formatToParts(date).find(({ type }) => type === 'timeZoneName')!.value;
+
+/** How long ago, or in how long, in a span of its own at the end of the time. */
+export function showTimesFromNow(within: ParentNode): void {
+  for (const time of within.querySelectorAll<HTMLTimeElement>('time[data-from-now]')) {
+    const words = document.createElement('span');
+    words.className = 'quiet';
+    words.textContent = ` · ${fromNow(Date.parse(time.dateTime) - Date.now())}`;
+    const present = time.querySelector('span');
+    if (present?.textContent === words.textContent) continue;
+    present?.remove();
+    time.append(words);
+  }
+}
+
+const units = [
+  [2 * 365 * 24 * 3600, 365 * 24 * 3600, 'years'],
+  [2 * 24 * 3600, 24 * 3600, 'days'],
+  [5400, 3600, 'h'],
+  [90, 60, 'min'],
+  [0, 1, 's'],
+] as const;
+
+/** `in 3 h`, `12 min ago` */
+function fromNow(differenceMs: number): string {
+  const seconds = Math.abs(differenceMs) / 1000;
+  const [, length, unit] = units.find(([from]) => seconds >= from)!;
+  const amount = `${Math.round(seconds / length).toLocaleString('en')} ${unit}`;
+  return differenceMs > 0 ? `in ${amount}` : `${amount} ago`;
+}
+
+/** Tells forms with times, and those who fill them in, the zone that times are typed in. */
+function fillZone(place: Element): void {
+  if (place instanceof HTMLInputElement) place.value = zone;
+  else place.textContent = zone;
+}
+
+export function fillZones(): void {
+  document.querySelectorAll('[data-zone]').forEach(fillZone);
 }

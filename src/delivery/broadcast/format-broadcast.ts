@@ -38,6 +38,10 @@ export function stateOf({ state, startAtMs }: Broadcast, nowMs = Date.now()): Br
   return state === 'running' && startAtMs > nowMs ? 'scheduled' : state;
 }
 
+/** `Broadcast 7 is paused` */
+export const describeState = (broadcast: Broadcast): string =>
+  `Broadcast ${broadcast.id} is ${stateOf(broadcast)}`;
+
 /** `1,000 subscriptions` */
 export const formatAudience = (count: number): string =>
   `${formatCount(count)} subscription${count === 1 ? '' : 's'}`;

@@ -1,15 +1,16 @@
 // The console: pages for people, at the operator's listener under /console/. Its pages call what the API calls.
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { operatorErrors } from '../../errors/catalogue/operator-errors.ts';
 import { html } from '../../http/description/html.ts';
 import { toProblem } from '../../http/problem.ts';
 import { toFault } from '../../http/fastify-errors.ts';
+import { rejectUnmatched } from '../../http/unknown-paths.ts';
 import type { OperatorContext } from '../context.ts';
 import { requireSession } from './require-session.ts';
 import { addFiles } from './files.ts';
 import { createLive } from './live.ts';
 import { readForms } from './forms.ts';
-import { pages, renderAlone } from './page.ts';
+import { pages, renderAlone, sendPage } from './page.ts';
 import { pageHeaders } from './page-headers.ts';
 import { addAuditPage } from './pages/audit.ts';
 import { addBroadcastPages } from './pages/broadcast.ts';
@@ -20,7 +21,8 @@ import { addKeysPage } from './pages/keys.ts';
 import { addPushServicesPage } from './pages/push-services.ts';
 import { addSubscriptionPages } from './pages/subscriptions.ts';
 import { addOverview } from './pages/overview.ts';
-import { createSessions } from './sessions.ts';
+import { sessionNameOf } from './session-cookie.ts';
+import { createSessions, type ConsoleSession, type ConsoleSessions } from './sessions.ts';
 import { addSignIn } from './sign-in.ts';
 
 export async function addConsole(app: FastifyInstance, parts: OperatorContext): Promise<void> {
@@ -28,8 +30,8 @@ export async function addConsole(app: FastifyInstance, parts: OperatorContext): 
   await app.register(
     async (scope) => {
       readForms(scope);
-      showErrors(scope, parts);
       const sessions = createSessions(parts.store.operators);
+      showErrors(scope, sessions, parts);
       requireSession(scope, sessions);
       addFiles(scope);
       await addSignIn(scope, parts, sessions);
@@ -48,19 +50,44 @@ export async function addConsole(app: FastifyInstance, parts: OperatorContext): 
   );
 }
 
-/** Errors are pages too. */
-function showErrors(app: FastifyInstance, { log }: OperatorContext): void {
-  app.setErrorHandler((error, request, reply) => {
-    const problem = toProblem(toFault(error, request), operatorErrors);
-    if (problem.status >= 500) log.error({ event: 'fault', method: request.method, url: request.url, error });
-    const page = renderAlone(
-      problem.title,
-      html`<section class="card">
-        <h1>${problem.title}</h1>
-        <p>${problem.detail}</p>
-        <p class="buttons"><a class="button" href="${pages.Overview}">To the overview</a></p>
-      </section>`,
+/** Errors are pages too, those of paths that do not exist among them; for who is signed in with the navigation. */
+function showErrors(app: FastifyInstance, sessions: ConsoleSessions, { log }: OperatorContext): void {
+  const findSession = async (request: FastifyRequest): Promise<ConsoleSession | undefined> => {
+    try {
+      return await sessions.find(sessionNameOf(request) ?? '');
+    } catch {
+      return undefined;
+    }
+  };
+
+  app.setErrorHandler(async (error, request, reply) => {
+    const { status, title, detail } = toProblem(toFault(error, request), operatorErrors);
+    const isOurs = status >= 500;
+    if (isOurs) log.error({ event: 'fault', method: request.method, url: request.url, error });
+    reply.code(status).headers(pageHeaders);
+    // where something is wrong with the store, it is not asked
+    const session = isOurs ? undefined : await findSession(request);
+    const wayBack = html`<p class="buttons">
+      <a class="button" href="${pages.Overview}">To the overview</a>
+    </p>`;
+    if (session !== undefined)
+      return sendPage(reply, session, {
+        title,
+        content: html`<p>${detail}</p>
+          ${wayBack}`,
+      });
+    return reply.send(
+      renderAlone(
+        title,
+        html`<section class="card">
+          <h1>${title}</h1>
+          <p>${detail}</p>
+          ${wayBack}
+        </section>`,
+      ),
     );
-    return reply.code(problem.status).headers(pageHeaders).send(page);
+  });
+  app.setNotFoundHandler((request) => {
+    throw rejectUnmatched(app, request.method, request.url).fault;
   });
 }

@@ -5,7 +5,7 @@ import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import type { InstallationWarning } from '../../delivery/installation-warnings.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Alarm, Broadcast } from '../../store/broadcasts.ts';
-import { notice, untrusted, time } from './components.ts';
+import { notice, untrusted, timeFromNow } from './components.ts';
 
 export const renderAlarms = (alarms: readonly Html[]): Html =>
   html`${alarms.length > 0 && html`<div class="alarms">${alarms}</div>`}`;
@@ -34,7 +34,9 @@ export function renderUnreachable({ origin, sinceMs, reason, machines }: Unreach
         Its messages wait and are tried again. Check name resolution, firewall and proxy of
         ${machines.join(', ')}.
       </p>
-      <p class="quiet small">since ${time(sinceMs)}${reason !== '' && html` · “${untrusted(reason)}”`}</p>`,
+      <p class="quiet small">
+        since ${timeFromNow(sinceMs)}${reason !== '' && html` · “${untrusted(reason)}”`}
+      </p>`,
   );
 }
 
@@ -47,7 +49,7 @@ export function renderAlarm(alarm: Alarm, broadcast?: Pick<Broadcast, 'id'>): Ht
     origin === '' ? meaning || reason : `${hostOf(origin)}: ${meaning || reason}`,
     html`${remedy !== '' && html`<p>${remedy}</p>`}
       <p class="quiet small">
-        ${formatCount(rows)} ${rows === 1 ? 'message' : 'messages'}, first ${time(firstAtMs)}
+        ${formatCount(rows)} ${rows === 1 ? 'message' : 'messages'}, first ${timeFromNow(firstAtMs)}
         ${broadcast && html`· <a href="/console/broadcasts/${broadcast.id}">broadcast ${broadcast.id}</a>`} ·
         <code>${reason}</code>${detail !== '' && html` · its reason: “${untrusted(detail)}”`}
       </p>`,

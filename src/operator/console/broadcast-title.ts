@@ -2,7 +2,7 @@
 import { html, type Html } from '../../http/description/html.ts';
 import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
-import { untrusted } from './components.ts';
+import { prose } from './components.ts';
 
 const maxCharacters = 80;
 
@@ -10,5 +10,13 @@ export function titleOf({ id, payload }: Pick<Broadcast, 'id' | 'payload'>): Htm
   const { title, message } = readPayloadTexts(payload);
   const text = title.trim() || message.trim();
   if (text === '') return html`Broadcast ${id}`;
-  return untrusted(text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text);
+  return prose(text.length > maxCharacters ? `${firstCharacters(text)}…` : text);
+}
+
+/** Whole ones: an emoji may be made of several. */
+function firstCharacters(text: string): string {
+  const end = [...new Intl.Segmenter().segment(text)].find(
+    ({ index, segment }) => index + segment.length >= maxCharacters,
+  );
+  return text.slice(0, end?.index);
 }

@@ -1,19 +1,30 @@
 // The parts that pages are made of. Text that comes from push services, browsers and users of the site goes through
 // `untrusted`.
 import { formatCount, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { escapeControls } from '../../errors/escape-controls.ts';
+import { escapeControls, escapeProse } from '../../errors/escape-controls.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Fields } from './forms.ts';
 
-/** Text of strangers: shown as it is, with control and bidirectional characters as escapes, and apart from its
- *  surroundings. */
+/** Identifiers and texts of strangers: shown as they are, with control and invisible characters as escapes, and apart from
+ *  their surroundings. */
 export const untrusted = (text: string): Html => html`<bdi>${escapeControls(text)}</bdi>`;
 
-/** In UTC; the script of the page shows it in the reader's own time. */
-export function time(atMs: number): Html {
+/** The title or text of a message: as its readers see it, with joiners, in the direction of its first letter. */
+export const prose = (text: string): Html => html`<bdi>${escapeProse(text)}</bdi>`;
+
+/** To the minute; in UTC, until the script of the page shows it in the reader's own zone. */
+export const time = (atMs: number): Html => timeElement(atMs, 16);
+
+/** The same, with how long ago it was, or in how long it will be, where there is a script. */
+export const timeFromNow = (atMs: number): Html => timeElement(atMs, 16, html`data-from-now`);
+
+/** To the second. */
+export const exactTime = (atMs: number): Html => timeElement(atMs, 19, html`data-exact`);
+
+function timeElement(atMs: number, characters: number, attributes: Html | false = false): Html {
   const iso = new Date(atMs).toISOString();
-  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
+  return html`<time datetime="${iso}" ${attributes}>${iso.slice(0, characters).replace('T', ' ')} UTC</time>`;
 }
 
 export type Variant = 'good' | 'bad' | 'warn' | 'active' | 'plain';
@@ -35,9 +46,10 @@ export function stateBadge(broadcast: Broadcast): Html {
   return badge(state, stateVariants[state]);
 }
 
+/** Not a heading: it stands below headings of any level. */
 export const notice = (variant: 'good' | 'warn' | 'bad', title: string, content?: Html): Html =>
   html`<div class="notice ${variant}">
-    <h3>${title}</h3>
+    <p><strong>${title}</strong></p>
     ${content}
   </div>`;
 

@@ -1,6 +1,7 @@
-// Live parts of pages as server-sent events: one event has the parts that changed, as HTML by the id of their place. Who looks at
-// the same page shares one reading of the store, which is given the page's address and nothing of any request: what depends on who
-// looks is made of it for each viewer apart.
+// Live parts of pages as server-sent events: `message` has the parts that changed, as HTML by the id of their place; `read` says of
+// when the figures are that the page has now; `unread` that they could not be read. Who looks at the same page shares one reading of
+// the store, which is given the page's address and nothing of any request: what depends on who looks is made of it for each viewer
+// apart.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -22,6 +23,8 @@ export interface LivePage {
   readonly shared: LiveParts;
   /** Buttons and their forms. */
   readonly own?: ((session: ConsoleSession) => LiveParts) | undefined;
+  /** As in `Page`. */
+  readonly status?: readonly string[] | undefined;
 }
 
 /** Which page is looked at. */
@@ -36,9 +39,13 @@ export type AddLive = (path: string, read: (address: LiveAddress) => Promise<Liv
 /** The parts of a page as text, by the id of their place. */
 type PartTexts = readonly (readonly [id: string, text: string])[];
 
-/** What is shared is text already. */
-interface LiveState extends Pick<LivePage, 'own'> {
-  readonly shared: PartTexts;
+/** What is shared is text already; undefined where it could not be read. */
+interface LiveState {
+  readonly page: (Omit<LivePage, 'shared'> & { readonly shared: PartTexts }) | undefined;
+  /** When reading began. */
+  readonly atMs: number;
+  /** The same by a clock that is never put back. */
+  readonly begunAt: number;
 }
 
 const everyMs = 1000;
@@ -57,12 +64,13 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
     const { signal } = ending;
     void stopped.then(() => ending.abort());
     while (!signal.aborted) {
+      const begun = begin();
       try {
-        const { shared, own } = await read();
-        yield { shared: toTexts(shared), own };
+        yield toState(await read(), begun);
       } catch (error) {
         // it may be read again in a second
         onFault(error);
+        yield { page: undefined, ...begun };
       }
       await sleep(everyMs, undefined, { signal, ref: false }).catch(() => {});
     }
@@ -73,6 +81,9 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
     done();
   });
 
+  // Asked by a page that lost its stream: whether its session has ended.
+  app.get('/session', (_request, reply) => reply.code(204).send());
+
   return (path, read) => {
     app.get(path, { exposeHeadRoute: false }, async (request, reply) => {
       if (readers.size >= maxReaders)
@@ -81,12 +92,13 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
       const { params, query } = request;
       const address = { params, query };
       // Whether there is such a page shows before the stream begins.
-      await read(address);
+      const begun = begin();
+      const first = toState(await read(address), begun);
       const { url } = request;
       const session = sessionOf(request);
       const open = (gone: AbortSignal): AsyncGenerator<ServerEvent> => {
         const states = feeds.follow(url, gone, (stopped) => readStates(() => read(address), stopped));
-        return newParts(states, session);
+        return toEvents(first, states, session);
       };
       const sessionName = sessionNameOf(request) ?? '';
       const isSignedIn = async (): Promise<boolean> => (await sessions.find(sessionName)) !== undefined;
@@ -96,18 +108,41 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
   };
 }
 
-async function* newParts(
+const begin = (): Omit<LiveState, 'page'> => ({ atMs: Date.now(), begunAt: performance.now() });
+
+const toState = ({ shared, ...rest }: LivePage, begun: Omit<LiveState, 'page'>): LiveState => ({
+  page: { ...rest, shared: toTexts(shared) },
+  ...begun,
+});
+
+/** What others had read before this viewer came may be older than the page, which shows the operator's own action already. */
+async function* toEvents(
+  first: LiveState,
   states: AsyncGenerator<LiveState>,
   session: ConsoleSession,
 ): AsyncGenerator<ServerEvent> {
   const sent = new Map<string, string>();
-  for await (const { shared, own } of states) {
-    const parts = [...shared, ...toTexts(own?.(session) ?? {})];
-    const changed = parts.filter(([id, text]) => sent.get(id) !== text);
-    if (changed.length === 0) continue;
-    for (const [id, text] of changed) sent.set(id, text);
-    yield { event: 'message', data: Object.fromEntries(changed) };
+  yield* newParts(first, sent, session);
+  for await (const state of states) {
+    if (state.begunAt > first.begunAt) yield* newParts(state, sent, session);
   }
+}
+
+function* newParts(
+  { page, atMs }: LiveState,
+  sent: Map<string, string>,
+  session: ConsoleSession,
+): Generator<ServerEvent> {
+  if (page === undefined) {
+    yield { event: 'unread', data: {} };
+    return;
+  }
+  const { shared, own, status = [] } = page;
+  const parts = [...shared, ...toTexts(own?.(session) ?? {})];
+  const changed = parts.filter(([id, text]) => sent.get(id) !== text);
+  for (const [id, text] of changed) sent.set(id, text);
+  if (changed.length > 0) yield { event: 'message', data: Object.fromEntries(changed) };
+  yield { event: 'read', data: { atMs, status } };
 }
 
 const toTexts = (parts: LiveParts): PartTexts =>

@@ -1,6 +1,8 @@
 // The frame of every page of the console: where one is, who one is, and what the page shows.
 import type { FastifyReply } from 'fastify';
+import { escapeControls } from '../../errors/escape-controls.ts';
 import { html, htmlText, type Html } from '../../http/description/html.ts';
+import { exactTime } from './components.ts';
 import { csrfField } from './csrf.ts';
 import type { Fields } from './forms.ts';
 import { pageHeaders } from './page-headers.ts';
@@ -22,8 +24,8 @@ export type PageName = keyof typeof pages;
 
 export interface Page {
   readonly title: string;
-  /** The entry of the navigation that it belongs to. */
-  readonly entry: PageName;
+  /** The entry of the navigation that it belongs to, if any. */
+  readonly entry?: PageName | undefined;
   /** Beside the title. */
   readonly actions?: Html | false | undefined;
   /** Below the title. */
@@ -31,6 +33,8 @@ export interface Page {
   readonly content: Html;
   /** Where the page's live parts come from. */
   readonly liveUrl?: string | undefined;
+  /** Short sentences, which are announced to who cannot see the page when one becomes true. */
+  readonly status?: readonly string[] | undefined;
 }
 
 export function sendPage(reply: FastifyReply, session: ConsoleSession, page: Page): FastifyReply {
@@ -39,11 +43,11 @@ export function sendPage(reply: FastifyReply, session: ConsoleSession, page: Pag
 
 function renderPage(
   session: ConsoleSession,
-  { title, entry, actions, lead, content, liveUrl }: Page,
+  { title, entry, actions, lead, content, liveUrl, status = [] }: Page,
 ): string {
   return renderDocument(
     title,
-    html`<body data-live="${liveUrl ?? ''}">
+    html`<body data-live="${liveUrl ?? ''}" data-status="${escapeControls(JSON.stringify(status))}">
       <a class="skip" href="#main">Skip to the content</a>
       <header class="bar">
         <a class="brand" href="${pages.Overview}">${icon} Deskbell</a>
@@ -64,15 +68,18 @@ function renderPage(
         </div>
       </header>
       <main id="main" tabindex="-1">
+        <div class="notice warn stale" data-stale hidden></div>
         <div class="head">
           <div>
             <h1>${title}</h1>
             ${lead}
+            <p class="quiet small" data-as-of>Figures of ${exactTime(Date.now())}</p>
           </div>
           ${actions}
         </div>
         ${content}
       </main>
+      <div class="announced" role="log" aria-label="Changes" data-announcements></div>
     </body>`,
   );
 }

@@ -18,6 +18,30 @@ export const consolePage: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'State and buttons of a page that is opened after a change are those after it',
+    test: { file: livePages, title: 'who comes after a change never gets' },
+    changes: {
+      'src/operator/console/live.ts': {
+        'it begins with what others have read already': [
+          `yield* newParts(first, sent, session);
+  for await (const state of states) {
+    if (state.begunAt > first.begunAt) yield`,
+          `for await (const state of states) {
+    yield`,
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Where the figures of a page cannot be read, it is told so',
+    test: { file: livePages, title: 'a live page is told of when its figures are' },
+    changes: {
+      'src/operator/console/live.ts': {
+        'nothing is said then': ["yield { event: 'unread', data: {} };", ''],
+      },
+    },
+  },
+  {
     claim: 'A page that was left before it came holds no place among the 200 that are live at once',
     test: { file: livePages, title: 'a load that is given up while the page is made holds no place' },
     changes: {

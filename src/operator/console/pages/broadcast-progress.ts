@@ -1,7 +1,6 @@
 // How far a broadcast is: its progress in figures, and what came of it over time and at each push service.
 import {
   formatCount,
-  formatDuration,
   hostOf,
   nonZeroCounts,
   stateOf,
@@ -13,7 +12,8 @@ import { settlements, type Broadcast, type OriginCounts } from '../../../store/b
 import { receiptEvents } from '../../../store/receipts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
 import { progressBar, serviceCharts, toServiceBars } from '../charts.ts';
-import { empty, moreHosts, stateBadge, untrusted, table, tile, time } from '../components.ts';
+import { formatSpan } from '../duration.ts';
+import { empty, moreHosts, stateBadge, untrusted, table, tile, timeFromNow } from '../components.ts';
 
 export function renderProgress(broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html {
   const { recipients, counts, waiting, heldBack, startAtMs, finishedAtMs } = broadcast;
@@ -22,13 +22,13 @@ export function renderProgress(broadcast: Broadcast, intervals: readonly Outcome
   const rate = stateOf(broadcast) === 'running' ? rateOf(intervals) : 0;
   const suspendedRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
   const left =
-    rate > 0 && counts.pending > 0 ? `${formatDuration(counts.pending / rate)} left` : timing(broadcast);
+    rate > 0 && counts.pending > 0 ? `${formatSpan(counts.pending / rate)} left` : timing(broadcast);
   const speed = rate > 0 ? ` · ${formatCount(Math.round(rate))} a second` : '';
   return html`<div class="card">
       <div class="head">
         <p>${stateBadge(broadcast)} <span class="quiet">${left}</span></p>
         <p class="quiet small">
-          ${finishedAtMs === undefined ? html`${startAtMs > Date.now() ? 'starts' : 'started'} ${time(startAtMs)}` : html`finished ${time(finishedAtMs)}`}
+          ${finishedAtMs === undefined ? html`${startAtMs > Date.now() ? 'starts' : 'started'} ${timeFromNow(startAtMs)}` : html`finished ${timeFromNow(finishedAtMs)}`}
         </p>
       </div>
       ${progressBar(broadcast)}
@@ -64,10 +64,9 @@ function renderReceipts(broadcast: Broadcast): Html {
 
 function timing({ startAtMs, finishedAtMs, state }: Broadcast): string {
   if (finishedAtMs !== undefined) {
-    return `took ${formatDuration(Math.max(0, finishedAtMs - startAtMs) / 1000)}`;
+    return `took ${formatSpan(Math.max(0, finishedAtMs - startAtMs) / 1000)}`;
   }
   if (state === 'preparing') return 'looking for its audience; nothing is sent until it is complete';
-  if (startAtMs > Date.now()) return `starts in ${formatDuration((startAtMs - Date.now()) / 1000)}`;
   return state === 'paused' ? 'nothing is sent until it is resumed' : '';
 }
 
@@ -88,7 +87,7 @@ export function renderCharts(broadcast: Broadcast, intervals: readonly OutcomeIn
   const widest = Math.max(...intervals.map(({ widthMs }) => widthMs));
   const count = Math.min(60, Math.max(1, Math.ceil((untilMs - sinceMs) / widest)));
   const services = toServiceBars(intervals, { sinceMs, untilMs, count });
-  return serviceCharts(services, 'start', formatDuration((untilMs - sinceMs) / 1000));
+  return serviceCharts(services, 'start', formatSpan((untilMs - sinceMs) / 1000));
 }
 
 export function renderServices({ origins, heldBack, receipts }: Broadcast): Html {

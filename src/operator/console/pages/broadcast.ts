@@ -1,7 +1,12 @@
 // One broadcast: how far it is, what came of it at each push service and when, what is wrong, and how to stop it.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { formatAskedAudience, formatCreator } from '../../../delivery/broadcast/describe-source.ts';
-import { formatCount, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
+import {
+  describeState,
+  formatAlarm,
+  formatCount,
+  stateOf,
+} from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-payload.ts';
 import { isOver, type Broadcast } from '../../../store/broadcasts.ts';
@@ -14,7 +19,8 @@ import type { OutcomeInterval } from '../../../store/statistics.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
 import { renderAlarm, renderAlarms } from '../alarms.ts';
-import { card, facts, live, notice, untrusted, time } from '../components.ts';
+import { card, facts, live, notice, prose, untrusted, timeFromNow } from '../components.ts';
+import { formatSpan } from '../duration.ts';
 import { audited, idField, textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
 import { confirmation, postForm, sendPage } from '../page.ts';
@@ -42,6 +48,7 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
     return {
       shared: await readParts(broadcast),
       own: (session) => ({ controls: renderControls(broadcast, session) }),
+      status: describeStatus(broadcast),
     };
   });
 
@@ -55,6 +62,7 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
       lead: html`<p class="quiet">${titleOf(broadcast)}</p>`,
       actions: live('controls', renderControls(broadcast, session)),
       liveUrl: isOver(broadcast) ? undefined : `/console/live/broadcasts/${broadcast.id}`,
+      status: describeStatus(broadcast),
       content: html`
         ${live('progress', parts.progress)} ${live('alarms', parts.alarms)}
         ${card('Outcomes over its run', live('charts', parts.charts))}
@@ -88,6 +96,12 @@ const renderParts = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]
   charts: renderCharts(broadcast, intervals),
   services: renderServices(broadcast),
 });
+
+/** What is announced to who cannot see it change. */
+const describeStatus = (broadcast: Broadcast): readonly string[] => [
+  describeState(broadcast),
+  ...broadcast.alarms.map((alarm) => `Alarm: ${formatAlarm(alarm)}`),
+];
 
 function renderControls(broadcast: Broadcast, session: ConsoleSession): Html {
   const state = stateOf(broadcast);
@@ -129,27 +143,28 @@ function renderMessage(broadcast: Broadcast): Html {
         title === '' && message === ''
           ? notice('warn', 'The payload is not a message with title and text.')
           : html`<div>
-              <h3>${untrusted(title)}</h3>
-              <p>${untrusted(message)}</p>
+              <h3>${prose(title)}</h3>
+              <p>${prose(message)}</p>
             </div>`
       }
       ${facts([
         ['To', untrusted(formatAskedAudience(audience))],
         ['By', untrusted(formatCreator(createdBy))],
-        ['Created', time(createdAtMs)],
-        ['Until', time(expiresAtMs)],
+        ['Created', timeFromNow(createdAtMs)],
+        ['Until', timeFromNow(expiresAtMs)],
         ...renderOptions(broadcast),
         ...(idempotencyKey === undefined ? [] : [['Idempotency key', untrusted(idempotencyKey)] as const]),
       ])}
       <details>
         <summary>Payload, ${formatCount(payload.length)} bytes</summary>
-        <pre>${untrusted(whole)}</pre>
+        <pre>${prose(whole)}</pre>
       </details>`,
   );
 }
 
 const renderOptions = ({ receipts: _counts, ...broadcast }: Broadcast) =>
-  Object.entries(pickDeliveryOptions(broadcast)).map(
-    ([name, value]) =>
-      [deliveryOptions[name as keyof DeliveryOptions].field.label, untrusted(String(value))] as const,
+  Object.entries(pickDeliveryOptions(broadcast)).map(([name, value]) =>
+    name === 'ttlSeconds'
+      ? (['TTL', formatSpan(Number(value), 4)] as const)
+      : ([deliveryOptions[name as keyof DeliveryOptions].field.label, untrusted(String(value))] as const),
   );

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { findUnreachable } from '../../../delivery/broadcast/watch-push-services.ts';
 import { alarmKey } from '../../../delivery/broadcast/watch-broadcasts.ts';
-import { formatCount, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
+import { describeState, formatCount, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { Alarm, Broadcast } from '../../../store/broadcasts.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
@@ -33,19 +33,20 @@ type RangeName = keyof typeof ranges;
 
 export function addOverview(app: FastifyInstance, parts: OperatorContext, addLive: AddLive): void {
   const { store } = parts;
-  addLive('/live/overview', async ({ query }) => ({ shared: await renderParts(parts, readRange(query)) }));
+  addLive('/live/overview', async ({ query }) => renderParts(parts, readRange(query)));
 
   app.get('/', async (request, reply) => {
     const range = readRange(request.query);
-    const [shown, days] = await Promise.all([renderParts(parts, range), readDays(store)]);
+    const [{ shared, status }, days] = await Promise.all([renderParts(parts, range), readDays(store)]);
     return sendPage(reply, sessionOf(request), {
       title: 'Overview',
       entry: 'Overview',
       liveUrl: `/console/live/overview?range=${range}`,
+      status,
       content: html`
-        ${live('tiles', shown.tiles)} ${live('alarms', shown.alarms)}
+        ${live('tiles', shared.tiles)} ${live('alarms', shared.alarms)}
         <div class="columns">
-          ${card('Under way', live('running', shown.running))}
+          ${card('Under way', live('running', shared.running))}
           ${card('Subscriptions by day', dayBars(days.shown, days.sinceMs, shownDays))}
         </div>
         <section class="card" aria-labelledby="outcomes">
@@ -57,7 +58,7 @@ export function addOverview(app: FastifyInstance, parts: OperatorContext, addLiv
               )}
             </nav>
           </div>
-          ${live('services', shown.services)}
+          ${live('services', shared.services)}
         </section>
       `,
     });
@@ -89,7 +90,7 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
   ];
   const running = open.filter((broadcast) => stateOf(broadcast) === 'running').length;
   const others = open.length - running;
-  return {
+  const shared = {
     tiles: html`<dl class="tiles">
       ${tile('Messages a second', formatCount(Math.round(rate)), 'over the last seconds')}
       ${tile('Broadcasts running', formatCount(running), `${formatCount(others)} preparing, scheduled or paused`)}
@@ -112,6 +113,11 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
       open.length === 0 ? empty('No broadcast is running.') : html`<div>${open.map(renderRunning)}</div>`,
     services,
   };
+  const status = [
+    ...new Set([...open, ...newest].map(describeState)),
+    ...(alarms.length > 0 ? [`Alarms: ${formatCount(alarms.length)}`] : []),
+  ];
+  return { shared, status };
 }
 
 /** Messages since the beginning of the interval before this one: ten to twenty seconds. */

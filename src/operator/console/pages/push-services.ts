@@ -1,6 +1,6 @@
 // Push services: who takes our messages, who refuses them and why in its own words, and deletions that wait for a decision.
 import type { FastifyInstance } from 'fastify';
-import { formatCount, formatDuration, hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
+import { formatCount, hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../../../delivery/broadcast/reason-meanings.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { pushServiceName } from '../../../protocol/known-push-services.ts';
@@ -13,6 +13,7 @@ import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
 import { sumsText, toServiceBars } from '../charts.ts';
 import { badge, card, empty, live, moreHosts, untrusted, table, time } from '../components.ts';
+import { formatSpan } from '../duration.ts';
 import { audited, textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
 import { pages, postForm, sendPage } from '../page.ts';
@@ -103,9 +104,7 @@ function renderState(service: PushServiceView): Html {
   const { breaker, breakerReason, refusedKeys, throttled, unreachableMs } = service;
   if (unreachableMs !== undefined) {
     return html`${badge('cannot be reached', 'bad')}
-      <span class="quiet"
-        >for ${formatDuration(unreachableMs / 1000)}. ${untrusted(breakerReason ?? '')}</span
-      >`;
+      <span class="quiet">for ${formatSpan(unreachableMs / 1000)}. ${untrusted(breakerReason ?? '')}</span>`;
   }
   if (refusedKeys.length > 0) return badge('refuses our token', 'bad');
   return html`${breakerBadges[breaker]}

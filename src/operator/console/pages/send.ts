@@ -12,7 +12,7 @@ import { encodePayload } from '../../../protocol/message/encode-payload.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sendMessage } from '../../send-message.ts';
 import { sessionOf } from '../require-session.ts';
-import { card, facts, notice, time } from '../components.ts';
+import { card, facts, notice, timeFromNow } from '../components.ts';
 import { renderComposer } from '../composer.ts';
 import { textField, type Fields } from '../forms.ts';
 import { readFields, toAudience, toMessage, toOptions } from '../message-form.ts';
@@ -148,7 +148,7 @@ function renderReview(
       html`${facts([
           ['Recipients', html`<strong>${number}</strong>`],
           ['Audience', describeAudience(fields)],
-          ['Start', startAt === undefined ? 'now' : time(startAt.getTime())],
+          ['Start', startAt === undefined ? 'now' : timeFromNow(startAt.getTime())],
         ])}
         ${recipients === 0 && notice('warn', 'Nobody would get this message.')}
         <div class="buttons">

@@ -23,6 +23,7 @@ import {
   untrusted,
   table,
   time,
+  timeFromNow,
   urlWith,
 } from '../components.ts';
 import { audited, idField, optionalField, textField, textFields, type Fields } from '../forms.ts';
@@ -192,8 +193,8 @@ function renderFacts(subscription: StoredSubscription): Html {
     ['Push service', hostOf(endpoint)],
     ['User', renderUser(subscription)],
     ['Tags', subscription.tags.length === 0 ? 'none' : renderTags(subscription)],
-    ['Since', time(createdAtMs)],
-    ['Renewed', time(updatedAtMs)],
+    ['Since', timeFromNow(createdAtMs)],
+    ['Renewed', timeFromNow(updatedAtMs)],
     ['VAPID key', html`<code>${vapidPublicKey.slice(0, 12)}…</code>`],
   ]);
 }

@@ -1,0 +1,135 @@
+// The live parts of a page, and whether they are: where the server is gone, cannot read its figures, or has ended the session, the page
+// says so, and of when its figures are. It goes on trying, so that it recovers by itself.
+import { announce, announceStatus } from './announcements.ts';
+import { localText, showLocalTimes } from './local-times.ts';
+import { keepsFocus, patch } from './patch.ts';
+
+type State = 'live' | 'lost' | 'unread' | 'ended';
+
+const reasons: Readonly<Record<Exclude<State, 'live'>, string>> = {
+  lost: 'Connection lost.',
+  unread: 'The server cannot read its figures at present.',
+  ended: 'Your session has ended.',
+};
+
+/** The server speaks about once a second. A connection that ended is silent for a moment only, where the server is there. */
+const lostAfterMs = 3000;
+/** A connection that says nothing for so long is given up, although it looks open. */
+const silentMs = 10_000;
+const retryMs = 2000;
+
+export function followLive(url: string): void {
+  const asOf = document.querySelector('[data-as-of]')!;
+  const notice = document.querySelector<HTMLElement>('[data-stale]')!;
+  let figuresOf = new Date(asOf.querySelector('time')!.dateTime);
+  let state: State | undefined;
+  let events: EventSource;
+  let heardAt = performance.now();
+  let triedAt = heardAt;
+  let isRetrying = false;
+  /** Parts whose new content would change what somebody is about to press. */
+  const waiting = new Map<Element, string>();
+
+  const show = (next: State): void => {
+    if (next === state) return;
+    const wasLive = state === undefined || state === 'live';
+    state = next;
+    notice.hidden = next === 'live';
+    if (next === 'live') {
+      asOf.textContent = 'Live';
+      if (!wasLive) announce('Connected again.');
+      return;
+    }
+    const text = `${reasons[next]} Figures of ${localText(figuresOf, true)}.`;
+    asOf.textContent = `Figures of ${localText(figuresOf, true)}`;
+    notice.replaceChildren(text);
+    if (next === 'ended') notice.append(' ', signInLink());
+    announce(text);
+  };
+
+  const connect = (): void => {
+    triedAt = performance.now();
+    events = new EventSource(url);
+    const on = (name: string, take: (data: string) => void): void =>
+      events.addEventListener(name, ({ data }: MessageEvent<string>) => {
+        heardAt = performance.now();
+        take(data);
+      });
+    on('message', (data) => {
+      for (const [id, content] of Object.entries(JSON.parse(data) as Record<string, string>)) {
+        const part = document.getElementById(id);
+        if (part) update(part, content);
+      }
+    });
+    on('read', (data) => {
+      const { atMs, status } = JSON.parse(data) as { readonly atMs: number; readonly status: string[] };
+      figuresOf = new Date(atMs);
+      show('live');
+      announceStatus(status);
+    });
+    on('unread', () => show('unread'));
+    events.addEventListener('error', () => {
+      // otherwise the browser connects again by itself
+      if (events.readyState === EventSource.CLOSED) void retry();
+    });
+  };
+
+  /** What the browser gives up: the server is gone, refuses, or leads to the sign-in page. */
+  const retry = async (): Promise<void> => {
+    if (isRetrying) return;
+    isRetrying = true;
+    events.close();
+    const session = await askForSession();
+    if (session === 'ended') show('ended');
+    setTimeout(() => {
+      isRetrying = false;
+      if (session === 'there') connect();
+      else void retry();
+    }, retryMs);
+  };
+
+  const update = (part: Element, content: string): void => {
+    const wanted = document.createElement('template');
+    wanted.innerHTML = content;
+    showLocalTimes(wanted.content);
+    if (keepsFocus(part, wanted.content)) {
+      waiting.delete(part);
+      patch(part, wanted.content);
+    } else waiting.set(part, content);
+  };
+
+  document.addEventListener('focusout', () => {
+    // once the focus has moved
+    setTimeout(() => {
+      for (const [part, content] of waiting) update(part, content);
+    });
+  });
+
+  setInterval(() => {
+    const now = performance.now();
+    const limitMs = events.readyState === EventSource.OPEN ? silentMs : lostAfterMs;
+    if (now - heardAt > limitMs && state !== 'ended') show('lost');
+    if (now - Math.max(heardAt, triedAt) > silentMs) void retry();
+  }, 500);
+  connect();
+}
+
+async function askForSession(): Promise<'there' | 'ended' | 'unknown'> {
+  try {
+    const { type } = await fetch('/console/session', {
+      redirect: 'manual',
+      cache: 'no-store',
+      signal: AbortSignal.timeout(silentMs),
+    });
+    return type === 'opaqueredirect' ? 'ended' : 'there';
+  } catch {
+    return 'unknown';
+  }
+}
+
+function signInLink(): HTMLAnchorElement {
+  const link = document.createElement('a');
+  link.href = `/console/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`;
+  link.textContent = 'Sign in';
+  return link;
+}

@@ -1,0 +1,106 @@
+// The console in a real browser, over a store of a test: signing in, going to pages, pressing and typing.
+import assert from 'node:assert/strict';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'puppeteer-core';
+import type { Sender } from '../../src/delivery/sender.ts';
+import { generateOperatorToken } from '../../src/keys/operator-token.ts';
+import { createOperator } from '../../src/operator/create-operator.ts';
+import { createMetrics } from '../../src/operator/metrics/metrics.ts';
+import type { OperatorRole } from '../../src/store/operators.ts';
+import type { Store } from '../../src/store/store.ts';
+import { textOf, waitFor } from '../../tools/browser/demo-page.ts';
+import type { TestBrowser } from '../../tools/browser/test-browser.ts';
+import { vapidKeys } from '../delivery/broadcast-bench.ts';
+
+/** Runs what was put off, the last first. */
+export class Cleanup implements AsyncDisposable {
+  readonly #work: (() => unknown)[] = [];
+  readonly after = (work: unknown): void => {
+    this.#work.push(work as () => unknown);
+  };
+  async [Symbol.asyncDispose]() {
+    for (const work of this.#work.reverse()) await work();
+  }
+}
+
+export interface Console {
+  readonly url: string;
+  readonly token: string;
+}
+
+export interface RunningConsole extends Console {
+  readonly sender: Sender;
+  readonly store: Store;
+  /** Ends the server, and its connections. */
+  stop(): Promise<void>;
+  /** Starts it at the same address again. */
+  startAgain(): Promise<void>;
+}
+
+export async function startConsole(
+  cleanup: Cleanup,
+  store: Store,
+  sender: Sender,
+  role: OperatorRole = 'full',
+): Promise<RunningConsole> {
+  await store.vapidKeys.adopt(vapidKeys.publicKey);
+  const { token, tokenHash } = generateOperatorToken();
+  await store.operators.add({ name: 'ada', role, tokenHash });
+  const log = { info: () => {}, error: (record: object) => console.error(record) };
+  const metrics = createMetrics(store);
+  const start = async (port: number) => {
+    const where = { host: '127.0.0.1', port };
+    const started = createOperator({ store, sender, log, metrics, hashPerson: String, ...where });
+    await started.listen(where);
+    return started;
+  };
+  let app = await start(0);
+  const { port } = app.server.address() as AddressInfo;
+  cleanup.after(() => app.close());
+  return {
+    url: `http://localhost:${port}`,
+    token,
+    sender,
+    store,
+    stop: () => app.close(),
+    async startAgain() {
+      app = await start(port);
+    },
+  };
+}
+
+/** @param faults collects what the browser complains about */
+export async function openConsole(
+  { browser }: TestBrowser,
+  { url, token }: Console,
+  faults: string[],
+): Promise<Page> {
+  const page = await browser.newPage();
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('console', (entry) => {
+    if (entry.type() === 'error') faults.push(entry.text());
+  });
+  await go(page, `${url}/console/`);
+  await signIn(page, token);
+  return page;
+}
+
+export async function signIn(page: Page, token: string): Promise<void> {
+  await type(page, 'token', token);
+  await press(page, 'button');
+  assert.equal(await textOf(page, 'h1'), 'Overview');
+}
+
+/** A page with live parts is never done loading for some browsers. */
+export async function go(page: Page, url: string): Promise<void> {
+  await page.goto(url, { waitUntil: 'domcontentloaded' });
+}
+
+export async function press(page: Page, selector: string): Promise<void> {
+  await waitFor(page, selector);
+  await Promise.all([page.waitForNavigation({ waitUntil: 'domcontentloaded' }), page.click(selector)]);
+}
+
+export async function type(page: Page, name: string, text: string): Promise<void> {
+  await page.type(`[name="${name}"]`, text);
+}

@@ -1,0 +1,61 @@
+// Times that operators type in their own zone, and durations in words.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatSpan } from '../../src/operator/console/duration.ts';
+import { readLocalTime, toLocalTime } from '../../src/operator/console/local-time-input.ts';
+
+const isoOf = (text: string, zone = ''): string =>
+  new Date(readLocalTime(text, { zone }, 'startAt')).toISOString();
+
+/** A check of an error's words, and of the field that it names. */
+const fault = (pointer: string, words: RegExp) => (error: { fields?: readonly object[] } & Error) => {
+  assert.match(error.message, words);
+  assert.deepEqual(
+    (error.fields as { pointer: string }[]).map((field) => field.pointer),
+    [pointer],
+  );
+  return true;
+};
+
+test('a time is read in the zone of its form, in UTC where it names none', () => {
+  for (const [text, zone, iso] of [
+    ['2027-01-01T09:00', '', '2027-01-01T09:00:00.000Z'],
+    ['2027-01-01T09:00', 'Europe/Berlin', '2027-01-01T08:00:00.000Z'],
+    ['2027-07-01T09:00:30', 'Europe/Berlin', '2027-07-01T07:00:30.000Z'],
+    ['2026-11-22T23:59', 'America/New_York', '2026-11-23T04:59:00.000Z'],
+    ['2027-01-01', 'Asia/Kolkata', '2026-12-31T18:30:00.000Z'],
+    // It comes twice: the first is meant.
+    ['2027-10-31T02:30', 'Europe/Berlin', '2027-10-31T00:30:00.000Z'],
+    ['2027-03-28T03:00', 'Europe/Berlin', '2027-03-28T01:00:00.000Z'],
+  ] as const) {
+    assert.equal(isoOf(text, zone), iso, `${text} ${zone}`);
+    if (text.length === 16) assert.equal(toLocalTime(Date.parse(iso), { zone }), text);
+  }
+});
+
+test('what is no time, or none in its zone, is refused in words that name it', () => {
+  for (const text of ['tomorrow', '2027-02-31', '2027-02-31T10:00', '2027-01-01T25:00', '']) {
+    assert.throws(() => isoOf(text), fault('/startAt', /is not a time; give one such as 2027-01-01T09:00/));
+  }
+  assert.throws(
+    () => isoOf('2027-03-28T02:30', 'Europe/Berlin'),
+    fault('/startAt', /^2027-03-28 02:30 does not exist in Europe\/Berlin/),
+  );
+  assert.throws(() => isoOf('2027-01-01', 'Mars/Base'), fault('/zone', /"Mars\/Base" is not a time zone/));
+});
+
+test('durations are said in the largest units that they have', () => {
+  for (const [seconds, words] of [
+    [0, '0 s'],
+    [0.3, '1 s'],
+    [65, '1 min 5 s'],
+    [3909, '1 h 5 min'],
+    [86_400, '1 day'],
+    [90_061, '1 day 1 h'],
+    [2_419_200, '28 days'],
+    [3600 * 24 + 5, '1 day'],
+  ] as const) {
+    assert.equal(formatSpan(seconds), words);
+  }
+  assert.equal(formatSpan(90_061, 4), '1 day 1 h 1 min 1 s');
+});
