@@ -33,8 +33,8 @@ const faults: readonly {
 }[] = [
   { title: 'hangs', layouts: both, break: (broken) => broken.faults.inject({ kind: 'hang' }) },
   {
-    title: 'answers after two seconds',
-    break: (broken) => broken.faults.inject({ kind: 'delay', ms: 2000 }),
+    title: 'answers after fifteen seconds',
+    break: (broken) => broken.faults.inject({ kind: 'delay', ms: 15_000 }),
   },
   {
     title: 'answers 429',
