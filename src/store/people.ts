@@ -1,5 +1,6 @@
 // Whose subscriptions are, and what an operator does with a person. Types only.
 import type { UserAndTags } from '../audience/user-and-tags.ts';
+import type { TagSample } from './tag-sample.ts';
 
 /** How much of a person was in the store and is deleted. */
 export interface RemovedPerson {
@@ -36,6 +37,8 @@ export interface PeopleStore {
   ): Promise<boolean>;
   /** Tags that subscriptions have, in the order of their names, with how many have each. */
   countTags(): Promise<readonly { readonly tag: string; readonly subscriptions: number }[]>;
+  /** The tags of about so many subscriptions, or of all where they are no more: reads no others, however many there are. */
+  sampleTags(rows: number): Promise<TagSample>;
   /** Deletes all that the store knows of a person. What is deleted is overwritten in the database file. */
   remove(user: string): Promise<RemovedPerson>;
 }

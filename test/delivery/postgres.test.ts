@@ -6,6 +6,7 @@ usePostgres();
 
 await import('./broadcast.test.ts');
 await import('./crash.test.ts');
+await import('./estimate-audience.test.ts');
 await import('./expired.test.ts');
 await import('./figures.test.ts');
 await import('./max-rate.test.ts');

@@ -351,6 +351,127 @@ test('what cannot be sent is said in words, and nothing that was typed is lost',
   assert.deepEqual(await operator.store.broadcasts.list({ limit: 1 }), []);
 });
 
+test('a start is a time in the zone of the form: what clocks skip or show twice is said, and what is past refused', async (t) => {
+  const operator = await startOperator(t);
+  const visitor = await signIn(operator);
+  const review = async (startAt: string, zone: string) => {
+    await visitor.open('/console/send');
+    const page = await visitor.submit('/console/send', { title: 'Hello', message: '', startAt, zone });
+    return { status: page.status, html: page.html, words: wordsOf(page) };
+  };
+  const berlin = await review('2037-01-01T09:00', 'Europe/Berlin');
+  assert.match(berlin.words, /Start 2037-01-01 09:00 Europe\/Berlin \(UTC\+01:00\), in [\d,]+ days/);
+  await visitor.submit('/console/send', {});
+  assert.match(visitor.page.html, /Start \(<span data-zone>Europe\/Berlin<\/span>\)/);
+  await review('2037-01-01T09:00', 'Europe/Berlin');
+  await visitor.submit('/console/send/confirm');
+  assert.equal((await operator.store.broadcasts.find(1))!.startAtMs, Date.UTC(2037, 0, 1, 8));
+
+  const twice = await review('2037-10-25T02:30', 'Europe/Berlin');
+  assert.match(
+    twice.words,
+    /2037-10-25 02:30 Europe\/Berlin \(UTC\+02:00\), the first of two times that day, in/,
+  );
+  const skipped = await review('2037-03-29T02:30', 'Europe/Berlin');
+  assert.equal(skipped.status, 400);
+  assert.match(skipped.words, /2037-03-29 02:30 does not exist in Europe\/Berlin: the clocks go forward/);
+
+  // an hour from now in UTC is long past where clocks are behind
+  const soon = new Date(Date.now() + 3_600_000).toISOString().slice(0, 16);
+  assert.equal((await review(soon, 'UTC')).status, 200);
+  assert.match((await review(soon, '')).words, /UTC, in (1 h|59 min)/);
+  const past = await review(soon, 'Asia/Tokyo');
+  assert.equal(past.status, 400);
+  assert.match(
+    past.words,
+    /The start, .* Asia\/Tokyo \(UTC\+09:00\), (8 h|8 h \d min|7 h 59 min) ago, is more than/,
+  );
+  assert.match(past.html, /name="startAt"[^>]* aria-invalid="true"/);
+  assert.match(past.html, /data-fault="startAt">The start, /);
+  const unknown = await review(soon, 'Europe/Nowhere');
+  assert.equal(unknown.status, 400);
+  assert.match(unknown.words, /Europe\/Nowhere&quot; is not a time zone; give an IANA name/);
+});
+
+test('while a message is typed, the server says its size, its recipients, its start, and what does not fit', async (t) => {
+  const operator = await startOperator(t);
+  await addPeople(operator.store, 5);
+  const visitor = await signIn(operator);
+  const ask = async (fields: Record<string, string>) => {
+    await visitor.open('/console/send');
+    const { status, html } = await visitor.post('/console/send', '/console/send/draft', fields);
+    assert.equal(status, 200);
+    return JSON.parse(html) as Record<'notes' | 'faults', Record<string, string>>;
+  };
+  assert.deepEqual(await ask({ audience: 'tags', tagsAll: 'news' }), {
+    notes: { size: '25 of 3,993 bytes', recipients: '5 subscriptions' },
+    faults: {},
+  });
+  const large = await ask({ message: 'ä'.repeat(2000), icon: 'data:image/png;base64,AAAA' });
+  assert.equal(large.notes['size'], '4,061 of 3,993 bytes, 68 too many');
+  assert.match(
+    large.faults['message']!,
+    /^This has 4,002 bytes, and the message 68 more than the 3,993 that fit/,
+  );
+  assert.match(large.notes['icon']!, /data URL takes 26 bytes/);
+  const other = await ask({
+    receipts: 'yes',
+    image: 'https://cdn.example.org/a.png',
+    startAt: '2037-01-01T09:00',
+    zone: 'Asia/Kathmandu',
+    audience: 'tags',
+    tagsNone: '!',
+  });
+  assert.match(other.notes['size']!, /^\d+ of 3,\d{3} bytes$/);
+  assert.notEqual(other.notes['size']!.slice(-11), '3,993 bytes');
+  assert.match(other.notes['image']!, /Each browser loads it from cdn\.example\.org/);
+  assert.match(other.notes['startAt']!, /^2037-01-01 09:00 Asia\/Kathmandu \(UTC\+05:45\), in /);
+  assert.match(other.faults['tagsNone']!, /A tag must be/);
+  // the page itself says it too, for who has no script
+  await visitor.open('/console/send?audience=tags&tagsAll=news');
+  assert.match(wordsOf(visitor.page), /Recipients 5 subscriptions Size 25 of 3,993 bytes/);
+  assert.match(visitor.page.html, /<option value="news">news: 5<\/option>/);
+});
+
+test('a message goes to the test group first, after a question with the number, and to nobody else', async (t) => {
+  const operator = await startOperator(t);
+  const { store } = operator;
+  await addPeople(store, 5);
+  const visitor = await signIn(operator);
+  const fields = { title: 'Hello', message: 'World', startAt: '2037-01-01T09:00', audience: 'all' };
+  const toGroup = async (testTag: string) => {
+    await visitor.open('/console/send');
+    return visitor.submit('/console/send', { ...fields, testTag, step: 'test' });
+  };
+  assert.match((await toGroup('')).html, /Give the one tag that the test group has/);
+  const none = await toGroup('test');
+  assert.match(wordsOf(none), /Recipients 0 subscriptions .* No subscription has the tag test\./);
+  assert.doesNotMatch(none.html, /action="\/console\/send\/test-group"/);
+
+  for (const id of [2, 4]) await store.people.changeTags(id, { add: ['test'] });
+  const asked = await toGroup('test');
+  assert.match(wordsOf(asked), /Recipients 2 subscriptions .* Send to 2 subscriptions of the test group/);
+  assert.deepEqual(await store.broadcasts.list({ limit: 1 }), []);
+  await visitor.submit('/console/send/test-group');
+  assert.match(
+    wordsOf(visitor.page),
+    /Sent to the test group: 2 subscriptions with the tag test Broadcast 1 shows what came of it/,
+  );
+  assert.match(visitor.page.html, /name="title" value="Hello"/);
+  // sent again by accident, it is the same broadcast
+  visitor.back();
+  await visitor.submit('/console/send/test-group');
+  const [broadcast, ...others] = await store.broadcasts.list({ limit: 9 });
+  assert.deepEqual(others, []);
+  assert.equal(broadcast!.recipients, 2);
+  assert.ok(broadcast!.startAtMs <= Date.now(), 'it is sent now, whenever the audience gets it');
+
+  // and then to all
+  await visitor.submit('/console/send', fields);
+  await visitor.submit('/console/send/confirm');
+  assert.equal((await store.broadcasts.find(2))!.recipients, 5);
+});
+
 test('subscriptions are found by user, tags, push service and id; one is removed, and a person with all traces', async (t) => {
   const operator = await startOperator(t);
   const { store } = operator;

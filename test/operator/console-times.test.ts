@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatSpan } from '../../src/operator/console/duration.ts';
-import { readLocalTime, toLocalTime } from '../../src/operator/console/local-time-input.ts';
+import {
+  describeLocalTime,
+  readLocalTime,
+  toLocalTime,
+} from '../../src/operator/console/local-time-input.ts';
 
 const isoOf = (text: string, zone = ''): string =>
   new Date(readLocalTime(text, { zone }, 'startAt')).toISOString();
@@ -58,4 +62,26 @@ test('durations are said in the largest units that they have', () => {
     assert.equal(formatSpan(seconds), words);
   }
   assert.equal(formatSpan(90_061, 4), '1 day 1 h 1 min 1 s');
+});
+
+test('a time that was typed is described with its zone, its offset and how far it is, and says that it comes twice', () => {
+  const nowMs = Date.UTC(2027, 0, 1);
+  for (const [iso, zone, words] of [
+    ['2027-01-01T03:00:00Z', 'UTC', '2027-01-01 03:00 UTC, in 3 h'],
+    ['2027-01-01T00:00:20Z', 'UTC', '2027-01-01 00:00 UTC, now'],
+    [
+      '2027-01-03T04:10:00Z',
+      'America/St_Johns',
+      '2027-01-03 00:40 America/St_Johns (UTC-03:30), in 2 days 4 h',
+    ],
+    ['2026-12-31T23:55:00Z', 'Asia/Kathmandu', '2027-01-01 05:40 Asia/Kathmandu (UTC+05:45), 5 min ago'],
+    [
+      '2027-10-31T00:30:00Z',
+      'Europe/Berlin',
+      '2027-10-31 02:30 Europe/Berlin (UTC+02:00), the first of two times that day, in 303 days',
+    ],
+  ] as const)
+    assert.equal(describeLocalTime(Date.parse(iso), { zone }, nowMs), words);
+  // a year of which one digit is typed is long past, and no fault
+  assert.equal(readLocalTime('0002-01-01T00:00', { zone: 'Europe/Berlin' }, 'startAt') < 0, true);
 });

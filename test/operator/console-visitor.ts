@@ -9,8 +9,10 @@ export interface Visitor {
   /** Takes the page before this one out of its history, as it was. */
   back(): void;
   open(path: string): Promise<Visitor['page']>;
-  /** Sends the form with this action of the page that is open, its hidden fields included. */
+  /** Sends the form with this action of the page that is open, its hidden fields included unless others are given. */
   submit(action: string, fields?: Readonly<Record<string, string>>): Promise<Visitor['page']>;
+  /** Sends the same to another address, as a script of the page does. */
+  post(action: string, path: string, fields?: Readonly<Record<string, string>>): Promise<Visitor['page']>;
 }
 
 export function createVisitor({ base }: Pick<RunningOperator, 'base'>): Visitor {
@@ -41,17 +43,20 @@ export function createVisitor({ base }: Pick<RunningOperator, 'base'>): Visitor 
       page = before;
     },
     open: (path) => request(path, {}),
-    submit: (action, fields = {}) => {
+    submit: (action, fields) => visitor.post(action, action, fields),
+    post: (action, path, fields = {}) => {
       const form = page.html.split('<form').find((text) => text.includes(`action="${action}"`));
       assert.ok(form, `${page.url} has a form for ${action}`);
       const hidden = form
         .split('</form>')[0]!
         .matchAll(/<input\s+type="hidden"\s+name="(\w+)"\s+value="([^"]*)"/g);
       const body = new URLSearchParams([
-        ...Array.from(hidden, ([, name, value]) => [name!, decode(value!)]),
+        ...Array.from(hidden, ([, name, value]) => [name!, decode(value!)]).filter(
+          ([name]) => !Object.hasOwn(fields, name!),
+        ),
         ...Object.entries(fields),
       ]);
-      return request(action, { method: 'POST', body, headers: { origin: base } });
+      return request(path, { method: 'POST', body, headers: { origin: base } });
     },
   };
   return visitor;

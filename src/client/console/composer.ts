@@ -1,41 +1,80 @@
-// The composer while it is being filled in: the notification as it will look, the fields of the chosen audience, and a message
-// to this very browser, whose subscription goes along with it and is not stored.
+// The composer while it is being filled in: what the form amounts to, as the server says; the notification as it will look; the
+// fields of the chosen audience; and a message to this very browser, whose subscription goes along
+// with it and is not stored.
 
 import { defaultTimeoutMs } from '../time-limit.ts';
 import { subscribe } from '../subscription.ts';
+import { announce } from './announcements.ts';
+import { showPreviews } from './previews.ts';
+import { startTagFields } from './tag-field.ts';
+
+/** Asked once nobody has typed for so long, so that screen readers are not interrupted at each key. */
+const pauseMs = 400;
 
 export function startComposer(form: HTMLFormElement): void {
+  let timer: number | undefined;
   const update = (): void => {
-    showPreview(form);
+    showPreviews(form);
     showAudience(form);
   };
-  form.addEventListener('input', update);
+  const ask = createAsker(form);
+  startTagFields(form);
+  form.addEventListener('input', () => {
+    update();
+    clearTimeout(timer);
+    timer = setTimeout(ask, pauseMs);
+  });
+  form.addEventListener('submit', () => {
+    form.querySelector('[data-answer]')!.textContent = 'Counting the recipients …';
+  });
   update();
+  void ask();
   const button = form.querySelector<HTMLButtonElement>('[data-send-to-me]')!;
   if (!('serviceWorker' in navigator && 'PushManager' in window && button.dataset['vapidKey'])) return;
   button.hidden = false;
   button.addEventListener('click', () => void sendToMe(form, button));
 }
 
-function showPreview(form: HTMLFormElement): void {
-  const fields = new FormData(form);
-  const text = (name: string): string => String(fields.get(name) ?? '');
-  const place = (name: string): Element => form.querySelector(`[data-shows="${name}"]`)!;
-  place('title').textContent = text('title') || 'Title';
-  place('message').textContent = text('message');
-  place('url').textContent = text('url');
-  const actions = [...fields].filter(([name, value]) => name.startsWith('actionTitle') && value !== '');
-  place('actions').replaceChildren(
-    ...actions.map(([, title]) => {
-      const item = document.createElement('li');
-      item.textContent = String(title);
-      return item;
-    }),
-  );
-  const icon = text('icon');
-  form.querySelector<HTMLImageElement>('.picture img')!.src = /^data:image\//i.test(icon)
-    ? icon
-    : '/console/icon.svg';
+/** What the server says of the form: beside its fields, and of the whole. */
+interface Draft {
+  readonly notes: Readonly<Record<string, string>>;
+  readonly faults: Readonly<Record<string, string>>;
+}
+
+/** @returns asks what the form amounts to. Only the answer to the last question is shown */
+function createAsker(form: HTMLFormElement): () => Promise<void> {
+  let asking = new AbortController();
+  let announced = '';
+  return async () => {
+    asking.abort();
+    asking = new AbortController();
+    const { signal } = asking;
+    try {
+      const response = await fetch('/console/send/draft', { method: 'POST', body: bodyOf(form), signal });
+      const draft = response.ok ? ((await response.json()) as Draft) : undefined;
+      if (draft === undefined || signal.aborted) return;
+      showDraft(form, draft);
+      const news = [...Object.values(draft.faults), draft.notes['startAt'], draft.notes['recipients']];
+      const text = news.filter(Boolean).join(' ');
+      // what stands there as the page opens is not announced
+      if (announced !== '' && text !== announced) announce(text);
+      announced = text;
+    } catch {
+      // the next key asks again, and the review says what is wrong
+    }
+  };
+}
+
+function showDraft(form: HTMLFormElement, { notes, faults }: Draft): void {
+  for (const place of form.querySelectorAll<HTMLElement>('[data-note]'))
+    place.textContent = notes[place.dataset['note']!] ?? '';
+  for (const place of form.querySelectorAll<HTMLElement>('[data-fault]')) {
+    const name = place.dataset['fault']!;
+    place.textContent = faults[name] ?? '';
+    const field = form.elements.namedItem(name) as HTMLElement;
+    if (faults[name]) field.setAttribute('aria-invalid', 'true');
+    else field.removeAttribute('aria-invalid');
+  }
 }
 
 function showAudience(form: HTMLFormElement): void {
@@ -45,13 +84,16 @@ function showAudience(form: HTMLFormElement): void {
   }
 }
 
+const bodyOf = (form: HTMLFormElement): URLSearchParams =>
+  new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, String(value)]));
+
 async function sendToMe(form: HTMLFormElement, button: HTMLButtonElement): Promise<void> {
   const answer = form.querySelector('[data-answer]')!;
   button.disabled = true;
   answer.textContent = 'Sending …';
   try {
     const subscription = await subscribeHere(button.dataset['vapidKey']!);
-    const body = new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, String(value)]));
+    const body = bodyOf(form);
     body.set('subscription', JSON.stringify(subscription));
     const response = await fetch('/console/send/test', { method: 'POST', body });
     answer.textContent = describe((await response.json()) as Answer);

@@ -46,14 +46,14 @@ export function checkBroadcastOptions(options: BroadcastOptions, nowMs: number):
   checkOptions(options, broadcastChecks, { code: 'ERR_MESSAGE_INVALID' });
   const { startAt } = options;
   if (startAt === undefined || startAt.getTime() >= nowMs - maxLateMs) return;
-  throw new DeskbellError(
-    'ERR_MESSAGE_INVALID',
-    `The start (startAt) is ${startAt.toISOString()}, more than a minute ago; give a time to come, or none to send now.`,
-  );
+  const detail = `The start (startAt) is ${startAt.toISOString()}, more than a minute ago; give a time to come, or none to send now.`;
+  throw new DeskbellError('ERR_MESSAGE_INVALID', detail, {
+    fields: [{ pointer: '/startAt', code: 'ERR_MESSAGE_INVALID', detail }],
+  });
 }
 
 /** A start that was just now when it was typed, or on another clock. */
-const maxLateMs = 60_000;
+export const maxLateMs = 60_000;
 /** A TTL tells push services how long to keep a message; a large audience takes a while to be written to even so. */
 const minLifetimeMs = 60 * 60 * 1000;
 const occurrencePrefix = 'schedule/';

@@ -1,107 +1,103 @@
-// The composer as HTML: fields on the left, the notification as it will look on the right.
+// The composer as HTML: fields on the left; on the right what they amount to, and the notification as it will look.
 import { html, type Html } from '../../http/description/html.ts';
-import { maxPlaintextBytes } from '../../protocol/message-encryption.ts';
 import {
   memberDescriptions,
   type FieldDescription,
   type MemberDescription,
 } from '../../protocol/message/members.ts';
+import type { TagCount } from '../../delivery/broadcast/estimate-audience.ts';
+import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { deliveryOptions } from '../../store/delivery-options.ts';
-import { card, select } from './components.ts';
-import type { Fields } from './forms.ts';
+import { card, facts } from './components.ts';
+import { checkbox, choice, textArea, textInput, type FormState } from './form-fields.ts';
+import { zoneField, zoneLabel } from './local-time-input.ts';
 import { actionCount } from './message-form.ts';
 import { csrfField } from './csrf.ts';
-import { renderPreview } from './preview.ts';
+import { renderPreviews } from './preview.ts';
 import type { ConsoleSession } from './sessions.ts';
 
-export interface Composer {
-  readonly fields: Fields;
-  /** What was wrong with them. */
-  readonly fault?: string | undefined;
+export interface Composer extends FormState {
+  /** Above the form: what was wrong with it, or what was done with it. */
+  readonly notice?: Html | undefined;
   /** To subscribe this browser with. */
   readonly vapidPublicKey: string | undefined;
+  /** To suggest. */
+  readonly tags: readonly TagCount[];
+  /** Their counts are estimates. */
+  readonly isSample: boolean;
 }
 
-export function renderComposer({ fields, fault, vapidPublicKey }: Composer, session: ConsoleSession): Html {
-  return html`${
-      fault &&
-      html`<div class="notice bad" role="alert">
-        <h2>This cannot be sent yet</h2>
-        <p>${fault}</p>
-      </div>`
-    }
+export function renderComposer(form: Composer, session: ConsoleSession): Html {
+  const { fields, notice } = form;
+  return html`${notice}
     <form method="post" action="/console/send" class="composer" data-composer>
       ${csrfField(session)}
       <input type="hidden" name="idempotencyKey" value="${fields['idempotencyKey'] ?? ''}" />
+      ${zoneField(fields)} ${renderSuggestions(form)}
       <div class="form">
-        ${renderTexts(fields)} ${renderAudience(fields)} ${renderLinks(fields)} ${renderActions(fields)}
-        ${renderBehaviour(fields)} ${renderDelivery(fields)}
+        ${renderTexts(form)} ${renderAudience(form)} ${renderLinks(form)} ${renderActions(form)}
+        ${renderBehaviour(form)} ${renderDelivery(form)}
       </div>
-      <aside>
-        <section class="card" aria-labelledby="preview-heading">
-          <h2 id="preview-heading">Preview</h2>
-          ${renderPreview(fields)}
-          <p class="quiet small">
-            Browsers differ in what they show. All of it has at most ${maxPlaintextBytes.toLocaleString('en')}
-            bytes.
-          </p>
-          <div class="buttons">
-            <button class="primary">Review and send…</button>
-            <button type="button" hidden data-send-to-me data-vapid-key="${vapidPublicKey ?? ''}">
-              Send to this browser
-            </button>
-          </div>
-          <p role="status" data-answer class="small"></p>
-          <noscript><p class="quiet small">Sending to this browser first needs JavaScript.</p></noscript>
-        </section>
-      </aside>
+      <aside class="form">${renderSummary(form)} ${card('Preview', renderPreviews(fields))}</aside>
     </form>`;
 }
 
+/** What the form amounts to, and what can be done with it. */
+const renderSummary = ({ notes, vapidPublicKey }: Composer): Html =>
+  card(
+    'Before it is sent',
+    html`${facts([
+        ['Recipients', html`<span data-note="recipients">${notes['recipients'] ?? ''}</span>`],
+        ['Size', html`<span data-note="size">${notes['size'] ?? ''}</span>`],
+      ])}
+      <div class="buttons">
+        <button class="primary">Review and send…</button>
+        <button name="step" value="test">Send to the test group…</button>
+        <button type="button" hidden data-send-to-me data-vapid-key="${vapidPublicKey ?? ''}">
+          Send to this browser
+        </button>
+      </div>
+      <p role="status" data-answer class="small"></p>
+      <noscript>
+        <p class="quiet small">
+          Without JavaScript, recipients and size are those of the form as it was loaded, until the review.
+          Times are in UTC, and the message cannot be sent to this browser first.
+        </p>
+      </noscript>`,
+  );
+
+/** With the counts as labels: some browsers show only these. */
+const renderSuggestions = ({ tags, isSample }: Composer): Html =>
+  html`<datalist id="tags">
+    ${tags.map(
+      ({ tag, subscriptions }) =>
+        html`<option value="${tag}">${tag}: ${isSample && 'about '}${formatCount(subscriptions)}</option>`,
+    )}
+  </datalist>`;
+
 /** Members that most messages do without; open where one of the fields is filled in. */
-const folded = (heading: string, fields: Fields, names: readonly string[], content: Html): Html =>
-  html`<details class="card" ${names.some((name) => fields[name]) && html`open`}>
+const folded = (
+  heading: string,
+  { fields, faults }: FormState,
+  names: readonly string[],
+  content: Html,
+): Html =>
+  html`<details class="card" ${names.some((name) => fields[name] || faults[name]) && html`open`}>
     <summary>${heading}</summary>
     <div class="form">${content}</div>
   </details>`;
-
-const hintText = (hint: string): Html | false => hint !== '' && html`<small>${hint}</small>`;
-
-const textInput = (fields: Fields, name: string, label: string, hint = '', type = 'text'): Html =>
-  html`<label>
-    ${label} <input type="${type}" name="${name}" value="${fields[name] ?? ''}" /> ${hintText(hint)}
-  </label>`;
-
-const textArea = (fields: Fields, name: string, label: string, hint: string, attributes: Html): Html =>
-  html`<label>
-    ${label} <textarea name="${name}" ${attributes}>${fields[name] ?? ''}</textarea> ${hintText(hint)}
-  </label>`;
-
-const checkbox = (fields: Fields, name: string, label: string, hint = ''): Html =>
-  html`<label class="check">
-    <input type="checkbox" name="${name}" value="yes" ${fields[name] === 'yes' && html`checked`} />
-    ${label} ${hintText(hint)}
-  </label>`;
-
-const choice = (
-  fields: Fields,
-  name: string,
-  label: string,
-  options: readonly (readonly [value: string, text: string])[],
-): Html => html`<label>${label} ${select(name, options, fields[name])}</label>`;
 
 type Input = Pick<MemberDescription, 'schema'> & {
   readonly field: Omit<FieldDescription, 'group'>;
 };
 
-const memberFields = (group: FieldDescription['group'], fields: Fields): Html =>
-  renderInputs(membersOf(group), fields);
+const memberFields = (group: FieldDescription['group'], form: FormState): Html =>
+  renderInputs(membersOf(group), form);
 
 /** Those that go side by side, then check boxes and large texts. */
-function renderInputs(inputs: readonly (readonly [name: string, input: Input])[], fields: Fields): Html {
+function renderInputs(inputs: readonly (readonly [name: string, input: Input])[], form: FormState): Html {
   const { short = [], wide = [] } = Object.groupBy(inputs, ([, input]) => (isWide(input) ? 'wide' : 'short'));
-  const render = (several: typeof inputs) =>
-    several.map(([name, input]) => renderMember(name, input, fields));
+  const render = (several: typeof inputs) => several.map(([name, input]) => renderMember(name, input, form));
   return html`<div class="pair">${render(short)}</div>
     ${render(wide)}`;
 }
@@ -112,89 +108,111 @@ const isWide = ({ schema, field }: Input): boolean =>
 const membersOf = (group: FieldDescription['group']) =>
   Object.entries(memberDescriptions).filter(([, { field }]) => field.group === group);
 
-function renderMember(name: string, { schema, field }: Input, fields: Fields): Html {
-  const { label, hint = '', choices } = field;
-  if (name === 'tag') return renderTag(fields);
-  if (name === 'message') return textArea(fields, name, label, hint, html`rows="3"`);
-  if (choices !== undefined) return choice(fields, name, label, Object.entries(choices));
-  if (schema.type === 'boolean') return checkbox(fields, name, label, hint);
-  if (schema.type === undefined) return textArea(fields, name, label, hint, html`rows="2" class="code"`);
-  return textInput(fields, name, label, hint, schema.format === 'timestamp' ? 'datetime-local' : 'text');
+function renderMember(name: string, { schema, field }: Input, form: FormState): Html {
+  const { label, hint, choices } = field;
+  if (name === 'tag') return renderTag(form);
+  if (name === 'message') return textArea(form, name, { label, attributes: html`rows="3"` });
+  if (choices !== undefined) return choice(form, name, label, Object.entries(choices));
+  if (schema.type === 'boolean') return checkbox(form, name, label, hint);
+  if (schema.type === undefined)
+    return textArea(form, name, { label, hint, attributes: html`rows="2" class="code"` });
+  if (schema.format !== 'timestamp') return textInput(form, name, { label, hint });
+  const labelWithZone = html`<span>${label} (${zoneLabel(form.fields)})</span>`;
+  return textInput(form, name, { label: labelWithZone, hint }, 'datetime-local');
 }
 
-const renderTag = (fields: Fields): Html =>
-  html`${choice(fields, 'replace', 'Replaces', [
+const renderTag = (form: FormState): Html =>
+  html`${choice(form, 'replace', 'Replaces', [
     ['', 'the notification before it'],
     ['tag', 'one with the same tag'],
     ['none', 'none'],
   ])}
-  ${textInput(fields, 'tag', 'Tag')}`;
+  ${textInput(form, 'tag', { label: 'Tag' })}`;
 
-const renderTexts = (fields: Fields): Html =>
-  card('Message', html`${membersOf('texts').map(([name, member]) => renderMember(name, member, fields))}`);
+const renderTexts = (form: FormState): Html =>
+  card('Message', html`${membersOf('texts').map(([name, member]) => renderMember(name, member, form))}`);
 
-const renderAudience = (fields: Fields): Html =>
+/** The script offers tags as they are typed; without it, the browser offers the first. */
+const tagInput = (form: FormState, name: string, label: string, hint?: string, isOne = false): Html =>
+  textInput(form, name, {
+    label,
+    hint,
+    attributes: html`list="tags" autocomplete="off" data-tags="${isOne ? 'one' : 'several'}"`,
+  });
+
+const renderAudience = (form: FormState): Html =>
   card(
     'To whom',
-    html`${choice(fields, 'audience', 'Audience', [
+    html`${choice(form, 'audience', 'Audience', [
         ['all', 'every subscription'],
         ['user', 'all devices of one user'],
         ['tags', 'subscriptions with tags'],
         ['ids', 'subscriptions by id'],
       ])}
       <div class="pair">
-        <div data-audience="user">${textInput(fields, 'user', 'User')}</div>
+        <div data-audience="user">${textInput(form, 'user', { label: 'User' })}</div>
         <div data-audience="tags">
-          ${textInput(fields, 'tagsAll', 'All of these tags', 'Separated by commas.')}
+          ${tagInput(form, 'tagsAll', 'All of these tags', 'Separated by commas.')}
         </div>
-        <div data-audience="tags">${textInput(fields, 'tagsAny', 'One of these tags')}</div>
-        <div data-audience="tags">${textInput(fields, 'tagsNone', 'None of these tags')}</div>
-        <div data-audience="ids">${textInput(fields, 'ids', 'Ids', 'Separated by commas.')}</div>
+        <div data-audience="tags">${tagInput(form, 'tagsAny', 'One of these tags')}</div>
+        <div data-audience="tags">${tagInput(form, 'tagsNone', 'None of these tags')}</div>
+        <div data-audience="ids">
+          ${textInput(form, 'ids', { label: 'Ids', hint: 'Separated by commas.' })}
+        </div>
+      </div>
+      <div class="pair">
+        ${tagInput(
+          form,
+          'testTag',
+          'Test group',
+          'A tag. “Send to the test group…” sends the message to the subscriptions that have it, before all others.',
+          true,
+        )}
       </div>`,
   );
 
-const renderLinks = (fields: Fields): Html =>
+const renderLinks = (form: FormState): Html =>
   folded(
     'Pictures',
-    fields,
+    form,
     membersOf('pictures').map(([name]) => name),
-    memberFields('pictures', fields),
+    memberFields('pictures', form),
   );
 
-const renderActions = (fields: Fields): Html =>
+const renderActions = (form: FormState): Html =>
   folded(
     'Buttons',
-    fields,
+    form,
     ['actionTitle0', 'actionTitle1', 'actionTitle2'],
     html`${Array.from(
       { length: actionCount },
       (_, index) =>
         html`<div class="pair" role="group" aria-label="Button ${index + 1}">
-          ${textInput(fields, `actionTitle${index}`, `Button ${index + 1}`)}
-          ${textInput(fields, `actionUrl${index}`, 'Opens')}
-          ${textInput(fields, `actionIcon${index}`, 'Icon')}
-          ${textInput(fields, `actionName${index}`, 'Name')}
+          ${textInput(form, `actionTitle${index}`, { label: `Button ${index + 1}` })}
+          ${textInput(form, `actionUrl${index}`, { label: 'Opens' })}
+          ${textInput(form, `actionIcon${index}`, { label: 'Icon' })}
+          ${textInput(form, `actionName${index}`, { label: 'Name' })}
         </div>`,
     )}`,
   );
 
-const renderBehaviour = (fields: Fields): Html =>
+const renderBehaviour = (form: FormState): Html =>
   folded(
     'How it is shown',
-    fields,
+    form,
     ['replace', ...membersOf('behaviour').map(([name]) => name)],
-    memberFields('behaviour', fields),
+    memberFields('behaviour', form),
   );
 
 const startInput: Input = {
   schema: { type: 'integer', format: 'timestamp' },
-  field: { label: 'Start (UTC)', hint: 'Empty: now.' },
+  field: { label: 'Start', hint: 'Empty: now.' },
 };
 
-const renderDelivery = (fields: Fields): Html =>
+const renderDelivery = (form: FormState): Html =>
   folded(
     'Delivery',
-    fields,
+    form,
     ['startAt', ...Object.keys(deliveryOptions)],
-    renderInputs(Object.entries({ startAt: startInput, ...deliveryOptions }), fields),
+    renderInputs(Object.entries({ startAt: startInput, ...deliveryOptions }), form),
   );

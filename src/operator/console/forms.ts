@@ -1,6 +1,7 @@
 // Forms: their bodies, and their fields as text.
 import { parse as parseQuery } from 'node:querystring';
 import type { FastifyInstance } from 'fastify';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { limitBodies } from '../../http/json-body.ts';
 import type { AuditedAction } from '../audit-changes.ts';
 
@@ -63,6 +64,12 @@ export function readDay(text: string): number | undefined {
   const atMs = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN;
   return Number.isNaN(atMs) ? undefined : atMs;
 }
+
+/** What is wrong with a field, in a sentence. */
+export const fieldFault = (name: string, detail: string): DeskbellError =>
+  new DeskbellError('ERR_FIELD_VALUE', detail, {
+    fields: [{ pointer: `/${name}`, code: 'ERR_FIELD_VALUE', detail }],
+  });
 
 /** The options of a route whose form changes something. */
 export const audited = (action: string, target: NonNullable<AuditedAction['target']>) => ({

@@ -1,8 +1,8 @@
 // Times as an operator types them, in the operator's own zone. The script of the page puts the browser's zone into the form; without
 // it, times are in UTC, and the form says so.
-import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { html, type Html } from '../../http/description/html.ts';
-import type { Fields } from './forms.ts';
+import { formatSpan } from './duration.ts';
+import { fieldFault, type Fields } from './forms.ts';
 
 /** The field of a form that says in which zone its times are. */
 export const zoneName = 'zone';
@@ -30,14 +30,12 @@ export function readLocalTime(text: string, fields: Fields, name: string): numbe
     : NaN;
   // some days are no days: 31 February becomes 3 March
   if (Number.isNaN(wallMs) || !new Date(wallMs).toISOString().startsWith(text))
-    throw fault(name, `"${text}" is not a time; give one such as 2027-01-01T09:00.`);
-  const format = formatOf(zone);
-  // Before a change of the clocks and after it; where a time comes twice, the earlier one is meant.
-  const found = [wallMs - dayMs, wallMs + dayMs]
-    .map((nearMs) => wallMs - (readWall(format, nearMs) - nearMs))
-    .find((atMs) => readWall(format, atMs) === wallMs);
-  if (found !== undefined) return found;
-  throw fault(
+    throw fieldFault(name, `"${text}" is not a time; give one such as 2027-01-01T09:00.`);
+  // while a year is typed it has one digit, then two; no zone says what clocks showed then
+  if (wallMs < 0) return wallMs;
+  const [first] = instantsOf(wallMs, formatOf(zone));
+  if (first !== undefined) return first;
+  throw fieldFault(
     name,
     `${text.replace('T', ' ')} does not exist in ${zone}: the clocks go forward; give a later time.`,
   );
@@ -48,6 +46,46 @@ export function toLocalTime(atMs: number, fields: Fields): string {
   return new Date(readWall(formatOf(zoneOf(fields)), atMs)).toISOString().slice(0, 16);
 }
 
+/** `2027-01-01 09:00 Europe/Berlin (UTC+01:00), in 3 h`: a time that was typed, in the zone of its form. */
+export function describeLocalTime(atMs: number, fields: Fields, nowMs: number): string {
+  const zone = zoneOf(fields);
+  const format = formatOf(zone);
+  const wallMs = readWall(format, atMs);
+  const isTwice = instantsOf(wallMs, format).length > 1;
+  const parts = [
+    `${toLocalTime(atMs, fields).replace('T', ' ')} ${zone}${formatOffset(wallMs - atMs)}`,
+    ...(isTwice ? ['the first of two times that day'] : []),
+    formatDistance(atMs - nowMs),
+  ];
+  return parts.join(', ');
+}
+
+function formatDistance(distanceMs: number): string {
+  const minutes = Math.round(Math.abs(distanceMs) / minuteMs);
+  if (minutes === 0) return 'now';
+  return distanceMs > 0 ? `in ${formatSpan(minutes * 60)}` : `${formatSpan(minutes * 60)} ago`;
+}
+
+/** ` (UTC+01:00)`; nothing for UTC itself. */
+function formatOffset(offsetMs: number): string {
+  const minutes = Math.abs(Math.round(offsetMs / minuteMs));
+  if (minutes === 0) return '';
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0'));
+  return ` (UTC${offsetMs < 0 ? '-' : '+'}${hours}:${rest})`;
+}
+
+/** When clocks show a time: never where they skip it, twice where they are set back. The earlier one comes first. */
+function instantsOf(wallMs: number, format: Intl.DateTimeFormat): readonly number[] {
+  // before a change of the clocks and after it
+  const found = [wallMs - dayMs, wallMs + dayMs].map(
+    (nearMs) => wallMs - (readWall(format, nearMs) - nearMs),
+  );
+  return [...new Set(found)]
+    .filter((atMs) => readWall(format, atMs) === wallMs)
+    .toSorted((one, other) => one - other);
+}
+
+const minuteMs = 60 * 1000;
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE for what is no zone */
@@ -55,7 +93,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   try {
     return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
   } catch {
-    throw fault(
+    throw fieldFault(
       zoneName,
       `"${timeZone}" is not a time zone; give an IANA name such as Europe/Berlin, or UTC.`,
     );
@@ -65,9 +103,3 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
 /** What clocks of the zone show, as if it were UTC. `2027-01-01 09:00:00` is how Sweden writes it. */
 const readWall = (format: Intl.DateTimeFormat, atMs: number): number =>
   Date.parse(`${format.format(atMs).replace(' ', 'T')}Z`);
-
-function fault(name: string, detail: string): DeskbellError {
-  return new DeskbellError('ERR_FIELD_VALUE', detail, {
-    fields: [{ pointer: `/${name}`, code: 'ERR_FIELD_VALUE', detail }],
-  });
-}

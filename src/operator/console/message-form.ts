@@ -1,18 +1,22 @@
 // The fields of the composer, and the message, audience and options that they mean. What a field holds is checked by the
 // sender, whose errors name the member.
+import { randomUUID } from 'node:crypto';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../../delivery/broadcast/create-broadcast.ts';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { memberDescriptions } from '../../protocol/message/members.ts';
 import type { Message, MessageAction } from '../../protocol/message/message.ts';
 import type { ValueSchema } from '../../protocol/message/value-schema.ts';
 import { deliveryOptions, type OptionDescription } from '../../store/delivery-options.ts';
-import { optionalField, textField, textFields, type Fields } from './forms.ts';
+import { toTime } from './form-times.ts';
+import { fieldFault, optionalField, textField, textFields, type Fields } from './forms.ts';
+import { zoneName } from './local-time-input.ts';
 
 export const actionCount = 3;
 
-const audienceNames = ['audience', 'user', 'tagsAll', 'tagsAny', 'tagsNone', 'ids'];
-const deliveryNames = [...Object.keys(deliveryOptions), 'startAt', 'idempotencyKey'];
+/** `testTag` names those who get the message before the audience. */
+const audienceNames = ['audience', 'user', 'tagsAll', 'tagsAny', 'tagsNone', 'ids', 'testTag'];
+const defaultTestTag = 'test';
+const deliveryNames = [...Object.keys(deliveryOptions), 'startAt', zoneName, 'idempotencyKey'];
 const actionNames = ['actionTitle', 'actionUrl', 'actionIcon', 'actionName'];
 
 /** Every field of the form. */
@@ -25,6 +29,13 @@ export const fieldNames: readonly string[] = [
 ];
 
 export const readFields = (body: unknown): Fields => textFields(body, fieldNames);
+
+/** What a form has that is opened: what the address gives, and a key by which it makes one broadcast, however often it is sent. */
+export const initialFields = (query: unknown): Fields => ({
+  ...readFields(query),
+  testTag: optionalField(query, 'testTag') ?? defaultTestTag,
+  idempotencyKey: randomUUID(),
+});
 
 export function toMessage(fields: Fields): Message {
   const members = Object.entries(memberDescriptions).map(([name, { schema }]) => [
@@ -85,14 +96,21 @@ export function toAudience(fields: Fields): Audience {
       return { tags: toTags(fields) };
     case 'ids': {
       const ids = toList(fields, 'ids').map(Number);
-      if (ids.length === 0) throw fault('ids', 'Give the id of a subscription at least.');
+      if (ids.length === 0) throw fieldFault('ids', 'Give the id of a subscription at least.');
       if (!ids.every((id) => Number.isSafeInteger(id) && id > 0))
-        throw fault('ids', 'Ids of subscriptions are whole numbers from 1, separated by commas.');
+        throw fieldFault('ids', 'Ids of subscriptions are whole numbers from 1, separated by commas.');
       return { ids };
     }
     default:
       return 'all';
   }
+}
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE where it is not one tag */
+export function toTestGroup(fields: Fields): { readonly tags: { readonly all: readonly string[] } } {
+  const tags = toList(fields, 'testTag');
+  if (tags.length !== 1) throw fieldFault('testTag', 'Give the one tag that the test group has.');
+  return { tags: { all: tags } };
 }
 
 export const toTags = (fields: Fields) => ({
@@ -115,16 +133,7 @@ function toNumber(fields: Fields, name: string): number | undefined {
   const text = textField(fields, name).trim();
   if (text === '') return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw fault(name, 'Give a whole number.');
-}
-
-/** `2027-01-01T09:00`, UTC. */
-function toTime(fields: Fields, name: string): Date | undefined {
-  const text = textField(fields, name);
-  if (text === '') return undefined;
-  const date = new Date(/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? `${text}Z` : NaN);
-  if (!Number.isNaN(date.getTime())) return date;
-  throw fault(name, 'Give a time such as 2027-01-01T09:00.');
+  throw fieldFault(name, 'Give a whole number.');
 }
 
 function toJson(fields: Fields, name: string): unknown {
@@ -133,12 +142,6 @@ function toJson(fields: Fields, name: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw fault(name, 'Give a JSON value, such as {"order": 7}.');
+    throw fieldFault(name, 'Give a JSON value, such as {"order": 7}.');
   }
-}
-
-function fault(name: string, detail: string): DeskbellError {
-  return new DeskbellError('ERR_FIELD_VALUE', detail, {
-    fields: [{ pointer: `/${name}`, code: 'ERR_FIELD_VALUE', detail }],
-  });
 }

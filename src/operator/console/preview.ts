@@ -3,7 +3,7 @@ import { html, type Html } from '../../http/description/html.ts';
 import type { Fields } from './forms.ts';
 import { actionCount } from './message-form.ts';
 
-export function renderPreview(fields: Fields): Html {
+export function renderPreviews(fields: Fields): Html {
   const { title = '', message = '', url = '', icon = '' } = fields;
   const actions = Array.from({ length: actionCount }, (_, index) => fields[`actionTitle${index}`] ?? '');
   return html`<div class="notification" data-preview>

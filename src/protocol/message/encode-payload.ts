@@ -34,12 +34,7 @@ export function encodePayload(
 ): Uint8Array {
   checkOptions(options, payloadChecks, { code: 'ERR_MESSAGE_INVALID' });
   const { isWithReceipts = false } = options;
-  checkMessage(message);
-  checkDeclarative(message);
-  const { title, message: text, declarative, mutable, ...further } = message;
-  const whole = { title, message: text, ...complete(further, createId) };
-  const payload = Buffer.from(toJson(declarative ? toDeclarativeForm(whole, mutable) : whole));
-  const maxBytes = maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0);
+  const { payload, maxBytes } = measurePayload(message, options, createId);
   if (payload.length > maxBytes) {
     throw new DeskbellError(
       'ERR_PAYLOAD_TOO_LARGE',
@@ -50,6 +45,24 @@ export function encodePayload(
     );
   }
   return payload;
+}
+
+/**
+ * The payload of a message, however large it is, and how many bytes it may have.
+ *
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID
+ */
+export function measurePayload(
+  message: Message,
+  { isWithReceipts = false }: PayloadOptions = {},
+  createId: () => string = randomId,
+): { readonly payload: Uint8Array; readonly maxBytes: number } {
+  checkMessage(message);
+  checkDeclarative(message);
+  const { title, message: text, declarative, mutable, ...further } = message;
+  const whole = { title, message: text, ...complete(further, createId) };
+  const payload = Buffer.from(toJson(declarative ? toDeclarativeForm(whole, mutable) : whole));
+  return { payload, maxBytes: maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0) };
 }
 
 /**
@@ -87,13 +100,17 @@ function complete(further: Omit<Message, 'title' | 'message'>, createId: () => s
 
 const randomId = (): string => randomBytes(12).toString('base64url');
 
-/** Such as "message (3951 bytes), title (12)". */
-function largestFirst(message: Message): string {
-  const sizes = Object.entries(message)
+/** The members that are given, with the bytes of their values, the largest first. */
+export const memberSizes = (
+  message: Message,
+): readonly { readonly member: string; readonly bytes: number }[] =>
+  Object.entries(message)
     .filter(([, value]) => value !== undefined)
     .map(([member, value]) => ({ member, bytes: Buffer.byteLength(toJson(value)) }))
-    .sort((one, other) => other.bytes - one.bytes);
-  return sizes
+    .toSorted((one, other) => other.bytes - one.bytes);
+
+/** Such as "message (3951 bytes), title (12)". */
+const largestFirst = (message: Message): string =>
+  memberSizes(message)
     .map(({ member, bytes }, index) => `${member} (${bytes}${index === 0 ? ' bytes' : ''})`)
     .join(', ');
-}

@@ -135,7 +135,7 @@ export const messageMembers = {
     schema: { type: 'integer', minimum: 0, maximum: 8.64e15, format: 'timestamp' },
     description: 'When the event happened: milliseconds since 1970.',
     byDefault: 'the time of arrival',
-    field: { label: 'When it happened (UTC)', group: 'behaviour' },
+    field: { label: 'When it happened', group: 'behaviour' },
   },
   lang: {
     schema: { type: 'string', format: 'language' },

@@ -1,10 +1,11 @@
-// Sending: a message is composed, looked at with the number of its recipients, and only then sent.
+// Sending: a message is composed, looked at with the number of its recipients, and only then sent; to a test group first, if
+// that is asked for.
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { checkBroadcastOptions } from '../../../delivery/broadcast/create-broadcast.ts';
-import { countAudience } from '../../../delivery/broadcast/count-audience.ts';
+import { createAudienceEstimator } from '../../../delivery/broadcast/estimate-audience.ts';
+import { formatAudience } from '../../../delivery/broadcast/format-broadcast.ts';
 import type { SubscriptionInput } from '../../../delivery/sender.ts';
-import { formatCount } from '../../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { sendJson } from '../../../http/json-text.ts';
@@ -12,54 +13,100 @@ import { encodePayload } from '../../../protocol/message/encode-payload.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sendMessage } from '../../send-message.ts';
 import { sessionOf } from '../require-session.ts';
-import { card, facts, notice, timeFromNow } from '../components.ts';
+import { notice } from '../components.ts';
 import { renderComposer } from '../composer.ts';
+import { describeDraft, toFaults } from '../draft.ts';
+import { toStart } from '../form-times.ts';
 import { textField, type Fields } from '../forms.ts';
-import { readFields, toAudience, toMessage, toOptions } from '../message-form.ts';
-import { postForm, sendPage } from '../page.ts';
-import { renderPreview } from '../preview.ts';
+import { initialFields, readFields, toAudience, toMessage, toOptions, toTestGroup } from '../message-form.ts';
+import { sendPage } from '../page.ts';
+import { renderReview, renderTestReview } from '../review.ts';
 import type { ConsoleSession } from '../sessions.ts';
 
 /** A message has at most 4 kB, three times that in a form; the rest is for a list of ids. */
 const bodyLimit = 64 * 1024;
 /** A form that is longer is not shown again with what is wrong: the browser still has it. */
 const maxShownCharacters = 8192;
+const maxSuggestions = 200;
+/** About half a second's work for SQLite; an audience with more is estimated, until its number is asked for. */
+const reviewCandidates = 100_000;
 
 export function addSendPages(app: FastifyInstance, parts: OperatorContext): void {
   const { store, sender } = parts;
+  const estimator = createAudienceEstimator(store);
 
-  const sendComposer = async (reply: FastifyReply, session: ConsoleSession, fields: Fields, fault?: string) =>
-    sendPage(reply.code(fault === undefined ? 200 : 400), session, {
+  /** @param error that is said above the form and beside its fields */
+  const sendComposer = async (
+    reply: FastifyReply,
+    session: ConsoleSession,
+    fields: Fields,
+    { error, done }: { readonly error?: DeskbellError; readonly done?: Html } = {},
+  ) => {
+    if (!session.mayChange) {
+      const content = notice(
+        'warn',
+        'You may look, and not send',
+        html`<p>Your token has the role “read”.</p>`,
+      );
+      return sendPage(reply, session, { title: 'Send', entry: 'Send', content });
+    }
+    const form = {
+      fields,
+      notes: (await describeDraft(fields, estimator, store.now())).notes,
+      faults: error === undefined ? {} : toFaults(error),
+      notice: error === undefined ? done : renderFault(error),
+      vapidPublicKey: await store.vapidKeys.current(),
+      ...(await estimator.topTags(maxSuggestions)),
+    };
+    const content = renderComposer(form, session);
+    return sendPage(reply.code(error === undefined ? 200 : 400), session, {
       title: 'Send',
       entry: 'Send',
-      content: session.mayChange
-        ? renderComposer({ fields, fault, vapidPublicKey: await store.vapidKeys.current() }, session)
-        : notice('warn', 'You may look, and not send', html`<p>Your token has the role “read”.</p>`),
+      content,
     });
+  };
 
   app.get('/send', async (request, reply) =>
-    sendComposer(reply, sessionOf(request), {
-      ...readFields(request.query),
-      // Sent twice by accident, it makes one broadcast.
-      idempotencyKey: randomUUID(),
-    }),
+    sendComposer(reply, sessionOf(request), initialFields(request.query)),
   );
 
   app.post('/send', { bodyLimit, config: { audit: 'none' } }, async (request, reply) => {
     const session = sessionOf(request);
     const fields = readFields(request.body);
-    if (textField(request.body, 'step') === 'edit') return sendComposer(reply, session, fields);
+    const step = textField(request.body, 'step');
+    if (step === 'edit') return sendComposer(reply, session, fields);
     try {
-      const review = await readReview(fields, parts);
-      return await sendPage(reply, session, {
-        title: 'Review and send',
-        entry: 'Send',
-        content: renderReview(fields, review, session),
-      });
+      const review = readReview(fields, store.now());
+      const [title, content] =
+        step === 'test'
+          ? [
+              'Send to the test group',
+              renderTestReview(
+                fields,
+                review,
+                await estimator.estimate(toTestGroup(fields), reviewCandidates),
+                session,
+              ),
+            ]
+          : [
+              'Review and send',
+              renderReview(
+                fields,
+                review,
+                await estimator.estimate(toAudience(fields), step === 'count' ? Infinity : reviewCandidates),
+                session,
+              ),
+            ];
+      return await sendPage(reply, session, { title, entry: 'Send', content });
     } catch (error) {
-      return sendComposer(reply, session, fields, faultToShow(error, fields));
+      return sendComposer(reply, session, fields, { error: faultToShow(error, fields) });
     }
   });
+
+  // Asked by the script of the page while the form is filled in.
+  app.post('/send/draft', { bodyLimit, config: { audit: 'none' } }, async (request, reply) =>
+    sendJson(reply, await describeDraft(readFields(request.body), estimator, store.now())),
+  );
 
   app.post(
     '/send/confirm',
@@ -75,7 +122,37 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
         request.auditTarget = `broadcast ${broadcast.id}`;
         return await reply.redirect(`/console/broadcasts/${broadcast.id}`, 303);
       } catch (error) {
-        return sendComposer(reply, sessionOf(request), fields, faultToShow(error, fields));
+        return sendComposer(reply, sessionOf(request), fields, { error: faultToShow(error, fields) });
+      }
+    },
+  );
+
+  app.post(
+    '/send/test-group',
+    { bodyLimit, config: { audit: { action: 'broadcast.create' } } },
+    async (request, reply) => {
+      const fields = readFields(request.body);
+      const session = sessionOf(request);
+      try {
+        const { broadcast } = await sender.createBroadcast(toTestGroup(fields), toMessage(fields), {
+          ...toOptions(fields),
+          createdBy: { operator: session.operator.name },
+          startAt: undefined,
+          idempotencyKey: textField(request.body, 'testKey') || randomUUID(),
+        });
+        request.auditTarget = `broadcast ${broadcast.id}`;
+        const { id, recipients } = broadcast;
+        const done = notice(
+          'good',
+          `Sent to the test group: ${formatAudience(recipients)} with the tag ${fields['testTag']}`,
+          html`<p>
+            <a href="/console/broadcasts/${id}">Broadcast ${id}</a> shows what came of it. Nobody else has got
+            the message yet.
+          </p>`,
+        );
+        return await sendComposer(reply, session, fields, { done });
+      } catch (error) {
+        return sendComposer(reply, session, fields, { error: faultToShow(error, fields) });
       }
     },
   );
@@ -106,80 +183,23 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
   );
 }
 
+const renderFault = ({ message }: DeskbellError): Html =>
+  html`<div class="notice bad" role="alert">
+    <h2>This cannot be sent yet</h2>
+    <p>${message}</p>
+  </div>`;
+
 /** @throws what is not to be shown beside the form */
-function faultToShow(error: unknown, fields: Fields): string {
+function faultToShow(error: unknown, fields: Fields): DeskbellError {
   const characters = Object.values(fields).reduce((sum, text) => sum + text.length, 0);
-  if (error instanceof DeskbellError && characters <= maxShownCharacters) return error.message;
+  if (error instanceof DeskbellError && characters <= maxShownCharacters) return error;
   throw error;
 }
 
-type Review = Awaited<ReturnType<typeof readReview>>;
-
 /** @throws {DeskbellError} what sending would throw */
-async function readReview(fields: Fields, { store }: OperatorContext) {
-  const options = toOptions(fields);
-  checkBroadcastOptions(options, store.now());
+function readReview(fields: Fields, nowMs: number) {
+  const options = { ...toOptions(fields), startAt: toStart(fields, nowMs) };
+  checkBroadcastOptions(options, nowMs);
   const payload = encodePayload(toMessage(fields), undefined, { isWithReceipts: options.receipts ?? false });
-  return {
-    recipients: await countAudience(toAudience(fields), store.subscriptions),
-    payloadBytes: payload.length,
-    payload: Buffer.from(payload).toString(),
-    startAt: options.startAt,
-  };
-}
-
-function renderReview(
-  fields: Fields,
-  { recipients, payloadBytes, payload, startAt }: Review,
-  session: ConsoleSession,
-): Html {
-  const number = `${formatCount(recipients)} ${recipients === 1 ? 'subscription' : 'subscriptions'}`;
-  return html`<div class="columns">
-    ${card(
-      'What is sent',
-      html`${renderPreview(fields)}
-        <details>
-          <summary>Payload, ${formatCount(payloadBytes)} bytes</summary>
-          <pre>${payload}</pre>
-        </details>`,
-    )}
-    ${card(
-      'To whom, and when',
-      html`${facts([
-          ['Recipients', html`<strong>${number}</strong>`],
-          ['Audience', describeAudience(fields)],
-          ['Start', startAt === undefined ? 'now' : timeFromNow(startAt.getTime())],
-        ])}
-        ${recipients === 0 && notice('warn', 'Nobody would get this message.')}
-        <div class="buttons">
-          ${postForm(
-            session,
-            '/console/send/confirm',
-            `${startAt === undefined ? 'Send to' : 'Schedule for'} ${number}`,
-            { style: 'primary', fields },
-          )}
-          ${postForm(session, '/console/send', 'Back to editing', { fields: { ...fields, step: 'edit' } })}
-        </div>`,
-    )}
-  </div>`;
-}
-
-function describeAudience(fields: Fields): string {
-  switch (fields['audience']) {
-    case 'user':
-      return `devices of the user ${fields['user']}`;
-    case 'tags':
-      return [
-        ['all of', fields['tagsAll']],
-        ['one of', fields['tagsAny']],
-        ['none of', fields['tagsNone']],
-      ]
-        .filter(([, tags]) => tags)
-        .map((part) => part.join(' '))
-        .join(', ');
-    case 'ids':
-      return `ids ${fields['ids']}`;
-    default:
-      return 'every subscription';
-  }
+  return { payload, startAt: options.startAt, nowMs };
 }

@@ -1,0 +1,126 @@
+// How many an audience has, quickly, however many subscriptions there are: counted where that takes little, otherwise estimated
+// from a sample of the subscriptions and their tags, and then called an estimate.
+import { checkExpression, type TagExpression } from '../../audience/user-and-tags.ts';
+import type { Store } from '../../store/store.ts';
+import type { TagSample } from '../../store/tag-sample.ts';
+import { isExpression, type Audience } from './audience.ts';
+import { countAudience } from './count-audience.ts';
+import { formatAudience, formatCount } from './format-broadcast.ts';
+
+export interface AudienceSize {
+  readonly count: number;
+  /** `below`: there are too few in the sample to say more. */
+  readonly kind: 'exact' | 'about' | 'below';
+}
+
+export interface TagCount {
+  readonly tag: string;
+  readonly subscriptions: number;
+}
+
+export interface AudienceEstimator {
+  /**
+   * @param maxCandidates so many subscriptions may be looked at for an exact count
+   * @throws {DeskbellError} as `countAudience` does
+   */
+  estimate(audience: Audience, maxCandidates?: number): Promise<AudienceSize>;
+  /** The tags that most subscriptions have; `isSample` where not all were looked at. */
+  topTags(limit: number): Promise<{ readonly tags: readonly TagCount[]; readonly isSample: boolean }>;
+}
+
+interface EstimatorOptions {
+  readonly sampleRows?: number;
+  readonly now?: () => number;
+}
+
+/** SQLite looks at about 250,000 candidates a second. */
+const defaultMaxCandidates = 20_000;
+const maxSampleAgeMs = 10_000;
+/** Fewer in the sample say only that there are few. */
+const minMatches = 10;
+
+export function createAudienceEstimator(
+  store: Pick<Store, 'subscriptions' | 'people'>,
+  { sampleRows = 10_000, now = () => performance.now() }: EstimatorOptions = {},
+): AudienceEstimator {
+  let latest: { readonly sample: Promise<TagSample>; readonly atMs: number } | undefined;
+
+  const readSample = (): Promise<TagSample> => {
+    if (latest === undefined || now() - latest.atMs > maxSampleAgeMs) {
+      const sample = store.people.sampleTags(sampleRows);
+      latest = { sample, atMs: now() };
+      sample.catch(() => {
+        latest = undefined;
+      });
+    }
+    return latest.sample;
+  };
+
+  const count = async (audience: Audience): Promise<AudienceSize> => ({
+    count: await countAudience(audience, store.subscriptions),
+    kind: 'exact',
+  });
+
+  return {
+    async estimate(audience, maxCandidates = defaultMaxCandidates) {
+      if (!isExpression(audience)) return count(audience);
+      const { user, tags = {} } = checkExpression(audience);
+      if (user !== undefined) return count(audience);
+      const sample = await readSample();
+      if (countCandidates(sample, tags) <= maxCandidates) return count(audience);
+      return estimateTags(sample, tags);
+    },
+
+    async topTags(limit) {
+      const { rows, subscriptions } = await readSample();
+      const counts = new Map<string, number>();
+      for (const tag of rows.flat()) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+      const tags = [...counts]
+        .toSorted(([one, ones], [other, others]) => others - ones || (one < other ? -1 : 1))
+        .slice(0, limit)
+        .map(([tag, found]) => ({ tag, subscriptions: scale(found, { rows, subscriptions }) }));
+      return { tags, isSample: rows.length < subscriptions };
+    },
+  };
+}
+
+/** Those of the rarest tag of `all`, or those of `any`, or all there are: what the store looks at to count them. */
+function countCandidates(sample: TagSample, { all = [], any = [] }: TagExpression): number {
+  const having = (tag: string): number =>
+    scale(sample.rows.filter((tags) => tags.includes(tag)).length, sample);
+  if (all.length > 0) return Math.min(...all.map(having));
+  if (any.length > 0) return any.reduce((sum, tag) => sum + having(tag), 0);
+  return sample.subscriptions;
+}
+
+function estimateTags(sample: TagSample, { all = [], any = [], none = [] }: TagExpression): AudienceSize {
+  const found = sample.rows.filter(
+    (tags) =>
+      all.every((tag) => tags.includes(tag)) &&
+      (any.length === 0 || any.some((tag) => tags.includes(tag))) &&
+      !none.some((tag) => tags.includes(tag)),
+  ).length;
+  if (found >= minMatches) return { count: roundTo2Digits(scale(found, sample), Math.round), kind: 'about' };
+  // the upper end of a 95 % interval of the Poisson distribution, about; 3 for none
+  const most = found + 3 + 2 * Math.sqrt(found);
+  return { count: roundTo2Digits(scale(most, sample), Math.ceil), kind: 'below' };
+}
+
+const scale = (found: number, { rows, subscriptions }: TagSample): number =>
+  rows.length === 0 ? 0 : Math.round((found / rows.length) * subscriptions);
+
+/** 12,345 is 12,000: an estimate knows no more. */
+function roundTo2Digits(count: number, round: (value: number) => number): number {
+  const unit = 10 ** Math.max(0, String(count).length - 2);
+  return round(count / unit) * unit;
+}
+
+/** `5 subscriptions`, `about 12,000 subscriptions`, `fewer than 1,500 subscriptions` */
+export function nameAudienceSize({ count, kind }: AudienceSize): string {
+  if (kind === 'exact') return formatAudience(count);
+  return `${kind === 'about' ? 'about' : 'fewer than'} ${formatCount(count)} subscriptions`;
+}
+
+/** The same, with the word `an estimate` where it is one. */
+export const formatAudienceSize = (size: AudienceSize): string =>
+  size.kind === 'exact' ? nameAudienceSize(size) : `${nameAudienceSize(size)}, an estimate`;

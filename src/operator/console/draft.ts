@@ -1,0 +1,107 @@
+// What a message that is being composed amounts to: its size, whom it would reach, when it would start, and what is wrong with a
+// field. The same while it is typed and where the page is loaded anew.
+import { formatAudienceSize, type AudienceEstimator } from '../../delivery/broadcast/estimate-audience.ts';
+import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { measurePayload, memberSizes } from '../../protocol/message/encode-payload.ts';
+import { memberDescriptions } from '../../protocol/message/members.ts';
+import type { FormState } from './form-fields.ts';
+import { toStart } from './form-times.ts';
+import type { Fields } from './forms.ts';
+import { describeLocalTime } from './local-time-input.ts';
+import { toAudience, toMessage, toOptions } from './message-form.ts';
+
+/** `notes` has `size` and `recipients` besides the fields. */
+export type Draft = Pick<FormState, 'notes' | 'faults'>;
+
+export async function describeDraft(
+  fields: Fields,
+  estimator: AudienceEstimator,
+  nowMs: number,
+): Promise<Draft> {
+  const parts = [
+    describeMessage(fields),
+    describePictures(fields),
+    describeTime(fields, nowMs),
+    await describeRecipients(fields, estimator),
+  ];
+  return {
+    notes: Object.assign({}, ...parts.map(({ notes }) => notes)) as Fields,
+    faults: Object.assign({}, ...parts.map(({ faults }) => faults)) as Fields,
+  };
+}
+
+/** @throws what is no fault of the form's content */
+export function toFaults(error: unknown): Fields {
+  if (!(error instanceof DeskbellError)) throw error;
+  return Object.fromEntries(error.fields.map(({ pointer, detail }) => [fieldOf(pointer), detail]));
+}
+
+const tagFields: Readonly<Record<string, string>> = { all: 'tagsAll', any: 'tagsAny', none: 'tagsNone' };
+
+/** `/tags/all/0` is of the field `tagsAll`. */
+function fieldOf(pointer: string): string {
+  const [, name = '', part = ''] = pointer.split('/');
+  return name === 'tags' ? (tagFields[part] ?? name) : name;
+}
+
+function describeMessage(fields: Fields): Draft {
+  try {
+    const message = toMessage(fields);
+    const { receipts: isWithReceipts = false } = toOptions({ ...fields, startAt: '' });
+    const { payload, maxBytes } = measurePayload(message, { isWithReceipts });
+    const size = `${formatCount(payload.length)} of ${formatCount(maxBytes)} bytes`;
+    const excess = payload.length - maxBytes;
+    if (excess <= 0) return { notes: { size }, faults: {} };
+    const [largest] = memberSizes(message);
+    return {
+      notes: { size: `${size}, ${formatCount(excess)} too many` },
+      faults: {
+        [largest?.member === 'actions' ? 'actionTitle0' : (largest?.member ?? '')]:
+          `This has ${formatCount(largest?.bytes ?? 0)} bytes, and the message ${formatCount(excess)} more than the ` +
+          `${formatCount(maxBytes)} that fit into a push message. Shorten it.`,
+      },
+    };
+  } catch (error) {
+    const faults = toFaults(error);
+    return { notes: { size: (error as DeskbellError).message }, faults };
+  }
+}
+
+const pictures = Object.entries(memberDescriptions)
+  .filter(([, { schema }]) => schema.format === 'picture')
+  .map(([name]) => name);
+
+/** What a picture costs: a data URL room in the message, any other a request of each browser. */
+function describePictures(fields: Fields): Draft {
+  const notes = pictures.flatMap((name) => {
+    const url = fields[name] ?? '';
+    if (url === '') return [];
+    const note = /^data:/i.test(url)
+      ? `This data URL takes ${formatCount(Buffer.byteLength(url))} bytes of the message.`
+      : `Each browser loads it ${URL.canParse(url) ? `from ${new URL(url).host}` : 'from your site'} when it shows the message.`;
+    return [[name, note] as const];
+  });
+  return { notes: Object.fromEntries(notes), faults: {} };
+}
+
+function describeTime(fields: Fields, nowMs: number): Draft {
+  try {
+    const startAt = toStart(fields, nowMs);
+    return startAt === undefined
+      ? { notes: {}, faults: {} }
+      : { notes: { startAt: describeLocalTime(startAt.getTime(), fields, nowMs) }, faults: {} };
+  } catch (error) {
+    return { notes: {}, faults: toFaults(error) };
+  }
+}
+
+async function describeRecipients(fields: Fields, estimator: AudienceEstimator): Promise<Draft> {
+  try {
+    const size = await estimator.estimate(toAudience(fields));
+    return { notes: { recipients: formatAudienceSize(size) }, faults: {} };
+  } catch (error) {
+    const faults = toFaults(error);
+    return { notes: { recipients: (error as DeskbellError).message }, faults };
+  }
+}

@@ -1,0 +1,61 @@
+// The inputs of the composer's form: each with its hint, what the form says of its value, and what is wrong with it.
+import { html, type Html } from '../../http/description/html.ts';
+import { select } from './components.ts';
+import type { Fields } from './forms.ts';
+
+/** A form as it stands. */
+export interface FormState {
+  readonly fields: Fields;
+  /** What is to be known of a value, by the name of its field. */
+  readonly notes: Fields;
+  /** What is wrong with a value, by the name of its field. */
+  readonly faults: Fields;
+}
+
+interface InputOptions {
+  readonly label: string | Html;
+  readonly hint?: string | undefined;
+  /** Of the input, beside its name and value. */
+  readonly attributes?: Html;
+}
+
+type Input = (attributes: Html) => Html;
+
+/** The script of the page writes notes and faults anew while the form is filled in. */
+function field(form: FormState, name: string, { label, hint }: InputOptions, input: Input): Html {
+  const fault = form.faults[name] ?? '';
+  const described = [hint !== undefined && `hint-${name}`, `note-${name}`, `fault-${name}`].filter(Boolean);
+  const attributes = html`aria-describedby="${described.join(' ')}"
+  ${fault !== '' && html`aria-invalid="true"`}`;
+  return html`<div class="field">
+    <label>${label} ${input(attributes)}</label>
+    ${hint !== undefined && html`<small id="hint-${name}">${hint}</small>`}
+    <small id="note-${name}" data-note="${name}">${form.notes[name] ?? ''}</small>
+    <small id="fault-${name}" class="fault" data-fault="${name}">${fault}</small>
+  </div>`;
+}
+
+export const textInput = (form: FormState, name: string, options: InputOptions, type = 'text'): Html =>
+  field(form, name, options, (attributes) => {
+    const value = html`type="${type}" name="${name}" value="${form.fields[name] ?? ''}"`;
+    return html`<input ${value} ${attributes} ${options.attributes} />`;
+  });
+
+export const textArea = (form: FormState, name: string, options: InputOptions): Html =>
+  field(form, name, options, (attributes) => {
+    const value = form.fields[name] ?? '';
+    return html`<textarea name="${name}" ${attributes} ${options.attributes}>${value}</textarea>`;
+  });
+
+export const checkbox = (form: FormState, name: string, label: string, hint?: string): Html =>
+  html`<label class="check">
+    <input type="checkbox" name="${name}" value="yes" ${form.fields[name] === 'yes' && html`checked`} />
+    ${label} ${hint !== undefined && html`<small>${hint}</small>`}
+  </label>`;
+
+export const choice = (
+  { fields }: FormState,
+  name: string,
+  label: string,
+  options: readonly (readonly [value: string, text: string])[],
+): Html => html`<label>${label} ${select(name, options, fields[name])}</label>`;
