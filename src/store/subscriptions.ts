@@ -88,6 +88,11 @@ export interface SubscriptionStore {
     /** Only the rows that meet it; as `checkExpression` gives it. */
     readonly matching?: AudienceExpression | undefined;
   }): Promise<readonly StoredSubscription[]>;
+  /** The same of one push service: as many rows are looked at as there are in the page. @param origin in its normal form */
+  pageOfPushService(
+    origin: string,
+    range: { readonly afterId: number; readonly limit: number },
+  ): Promise<readonly StoredSubscription[]>;
 }
 
 /**

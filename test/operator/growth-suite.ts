@@ -238,6 +238,7 @@ const filtered = [
   '/console/subscriptions?tagsAll=news,rare',
   '/console/subscriptions?pushService=fcm.googleapis.com',
   '/console/subscriptions?pushService=nobody.example',
+  '/console/subscriptions?pushService=web.push.apple.com&tagsAll=news',
   '/console/audit?operator=ann',
   '/console/audit?operator=nobody&since=2026-01-01',
   '/console/audit?action=nothing',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
+import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import { madeUpSubscription, otherVapidPublicKey, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
@@ -149,6 +150,39 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
           ),
           ids.slice(3, 5),
         );
+      });
+
+      test('pages of one push service have its rows alone, in id order, page by page', async () => {
+        const origins = [
+          'https://web.push.apple.com',
+          'https://web.push.apple.com:8443',
+          'http://web.push.apple.com',
+          'https://web.push.apple.com.example',
+          'https://fcm.googleapis.com',
+        ];
+        const put = async (origin: string, index: number) => {
+          const subscription = madeUpSubscription(index);
+          const endpoint = subscription.endpoint.replace('https://fcm.googleapis.com', origin);
+          return store.subscriptions.put({ ...subscription, endpoint }, vapidPublicKey);
+        };
+        const rows = [];
+        for (let index = 0; index < 25; index += 1) rows.push(await put(origins[index % 5]!, index));
+        for (const [number, origin] of origins.entries()) {
+          const expected: readonly StoredSubscription[] = rows.filter((_, index) => index % 5 === number);
+          const first = await store.subscriptions.pageOfPushService(origin, { afterId: 0, limit: 3 });
+          assert.deepEqual(first, expected.slice(0, 3), origin);
+          const range = { afterId: first.at(-1)?.id ?? 0, limit: 3 };
+          assert.deepEqual(
+            await store.subscriptions.pageOfPushService(origin, range),
+            expected.slice(3),
+            origin,
+          );
+        }
+        const none = await store.subscriptions.pageOfPushService('https://nobody.example', {
+          afterId: 0,
+          limit: 3,
+        });
+        assert.deepEqual(none, []);
       });
 
       test('one bad row among many at once fails alone', async () => {

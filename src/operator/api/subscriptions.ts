@@ -72,7 +72,7 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
   operations.addList('/v1/subscriptions', {
     operationId: 'listSubscriptions',
     summary: 'Subscriptions, oldest first',
-    description: 'A page by push service may have fewer items than asked for, and yet a next one.',
+    description: 'A page by push service and tags may have fewer items than asked for, and yet a next one.',
     query: listQuery,
     view: subscriptionView,
     read: async ({ query: { user, tag, anyTag, notTag, pushService } }, { limit, cursor }) => {

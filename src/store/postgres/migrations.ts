@@ -1021,4 +1021,12 @@ export const migrations: readonly string[] = [
   -- JSON: who made it; null: of a former version. What was asked for may be a list now, such as {"list":"ids"}
   alter table deskbell.broadcasts add column created_by text;
   `,
+
+  `
+  -- subscriptions of one push service, in the order of ids: by its host and port
+  create index subscriptions_by_push_service on deskbell.subscriptions ((split_part(endpoint, '/', 3) collate "C"), id);
+  -- pages of records that have the same time
+  drop index deskbell.audit_by_time;
+  create index audit_by_time on deskbell.audit (at_ms, id);
+  `,
 ];

@@ -39,6 +39,9 @@ const selectRow = `
   from deskbell.subscriptions s join deskbell.vapid_keys v on v.id = s.vapid_key_id
 `;
 
+/** The expression of the index. */
+const hostOfRow = `(split_part(s.endpoint, '/', 3) collate "C")`;
+
 const everything = { condition: 'true', values: [] } as const;
 
 /** @param functions the schema of the database's functions */
@@ -172,6 +175,18 @@ export function createPostgresSubscriptions(
       const rows = await database.query<RowWithTags>(
         `${selectRow} where s.id > $1 and s.id <= $2 and ${condition} order by s.id limit $3`,
         [afterId, throughId, limit, ...values],
+      );
+      return rows.map(toStored);
+    },
+
+    pageOfPushService: async (origin, { afterId, limit }) => {
+      const rows = await database.query<RowWithTags>(
+        // rows are compared, not columns: so that no index but that of both is in this order
+        `${selectRow}
+         where (${hostOfRow}, s.id) > ($1, $2) and (${hostOfRow}, s.id) <= ($1, ${Number.MAX_SAFE_INTEGER})
+           and starts_with(s.endpoint, $3)
+         order by ${hostOfRow}, s.id limit $4`,
+        [new URL(origin).host, afterId, `${origin}/`, limit],
       );
       return rows.map(toStored);
     },

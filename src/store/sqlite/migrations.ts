@@ -877,4 +877,9 @@ export const migrations: readonly string[] = [
   -- JSON: who made it; null: of a former version. What was asked for may be a list now, such as {"list":"ids"}
   alter table broadcasts add column created_by text;
   `,
+
+  `
+  -- subscriptions of one push service, in the order of ids: by its origin with a slash
+  create index subscriptions_by_push_service on subscriptions (substr(endpoint, 1, instr(substr(endpoint, 9), '/') + 8));
+  `,
 ];

@@ -161,6 +161,11 @@ export function createSqliteSubscriptions(
           ? statements.page.all({ afterId, throughId, limit }).map(toStored)
           : matchingPage(expression, afterId, throughId, limit),
       ),
+
+    pageOfPushService: (origin, { afterId, limit }) =>
+      database.read(() =>
+        statements.pageOfPushService.all({ prefix: `${origin}/`, afterId, limit }).map(toStored),
+      ),
   };
 }
 
@@ -220,6 +225,12 @@ function prepareStatements(database: SqliteDatabase) {
     ),
     page: database.prepare<{ afterId: number; throughId: number; limit: number }, RowWithTags>(
       `${selectRow} where s.id > :afterId and s.id <= :throughId order by s.id limit :limit`,
+    ),
+    // the expression is that of the index
+    pageOfPushService: database.prepare<{ prefix: string; afterId: number; limit: number }, RowWithTags>(
+      `${selectRow}
+       where substr(s.endpoint, 1, instr(substr(s.endpoint, 9), '/') + 8) = :prefix and s.id > :afterId
+       order by s.id limit :limit`,
     ),
   };
 }
