@@ -29,7 +29,7 @@ await writePage(
 
 <!-- Made from src/cli/ by \`npm run docs\`. -->
 
-\`deskbell <command> --help\` says the same in the terminal. Every command has \`--help\` and \`--debug\` (prints the stack trace of
+\`deskbell help <command>\` says the same in the terminal. [\`deskbell completion\`](#deskbell-completion) prints a script for bash or zsh. Every command has \`--help\` and \`--debug\` (prints the stack trace of
 an error); those with entries of the [configuration](configuration.md) have \`--config FILE\`. With \`--json\`, standard output
 is JSON, or JSON Lines. Messages for people are on standard error.
 

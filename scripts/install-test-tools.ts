@@ -61,6 +61,9 @@ export const containers: readonly Program[] = [
   { names: ['debootstrap', '/usr/sbin/debootstrap'], debianPackage: 'debootstrap' },
 ];
 
+/** Completes command lines. */
+export const zsh: Program = { names: ['zsh'], debianPackage: 'zsh' };
+
 /** Run the recipes of the operator's API. */
 export const curl: Program = { names: ['curl'], debianPackage: 'curl' };
 export const python: Program = { names: ['python3'], debianPackage: 'python3' };
@@ -153,6 +156,7 @@ if (import.meta.main) {
     go,
     openssl,
     curl,
+    zsh,
     python,
     php,
     promtool,

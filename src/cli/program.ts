@@ -5,9 +5,11 @@ import { createCommand } from './command.ts';
 import { auditCommand } from './commands/audit.ts';
 import { backupCommand } from './commands/backup.ts';
 import { broadcastsCommand } from './commands/broadcasts.ts';
+import { completionCommand } from './commands/completion.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { heldDeletionsCommand } from './commands/held-deletions.ts';
+import { helpCommand } from './commands/help.ts';
 import { inviteCommand } from './commands/invite.ts';
 import { keysCommand } from './commands/keys.ts';
 import { operatorsCommand } from './commands/operators.ts';
@@ -91,5 +93,7 @@ export function createProgram(context: Context): Command {
     .addCommand(sessionCommand(context))
     .addCommand(pushServiceCommand(context))
     .addCommand(webPushCommand(context))
-    .addCommand(versionCommand(context));
+    .addCommand(versionCommand(context))
+    .addCommand(completionCommand(context))
+    .addCommand(helpCommand());
 }

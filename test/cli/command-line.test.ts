@@ -87,6 +87,10 @@ suite('command line', { concurrency: 4 }, () => {
     ['subscriptions', 'import'],
     ['keys', 'generate', 'now'],
     ['session'],
+    ['help', 'unknown'],
+    ['help', 'schedules', 'unknown'],
+    ['completion'],
+    ['completion', 'fish'],
     ['push-service', '--port', '-1'],
     ['demo', '--port', '70000'],
   ];

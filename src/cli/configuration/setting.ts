@@ -15,6 +15,8 @@ export interface Setting<Value> {
   readonly placeholder: string;
   /** Names a file or directory: in a configuration file it is relative to that file's directory. */
   readonly isPath?: boolean;
+  /** The values to choose from, where it is one or some of them. */
+  readonly names?: readonly string[];
   /** Is not printed: it may hold a password, or what is as good as one. */
   readonly isSecret?: boolean;
   /**
@@ -87,6 +89,7 @@ export function oneOf<const Name extends string>({
 }: Description<Name> & { readonly default: Name; readonly names: readonly Name[] }): Setting<Name> {
   return {
     ...common,
+    names,
     placeholder: '<name>',
     valid: names.map((name) => `"${name}"`).join(', '),
     read: (input) => names.find((name) => name === input),
@@ -149,6 +152,7 @@ export function enumList<const Name extends string, Default extends readonly Nam
   return {
     default: undefined as Default,
     ...common,
+    names,
     placeholder: '<name,…>',
     valid: `a list of any of ${names.join(', ')}`,
     read(input) {
