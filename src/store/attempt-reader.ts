@@ -1,4 +1,5 @@
 // Reads what came of rows from the sets that commits have stored.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   attemptOutcomes,
   type AnswerCount,
@@ -8,17 +9,25 @@ import {
 } from './attempts.ts';
 import { maxSetRows } from './attempt-sets.ts';
 import { decodeIds, indexOfId } from './id-set.ts';
-import type { PortableDatabase, PortableValues } from './portable-sql.ts';
+import { placed, placeholders, type PortableDatabase, type PortableValues } from './portable-sql.ts';
 
 export interface AttemptReader extends Pick<AttemptStore, 'list' | 'countAnswers'> {
-  /** All attempts of a subscription in a broadcast, the newest first. */
-  historyOf(broadcastId: number, subscriptionId: number): Promise<readonly AttemptRecord[]>;
+  /** All attempts of subscriptions in broadcasts, the newest first. @param idRange of subscriptions */
+  histories(broadcastIds: readonly number[], idRange: IdRange): Promise<readonly AttemptRecord[]>;
+}
+
+/** Both ends included. */
+export interface IdRange {
+  readonly firstId: number;
+  readonly lastId: number;
 }
 
 /** That are looked through for a subscription. */
 const maxBroadcasts = 100;
 /** Sets that are read at once. */
 const setBatch = 20;
+/** The same where they are known by their ids. */
+const knownSetBatch = 50;
 
 interface SetRow {
   readonly id: number;
@@ -38,15 +47,16 @@ const selectSets = `
   select s.id, s.broadcast_id, s.at_ms, s.since_ms, s.attempt, s.ids,
          a.origin, a.outcome, a.status, a.reason, a.detail
   from deskbell.attempt_sets s
-  join deskbell.answers a on a.broadcast_id = s.broadcast_id and a.id = s.answer_id
-  where s.broadcast_id = :broadcastId`;
+  join deskbell.answers a on a.broadcast_id = s.broadcast_id and a.id = s.answer_id`;
+
+const selectKnownSets = `${selectSets} where s.id in (${placeholders('id', knownSetBatch)}) order by s.id desc`;
 
 /** The newest sets of a broadcast, of each outcome: an index has them in this order. */
 const newestSets = (wanted: readonly AttemptOutcome[]): string =>
   wanted
     .map(
       (outcome) => `
-        select * from (${selectSets} and s.outcome = '${outcome}' and s.id <= :maxId
+        select * from (${selectSets} where s.broadcast_id = :broadcastId and s.outcome = '${outcome}' and s.id <= :maxId
                        order by s.id desc limit :limit) of_${outcome}`,
     )
     .join(' union all ')
@@ -65,16 +75,34 @@ export const broadcastsWithAttempts = `
 export function createAttemptReader(database: PortableDatabase): AttemptReader {
   const readSets = (sql: string, values: PortableValues) => database.read<SetRow>(sql, values);
 
-  const historyOf: AttemptReader['historyOf'] = async (broadcastId, subscriptionId) => {
-    const sets = await readSets(
-      `${selectSets} and s.first_id <= :subscriptionId and s.last_id >= :subscriptionId order by s.id desc`,
-      { broadcastId, subscriptionId },
+  const histories: AttemptReader['histories'] = async (broadcastIds, { firstId, lastId }) => {
+    // without the sets themselves, of which there may be thousands
+    const found = await database.read<{ readonly id: number }>(
+      `select s.id from deskbell.attempt_sets s
+       where s.broadcast_id in (${placeholders('broadcast', broadcastIds.length)})
+         and s.first_id <= :lastId and s.last_id >= :firstId`,
+      { ...placed('broadcast', broadcastIds), firstId, lastId },
     );
-    return sets.flatMap((set) => {
-      const index = indexOfId(set.ids, subscriptionId);
-      return index < 0 ? [] : [toAttempt(set, index, subscriptionId)];
-    });
+    const setIds = found.map(({ id }) => id).sort((one, other) => other - one);
+    const attempts: AttemptRecord[] = [];
+    for (let first = 0; first < setIds.length; first += knownSetBatch) {
+      const some = setIds.slice(first, first + knownSetBatch);
+      for (const set of await readSets(selectKnownSets, placed('id', some, knownSetBatch))) {
+        const ids = firstId === lastId ? [firstId] : decodeIds(set.ids);
+        for (const [index, id] of ids.entries()) {
+          if (id < firstId || id > lastId) continue;
+          const place = firstId === lastId ? indexOfId(set.ids, id) : index;
+          if (place >= 0) attempts.push(toAttempt(set, place, id));
+        }
+      }
+      // decoding takes the thread; others get their turn in between
+      if (first > 0) await nextTurn();
+    }
+    return attempts;
   };
+
+  const historyOf = (broadcastId: number, subscriptionId: number) =>
+    histories([broadcastId], { firstId: subscriptionId, lastId: subscriptionId });
 
   const listBroadcast = async (
     broadcastId: number,
@@ -125,7 +153,7 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
   };
 
   return {
-    historyOf,
+    histories,
 
     list: async ({ broadcastId, subscriptionId, outcome, beforeId = Number.MAX_SAFE_INTEGER, limit }) => {
       const isWanted = (attempt: AttemptRecord) => outcome === undefined || attempt.outcome === outcome;

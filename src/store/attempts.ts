@@ -1,7 +1,8 @@
 // What came of each row of a broadcast. A commit stores its rows in sets: those with the same outcome, answer and number of
 // the attempt (`attempt-sets.ts`). The newest set that has a row says what came of it last, all that have it are its history.
 // Kept for every row until retention drops them.
-import { settlements, type NewestFirst, type Settlement } from './broadcasts.ts';
+import { settlements, type NewestFirst } from './broadcasts.ts';
+import type { ReceiptEvent } from './receipts.ts';
 
 /** Final outcomes, and `retry`: the row is tried again. */
 export const attemptOutcomes = [...settlements, 'retry'] as const;
@@ -41,20 +42,28 @@ export interface AnswerCount extends Answer {
   readonly lastAtMs: number;
 }
 
+/** Those of a row that is not settled by an attempt. */
+export const unsettledStates = [
+  'notInAudience',
+  'pending',
+  'inFlight',
+  'waiting',
+  'removed',
+  'cancelled',
+  'notTracked',
+  'noLongerKept',
+] as const;
+
+/** Every state of a row. */
+export const rowStates = [...settlements, ...unsettledStates] as const;
+
 /**
  * `notInAudience`; `pending`: nothing is known of it yet; `inFlight`: sent, or about to be; `waiting`: stored to be tried again;
  * the outcomes of `Settlement`; `removed`: deleted from the store before its turn, or before there was the broadcast;
- * `cancelled`: not sent, since the broadcast was cancelled; `noLongerKept`.
+ * `cancelled`: not sent, since the broadcast was cancelled; `notTracked`: the broadcast is to a list of subscriptions that need not
+ * be stored, of which only sums are kept; `noLongerKept`.
  */
-export type RowState =
-  | 'notInAudience'
-  | 'pending'
-  | 'inFlight'
-  | 'waiting'
-  | Settlement
-  | 'removed'
-  | 'cancelled'
-  | 'noLongerKept';
+export type RowState = (typeof rowStates)[number];
 
 /** What a row waits for that is stored to be tried again. */
 export interface RowWait {
@@ -70,12 +79,28 @@ export interface RowWait {
 
 /** What came of a subscription in a broadcast. */
 export interface RowOutcome {
+  readonly broadcastId: number;
   readonly subscriptionId: number;
   readonly state: RowState;
+  /** Of its push service; absent where neither an attempt nor the store has it. */
+  readonly origin?: string | undefined;
+  /** Whose the subscription is; absent where it is anonymous or has left the store. */
+  readonly user?: string | undefined;
   /** Of a row that is `waiting`. */
   readonly wait?: RowWait | undefined;
   /** All of them, the newest first; the first one is what led to the state. */
   readonly attempts: readonly AttemptRecord[];
+  /** What its browser has reported of the notification. Absent where the broadcast asks for no receipts. */
+  readonly receipts?: readonly ReceiptEvent[] | 'noLongerKept' | undefined;
+  /** Its push service calls it gone, and it is kept until an operator decides: since when. */
+  readonly heldSinceMs?: number | undefined;
+}
+
+/** Some of what came of broadcasts. */
+export interface RowOutcomes {
+  readonly outcomes: readonly RowOutcome[];
+  /** Where to go on; absent where nothing is left. */
+  readonly next?: number | undefined;
 }
 
 /** What came of rows, for operators to see. */
@@ -100,4 +125,24 @@ export interface AttemptStore {
    * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND
    */
   outcomesOf(broadcastId: number, subscriptionIds: readonly number[]): Promise<readonly RowOutcome[]>;
+  /**
+   * What came of those in the audience of a broadcast whose ids are the next after `afterId`. Left out are rows that are not
+   * tracked or no longer kept, and, of a broadcast to all, those that were removed before their turn.
+   *
+   * @param range `ids`: how many ids to look at; there may be fewer rows, or none
+   * @returns in the order of ids; `next`: the next `afterId`
+   * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND
+   */
+  outcomesAfter(
+    broadcastId: number,
+    range: { readonly afterId: number; readonly ids: number },
+  ): Promise<RowOutcomes>;
+  /**
+   * What came of subscriptions in the newest broadcasts that one of them was in the audience of; a hundred broadcasts are looked
+   * through at most.
+   *
+   * @param range of broadcasts
+   * @returns the newest broadcast first, each with those of the subscriptions that were in its audience; `next`: the next `beforeId`
+   */
+  outcomesTo(subscriptionIds: readonly number[], range: NewestFirst): Promise<RowOutcomes>;
 }

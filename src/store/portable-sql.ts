@@ -24,6 +24,10 @@ export interface OwnTables {
   readonly broadcastIntervals: string;
   /** Origins with held deletions: `origin`, `subscriptions`, `since_ms`. */
   readonly heldOrigins: string;
+  /** `id`, `endpoint`, `user_name`, `created_at_ms`. */
+  readonly subscriptions: string;
+  /** Broadcasts, also with `is_list`: their audience is a list, whose positions are no ids. */
+  readonly broadcasts: string;
 }
 
 export interface PortableDatabase {
@@ -68,3 +72,11 @@ export function* run<Row = never>(
 ): Generator<PortableStatement, readonly Row[], readonly unknown[]> {
   return (yield { sql, values }) as readonly Row[];
 }
+
+/** As many values of one name as a list of `in` has: `:id0, :id1`. */
+export const placeholders = (name: string, count: number): string =>
+  Array.from({ length: count }, (_, index) => `:${name}${index}`).join(', ');
+
+/** The values of `placeholders`. @param count of the list; it is filled up with 0, which is no id */
+export const placed = (name: string, ids: readonly number[], count: number = ids.length): PortableValues =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}${index}`, ids[index] ?? 0]));

@@ -1,121 +1,164 @@
-// What came of a subscription in a broadcast: from its attempts, where it waits, and whether it was in the audience.
-import { createAttemptReader } from './attempt-reader.ts';
-import type { AttemptRecord, AttemptStore, RowOutcome, RowState, RowWait } from './attempts.ts';
-import { isOver, type Broadcast } from './broadcasts.ts';
-import type { BroadcastReader } from './broadcast-reader.ts';
-import { indexOfId } from './id-set.ts';
+// What came of subscriptions in broadcasts: from their attempts, where they wait, and whether they were in the audience.
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { createAttemptReader, type IdRange } from './attempt-reader.ts';
+import type { AttemptStore, RowOutcome, RowState, RowWait } from './attempts.ts';
 import type { PortableDatabase } from './portable-sql.ts';
+import { createFactsReader, type RetryRow, type RowFacts, type RowsHead } from './row-facts.ts';
 
-interface RetryRow {
-  readonly due_at_ms: number;
-  readonly attempts: number;
-  readonly expires_at_ms: number;
-  readonly token: string | null;
-  readonly push_service_id: number | null;
-}
+/** Broadcasts that are looked at together, and in all, for one page. */
+const headBatch = 20;
+const maxBroadcasts = 100;
 
-/** What is known of a broadcast besides its counts. */
-interface Head {
-  /** Null where the audience is all subscriptions. */
-  readonly audience_id: number | null;
-  readonly expired_unread: number;
-  readonly attempts_dropped_at_ms: number | null;
-  readonly has_list: number | boolean;
-  /** Its audience is not complete. */
-  readonly is_preparing: number | boolean;
-}
+const nothingKnown: RowFacts = {
+  attempts: [],
+  retry: undefined,
+  isMember: false,
+  stored: undefined,
+  receipts: [],
+};
 
 /** @returns all that the store knows of what came of rows */
-export function createAttempts(
-  database: PortableDatabase,
-  broadcasts: Pick<BroadcastReader, 'get'>,
-): AttemptStore {
-  const { historyOf, ...reader } = createAttemptReader(database);
+export function createAttempts(database: PortableDatabase): AttemptStore {
+  const { histories, ...reader } = createAttemptReader(database);
+  const facts = createFactsReader(database, histories);
 
-  const first = async <Row>(sql: string, values: Readonly<Record<string, number>>) =>
-    (await database.read<Row>(sql, values))[0];
-
-  const findRetry = (broadcastId: number, position: number) =>
-    first<RetryRow>(
-      `select due_at_ms, attempts, expires_at_ms, token, push_service_id from deskbell.retries
-       where broadcast_id = :broadcastId and position = :position`,
-      { broadcastId, position },
-    );
-
-  const findPosition = async (audienceId: number | null, id: number): Promise<number | undefined> => {
-    if (audienceId === null) return id;
-    const sets = await database.read<{ readonly ids: Uint8Array }>(
-      `select ids from deskbell.audience_sets
-       where audience_id = :audienceId and first_id <= :id and last_id >= :id`,
-      { audienceId, id },
-    );
-    if (sets.some(({ ids }) => indexOfId(ids, id) >= 0)) return id;
-    const row = await first<{ readonly position: number }>(
-      'select position from deskbell.audience_members where audience_id = :audienceId and subscription_id = :id',
-      { audienceId, id },
-    );
-    return row?.position;
+  const findHead = async (broadcastId: number): Promise<RowsHead> => {
+    const [head] = await facts.heads('b.id = :broadcastId', { broadcastId });
+    if (head !== undefined) return head;
+    throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${broadcastId}.`);
   };
 
-  /** Of a row that no attempt has settled. */
-  const stateOf = async (
-    broadcast: Broadcast,
-    head: Head,
-    id: number,
-    position: number | undefined,
-    last: AttemptRecord | undefined,
-  ): Promise<RowState> => {
-    if (last === undefined && head.attempts_dropped_at_ms !== null) return 'noLongerKept';
-    const stored = await first<{ readonly created_at_ms: number }>(
-      'select created_at_ms from deskbell.subscriptions where id = :id',
-      { id },
+  const rowOf = async (heads: readonly RowsHead[], id: number) => {
+    const found = await facts.rows(heads, { firstId: id, lastId: id });
+    return heads.map((head, index) =>
+      toOutcome(head, id, found[index]!.get(id) ?? nothingKnown, database.now()),
     );
-    if (last === undefined && position === undefined) {
-      if (head.is_preparing) return 'pending';
-      // the members of a list may be dropped once its broadcast is over
-      const { removed, cancelled, unaccounted } = broadcast.counts;
-      const isSettled = removed === 0 && cancelled === 0 && unaccounted === 0;
-      return head.has_list || isSettled ? 'notInAudience' : 'noLongerKept';
-    }
-    if (last === undefined && stored !== undefined && head.audience_id === null) {
-      if (stored.created_at_ms > broadcast.createdAtMs) return 'notInAudience';
-    }
-    if (stored === undefined) return 'removed';
-    if (!isOver(broadcast)) return 'pending';
-    if (broadcast.state === 'cancelled') return 'cancelled';
-    return head.expired_unread > 0 ? 'expired' : 'removed';
   };
 
-  const outcomeOf = async (broadcast: Broadcast, head: Head, id: number): Promise<RowOutcome> => {
-    const attempts = await historyOf(broadcast.id, id);
-    const [last] = attempts;
-    const found = { subscriptionId: id, attempts };
-    if (last !== undefined && last.outcome !== 'retry') return { ...found, state: last.outcome };
-    const position = await findPosition(head.audience_id, id);
-    const retry =
-      position === undefined || isOver(broadcast) ? undefined : await findRetry(broadcast.id, position);
-    if (retry === undefined) return { ...found, state: await stateOf(broadcast, head, id, position, last) };
-    if (retry.token !== null && retry.due_at_ms > database.now()) return { ...found, state: 'inFlight' };
-    return { ...found, state: 'waiting', wait: toWait(retry) };
-  };
-
-  const outcomesOf: AttemptStore['outcomesOf'] = async (broadcastId, subscriptionIds) => {
-    const broadcast = await broadcasts.get(broadcastId);
-    const head = await first<Head>(
-      `select audience_id, expired_unread, attempts_dropped_at_ms,
-              exists (select 1 from deskbell.audiences a where a.id = b.audience_id) as has_list,
-              exists (select 1 from deskbell.preparations p where p.broadcast_id = b.id) as is_preparing
-       from deskbell.broadcasts b where id = :broadcastId`,
-      { broadcastId },
+  /** Whether anything is stored of the broadcast for ids beyond. */
+  const hasBeyond = async ({ id, audience_id: audienceId }: RowsHead, lastId: number): Promise<boolean> => {
+    const [row] = await database.read<{ readonly has_more: number | boolean }>(
+      `select (select max(first_id) from deskbell.attempt_sets where broadcast_id = :id) > :lastId
+           or exists (select 1 from deskbell.attempt_sets where broadcast_id = :id and last_id > :lastId)
+           or ${
+             audienceId === null
+               ? 'exists (select 1 from deskbell.subscriptions where id > :lastId)'
+               : `exists (select 1 from deskbell.audience_sets where audience_id = :audienceId and last_id > :lastId)
+                  or exists (select 1 from deskbell.audience_members
+                             where audience_id = :audienceId and subscription_id > :lastId)`
+           } as has_more`,
+      { id, lastId, ...(audienceId !== null && { audienceId }) },
     );
-    if (head === undefined) throw new Error(`Broadcast ${broadcastId} was deleted while it was read.`);
-    const found: RowOutcome[] = [];
-    for (const id of subscriptionIds) found.push(await outcomeOf(broadcast, head, id));
-    return found;
+    return Boolean(row?.has_more);
   };
 
-  return { ...reader, outcomesOf };
+  return {
+    ...reader,
+
+    outcomesOf: async (broadcastId, subscriptionIds) => {
+      const heads = [await findHead(broadcastId)];
+      const outcomes: RowOutcome[] = [];
+      for (const id of subscriptionIds) outcomes.push(...(await rowOf(heads, id)));
+      return outcomes;
+    },
+
+    outcomesAfter: async (broadcastId, { afterId, ids }) => {
+      const head = await findHead(broadcastId);
+      if (head.attempts_dropped_at_ms !== null) return { outcomes: [] };
+      const range: IdRange = { firstId: afterId + 1, lastId: afterId + ids };
+      const [rows] = await facts.rows([head], range);
+      const known = [...rows!].sort(([one], [other]) => one - other);
+      const outcomes = known.map(([id, row]) => toOutcome(head, id, row, database.now()));
+      return {
+        outcomes: outcomes.filter((outcome, index) => wasRecipient(outcome, known[index]![1])),
+        next: (await hasBeyond(head, range.lastId)) ? range.lastId : undefined,
+      };
+    },
+
+    outcomesTo: async (subscriptionIds, { beforeId = Number.MAX_SAFE_INTEGER, limit }) => {
+      const outcomes: RowOutcome[] = [];
+      let next = beforeId;
+      let broadcasts = 0;
+      for (let looked = 0; looked < maxBroadcasts; looked += headBatch) {
+        const heads = await facts.heads('b.id < :next order by b.id desc limit :limit', {
+          next,
+          limit: headBatch,
+        });
+        const found = await Promise.all(
+          subscriptionIds.map(async (id) => facts.rows(heads, { firstId: id, lastId: id })),
+        );
+        for (const [index, head] of heads.entries()) {
+          if (broadcasts === limit) return { outcomes, next };
+          const ofHead = subscriptionIds.flatMap((id, device) => {
+            const row = found[device]![index]!.get(id) ?? nothingKnown;
+            const outcome = toOutcome(head, id, row, database.now());
+            return wasRecipient(outcome, row) ? [outcome] : [];
+          });
+          outcomes.push(...ofHead);
+          if (ofHead.length > 0) broadcasts += 1;
+          next = head.id;
+        }
+        if (heads.length < headBatch) return { outcomes };
+      }
+      return { outcomes, next };
+    },
+  };
 }
+
+/** Whether it is known that the row was in the audience. */
+const wasRecipient = ({ state, attempts }: RowOutcome, { isMember }: RowFacts): boolean =>
+  attempts.length > 0 ||
+  isMember ||
+  !['notInAudience', 'notTracked', 'noLongerKept', 'removed'].includes(state);
+
+function toOutcome(head: RowsHead, id: number, row: RowFacts, nowMs: number): RowOutcome {
+  const { attempts, stored, retry } = row;
+  const state = stateOf(head, row, nowMs);
+  const origin = attempts[0]?.origin ?? (stored && URL.parse(stored.endpoint)?.origin);
+  return {
+    broadcastId: head.id,
+    subscriptionId: id,
+    state,
+    ...(origin !== undefined && { origin }),
+    ...(stored?.user_name != null && { user: stored.user_name }),
+    ...(state === 'waiting' && retry !== undefined && { wait: toWait(retry) }),
+    attempts,
+    ...(head.asks_receipts && { receipts: receiptsOf(head, row) }),
+    ...(stored?.marked_at_ms != null && { heldSinceMs: stored.marked_at_ms }),
+  };
+}
+
+function stateOf(head: RowsHead, row: RowFacts, nowMs: number): RowState {
+  const { attempts, retry } = row;
+  const [last] = attempts;
+  if (last !== undefined && last.outcome !== 'retry') return last.outcome;
+  if (retry === undefined) return unsettledState(head, row);
+  return retry.token !== null && retry.due_at_ms > nowMs ? 'inFlight' : 'waiting';
+}
+
+/** Of a row that no attempt has settled, and that is not stored to be tried again. */
+function unsettledState(head: RowsHead, { attempts, isMember, stored }: RowFacts): RowState {
+  const isOver = head.state === 'done' || head.state === 'cancelled';
+  if (attempts.length === 0) {
+    if (head.attempts_dropped_at_ms !== null) return 'noLongerKept';
+    if (!isMember) {
+      if (head.is_preparing) return 'pending';
+      if (head.is_list) return 'notTracked';
+      if (head.audience_id !== null) return 'notInAudience';
+      if (stored !== undefined && stored.created_at_ms > head.created_at_ms) return 'notInAudience';
+      // of all that were there something is stored; it came later, and brought an earlier date of registration with it
+      if (stored !== undefined && head.state === 'done' && head.expired_unread === 0) return 'notInAudience';
+    }
+  }
+  if (stored === undefined) return 'removed';
+  if (!isOver) return 'pending';
+  if (head.state === 'cancelled') return 'cancelled';
+  return head.expired_unread > 0 ? 'expired' : 'removed';
+}
+
+/** With a subscription, what its browser has reported is deleted. */
+const receiptsOf = (head: RowsHead, { receipts, stored }: RowFacts): RowOutcome['receipts'] =>
+  receipts.length > 0 || (head.has_receipts && stored !== undefined) ? receipts : 'noLongerKept';
 
 function toWait(retry: RetryRow): RowWait {
   const { attempts, expires_at_ms: expiresAtMs } = retry;

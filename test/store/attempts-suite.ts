@@ -1,12 +1,13 @@
 // What every store must answer about what came of each row of a broadcast.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { AttemptRecord, RowState } from '../../src/store/attempts.ts';
+import type { AttemptRecord, RowOutcome, RowOutcomes, RowState } from '../../src/store/attempts.ts';
 import { maxWordsPerBroadcast } from '../../src/store/attempt-sets.ts';
 import type { NewBroadcast, Recipient, Settlement } from '../../src/store/broadcasts.ts';
 import type { RowRecord, RowResult } from '../../src/store/ledger.ts';
 import type { Lease } from '../../src/store/leases.ts';
-import { madeUpSubscription } from './made-up-subscription.ts';
+import { receiptWindowMs } from '../../src/store/receipts.ts';
+import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
   commitSlice,
@@ -195,7 +196,13 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
       const id = await createBroadcast();
       const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
       const subscriptionId = row!.id;
-      assert.deepEqual(await stateOf(id, subscriptionId), { subscriptionId, state: 'pending', attempts: [] });
+      assert.deepEqual(await stateOf(id, subscriptionId), {
+        broadcastId: id,
+        subscriptionId,
+        state: 'pending',
+        origin,
+        attempts: [],
+      });
 
       await settleAll(id, retried);
       const { wait, ...waiting } = await stateOf(id, subscriptionId);
@@ -303,6 +310,150 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
         'notInAudience',
       ]);
       await assert.rejects(store.attempts.outcomesOf(99, ids), { code: 'ERR_BROADCAST_NOT_FOUND' });
+    });
+
+    test('a list of subscriptions that need not be stored is not tracked, during its broadcast and afterwards', async () => {
+      await addSubscriptions(store, 2);
+      const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
+      const audienceId = await store.broadcasts.openAudience();
+      await store.broadcasts.addToAudience(audienceId, [madeUpSubscription(0), madeUpSubscription(70)]);
+      const id = await createBroadcast({ audienceId });
+      assert.equal((await stateOf(id, row!.id)).state, 'notTracked');
+      await settleAll(id, accepted);
+      while (await store.retention.prune({}));
+      assert.equal((await stateOf(id, row!.id)).state, 'notTracked');
+      assert.deepEqual(await store.attempts.outcomesAfter(id, { afterId: 0, ids: 100 }), {
+        outcomes: [],
+        next: undefined,
+      });
+    });
+
+    test('who was imported after a broadcast to all, with an earlier date, was not in its audience', async () => {
+      await addSubscriptions(store, 1);
+      const id = await createBroadcast();
+      await settleAll(id, accepted);
+      await store.subscriptions.putAll([
+        { subscription: madeUpSubscription(9), vapidPublicKey, createdAtMs: nowMs - 1_000_000 },
+      ]);
+      const [, later] = await store.subscriptions.page({ afterId: 0, limit: 2 });
+      assert.equal((await stateOf(id, later!.id)).state, 'notInAudience');
+    });
+
+    test('what browsers have reported is known of a row, as long as it is kept', async () => {
+      await addSubscriptions(store, 3);
+      const ids = (await store.subscriptions.page({ afterId: 0, limit: 3 })).map((row) => row.id);
+      const silent = await createBroadcast();
+      const id = await createBroadcast({ receiptActions: [] });
+      await settleAll(silent, accepted);
+      await settleAll(id, accepted);
+      const report = { broadcastId: id, subscriptionId: ids[0]! };
+      await store.receipts.add([
+        { ...report, event: 'shown' },
+        { ...report, event: 'clicked' },
+      ]);
+      const receipts = async (broadcastId: number) =>
+        (await store.attempts.outcomesOf(broadcastId, ids)).map((row) =>
+          typeof row.receipts === 'object' ? row.receipts.toSorted() : row.receipts,
+        );
+      await store.subscriptions.removeById(ids[2]!);
+      assert.deepEqual(await receipts(id), [['clicked', 'shown'], [], 'noLongerKept']);
+      assert.deepEqual(await receipts(silent), [undefined, undefined, undefined]);
+      nowMs += receiptWindowMs + 1;
+      while (await store.receipts.prune());
+      assert.deepEqual(await receipts(id), ['noLongerKept', 'noLongerKept', 'noLongerKept']);
+      nowMs -= receiptWindowMs + 1;
+    });
+
+    test('all rows of a broadcast are read in the order of ids, however its audience was chosen', async () => {
+      const count = 2500;
+      await addSubscriptions(store, count);
+      const ids = (await store.subscriptions.page({ afterId: 0, limit: count })).map((row) => row.id);
+      const some = ids.filter((_, index) => index % 3 === 0);
+      const audiences = [
+        { broadcastId: await createBroadcast({ sliceRows: 300 }), members: ids },
+        { broadcastId: await createBroadcast({ audienceId: await openIds(store, some) }), members: some },
+      ];
+      const read = async (broadcastId: number): Promise<RowOutcome[]> => {
+        const all: RowOutcome[] = [];
+        for (let afterId: number | undefined = 0; afterId !== undefined;) {
+          const page: RowOutcomes = await store.attempts.outcomesAfter(broadcastId, { afterId, ids: 700 });
+          all.push(...page.outcomes);
+          afterId = page.next;
+        }
+        return all;
+      };
+      for (const { broadcastId, members } of audiences) {
+        const expected = new Map<number, RowState>();
+        const outcomes = ['accepted', 'rejected', 'retry'] as const;
+        await settleAll(broadcastId, (row) => {
+          const outcome = outcomes[row.subscriptionId! % 3]!;
+          expected.set(row.subscriptionId!, outcome === 'retry' ? 'waiting' : outcome);
+          return outcome === 'retry' ? retried(row) : result(row, outcome);
+        });
+        const before = await read(broadcastId);
+        assert.deepEqual(
+          before.map((row) => row.subscriptionId),
+          members,
+        );
+        assert.deepEqual(new Map(before.map((row) => [row.subscriptionId, row.state])), expected);
+        const isSampled = (_: unknown, index: number): boolean => index % 100 === 0;
+        const sampled = await store.attempts.outcomesOf(broadcastId, members.filter(isSampled));
+        assert.deepEqual(before.filter(isSampled), sampled);
+      }
+      // what was removed is still known where it was attempted, and who came later is not in it
+      nowMs += 1;
+      await store.subscriptions.removeById(ids[0]!);
+      await addSubscriptions(store, 1, 10_000);
+      for (const { broadcastId, members } of audiences)
+        assert.equal((await read(broadcastId)).length, members.length);
+      await assert.rejects(store.attempts.outcomesAfter(99_999, { afterId: 0, ids: 1 }), {
+        code: 'ERR_BROADCAST_NOT_FOUND',
+      });
+    });
+
+    test('a person’s devices have their broadcasts, the newest first, page by page, without those to others', async () => {
+      await addSubscriptions(store, 4);
+      const ids = (await store.subscriptions.page({ afterId: 0, limit: 4 })).map((row) => row.id);
+      const [first, second, , other] = ids as [number, number, number, number];
+      const toBoth = await createBroadcast();
+      await settleAll(toBoth, accepted);
+      for (let index = 0; index < 30; index += 1)
+        await settleAll(await createBroadcast({ audienceId: await openIds(store, [other]) }), accepted);
+      const toFirst = await createBroadcast({ audienceId: await openIds(store, [first, other]) });
+      await settleAll(toFirst, (row) => result(row, 'gone', { status: 410 }));
+      const read = async (limit: number) => {
+        const found: (readonly [number, number, RowState])[] = [];
+        let pages = 0;
+        for (let beforeId: number | undefined = toFirst + 1; beforeId !== undefined; pages += 1) {
+          const page: RowOutcomes = await store.attempts.outcomesTo([first, second], { beforeId, limit });
+          found.push(
+            ...page.outcomes.map((row) => [row.broadcastId, row.subscriptionId, row.state] as const),
+          );
+          beforeId = page.next;
+        }
+        return { found, pages };
+      };
+      const all = [
+        [toFirst, first, 'gone'],
+        [toBoth, first, 'accepted'],
+        [toBoth, second, 'accepted'],
+      ];
+      assert.deepEqual((await read(50)).found, all);
+      assert.deepEqual((await read(1)).found, all);
+      assert.equal((await read(1)).pages > 1, true);
+      await store.subscriptions.removeById(first);
+      assert.deepEqual((await read(50)).found, all);
+    });
+
+    test('a deletion that is held is said, until it is decided', async () => {
+      await addSubscriptions(store, 40);
+      const id = await createBroadcast();
+      await settleAll(id, (row) => ({ ...result(row, 'gone', { status: 410 }), result: 'gone' }));
+      const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
+      const held = await stateOf(id, row!.id);
+      assert.deepEqual([held.state, held.heldSinceMs], ['gone', nowMs]);
+      await store.heldDeletions.discard(origin);
+      assert.equal((await stateOf(id, row!.id)).heldSinceMs, undefined);
     });
 
     test('what retention has dropped is no longer kept, and its counts are', async () => {

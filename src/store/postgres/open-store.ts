@@ -87,7 +87,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...createPortableRoles(portable),
     subscriptions: createPostgresSubscriptions(database, functions, subscriptionLimit),
     people: createPostgresPeople(database, portable, functions),
-    attempts: createAttempts(portable, reader),
+    attempts: createAttempts(portable),
     broadcasts: createBroadcasts(portable, reader, createPostgresBroadcasts(database, functions)),
     leases: createPostgresLeases(database, functions, notices, reader),
     ledger: createPostgresLedger(database, functions),

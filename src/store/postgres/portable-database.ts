@@ -20,6 +20,8 @@ const tables: OwnTables = {
           group by origin having sum(subscriptions) > 0) h
     cross join lateral (select marked_at_ms from deskbell.gone_marks
                         where origin = h.origin and is_held order by marked_at_ms limit 1) m) h`,
+  subscriptions: 'deskbell.subscriptions',
+  broadcasts: "(select *, rows_in = 'list' as is_list from deskbell.broadcasts)",
 };
 
 export function createPortableDatabase(database: PostgresDatabase): PortableDatabase {

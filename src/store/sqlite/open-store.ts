@@ -49,7 +49,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     ...createPortableRoles(portable),
     subscriptions: createSqliteSubscriptions(database, options.subscriptionLimit),
     people: createSqlitePeople(database, portable),
-    attempts: createAttempts(portable, reader),
+    attempts: createAttempts(portable),
     broadcasts: createBroadcasts(portable, reader, createSqliteBroadcasts(database)),
     leases: createSqliteLeases(database, reader),
     ledger: createSqliteLedger(database),

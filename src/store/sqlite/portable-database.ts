@@ -19,6 +19,8 @@ const tables: OwnTables = {
   outcomeIntervals: 'deskbell.outcome_intervals',
   broadcastIntervals: 'deskbell.broadcast_intervals',
   heldOrigins: 'deskbell.held_origins',
+  subscriptions: '(select id, endpoint, user as user_name, created_at_ms from deskbell.subscriptions)',
+  broadcasts: '(select *, has_list as is_list from deskbell.broadcasts)',
 };
 
 export function createPortableDatabase(database: SqliteDatabase): PortableDatabase {

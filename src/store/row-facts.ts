@@ -1,0 +1,215 @@
+// What the store has of rows that says what came of them: places in audiences, retries, attempts, the subscription itself and what
+// its browser has reported. Attempts are read last, so that a row which is settled meanwhile is found there.
+import type { AttemptReader, IdRange } from './attempt-reader.ts';
+import type { AttemptRecord } from './attempts.ts';
+import { decodeIds, indexOfId } from './id-set.ts';
+import { placed, placeholders, type PortableDatabase, type PortableValues } from './portable-sql.ts';
+import type { ReceiptEvent } from './receipts.ts';
+
+/** What is to be known of a broadcast. */
+export interface RowsHead {
+  readonly id: number;
+  readonly state: 'running' | 'paused' | 'cancelled' | 'done';
+  /** Null where the audience is all subscriptions, and where its list was dropped. */
+  readonly audience_id: number | null;
+  readonly is_list: number | boolean;
+  /** Its audience is not complete. */
+  readonly is_preparing: number | boolean;
+  readonly created_at_ms: number;
+  readonly expired_unread: number;
+  readonly attempts_dropped_at_ms: number | null;
+  readonly asks_receipts: number | boolean;
+  /** It is known who reported them. */
+  readonly has_receipts: number | boolean;
+}
+
+/** A row that is stored to be tried again. */
+export interface RetryRow {
+  readonly due_at_ms: number;
+  readonly attempts: number;
+  readonly expires_at_ms: number;
+  readonly token: string | null;
+  readonly push_service_id: number | null;
+}
+
+export interface StoredRow {
+  readonly endpoint: string;
+  readonly user_name: string | null;
+  readonly created_at_ms: number;
+  /** Where its deletion is held. */
+  readonly marked_at_ms: number | null;
+}
+
+/** What is known of a row. */
+export interface RowFacts {
+  /** The newest first. */
+  readonly attempts: readonly AttemptRecord[];
+  readonly retry: RetryRow | undefined;
+  /** It is a member of the audience by its id. */
+  readonly isMember: boolean;
+  readonly stored: StoredRow | undefined;
+  readonly receipts: readonly ReceiptEvent[];
+}
+
+export interface FactsReader {
+  /** @param where of a broadcast `b` */
+  heads(where: string, values: PortableValues): Promise<readonly RowsHead[]>;
+  /** @returns of each broadcast, the rows of which anything is known, by subscription */
+  rows(heads: readonly RowsHead[], range: IdRange): Promise<readonly ReadonlyMap<number, RowFacts>[]>;
+}
+
+interface MutableFacts {
+  attempts: AttemptRecord[];
+  retry: RetryRow | undefined;
+  isMember: boolean;
+  stored: StoredRow | undefined;
+  receipts: ReceiptEvent[];
+}
+
+export function createFactsReader(
+  database: PortableDatabase,
+  histories: AttemptReader['histories'],
+): FactsReader {
+  const { tables } = database;
+
+  const heads: FactsReader['heads'] = (where, values) =>
+    database.read<RowsHead>(
+      `select b.id, b.state, b.audience_id, b.is_list, b.created_at_ms, b.expired_unread, b.attempts_dropped_at_ms,
+              b.receipt_actions is not null as asks_receipts,
+              exists (select 1 from deskbell.receipt_windows w where w.broadcast_id = b.id) as has_receipts,
+              exists (select 1 from deskbell.preparations p where p.broadcast_id = b.id) as is_preparing
+       from ${tables.broadcasts} b where ${where}`,
+      values,
+    );
+
+  const retryColumns = 'r.broadcast_id, r.due_at_ms, r.attempts, r.expires_at_ms, r.token, r.push_service_id';
+
+  const readRetries = async (open: readonly RowsHead[], range: IdRange) => {
+    const byId = open.filter(({ is_list }) => !is_list);
+    const byPlace = open.filter(({ is_list, audience_id }) => is_list && audience_id !== null);
+    const inOrder =
+      byId.length === 0
+        ? []
+        : await database.read<FoundRetry>(
+            `select ${retryColumns}, r.position as id from deskbell.retries r
+             where r.broadcast_id in (${placeholders('broadcast', byId.length)})
+               and r.position >= :firstId and r.position <= :lastId`,
+            {
+              ...placed(
+                'broadcast',
+                byId.map(({ id }) => id),
+              ),
+              ...range,
+            },
+          );
+    // lists of ids, as former versions made them
+    const inLists =
+      byPlace.length === 0
+        ? []
+        : await database.read<FoundRetry>(
+            `select ${retryColumns}, m.subscription_id as id
+             from deskbell.broadcasts b
+             join deskbell.audience_members m on m.audience_id = b.audience_id
+             join deskbell.retries r on r.broadcast_id = b.id and r.position = m.position
+             where b.id in (${placeholders('broadcast', byPlace.length)})
+               and m.subscription_id >= :firstId and m.subscription_id <= :lastId`,
+            {
+              ...placed(
+                'broadcast',
+                byPlace.map(({ id }) => id),
+              ),
+              ...range,
+            },
+          );
+    return [...inOrder, ...inLists];
+  };
+
+  const readMembers = async (given: readonly RowsHead[], { firstId, lastId }: IdRange) => {
+    const audiences = given.flatMap(({ audience_id: id }) => id ?? []);
+    if (audiences.length === 0) return [];
+    const isWanted = `audience_id in (${placeholders('audience', audiences.length)})`;
+    const values = { ...placed('audience', audiences), firstId, lastId };
+    const sets = await database.read<{ readonly audience_id: number; readonly ids: Uint8Array }>(
+      `select audience_id, ids from deskbell.audience_sets
+       where ${isWanted} and first_id <= :lastId and last_id >= :firstId`,
+      values,
+    );
+    const listed = given.some(({ is_list }) => is_list)
+      ? await database.read<{ readonly audience_id: number; readonly id: number }>(
+          `select audience_id, subscription_id as id from deskbell.audience_members
+           where ${isWanted} and subscription_id >= :firstId and subscription_id <= :lastId`,
+          values,
+        )
+      : [];
+    const found = sets.map(({ audience_id, ids }) => ({ audience_id, ids: within(ids, firstId, lastId) }));
+    return [...found, ...listed.map(({ audience_id, id }) => ({ audience_id, ids: [id] }))];
+  };
+
+  const readStored = (range: IdRange) =>
+    database.read<StoredRow & { readonly id: number }>(
+      `select s.id, s.endpoint, s.user_name, s.created_at_ms, m.marked_at_ms
+       from ${tables.subscriptions} s
+       left join deskbell.gone_marks m on m.subscription_id = s.id and m.is_held = true
+       where s.id >= :firstId and s.id <= :lastId`,
+      { ...range },
+    );
+
+  const readReceipts = async (given: readonly RowsHead[], range: IdRange) =>
+    given.length === 0
+      ? []
+      : database.read<{ readonly broadcast_id: number; readonly id: number; readonly event: ReceiptEvent }>(
+          `select broadcast_id, subscription_id as id, event from deskbell.receipts
+           where broadcast_id in (${placeholders('broadcast', given.length)})
+             and subscription_id >= :firstId and subscription_id <= :lastId`,
+          {
+            ...placed(
+              'broadcast',
+              given.map(({ id }) => id),
+            ),
+            ...range,
+          },
+        );
+
+  return {
+    heads,
+    rows: async (given, range) => {
+      const facts = new Map(given.map(({ id }) => [id, new Map<number, MutableFacts>()]));
+      const of = (broadcastId: number, id: number): MutableFacts => {
+        const rows = facts.get(broadcastId)!;
+        let row = rows.get(id);
+        if (row === undefined) {
+          row = { attempts: [], retry: undefined, isMember: false, stored: undefined, receipts: [] };
+          rows.set(id, row);
+        }
+        return row;
+      };
+      const open = given.filter(({ state }) => state === 'running' || state === 'paused');
+      for (const retry of await readRetries(open, range)) of(retry.broadcast_id, retry.id).retry = retry;
+      for (const { audience_id, ids } of await readMembers(given, range)) {
+        for (const head of given) {
+          if (head.audience_id === audience_id) for (const id of ids) of(head.id, id).isMember = true;
+        }
+      }
+      for (const row of await readStored(range)) for (const { id } of given) of(id, row.id).stored = row;
+      const asking = given.filter(({ has_receipts }) => has_receipts);
+      for (const { broadcast_id, id, event } of await readReceipts(asking, range))
+        of(broadcast_id, id).receipts.push(event);
+      const kept = await histories(
+        given.map(({ id }) => id),
+        range,
+      );
+      for (const attempt of kept) of(attempt.broadcastId, attempt.subscriptionId).attempts.push(attempt);
+      return given.map(({ id }) => facts.get(id)!);
+    },
+  };
+}
+
+interface FoundRetry extends RetryRow {
+  readonly broadcast_id: number;
+  readonly id: number;
+}
+
+function within(set: Uint8Array, firstId: number, lastId: number): readonly number[] {
+  if (firstId === lastId) return indexOfId(set, firstId) < 0 ? [] : [firstId];
+  return decodeIds(set).filter((id) => id >= firstId && id <= lastId);
+}
