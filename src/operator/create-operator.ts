@@ -51,8 +51,8 @@ export interface ListenerOptions
   readonly hosts?: readonly string[] | undefined;
 }
 
-/** An origin: a host name has at most 253 characters. */
-const maxParamLength = 300;
+/** An origin: a host name has at most 253 characters; a user of 128 bytes, percent-encoded. */
+const maxParamLength = 400;
 
 const rules: ResponseRules = {
   errors: operatorErrors,

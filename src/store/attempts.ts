@@ -45,6 +45,7 @@ export interface AnswerCount extends Answer {
 /** Those of a row that is not settled by an attempt. */
 export const unsettledStates = [
   'notInAudience',
+  'preparing',
   'pending',
   'inFlight',
   'waiting',
@@ -58,7 +59,7 @@ export const unsettledStates = [
 export const rowStates = [...settlements, ...unsettledStates] as const;
 
 /**
- * `notInAudience`; `pending`: nothing is known of it yet; `inFlight`: sent, or about to be; `waiting`: stored to be tried again;
+ * `notInAudience`; `preparing`: the audience is not complete, and it is not in it so far; `pending`: its turn is still to come; `inFlight`: sent, or about to be; `waiting`: stored to be tried again;
  * the outcomes of `Settlement`; `removed`: deleted from the store before its turn, or before there was the broadcast;
  * `cancelled`: not sent, since the broadcast was cancelled; `notTracked`: the broadcast is to a list of subscriptions that need not
  * be stored, of which only sums are kept; `noLongerKept`.

@@ -1,6 +1,6 @@
 // Subscriptions that left the store because their push service called them gone, until somebody has taken note. A
 // trigger of the schema writes them, whoever deletes a subscription that is marked gone.
-import { run, type PortableDatabase } from './portable-sql.ts';
+import { run, type PortableDatabase, type PortableValues } from './portable-sql.ts';
 
 /** A subscription that its push service has ended (404 or 410) and that was deleted. */
 export interface EndedSubscription {
@@ -17,6 +17,8 @@ export interface EndedSubscription {
 export interface EndedSubscriptions {
   /** In the order of ids, at most `limit`. */
   list(limit: number): Promise<readonly EndedSubscription[]>;
+  /** Those of a user, the latest first, at most `limit`. */
+  ofUser(user: string, limit: number): Promise<readonly EndedSubscription[]>;
   /** Somebody has taken note of them. */
   remove(ids: readonly number[]): Promise<void>;
 }
@@ -29,19 +31,23 @@ interface EndedRow {
 }
 
 export function createEndedSubscriptions(database: PortableDatabase): EndedSubscriptions {
+  const read = async (rest: string, values: PortableValues): Promise<readonly EndedSubscription[]> => {
+    const rows = await database.read<EndedRow>(
+      `select id, endpoint, user_name, gone_at_ms from deskbell.ended_subscriptions ${rest}`,
+      values,
+    );
+    return rows.map(({ id, endpoint, user_name, gone_at_ms }) => ({
+      id,
+      endpoint,
+      user: user_name ?? undefined,
+      goneAtMs: gone_at_ms,
+    }));
+  };
+
   return {
-    list: async (limit) => {
-      const rows = await database.read<EndedRow>(
-        'select id, endpoint, user_name, gone_at_ms from deskbell.ended_subscriptions order by id limit :limit',
-        { limit },
-      );
-      return rows.map(({ id, endpoint, user_name, gone_at_ms }) => ({
-        id,
-        endpoint,
-        user: user_name ?? undefined,
-        goneAtMs: gone_at_ms,
-      }));
-    },
+    list: (limit) => read('order by id limit :limit', { limit }),
+    ofUser: (user, limit) =>
+      read('where user_name = :user order by gone_at_ms desc, id desc limit :limit', { user, limit }),
     remove: (ids) =>
       database.transaction(function* () {
         for (const id of ids) yield* run('delete from deskbell.ended_subscriptions where id = :id', { id });

@@ -50,6 +50,17 @@ export function indexOfId(set: Uint8Array, id: number): number {
   return -1;
 }
 
+/** @returns the smallest id of the set above `id`; `undefined` where there is none */
+export function nextIdOf(set: Uint8Array, id: number): number | undefined {
+  let last = 0;
+  for (const { distance, count } of steps(set)) {
+    const end = last + distance * count;
+    if (id < end) return id < last ? last + distance : id + (distance - ((id - last) % distance));
+    last = end;
+  }
+  return undefined;
+}
+
 /** So many ids, each so far from the one before. */
 interface Step {
   readonly distance: number;

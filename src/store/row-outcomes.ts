@@ -2,6 +2,7 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createAttemptReader, type IdRange } from './attempt-reader.ts';
 import type { AttemptStore, RowOutcome, RowState, RowWait } from './attempts.ts';
+import { nextIdOf } from './id-set.ts';
 import type { PortableDatabase } from './portable-sql.ts';
 import { createFactsReader, type RetryRow, type RowFacts, type RowsHead } from './row-facts.ts';
 
@@ -35,21 +36,46 @@ export function createAttempts(database: PortableDatabase): AttemptStore {
     );
   };
 
-  /** Whether anything is stored of the broadcast for ids beyond. */
-  const hasBeyond = async ({ id, audience_id: audienceId }: RowsHead, lastId: number): Promise<boolean> => {
-    const [row] = await database.read<{ readonly has_more: number | boolean }>(
-      `select (select max(first_id) from deskbell.attempt_sets where broadcast_id = :id) > :lastId
-           or exists (select 1 from deskbell.attempt_sets where broadcast_id = :id and last_id > :lastId)
-           or ${
-             audienceId === null
-               ? 'exists (select 1 from deskbell.subscriptions where id > :lastId)'
-               : `exists (select 1 from deskbell.audience_sets where audience_id = :audienceId and last_id > :lastId)
-                  or exists (select 1 from deskbell.audience_members
-                             where audience_id = :audienceId and subscription_id > :lastId)`
-           } as has_more`,
-      { id, lastId, ...(audienceId !== null && { audienceId }) },
+  /** The next id of which anything is stored for the broadcast: ids may be far apart. */
+  const nextId = async (
+    { id, audience_id: audienceId }: RowsHead,
+    lastId: number,
+  ): Promise<number | undefined> => {
+    const owners =
+      audienceId === null
+        ? ([['attempt_sets', 'broadcast_id', id]] as const)
+        : ([
+            ['attempt_sets', 'broadcast_id', id],
+            ['audience_sets', 'audience_id', audienceId],
+          ] as const);
+    const found: (number | null | undefined)[] = [];
+    for (const [table, owner, ownerId] of owners) {
+      const values = { ownerId, lastId };
+      const [later] = await database.read<{ readonly id: number | null }>(
+        `select min(first_id) as id from deskbell.${table} where ${owner} = :ownerId and first_id > :lastId`,
+        values,
+      );
+      const around = await database.read<{ readonly ids: Uint8Array }>(
+        `select ids from deskbell.${table} s
+         where ${owner} = :ownerId and s.first_id <= :lastId and s.last_id > :lastId`,
+        values,
+      );
+      found.push(later?.id, ...around.map(({ ids }) => nextIdOf(ids, lastId)));
+    }
+    const [stored] = await database.read<{ readonly id: number | null }>(
+      audienceId === null
+        ? 'select min(id) as id from deskbell.subscriptions where id > :lastId'
+        : `select min(subscription_id) as id from deskbell.audience_members
+           where audience_id = :audienceId and subscription_id > :lastId`,
+      { lastId, ...(audienceId !== null && { audienceId }) },
     );
-    return Boolean(row?.has_more);
+    const ids = [...found, stored?.id].flatMap((each) => each ?? []);
+    return ids.length === 0 ? undefined : Math.min(...ids);
+  };
+
+  const nextAfter = async (head: RowsHead, lastId: number): Promise<number | undefined> => {
+    const next = await nextId(head, lastId);
+    return next === undefined ? undefined : next - 1;
   };
 
   return {
@@ -65,17 +91,19 @@ export function createAttempts(database: PortableDatabase): AttemptStore {
     outcomesAfter: async (broadcastId, { afterId, ids }) => {
       const head = await findHead(broadcastId);
       if (head.attempts_dropped_at_ms !== null) return { outcomes: [] };
-      const range: IdRange = { firstId: afterId + 1, lastId: afterId + ids };
+      const lastId = Math.min(afterId + ids, Number.MAX_SAFE_INTEGER);
+      const range: IdRange = { firstId: afterId + 1, lastId };
       const [rows] = await facts.rows([head], range);
       const known = [...rows!].sort(([one], [other]) => one - other);
       const outcomes = known.map(([id, row]) => toOutcome(head, id, row, database.now()));
       return {
         outcomes: outcomes.filter((outcome, index) => wasRecipient(outcome, known[index]![1])),
-        next: (await hasBeyond(head, range.lastId)) ? range.lastId : undefined,
+        next: await nextAfter(head, lastId),
       };
     },
 
     outcomesTo: async (subscriptionIds, { beforeId = Number.MAX_SAFE_INTEGER, limit }) => {
+      if (subscriptionIds.length === 0) return { outcomes: [] };
       const outcomes: RowOutcome[] = [];
       let next = beforeId;
       let broadcasts = 0;
@@ -109,7 +137,7 @@ export function createAttempts(database: PortableDatabase): AttemptStore {
 const wasRecipient = ({ state, attempts }: RowOutcome, { isMember }: RowFacts): boolean =>
   attempts.length > 0 ||
   isMember ||
-  !['notInAudience', 'notTracked', 'noLongerKept', 'removed'].includes(state);
+  !['notInAudience', 'preparing', 'notTracked', 'noLongerKept', 'removed'].includes(state);
 
 function toOutcome(head: RowsHead, id: number, row: RowFacts, nowMs: number): RowOutcome {
   const { attempts, stored, retry } = row;
@@ -142,7 +170,7 @@ function unsettledState(head: RowsHead, { attempts, isMember, stored }: RowFacts
   if (attempts.length === 0) {
     if (head.attempts_dropped_at_ms !== null) return 'noLongerKept';
     if (!isMember) {
-      if (head.is_preparing) return 'pending';
+      if (head.is_preparing) return 'preparing';
       if (head.is_list) return 'notTracked';
       if (head.audience_id !== null) return 'notInAudience';
       if (stored !== undefined && stored.created_at_ms > head.created_at_ms) return 'notInAudience';

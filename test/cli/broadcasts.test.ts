@@ -321,6 +321,30 @@ suite('broadcasts of the command line', () => {
     assert.ok(!shown.stdout.includes('/wpush/'), 'no endpoint is shown');
     assert.match((await run('broadcasts', 'show', '1', '--attempts')).stdout, /#1 {2}accepted .* 201/);
 
+    const csv = (await run('broadcasts', 'outcomes', '1')).stdout.trimEnd().split('\n');
+    assert.match(csv[0]!, /^subscription,user,push_service,state,status,/);
+    assert.equal(csv.length, 4);
+    assert.match(csv[2]!, /^2,,https?:[^,]+,accepted,201,,,1,/);
+    const rows = parseLines((await run('broadcasts', 'outcomes', '2', '--json')).stdout);
+    assert.deepEqual(
+      rows.map(({ subscriptionId, state }) => [subscriptionId, state]),
+      [1, 2, 3].map((id) => [id, 'pending']),
+    );
+    const why = await run('subscriptions', 'show', '2');
+    assert.match(why.stdout, /^Subscription 2: .*anonymous/);
+    assert.match(
+      why.stdout,
+      /Broadcast 2 “Ding dong”.*\n {2}2 {2}pending: .*turn is still to come[^]*Broadcast 1/,
+    );
+    assert.ok(!`${why.stdout}${csv.join()}`.includes('/wpush/'), 'no endpoint is shown');
+    const [, one, ...none] = parseLines(
+      (await run('subscriptions', 'show', '2', '--broadcast', '1', '--json')).stdout,
+    );
+    assert.deepEqual([one.state, one.attempts[0].status, none.length], ['accepted', 201, 0]);
+    assert.match((await run('subscriptions', 'show', '99')).stderr, /ERR_SUBSCRIPTION_NOT_FOUND/);
+    assert.match((await run('subscriptions', 'show')).stderr, /ERR_USAGE/);
+    assert.match((await run('subscriptions', 'show', '--user', 'ada')).stderr, /no subscription/);
+
     assert.match((await run('broadcasts', 'pause', '2')).stdout, /^Broadcast 2 is paused; 0 of 3 accepted/);
     assert.match((await run('broadcasts', 'cancel', '2')).stdout, /^Broadcast 2 is cancelled/);
     assert.match((await run('broadcasts', 'cancel', '1')).stderr, /ERR_BROADCAST_STATE/);

@@ -198,6 +198,9 @@ test('the role metrics reads /metrics alone, and nobody reads anything without a
       'GET /v1/broadcasts/1/attempts 404',
       'HEAD /v1/broadcasts/1/attempts 404',
       'GET /v1/broadcasts/1/events 404',
+      'GET /v1/broadcasts/1/outcomes 404',
+      'HEAD /v1/broadcasts/1/outcomes 404',
+      'GET /v1/broadcasts/1/outcomes.csv 404',
     ],
   });
 });
@@ -224,8 +227,14 @@ test('the role send sends, and sees its own broadcasts alone', async (t) => {
   assert.deepEqual([await seenBy(token), await seenBy(others)], [[2], []]);
   assert.equal((await ask('/v1/broadcasts/2')).status, 200);
   assert.equal((await ask('/v1/broadcasts/2/attempts')).status, 200);
-  for (const path of ['/v1/broadcasts/2', '/v1/broadcasts/2/attempts', '/v1/broadcasts/2/events'])
-    assert.equal((await ask(path, { as: others })).status, 404, path);
+  // whose subscriptions are is not for it
+  for (const path of ['/v1/broadcasts/2/outcomes', '/v1/broadcasts/2/outcomes.csv']) {
+    const shown = await (await ask(path)).text();
+    assert.match(shown, /pending/);
+    assert.ok(!/\bme\b/.test(shown), shown);
+  }
+  for (const part of ['', '/attempts', '/events', '/outcomes', '/outcomes?user=me', '/outcomes.csv'])
+    assert.equal((await ask(`/v1/broadcasts/2${part}`, { as: others })).status, 404, part);
   assert.equal((await ask('/v1/broadcasts/1')).status, 404);
 
   const again = await ask('/v1/broadcasts', { body: { audience: 'all', message }, key: 'mine' });

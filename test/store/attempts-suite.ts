@@ -369,6 +369,8 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
       await addSubscriptions(store, count);
       const ids = (await store.subscriptions.page({ afterId: 0, limit: count })).map((row) => row.id);
       const some = ids.filter((_, index) => index % 3 === 0);
+      const apart = [ids[0]!, ids[1]! + 2_000_000_000, Number.MAX_SAFE_INTEGER];
+      const toApart = await createBroadcast({ audienceId: await openIds(store, apart) });
       const audiences = [
         { broadcastId: await createBroadcast({ sliceRows: 300 }), members: ids },
         { broadcastId: await createBroadcast({ audienceId: await openIds(store, some) }), members: some },
@@ -382,6 +384,11 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
         }
         return all;
       };
+      // ids may be far apart: what is between them is passed over
+      assert.deepEqual(
+        (await read(toApart)).map((row) => [row.subscriptionId, row.state]),
+        [[apart[0], 'pending'], ...apart.slice(1).map((id) => [id, 'removed'])],
+      );
       for (const { broadcastId, members } of audiences) {
         const expected = new Map<number, RowState>();
         const outcomes = ['accepted', 'rejected', 'retry'] as const;

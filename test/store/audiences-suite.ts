@@ -333,8 +333,8 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       const { id } = await create();
       const stateOf = async (subscriptionId: number) =>
         (await store.attempts.outcomesOf(id, [subscriptionId]))[0]?.state;
-      assert.equal(await stateOf(ids[5]!), 'pending', 'not looked for yet');
-      assert.equal(await stateOf(ids[0]! - 1), 'pending');
+      assert.equal(await stateOf(ids[5]!), 'preparing', 'not looked for yet');
+      assert.equal(await stateOf(ids[0]! - 1), 'preparing');
       while (await store.broadcasts.prepare(id, 'one'));
       assert.equal(await stateOf(ids[0]! - 1), 'notInAudience');
       await store.subscriptions.removeById(ids[5]!);

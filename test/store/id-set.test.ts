@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, assert as check, constant, integer, oneof, property, uniqueArray } from 'fast-check';
-import { decodeIds, encodeIds, indexOfId } from '../../src/store/id-set.ts';
+import { decodeIds, encodeIds, indexOfId, nextIdOf } from '../../src/store/id-set.ts';
 
 const maxId = Number.MAX_SAFE_INTEGER;
 /** Runs, small gaps and any ids at all. */
@@ -32,6 +32,19 @@ test('an id is found where it stands, and no other', () => {
       const set = encodeIds(ids);
       for (const id of [...ids, other, ...ids.map((one) => one + 1)])
         assert.equal(indexOfId(set, id), ids.indexOf(id));
+    }),
+  );
+});
+
+test('the next id after any other is found', () => {
+  check(
+    property(idLists, integer({ min: 0, max: maxId }), (ids, other) => {
+      const set = encodeIds(ids);
+      for (const id of [0, other, ...ids, ...ids.map((one) => one - 1)])
+        assert.equal(
+          nextIdOf(set, id),
+          ids.find((one) => one > id),
+        );
     }),
   );
 });

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { listCommand } from './broadcasts-list.ts';
+import { outcomesCommand } from './broadcasts-outcomes.ts';
 import { resumeCommand } from './broadcasts-resume.ts';
 import { showCommand } from './broadcasts-show.ts';
 import { controlCommand } from './broadcasts-control.ts';
@@ -15,6 +16,7 @@ export function broadcastsCommand(context: Context): Command {
   })
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
+    .addCommand(outcomesCommand(context))
     .addCommand(resumeCommand(context))
     .addCommand(
       controlCommand(

@@ -1,4 +1,4 @@
-// `deskbell subscriptions`: lists, tags, removes, imports and exports subscriptions.
+// `deskbell subscriptions`: lists, shows, tags, removes, imports and exports subscriptions.
 import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -6,15 +6,17 @@ import { exportCommand } from './subscriptions-export.ts';
 import { importCommand } from './subscriptions-import.ts';
 import { listCommand } from './subscriptions-list.ts';
 import { removeCommand } from './subscriptions-remove.ts';
+import { showCommand } from './subscriptions-show.ts';
 import { tagCommand, untagCommand } from './subscriptions-tag.ts';
 
 export function subscriptionsCommand(context: Context): Command {
   return createCommand({
     name: 'subscriptions',
-    description: 'Lists, tags, removes, imports and exports subscriptions.',
-    examples: ['deskbell subscriptions list'],
+    description: 'Lists, shows, tags, removes, imports and exports subscriptions.',
+    examples: ['deskbell subscriptions list', 'deskbell subscriptions show --user 42 --broadcast 7'],
   })
     .addCommand(listCommand(context))
+    .addCommand(showCommand(context))
     .addCommand(tagCommand(context))
     .addCommand(untagCommand(context))
     .addCommand(removeCommand(context))

@@ -15,6 +15,7 @@ import { addBroadcastRoutes } from './broadcasts.ts';
 import { addHeldDeletionRoutes } from './held-deletions.ts';
 import { addKeyRoutes } from './keys.ts';
 import { addMessageRoutes } from './messages.ts';
+import { addOutcomeRoutes } from './outcomes.ts';
 import { addPushServiceRoutes } from './push-services.ts';
 import { addScheduleRoutes } from './schedules.ts';
 import { addSubscriptionRoutes } from './subscriptions.ts';
@@ -44,6 +45,7 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
     addMessageRoutes(scope.withTypeProvider<SchemaTypeProvider>(), parts);
   });
   addBroadcastRoutes(app, parts);
+  addOutcomeRoutes(app, parts);
   addScheduleRoutes(app, parts);
   addSubscriptionRoutes(app, parts);
   addPushServiceRoutes(app, parts);

@@ -1,0 +1,128 @@
+// `deskbell subscriptions show`: a subscription or the devices of a person, and what came of broadcasts to them.
+import type { Command } from 'commander';
+import { hostOf, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { findPersonDevices } from '../../operator/person-devices.ts';
+import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
+import type { RowOutcome } from '../../store/attempts.ts';
+import type { Store } from '../../store/store.ts';
+import type { StoredSubscription } from '../../store/subscriptions.ts';
+import { explain, rowOutcomeView } from '../../views/row-outcome.ts';
+import { subscriptionView } from '../../views/subscription.ts';
+import type { Context } from '../context.ts';
+import { createDataCommand } from '../data/data-command.ts';
+import { parsePositiveInteger } from '../flags/arguments.ts';
+import type { JsonFlag, Output } from '../output/output.ts';
+
+const defaultLimit = 20;
+
+interface ShowFlags extends JsonFlag {
+  readonly user?: string;
+  readonly broadcast?: number;
+  readonly limit: number;
+}
+
+/** What is shown: what is stored, and all ids that are asked for. */
+interface Shown {
+  readonly stored: readonly StoredSubscription[];
+  readonly ids: readonly number[];
+}
+
+export function showCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'show',
+    description:
+      'Prints a subscription, or all of a person, and what came of broadcasts to them: in the audience or not, what the push ' +
+      'service said, and what it waits for. Messages to single subscriptions are not kept.',
+    json: 'Prints JSON Lines: the subscriptions, then what came of each in each broadcast.',
+    examples: [
+      'deskbell subscriptions show 4711',
+      'deskbell subscriptions show 4711 --broadcast 7',
+      'deskbell subscriptions show --user 42 --broadcast 7 --json',
+    ],
+  })
+    .argument('[id]', 'Subscription ID.', parsePositiveInteger)
+    .option('--user <id>', 'Shows the devices of this person, at most 20, and those that have ended.')
+    .option('--broadcast <id>', 'Shows only what came of this broadcast.', parsePositiveInteger)
+    .option('--limit <count>', 'Maximum broadcasts.', parsePositiveInteger, defaultLimit)
+    .onData(async ({ store }, id: number | undefined, flags: ShowFlags) => {
+      const { stored, ids } = await find(store, id, flags);
+      const outcomes = await readOutcomes(store, ids, flags);
+      if (stored.length === 0 && outcomes.length === 0)
+        throw new DeskbellError(
+          'ERR_SUBSCRIPTION_NOT_FOUND',
+          id === undefined ? 'The user has no subscription.' : `There is no subscription ${id}.`,
+        );
+      for (const subscription of stored)
+        await output.result(flags, subscriptionView.toJson(subscription), formatSubscription(subscription));
+      const missing = ids.filter((each) => stored.every((subscription) => subscription.id !== each));
+      for (const each of flags.json ? [] : missing) await output.line(`Subscription ${each} is not stored.`);
+      await print(output, flags, outcomes, store);
+    });
+}
+
+async function find(store: Store, id: number | undefined, { user }: ShowFlags): Promise<Shown> {
+  if ((id === undefined) === (user === undefined))
+    throw new DeskbellError('ERR_USAGE', 'Give the ID of a subscription, or --user');
+  if (user !== undefined) {
+    const { stored, ended } = await findPersonDevices(user, store);
+    return { stored, ids: [...stored, ...ended].map((device) => device.id) };
+  }
+  const subscription = await store.subscriptions.findById(id!);
+  return { stored: subscription === undefined ? [] : [subscription], ids: [id!] };
+}
+
+async function readOutcomes(
+  { attempts }: Store,
+  ids: readonly number[],
+  { broadcast, limit }: ShowFlags,
+): Promise<readonly RowOutcome[]> {
+  if (broadcast !== undefined) return attempts.outcomesOf(broadcast, ids);
+  const found: RowOutcome[] = [];
+  let broadcasts = 0;
+  for (let beforeId: number | undefined; broadcasts < limit;) {
+    const { outcomes, next } = await attempts.outcomesTo(ids, { beforeId, limit: limit - broadcasts });
+    found.push(...outcomes);
+    broadcasts += new Set(outcomes.map(({ broadcastId }) => broadcastId)).size;
+    if (next === undefined) break;
+    beforeId = next;
+  }
+  return found;
+}
+
+async function print(
+  output: Output,
+  flags: ShowFlags,
+  outcomes: readonly RowOutcome[],
+  { broadcasts }: Store,
+): Promise<void> {
+  const byBroadcast = Map.groupBy(outcomes, ({ broadcastId }) => broadcastId);
+  for (const [broadcastId, rows] of byBroadcast) {
+    if (!flags.json) {
+      const broadcast = await broadcasts.find(broadcastId);
+      const { title = '' } = broadcast === undefined ? {} : readPayloadTexts(broadcast.payload);
+      const start = broadcast === undefined ? '' : `, ${isoTime(broadcast.startAtMs)}`;
+      await output.line(`\n${output.style('bold', `Broadcast ${broadcastId}`)} “${title}”${start}`);
+    }
+    await output.table(flags, {
+      rows,
+      toJson: rowOutcomeView.toJson,
+      toText: (row) => `  ${row.subscriptionId}  ${row.state}: ${explain(row)}`,
+    });
+  }
+  if (outcomes.length === 0 && !flags.json) output.diagnostic('No broadcast to it is known.');
+}
+
+function formatSubscription({
+  id,
+  endpoint,
+  user,
+  tags,
+  createdAtMs,
+  updatedAtMs,
+}: StoredSubscription): string {
+  const owner = user === undefined ? 'anonymous' : `user ${user}`;
+  const tagged = tags.length === 0 ? 'no tags' : `tags ${tags.join(', ')}`;
+  const times = `registered ${isoTime(createdAtMs)}, renewed ${isoTime(updatedAtMs)}`;
+  return `Subscription ${id}: ${hostOf(endpoint)}, ${owner}, ${tagged}, ${times}`;
+}

@@ -1,0 +1,135 @@
+// What came of each subscription: in a broadcast, all of them, one or those of a person, as JSON and as CSV; and the broadcasts of
+// a subscription or a person.
+import { contentResponse } from '../../http/description/openapi-responses.ts';
+import type { Operation } from '../../http/description/operation.ts';
+import { idKeywords, Type } from '../../http/schema.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import type { RowOutcome } from '../../store/attempts.ts';
+import type { Operator } from '../../store/operators.ts';
+import { userKeywords } from '../../views/audience.ts';
+import { csvHeader } from '../../views/outcomes-csv.ts';
+import { rowOutcomeView } from '../../views/row-outcome.ts';
+import { watchers } from '../authorize.ts';
+import type { OperatorContext } from '../context.ts';
+import { createOwnBroadcasts } from '../own-broadcasts.ts';
+import { findPersonDevices, idsOf } from '../person-devices.ts';
+import { sendOutcomes } from '../send-outcomes.ts';
+import { idParams, operationsOf } from './operations.ts';
+
+/** Ids that are looked at for one page. */
+const idsAtOnce = 1000;
+
+const csvOperation: Operation = {
+  operationId: 'exportOutcomes',
+  tag: 'Sending',
+  summary: 'What came of each subscription in a broadcast, as CSV',
+  description:
+    'One line for each subscription of the audience that the store knows of, with its last attempt. Subscriptions that were removed ' +
+    'from the store before their turn are missing in a broadcast to all, as are those of a list that need not be stored. Text that ' +
+    'begins with one of = + - @ is preceded by an apostrophe, so that spreadsheets do not run it.',
+  responses: {
+    200: contentResponse('text/csv', 'The lines, in the order of ids.', Type.String(), csvHeader),
+  },
+  errors: ['ERR_BROADCAST_NOT_FOUND'],
+  security: [{ token: [] }],
+};
+
+const query = {
+  subscription: Type.Optional(Type.Integer({ ...idKeywords, description: 'Of this subscription only.' })),
+  user: Type.Optional(
+    Type.String({ ...userKeywords, description: 'Of the devices of this person, at most 20.' }),
+  ),
+};
+
+const userParams = { user: Type.String({ ...userKeywords, description: 'The person, percent-encoded.' }) };
+
+const ofBroadcasts =
+  'Broadcasts whose audience the subscription was in. A page has all outcomes of at most `limit` broadcasts, of which it looks ' +
+  'through a hundred at most; it may be empty, and yet have a next one. Messages to single subscriptions are not kept.';
+
+export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): void {
+  const { attempts } = store;
+  const sending = operationsOf(app, 'Sending');
+  const subscriptions = operationsOf(app, 'Subscriptions');
+  const own = createOwnBroadcasts(store);
+
+  sending.addList('/v1/broadcasts/:id/outcomes', {
+    operationId: 'listBroadcastOutcomes',
+    summary: 'What came of subscriptions in a broadcast',
+    description:
+      'By subscription or by user: the answer for these, whatever it is. Otherwise all that the store knows of, in the order of ids; ' +
+      'a page may have fewer items than asked for, and yet a next one.',
+    params: idParams,
+    query,
+    view: rowOutcomeView,
+    errors: ['ERR_BROADCAST_NOT_FOUND', 'ERR_FIELD_VALUE'],
+    roles: watchers,
+    read: async ({ params: { id }, query: { subscription, user }, operator }, { limit, cursor = 0 }) => {
+      await own.get(id, operator);
+      const show = shownTo(operator);
+      if (subscription === undefined && user === undefined) {
+        const found = await attempts.outcomesAfter(id, { afterId: cursor, ids: idsAtOnce });
+        const items = found.outcomes.slice(0, limit);
+        const isCut = items.length < found.outcomes.length;
+        return { items: items.map(show), next: (isCut ? items.at(-1)?.subscriptionId : found.next) ?? null };
+      }
+      const devices = user === undefined ? undefined : idsOf(await findPersonDevices(user, store));
+      const asked = devices?.filter((device) => subscription === undefined || device === subscription);
+      const found = await attempts.outcomesOf(id, asked ?? [subscription!]);
+      return { items: found.map(show), next: null };
+    },
+  });
+
+  app.get(
+    '/v1/broadcasts/:id/outcomes.csv',
+    {
+      exposeHeadRoute: false,
+      schema: { params: Type.Object(idParams) },
+      config: { operation: csvOperation, roles: watchers },
+    },
+    async ({ params: { id }, operator }, reply) => {
+      await own.get(id, operator);
+      return sendOutcomes(reply, attempts, id, shownTo(operator));
+    },
+  );
+
+  subscriptions.addList('/v1/subscriptions/:id/outcomes', {
+    operationId: 'listSubscriptionOutcomes',
+    summary: 'What came of the newest broadcasts to a subscription',
+    description: ofBroadcasts,
+    params: idParams,
+    view: rowOutcomeView,
+    read: async ({ params: { id } }, { limit, cursor }) =>
+      toPage(await attempts.outcomesTo([id], { beforeId: cursor, limit })),
+  });
+
+  subscriptions.addList('/v1/people/:user/outcomes', {
+    operationId: 'listPersonOutcomes',
+    summary: 'What came of the newest broadcasts to a person',
+    description: `${ofBroadcasts} Of devices, 20 at most that are stored, and 20 that have ended and are still remembered.`,
+    params: userParams,
+    view: rowOutcomeView,
+    errors: ['ERR_FIELD_VALUE'],
+    read: async ({ params: { user } }, { limit, cursor }) => {
+      const devices = idsOf(await findPersonDevices(user, store));
+      return toPage(await attempts.outcomesTo(devices, { beforeId: cursor, limit }));
+    },
+  });
+}
+
+const toPage = ({
+  outcomes,
+  next,
+}: {
+  readonly outcomes: readonly RowOutcome[];
+  readonly next?: number | undefined;
+}) => ({
+  items: outcomes,
+  next: next ?? null,
+});
+
+/** Whose subscriptions are is not for the role `send`, which sees no subscriptions. */
+const shownTo =
+  (operator: Operator | null) =>
+  (outcome: RowOutcome): RowOutcome =>
+    operator?.role === 'send' ? { ...outcome, user: undefined } : outcome;

@@ -1,0 +1,171 @@
+// What came of each subscription, as the API answers it: for one, for a person, and for all of a broadcast, as CSV too.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { until } from '../../tools/until.ts';
+import type { Recipient } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
+import type { Store } from '../../src/store/store.ts';
+import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { commitSlice } from '../store/store-under-test.ts';
+import { codeOf, startOperator } from './running-operator.ts';
+
+const origin = 'https://fcm.googleapis.com';
+const message = { title: 'Tea', message: 'is ready' };
+
+async function settle(
+  store: Store,
+  broadcastId: number,
+  toResult: (row: Recipient) => RowResult,
+): Promise<void> {
+  for (;;) {
+    const slice = await store.leases.leaseSlice({ leaseMs: 10_000, broadcastId });
+    if (slice === undefined) return;
+    await commitSlice(store, slice, toResult, 10_000);
+  }
+}
+
+const answered = (
+  recipient: Recipient,
+  result: 'accepted' | 'gone' | 'rejected',
+  record: Partial<NonNullable<RowResult['record']>>,
+): RowResult => ({
+  recipient,
+  origin,
+  attempts: 1,
+  result,
+  record: { atMs: Date.now(), attempt: 1, ...record },
+});
+
+interface Outcome {
+  readonly broadcastId: number;
+  readonly subscriptionId: number;
+  readonly user?: string;
+  readonly state: string;
+  readonly explanation: string;
+}
+type Page = { readonly items: readonly Outcome[]; readonly next: number | null };
+
+const hostile = '=cmd("x"),\u001B[31m\u202E';
+
+test('the API answers why somebody got nothing, in the push service’s words, and nothing names an endpoint', async (t) => {
+  const { store, sender, read, ask } = await startOperator(t);
+  const users = ['ada', 'ada', 'bob', '=1+1'];
+  await store.subscriptions.putAll(
+    users.map((user, index) => ({
+      subscription: madeUpSubscription(index),
+      vapidPublicKey,
+      assign: { user, tags: [] },
+    })),
+  );
+  const { broadcast } = await sender.createBroadcast('all', message);
+  await settle(store, broadcast.id, (row) => {
+    if (row.subscriptionId === 1) return answered(row, 'gone', { status: 410, detail: 'NotRegistered' });
+    if (row.subscriptionId === 2) return answered(row, 'accepted', { status: 201 });
+    return answered(row, 'rejected', { status: 403, reason: 'vapid-refused', detail: hostile });
+  });
+  const toBob = await sender.createBroadcast({ user: 'bob' }, message);
+  const outcomes = `/v1/broadcasts/${broadcast.id}/outcomes`;
+
+  const ofAda = (await read<Page>(`${outcomes}?user=ada`)).items;
+  assert.deepEqual(
+    ofAda.map(({ subscriptionId, state }) => [subscriptionId, state]),
+    [
+      [1, 'gone'],
+      [2, 'accepted'],
+    ],
+  );
+  // its row has left the store, and it is still the person's
+  assert.equal(await store.subscriptions.findById(1), undefined);
+  assert.match(ofAda[0]!.explanation, /said that the subscription has ended at \S+Z: “NotRegistered”\./);
+  const [bobs] = (await read<Page>(`${outcomes}?subscription=3`)).items;
+  assert.match(bobs!.explanation, /refused it with status 403 at .*The push service refuses our token/);
+  const notAda = (await read<Page>(`/v1/broadcasts/${toBob.broadcast.id}/outcomes?user=ada`)).items;
+  assert.deepEqual(new Set(notAda.map(({ state }) => state)), new Set(['notInAudience']));
+  assert.deepEqual((await read<Page>(`${outcomes}?user=nobody`)).items, []);
+
+  const ofPerson = async (path: string) =>
+    (await read<Page>(path)).items.map(({ broadcastId, subscriptionId }) => [broadcastId, subscriptionId]);
+  assert.deepEqual(await ofPerson('/v1/people/ada/outcomes'), [
+    [1, 1],
+    [1, 2],
+  ]);
+  const longest = encodeURIComponent('ü'.repeat(64));
+  assert.deepEqual(await ofPerson(`/v1/people/${longest}/outcomes`), []);
+  assert.deepEqual(await ofPerson('/v1/subscriptions/3/outcomes'), [
+    [2, 3],
+    [1, 3],
+  ]);
+
+  const pages: Outcome[] = [];
+  for (let cursor: number | null = 0; cursor !== null;) {
+    const page: Page = await read<Page>(`${outcomes}?limit=3&cursor=${cursor}`);
+    pages.push(...page.items);
+    cursor = page.next;
+  }
+  assert.deepEqual(
+    pages.map(({ subscriptionId }) => subscriptionId),
+    [1, 2, 3, 4],
+  );
+
+  const csv = await ask(`${outcomes}.csv`);
+  assert.equal(csv.headers.get('content-type'), 'text/csv; charset=utf-8');
+  assert.match(csv.headers.get('content-disposition')!, /attachment; filename="broadcast-1-outcomes\.csv"/);
+  const text = await csv.text();
+  const lines = text.split('\r\n');
+  assert.equal(lines.length, 6);
+  assert.match(lines[1]!, /^1,,https:\/\/fcm\.googleapis\.com,gone,410,,NotRegistered,1,/);
+  assert.match(lines[2]!, /^2,ada,https:\/\/fcm\.googleapis\.com,accepted,201,,,1,/);
+  assert.match(lines[4]!, /^4,'=1\+1,.*,rejected,403,vapid-refused,"'=cmd\(""x""\),\\u001b\[31m\\u202e",1,/);
+  assert.doesNotMatch(text + JSON.stringify(pages), /\/fcm\/send|p256dh|auth/);
+
+  assert.equal(await codeOf(await ask('/v1/broadcasts/99/outcomes.csv')), 'ERR_BROADCAST_NOT_FOUND');
+  assert.equal(await codeOf(await ask('/v1/broadcasts/99/outcomes?user=ada')), 'ERR_BROADCAST_NOT_FOUND');
+});
+
+test('the CSV is read from the store as its reader takes it, and not at all once it has gone', async (t) => {
+  const operator = await startOperator(t);
+  const { store, sender, base } = operator;
+  const count = 12_000;
+  await store.subscriptions.putAll(
+    Array.from({ length: count }, (_, index) => ({
+      subscription: madeUpSubscription(index),
+      vapidPublicKey,
+      assign: { user: '"'.repeat(128), tags: [] },
+    })),
+  );
+  const { broadcast } = await sender.createBroadcast('all', message);
+  // in all more than the buffers of a connection hold
+  await settle(store, broadcast.id, (row) => answered(row, 'rejected', { detail: 'x'.repeat(1500) }));
+  let reads = 0;
+  const { outcomesAfter } = store.attempts;
+  Object.assign(store.attempts, {
+    outcomesAfter: (...given: Parameters<typeof outcomesAfter>) => {
+      reads += 1;
+      return outcomesAfter(...given);
+    },
+  });
+  const token = await operator.add('reader', 'read');
+  const socket = connect(Number(new URL(base).port), '127.0.0.1');
+  t.after(() => socket.destroy());
+  await once(socket, 'connect');
+  socket.pause();
+  socket.write(
+    `GET /v1/broadcasts/${broadcast.id}/outcomes.csv HTTP/1.1\r\nhost: ${new URL(base).host}\r\nauthorization: Bearer ${token}\r\n\r\n`,
+  );
+  // whoever reads nothing has it wait; meanwhile others are answered
+  let before = -1;
+  await until(async () => {
+    const isStill = reads > 0 && reads === before;
+    before = reads;
+    for (let asked = 0; asked < 20; asked += 1) await operator.read('/v1/broadcasts/1');
+    return isStill;
+  }, 'the export waits for its reader');
+  const inAll = count / 2000;
+  assert.ok(reads < inAll, `${reads} of ${inAll} parts are read ahead`);
+  socket.destroy();
+  const whole = await (await operator.ask(`/v1/broadcasts/${broadcast.id}/outcomes.csv`)).text();
+  assert.equal(whole.split('\r\n').length, count + 2);
+  assert.ok(reads <= before + inAll + 2, 'nothing is read for who has gone');
+});
