@@ -19,6 +19,7 @@ import {
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
+const isSampled = (_: unknown, index: number): boolean => index % 100 === 0;
 
 export function describeAttempts(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`attempts: ${name}`, () => {
@@ -234,7 +235,6 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
     test('a row waits for its turn where nothing was sent yet, and for a push service that refuses us', async () => {
       await addSubscriptions(store, 2);
       const id = await createBroadcast();
-      const vapidPublicKey = 'K';
       const refusals = { origin, vapidPublicKey, accepted: 0, hasRefused: true, refusalsInRow: 100 };
       const retry = { delayMs: 500, attempts: 0, deferrals: 1, expiresAtMs: nowMs + 60_000 };
       const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
@@ -403,7 +403,6 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
           members,
         );
         assert.deepEqual(new Map(before.map((row) => [row.subscriptionId, row.state])), expected);
-        const isSampled = (_: unknown, index: number): boolean => index % 100 === 0;
         const sampled = await store.attempts.outcomesOf(broadcastId, members.filter(isSampled));
         assert.deepEqual(before.filter(isSampled), sampled);
       }

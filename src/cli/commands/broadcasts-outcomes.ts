@@ -22,14 +22,16 @@ export function outcomesCommand({ environment, output, stop }: Context): Command
     .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
     .onData(async ({ store }, id: number, { json }: JsonFlag) => {
       await store.broadcasts.get(id);
-      const print = (lines: string) => output.line(lines.trimEnd().replaceAll('\r', ''));
-      if (!json) await print(csvHeader);
+      if (!json) await output.line(toLines(csvHeader));
       for await (const outcomes of readOutcomes(store.attempts, id)) {
         stop.throwIfAborted();
         const lines = json
           ? outcomes.map((outcome) => JSON.stringify(rowOutcomeView.toJson(outcome))).join('\n')
-          : toCsv(outcomes);
-        await print(lines);
+          : toLines(toCsv(outcomes));
+        await output.line(lines);
       }
     });
 }
+
+/** As other output of commands ends its lines; what is in the fields has no line end. */
+const toLines = (csv: string): string => csv.trimEnd().replaceAll('\r', '');
