@@ -7,6 +7,7 @@ import {
   type BroadcastState,
   type BroadcastStore,
   type KeyedBroadcast,
+  type OpenBroadcasts,
   type OriginCounts,
 } from './broadcasts.ts';
 import { readSourceColumns } from './broadcast-source.ts';
@@ -18,7 +19,7 @@ import { sumReceiptCounts, type ReceiptCount } from './receipts.ts';
 
 export type BroadcastReader = Pick<
   BroadcastStore,
-  'find' | 'get' | 'findByKey' | 'list' | 'listOpen' | 'summaries'
+  'find' | 'get' | 'findByKey' | 'list' | 'countOpen' | 'listOpen' | 'summaries'
 >;
 
 /** With the columns of its options. */
@@ -46,6 +47,7 @@ interface BroadcastRow {
   /** Not null where receipts are asked for. */
   readonly receipt_actions: string | null;
   readonly waiting: number;
+  readonly to_retry: number;
   /** JSON, as the following. */
   readonly origins: unknown;
   readonly alarms: unknown;
@@ -74,6 +76,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       recipients: row.audience,
       counts: countRows(row, origins),
       waiting: row.waiting,
+      toRetry: row.to_retry,
       heldBack: database.readJson<Broadcast['heldBack'] | null>(row.held_back) ?? [],
       origins,
       alarms: database.readJson<readonly Alarm[] | null>(row.alarms) ?? [],
@@ -103,6 +106,19 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
     list: async ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => {
       const rows = await read('b.id < :beforeId order by b.id desc limit :limit', { beforeId, limit });
       return rows.map(toBroadcast);
+    },
+    countOpen: async () => {
+      const [row] = await database.read<OpenBroadcasts>(
+        `select (select count(*) from deskbell.preparations where is_paused = 0) as preparing,
+           count(*) filter (where state = 'running' and start_at_ms <= :nowMs) as running,
+           count(*) filter (where state = 'running' and start_at_ms > :nowMs) as scheduled,
+           count(*) filter (where state = 'paused') as paused
+         from deskbell.broadcasts where state in ('running', 'paused')`,
+        { nowMs: database.now() },
+      );
+      if (row === undefined) throw new Error('Open broadcasts were not counted.');
+      // one that is being prepared is stored as paused
+      return { ...row, paused: row.paused - row.preparing };
     },
     listOpen: async (limit) => {
       const rows = await read("b.state in ('running', 'paused') order by b.id desc limit :limit", { limit });
@@ -164,11 +180,13 @@ function selectOf({ jsonArray, jsonObject, tables }: PortableDatabase): string {
      order by origin`,
   );
   const waiting = 'select coalesce(sum(rows), 0) from deskbell.waiting_rows where broadcast_id = b.id';
+  const toRetry = `${waiting} and push_service_id = 0`;
   const removed = 'select coalesce(sum(rows), 0) from deskbell.removed_rows where broadcast_id = b.id';
   const isOpen = "b.state in ('running', 'paused')";
   return `
     select b.*, ${isPreparing}, ${origins} as origins, ${alarms} as alarms, (${removed}) as removed,
       case when ${isOpen} then (${waiting}) else 0 end as waiting,
+      case when ${isOpen} then (${toRetry}) else 0 end as to_retry,
       case when ${isOpen} then ${heldBack} end as held_back,
       case when b.receipt_actions is not null then ${receipts} end as receipts
     from deskbell.broadcasts b`;

@@ -104,8 +104,10 @@ export interface Broadcast
     /** Not sent, since the broadcast was cancelled. */
     readonly cancelled: number;
   };
-  /** Of the pending rows: stored to be tried again. */
+  /** Of the pending rows: stored one by one, to be sent later. */
   readonly waiting: number;
+  /** Of the waiting rows: tried before, to be tried again. The others are held back, or put off without having been tried yet. */
+  readonly toRetry: number;
   /** Of the waiting rows: held back, since their push service refuses our token or key. */
   readonly heldBack: readonly { readonly origin: string; readonly rows: number }[];
   readonly origins: readonly OriginCounts[];
@@ -113,6 +115,9 @@ export interface Broadcast
   /** What browsers reported; `undefined` where the rows do not ask for it. */
   readonly receipts: readonly ReceiptCounts[] | undefined;
 }
+
+/** How many broadcasts are not over, by their states as they are shown. */
+export type OpenBroadcasts = Readonly<Record<'preparing' | 'running' | 'scheduled' | 'paused', number>>;
 
 /** What a search looks at. */
 export type BroadcastSummary = Pick<Broadcast, 'id' | 'state' | 'startAtMs' | 'payload'>;
@@ -194,6 +199,8 @@ export interface BroadcastStore {
   findByKey(idempotencyKey: string): Promise<KeyedBroadcast | undefined>;
   /** Newest first. */
   list(range: NewestFirst): Promise<readonly Broadcast[]>;
+  /** How many there are that are not over. */
+  countOpen(): Promise<OpenBroadcasts>;
   /** Those that run, are scheduled or paused, newest first: however many others there are, only these are looked at. */
   listOpen(limit: number): Promise<readonly Broadcast[]>;
   /** All of them, newest first, without counts: for a search (`operator/broadcast-search.ts`). */

@@ -49,9 +49,11 @@ export type OutcomeTotal = Omit<OutcomeInterval, 'startMs' | 'widthMs'>;
 export interface Backlog {
   /** Rows without an outcome. */
   readonly pendingRows: number;
-  /** Of these: stored to be tried again. */
-  readonly waitingRows: number;
-  /** Of these: held back, since their push service refuses our token or key. */
+  /** Of the pending rows: tried before, and stored to be tried again. */
+  readonly retryRows: number;
+  /** Of the pending rows: put off, and not tried yet. */
+  readonly deferredRows: number;
+  /** Of the pending rows: held back, since their push service refuses our token or key. */
   readonly suspendedRows: number;
   /** How many alarms there are, by reason; of paused broadcasts too. */
   readonly alarms: readonly { readonly reason: string; readonly count: number }[];
@@ -118,8 +120,9 @@ export function createStatistics(database: PortableDatabase): Statistics {
               - coalesce((select sum(${settledRows}) from ${originCounts} where broadcast_id = b.id), 0)
               - coalesce((select sum(rows) from deskbell.removed_rows where broadcast_id = b.id), 0)), 0)
             from deskbell.broadcasts b where b.state = 'running' and b.start_at_ms <= :nowMs) as "pendingRows",
-           coalesce(sum(w.rows), 0) as "waitingRows",
-           coalesce(sum(w.rows) filter (where w.push_service_id <> 0), 0) as "suspendedRows"
+           coalesce(sum(w.rows) filter (where w.push_service_id = 0), 0) as "retryRows",
+           coalesce(sum(w.rows) filter (where w.push_service_id < 0), 0) as "deferredRows",
+           coalesce(sum(w.rows) filter (where w.push_service_id > 0), 0) as "suspendedRows"
          from deskbell.waiting_rows w join deskbell.broadcasts b on b.id = w.broadcast_id
          where b.state = 'running'`,
         { nowMs: database.now() },
@@ -130,7 +133,7 @@ export function createStatistics(database: PortableDatabase): Statistics {
          where b.state in ('running', 'paused') group by a.reason order by a.reason`,
       );
       return {
-        ...(rows ?? { pendingRows: 0, waitingRows: 0, suspendedRows: 0 }),
+        ...(rows ?? { pendingRows: 0, retryRows: 0, deferredRows: 0, suspendedRows: 0 }),
         alarms: alarms.map((alarm) => ({ ...alarm })),
       };
     },

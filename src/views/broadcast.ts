@@ -87,7 +87,11 @@ const schema = Type.Model(
         'Subscriptions of the audience at creation; the counts add up to it. While it is `preparing`: found so far.',
     }),
     counts: countsSchema,
-    waiting: Type.Integer({ description: 'Of the pending: stored to be tried again.' }),
+    waiting: Type.Integer({ description: 'Of the pending: stored one by one, to be sent later.' }),
+    toRetry: Type.Integer({
+      description:
+        'Of the waiting: tried before, to be tried again. The others are held back, or put off and not tried yet.',
+    }),
     heldBack: Type.Array(Type.Object({ origin: Type.String(), rows: Type.Integer() }), {
       description: 'Of the waiting: held back, since their push service refuses our token or key.',
     }),
@@ -115,6 +119,7 @@ const example = {
   recipients: 1000,
   counts: { ...zero(Object.keys(countMeanings)), accepted: 400, gone: 2, rejected: 20, pending: 578 },
   waiting: 0,
+  toRetry: 0,
   heldBack: [],
   origins: [
     {
@@ -154,6 +159,7 @@ export function broadcastToJson(broadcast: Broadcast): object {
     recipients,
     counts,
     waiting,
+    toRetry,
     heldBack,
     origins,
     alarms,
@@ -168,6 +174,7 @@ export function broadcastToJson(broadcast: Broadcast): object {
     recipients,
     counts,
     waiting,
+    toRetry,
     heldBack,
     origins,
     alarms: alarms.map(alarmToJson),

@@ -21,6 +21,7 @@ const broadcast: Broadcast = {
   recipients: 2000,
   counts: { ...counts, pending: 1949, removed: 0, cancelled: 0, unaccounted: 0 },
   waiting: 1949,
+  toRetry: 9,
   heldBack: [{ origin, rows: 1940 }],
   origins: [{ origin, attempts: 51, ...counts }],
   alarms: [],
@@ -30,12 +31,20 @@ const broadcast: Broadcast = {
 test('the progress tells apart what waits for a retry and what is held back, and why', () => {
   const line = formatProgress({ broadcast, settled: 51, ratePerSecond: 0 });
   assert.match(line, / {2}9 waiting for a retry {2}1,940 held back, web\.push\.apple\.com refuses them {2}/);
-  const open = { ...broadcast, heldBack: [] };
+  const open = { ...broadcast, toRetry: 1949, heldBack: [] };
   assert.match(
     formatProgress({ broadcast: open, settled: 51, ratePerSecond: 0 }),
     / {2}1,949 waiting for a retry {2}/,
   );
-  assert.doesNotMatch(formatProgress({ broadcast: open, settled: 51, ratePerSecond: 0 }), /held back/);
+  assert.doesNotMatch(
+    formatProgress({ broadcast: open, settled: 51, ratePerSecond: 0 }),
+    /held back|put off/,
+  );
+  const untried = { ...broadcast, toRetry: 2 };
+  assert.match(
+    formatProgress({ broadcast: untried, settled: 51, ratePerSecond: 0 }),
+    / 2 waiting for a retry {2}7 put off/,
+  );
 });
 
 test('the JSON of a broadcast has what is held back', () => {

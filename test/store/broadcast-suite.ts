@@ -122,6 +122,30 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal(await store.broadcasts.find(tagged.id), undefined);
     });
 
+    test('broadcasts that are not over are counted by state, however many a list would show', async () => {
+      await addSubscriptions(store, 1);
+      const created = [];
+      for (let index = 0; index < 5; index += 1) created.push(await createBroadcast());
+      await createBroadcast({ startAtMs: nowMs + 1000 });
+      await store.broadcasts.pause(created[0]!.id);
+      await store.broadcasts.cancel(created[1]!.id);
+      const audienceId = await store.broadcasts.openAudience();
+      const preparing = await createBroadcast({ audienceId, matching: { tags: { any: ['news'] } } });
+      assert.deepEqual(await store.broadcasts.countOpen(), {
+        preparing: 1,
+        running: 3,
+        scheduled: 1,
+        paused: 1,
+      });
+      await store.broadcasts.pause(preparing.id);
+      assert.deepEqual(await store.broadcasts.countOpen(), {
+        preparing: 0,
+        running: 3,
+        scheduled: 1,
+        paused: 2,
+      });
+    });
+
     test('broadcasts that are not over are listed, newest first', async () => {
       await addSubscriptions(store, 1);
       const { id: running } = await createBroadcast();

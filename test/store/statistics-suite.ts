@@ -158,7 +158,7 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
 
     test('the backlog is what running broadcasts have left; alarms of paused ones stay in it', async () => {
       for (let index = 0; index < 4; index += 1) await put(index);
-      const empty = { pendingRows: 0, waitingRows: 0, suspendedRows: 0, alarms: [] };
+      const empty = { pendingRows: 0, retryRows: 0, deferredRows: 0, suspendedRows: 0, alarms: [] };
       assert.deepEqual(await store.statistics.backlog(), empty);
       const { id } = await createBroadcast();
       assert.deepEqual(await store.statistics.backlog(), { ...empty, pendingRows: 4 });
@@ -171,9 +171,37 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
       assert.deepEqual(await store.statistics.backlog(), {
         ...empty,
         pendingRows: 2,
-        waitingRows: 1,
+        retryRows: 1,
         alarms,
       });
+      // put off without having been tried, then tried
+      const putOff = { delayMs: 0, attempts: 0, deferrals: 1, expiresAtMs: nowMs + dayMs };
+      await commitNext(id, { result: 'retry', attempts: 0, retry: putOff });
+      assert.deepEqual(await store.statistics.backlog(), {
+        ...empty,
+        pendingRows: 2,
+        retryRows: 1,
+        deferredRows: 1,
+        alarms,
+      });
+      const { waiting, toRetry } = await store.broadcasts.get(id);
+      assert.deepEqual([waiting, toRetry], [2, 1]);
+      const leased = await store.leases.leaseRetries({ leaseMs: 10_000, broadcastId: id, limit: 10 });
+      assert.equal(leased?.rows.length, 1);
+      await store.ledger.commit({
+        broadcastId: id,
+        fenceToken: leased.fenceToken,
+        rows: leased.rows.map((recipient) => ({
+          recipient,
+          origin: `https://${fcm}`,
+          attempts: 1,
+          result: 'retry',
+          retry,
+        })),
+        leaseMs: 10_000,
+      });
+      assert.deepEqual(await store.statistics.backlog(), { ...empty, pendingRows: 2, retryRows: 2, alarms });
+      assert.equal((await store.broadcasts.get(id)).toRetry, 2);
       await store.broadcasts.pause(id);
       assert.deepEqual(await store.statistics.backlog(), { ...empty, alarms });
       await store.broadcasts.cancel(id);

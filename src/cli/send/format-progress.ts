@@ -28,11 +28,13 @@ export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }
 export const formatPreparation = ({ id, recipients }: Broadcast): string =>
   `Broadcast ${id} is preparing: ${formatAudience(recipients)} found so far`;
 
-/** Rows that are held back wait for their push service to accept messages again; the others for their next attempt. */
-function formatWaiting({ waiting, heldBack }: Broadcast): readonly string[] {
+/** Rows that are held back wait for their push service to accept messages again; the others for their next attempt, or their first. */
+function formatWaiting({ waiting, toRetry, heldBack }: Broadcast): readonly string[] {
   const suspendedRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
+  const deferred = waiting - suspendedRows - toRetry;
   return [
-    ...(waiting > suspendedRows ? [`${formatCount(waiting - suspendedRows)} waiting for a retry`] : []),
+    ...(toRetry > 0 ? [`${formatCount(toRetry)} waiting for a retry`] : []),
+    ...(deferred > 0 ? [`${formatCount(deferred)} put off, not tried yet`] : []),
     ...heldBack.map(({ origin, rows }) => `${formatCount(rows)} held back, ${hostOf(origin)} refuses them`),
   ];
 }

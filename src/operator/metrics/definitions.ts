@@ -27,10 +27,13 @@ export function defineMetrics(client: PrometheusClient, contentType: ContentType
   const messages = counter('messages_total', 'Messages by their outcome.', ['origin', 'outcome']);
   const attempts = counter('attempts_total', 'POSTs, repeats included.', ['origin']);
   const pending = gauge('broadcast_pending_rows', 'Rows of running broadcasts without an outcome.');
-  const waiting = gauge('retries_waiting', 'Of these: rows that wait to be tried again.');
+  const waiting = gauge(
+    'retries_waiting',
+    'Of the pending rows: those that were tried before and wait to be tried again.',
+  );
   const suspendedRows = gauge(
     'rows_held_back',
-    'Of these: rows held back because their push service refuses our token or key.',
+    'Of the pending rows: those held back because their push service refuses our token or key.',
   );
   const alarms = gauge('broadcast_alarms', 'Alarms of broadcasts that are not over.', ['reason']);
   const suspended = gauge('push_service_held', 'Whether a push service refuses our token or key.', [
@@ -62,7 +65,7 @@ export function defineMetrics(client: PrometheusClient, contentType: ContentType
       for (const outcome of settlements) messages.inc({ origin, outcome }, counts[outcome]);
     }
     pending.set(backlog.pendingRows);
-    waiting.set(backlog.waitingRows);
+    waiting.set(backlog.retryRows);
     suspendedRows.set(backlog.suspendedRows);
     for (const { reason, count } of backlog.alarms) alarms.set({ reason }, count);
     for (const { origin, isSuspended } of totals.pushServices) {

@@ -1029,4 +1029,42 @@ export const migrations: readonly string[] = [
   drop index deskbell.audit_by_time;
   create index audit_by_time on deskbell.audit (at_ms, id);
   `,
+
+  `
+  -- of the stored retries that are not held back (0), those that were not tried yet are counted apart (-1)
+  create function deskbell.waits_for(service int, attempts int) returns int language sql immutable as $$
+    select coalesce(service, case when attempts = 0 then -1 else 0 end)
+  $$;
+  create or replace function deskbell.count_retries_added() returns trigger language plpgsql as $$
+  begin
+    perform deskbell.count_waiting(c.broadcast_id, c.service, c.rows)
+      from (select broadcast_id, deskbell.waits_for(push_service_id, attempts) as service, count(*) as rows
+            from added group by 1, 2 order by 1, 2) c;
+    perform deskbell.wake_retries(c.broadcast_id, c.due_at_ms)
+      from (select broadcast_id, min(due_at_ms) as due_at_ms from added group by 1 order by 1) c;
+    return null;
+  end $$;
+  create or replace function deskbell.count_retries_dropped() returns trigger language plpgsql as $$
+  begin
+    perform deskbell.count_waiting(c.broadcast_id, c.service, -c.rows)
+      from (select broadcast_id, deskbell.waits_for(push_service_id, attempts) as service, count(*) as rows
+            from dropped group by 1, 2 order by 1, 2) c;
+    return null;
+  end $$;
+  create or replace function deskbell.count_retry_held_back() returns trigger language plpgsql as $$
+  begin
+    perform deskbell.count_waiting(old.broadcast_id, deskbell.waits_for(old.push_service_id, old.attempts), -1);
+    perform deskbell.count_waiting(new.broadcast_id, deskbell.waits_for(new.push_service_id, new.attempts), 1);
+    return null;
+  end $$;
+  drop trigger retry_held_back on deskbell.retries;
+  create trigger retry_waits_otherwise after update on deskbell.retries for each row
+    when (old.push_service_id is distinct from new.push_service_id or (old.attempts = 0) <> (new.attempts = 0))
+    execute function deskbell.count_retry_held_back();
+  delete from deskbell.waiting_rows;
+  insert into deskbell.waiting_rows (broadcast_id, push_service_id, shard, rows)
+    select broadcast_id, deskbell.waits_for(push_service_id, attempts), 0, count(*) from deskbell.retries group by 1, 2;
+  -- open broadcasts are counted by their state in it alone
+  create index broadcasts_by_state on deskbell.broadcasts (state, start_at_ms) where state in ('running', 'paused');
+  `,
 ];

@@ -882,4 +882,34 @@ export const migrations: readonly string[] = [
   -- subscriptions of one push service, in the order of ids: by its origin with a slash
   create index subscriptions_by_push_service on subscriptions (substr(endpoint, 1, instr(substr(endpoint, 9), '/') + 8));
   `,
+
+  `
+  -- of the stored retries that are not held back (0), those that were not tried yet are counted apart (-1)
+  drop trigger retry_added;
+  drop trigger retry_dropped;
+  drop trigger retry_held_back;
+  delete from waiting_rows;
+  insert into waiting_rows (broadcast_id, push_service_id, rows)
+    select broadcast_id, coalesce(push_service_id, iif(attempts = 0, -1, 0)), count(*) from retries group by 1, 2;
+  create trigger retry_added after insert on retries begin
+    insert into waiting_rows (broadcast_id, push_service_id, rows)
+      values (new.broadcast_id, coalesce(new.push_service_id, iif(new.attempts = 0, -1, 0)), 1)
+      on conflict (broadcast_id, push_service_id) do update set rows = rows + 1;
+  end;
+  create trigger retry_dropped after delete on retries begin
+    update waiting_rows set rows = rows - 1 where broadcast_id = old.broadcast_id
+      and push_service_id = coalesce(old.push_service_id, iif(old.attempts = 0, -1, 0));
+  end;
+  create trigger retry_waits_otherwise after update of push_service_id, attempts on retries
+    when old.push_service_id is not new.push_service_id or (old.attempts = 0) <> (new.attempts = 0)
+  begin
+    update waiting_rows set rows = rows - 1 where broadcast_id = old.broadcast_id
+      and push_service_id = coalesce(old.push_service_id, iif(old.attempts = 0, -1, 0));
+    insert into waiting_rows (broadcast_id, push_service_id, rows)
+      values (new.broadcast_id, coalesce(new.push_service_id, iif(new.attempts = 0, -1, 0)), 1)
+      on conflict (broadcast_id, push_service_id) do update set rows = rows + 1;
+  end;
+  -- open broadcasts are counted by their state in it alone
+  create index broadcasts_by_state on broadcasts (state, start_at_ms) where state in ('running', 'paused');
+  `,
 ];
