@@ -14,6 +14,10 @@ export function nonZeroCounts({ counts }: Broadcast): readonly (readonly [CountN
   return countNames.map((name) => [name, counts[name]] as const).filter(([, count]) => count !== 0);
 }
 
+/** Rows that were brought to an end, or whose subscription has left; not those that a cancellation left out. */
+export const settledRows = ({ recipients, counts }: Pick<Broadcast, 'recipients' | 'counts'>): number =>
+  recipients - counts.pending - counts.cancelled;
+
 /** What all push services together have brought about; `undefined` where the broadcast asks for no receipts. */
 export function totalReceipts({
   receipts,

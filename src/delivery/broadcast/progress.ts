@@ -1,5 +1,6 @@
 // How far a broadcast is, read from the store: so it covers what all workers of all processes have done together.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { settledRows } from './format-broadcast.ts';
 import { isOver, type Broadcast, type BroadcastStore } from '../../store/broadcasts.ts';
 
 /** How far a broadcast is, over all processes that deliver it. */
@@ -46,7 +47,7 @@ function measure(
   broadcast: Broadcast,
   history: { readonly atMs: number; readonly settled: number }[],
 ): Progress {
-  const settled = broadcast.recipients - broadcast.counts.pending;
+  const settled = settledRows(broadcast);
   const atMs = performance.now();
   history.push({ atMs, settled });
   while (history.length > 2 && (history[1]?.atMs ?? atMs) < atMs - averageOverMs) history.shift();

@@ -1,5 +1,5 @@
 // Charts as SVG, drawn here: a page needs no script for them, and no style stands in it. Each has its figures as text too.
-import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatCount, settledRows } from '../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { settlements, type Broadcast, type Settlement } from '../../store/broadcasts.ts';
 import type { OutcomeInterval, SubscriptionDay } from '../../store/statistics.ts';
@@ -135,8 +135,7 @@ export const legend = (names: readonly string[]): Html =>
 /** How far a broadcast is, with what came of its rows. */
 export function progressBar(broadcast: Broadcast): Html {
   const { recipients, counts } = broadcast;
-  const settled = recipients - counts.pending;
-  const share = recipients === 0 ? 1 : settled / recipients;
+  const share = recipients === 0 ? 1 : settledRows(broadcast) / recipients;
   let x = 0;
   const parts = settlements
     .filter((outcome) => counts[outcome] > 0)
