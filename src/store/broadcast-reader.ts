@@ -108,12 +108,13 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       return rows.map(toBroadcast);
     },
     countOpen: async () => {
+      // written as the condition of its index is
       const [row] = await database.read<OpenBroadcasts>(
         `select (select count(*) from deskbell.preparations where is_paused = 0) as preparing,
            count(*) filter (where state = 'running' and start_at_ms <= :nowMs) as running,
            count(*) filter (where state = 'running' and start_at_ms > :nowMs) as scheduled,
            count(*) filter (where state = 'paused') as paused
-         from deskbell.broadcasts where state in ('running', 'paused')`,
+         from deskbell.broadcasts where state = 'running' or state = 'paused'`,
         { nowMs: database.now() },
       );
       if (row === undefined) throw new Error('Open broadcasts were not counted.');

@@ -10,9 +10,10 @@ test('without a terminal, a broadcast that waits prints no line twice', async (t
   let nowMs = 0;
   t.mock.method(performance, 'now', () => nowMs);
   async function* progress(): AsyncGenerator<Progress> {
-    for (const waiting of [1, 1, 1, 0, 0]) {
+    for (const toRetry of [1, 1, 1, 0, 0]) {
       nowMs += 10_000;
-      const broadcast = { recipients: 1, state: 'running', alarms: [], heldBack: [], origins: [], waiting };
+      const rows = { recipients: 1, waiting: toRetry, toRetry, heldBack: [] };
+      const broadcast = { state: 'running', alarms: [], origins: [], ...rows };
       yield { broadcast, settled: 0, ratePerSecond: 0 } as unknown as Progress;
     }
   }

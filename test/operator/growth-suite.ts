@@ -48,6 +48,7 @@ const mayGrow: readonly (readonly [part: string, why: string])[] = [
   ['coalesce(sum(b.audience', 'what running broadcasts have left is added up by broadcast'],
   ['waiting_rows w join', 'what running broadcasts have left is added up by broadcast'],
   ['s.first_id <=', 'of one broadcast, the sets are looked through that may have the subscription'],
+  [') as scheduled', 'open broadcasts are counted, each by its entry in an index'],
   ['audiences a', 'housekeeping looks at each audience that is kept for its broadcast'],
   ['delete from deskbell.audience_members', 'up to 2,000 rows of a list that no broadcast uses'],
 ];
@@ -257,5 +258,5 @@ async function visit({ base, ask }: RunningOperator, cookie: string, path: strin
   // the first figures of a stream are as many as a page has
   for await (const _ of response.body ?? []) break;
   stop.abort();
-  assert.equal(response.status, 200, path);
+  assert.ok(response.ok, `${path}: ${response.status}`);
 }

@@ -1064,7 +1064,8 @@ export const migrations: readonly string[] = [
   delete from deskbell.waiting_rows;
   insert into deskbell.waiting_rows (broadcast_id, push_service_id, shard, rows)
     select broadcast_id, deskbell.waits_for(push_service_id, attempts), 0, count(*) from deskbell.retries group by 1, 2;
-  -- open broadcasts are counted by their state in it alone
-  create index broadcasts_by_state on deskbell.broadcasts (state, start_at_ms) where state in ('running', 'paused');
+  -- Open broadcasts are counted by their state in it alone. Its condition is none that other queries have: they go on with the
+  -- indexes that they are made for.
+  create index broadcasts_by_state on deskbell.broadcasts (state, start_at_ms) where state = 'running' or state = 'paused';
   `,
 ];

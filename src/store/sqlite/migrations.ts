@@ -909,7 +909,8 @@ export const migrations: readonly string[] = [
       values (new.broadcast_id, coalesce(new.push_service_id, iif(new.attempts = 0, -1, 0)), 1)
       on conflict (broadcast_id, push_service_id) do update set rows = rows + 1;
   end;
-  -- open broadcasts are counted by their state in it alone
-  create index broadcasts_by_state on broadcasts (state, start_at_ms) where state in ('running', 'paused');
+  -- Open broadcasts are counted by their state in it alone. Its condition is none that other queries have: they go on with the
+  -- indexes that they are made for.
+  create index broadcasts_by_state on broadcasts (state, start_at_ms) where state = 'running' or state = 'paused';
   `,
 ];

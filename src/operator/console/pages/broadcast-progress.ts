@@ -3,6 +3,7 @@ import {
   formatCount,
   hostOf,
   nonZeroCounts,
+  settledRows,
   stateOf,
   totalReceipts,
 } from '../../../delivery/broadcast/format-broadcast.ts';
@@ -16,11 +17,10 @@ import { formatSpan } from '../duration.ts';
 import { empty, moreHosts, stateBadge, untrusted, table, tile, timeFromNow } from '../components.ts';
 
 export function renderProgress(broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html {
-  const { recipients, counts, waiting, heldBack, startAtMs, finishedAtMs } = broadcast;
-  const settled = recipients - counts.pending;
-  const share = recipients === 0 ? Number(finishedAtMs !== undefined) : settled / recipients;
+  const { recipients, counts, startAtMs, finishedAtMs } = broadcast;
+  const settled = settledRows(broadcast);
+  const share = recipients === 0 ? Number(broadcast.state === 'done') : settled / recipients;
   const rate = stateOf(broadcast) === 'running' ? rateOf(intervals) : 0;
-  const suspendedRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
   const left =
     rate > 0 && counts.pending > 0 ? `${formatSpan(counts.pending / rate)} left` : timing(broadcast);
   const speed = rate > 0 ? ` · ${formatCount(Math.round(rate))} a second` : '';
@@ -42,13 +42,23 @@ export function renderProgress(broadcast: Broadcast, intervals: readonly Outcome
         tile(
           capitalize(name),
           formatCount(count),
-          name === 'pending' && waiting > 0
-            ? `${formatCount(waiting)} to be tried again${suspendedRows > 0 ? `, ${formatCount(suspendedRows)} held back` : ''}`
-            : countMeanings[name],
+          name === 'pending' ? describePending(broadcast) : countMeanings[name],
         ),
       )}
     </dl>
     ${renderReceipts(broadcast)}`;
+}
+
+/** `247 to be tried again, 12,000 held back` */
+function describePending({ waiting, toRetry, heldBack }: Broadcast): string {
+  const suspendedRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
+  const parts = [
+    [toRetry, 'to be tried again'],
+    [suspendedRows, 'held back'],
+    [waiting - toRetry - suspendedRows, 'put off, not tried yet'],
+  ] as const;
+  const texts = parts.filter(([rows]) => rows > 0).map(([rows, words]) => `${formatCount(rows)} ${words}`);
+  return texts.length === 0 ? countMeanings.pending : texts.join(', ');
 }
 
 /** Beside the counts that add up: of the accepted messages, what browsers say became of them. */

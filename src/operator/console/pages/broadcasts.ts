@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { formatCount, nonZeroCounts } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { searchBroadcasts, type BroadcastFilter } from '../../broadcast-search.ts';
-import type { Broadcast } from '../../../store/broadcasts.ts';
+import type { Broadcast, OpenBroadcasts } from '../../../store/broadcasts.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
 import { progressBar } from '../charts.ts';
@@ -16,7 +16,9 @@ import {
   selectField,
   stateBadge,
   table,
+  tile,
   time,
+  urlWith,
 } from '../components.ts';
 import { idField, readDay, textField, textFields, type Fields } from '../forms.ts';
 import { pages, sendPage } from '../page.ts';
@@ -43,7 +45,7 @@ export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorConte
       entry: 'Broadcasts',
       actions: session.mayChange && html`<a class="button primary" href="${pages.Send}">Send a message</a>`,
       content: html`
-        ${renderFilters(given)}
+        ${renderCounts(await store.broadcasts.countOpen())} ${renderFilters(given)}
         ${table(
           'Broadcasts',
           columns,
@@ -62,6 +64,27 @@ export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorConte
     });
   });
 }
+
+const openStates = {
+  running: 'being delivered',
+  scheduled: 'their start is to come',
+  paused: 'nothing is sent until they are resumed',
+  preparing: 'their audience is being looked for',
+} as const satisfies Record<keyof OpenBroadcasts, string>;
+
+/** Of all that are not over, whatever the list shows. */
+const renderCounts = (counts: OpenBroadcasts): Html =>
+  html`<dl class="tiles">
+    ${Object.entries(openStates).map(([state, meaning]) =>
+      tile(
+        html`<a href="${urlWith(pages.Broadcasts, { state })}">${capitalize(state)}</a>`,
+        formatCount(counts[state as keyof OpenBroadcasts]),
+        meaning,
+      ),
+    )}
+  </dl>`;
+
+const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
 const columns = [
   { title: 'Id', kind: 'number' },

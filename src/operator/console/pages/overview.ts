@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import { findUnreachable } from '../../../delivery/broadcast/watch-push-services.ts';
 import { alarmKey } from '../../../delivery/broadcast/watch-broadcasts.ts';
-import { describeState, formatCount, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
+import { describeState, formatCount, settledRows } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import type { Alarm, Broadcast } from '../../../store/broadcasts.ts';
+import type { Alarm, Broadcast, OpenBroadcasts } from '../../../store/broadcasts.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
@@ -14,12 +14,12 @@ import { dayBars, progressBar, serviceCharts, toServiceBars } from '../charts.ts
 import { card, empty, live, stateBadge, tile } from '../components.ts';
 import { textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
-import { linkToCurrent, sendPage } from '../page.ts';
+import { linkToCurrent, pages, sendPage } from '../page.ts';
 import { titleOf } from '../broadcast-title.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 const shownDays = 30;
-/** More broadcasts than these do not run at the same time and are looked at. */
+/** How many of the open ones are shown. */
 const maxOpen = 50;
 const recentBroadcasts = 20;
 
@@ -71,11 +71,12 @@ function readRange(query: unknown): RangeName {
 }
 
 async function renderParts({ store, readWarnings }: OperatorContext, range: RangeName) {
-  const [rate, subscriptions, today, open, newest, services, senders, warnings] = await Promise.all([
+  const [rate, subscriptions, today, open, counts, newest, services, senders, warnings] = await Promise.all([
     readRate(store),
     store.subscriptions.count(),
     readToday(store),
     store.broadcasts.listOpen(maxOpen),
+    store.broadcasts.countOpen(),
     store.broadcasts.list({ limit: recentBroadcasts }),
     renderServices(store, range),
     store.senders.list(),
@@ -88,12 +89,10 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
     ...findUnreachable(senders).map(renderUnreachable),
     ...collectAlarms(open, newest).map(({ alarm, broadcast }) => renderAlarm(alarm, broadcast)),
   ];
-  const running = open.filter((broadcast) => stateOf(broadcast) === 'running').length;
-  const others = open.length - running;
   const shared = {
     tiles: html`<dl class="tiles">
       ${tile('Messages a second', formatCount(Math.round(rate)), 'over the last seconds')}
-      ${tile('Broadcasts running', formatCount(running), `${formatCount(others)} preparing, scheduled or paused`)}
+      ${tile('Broadcasts running', formatCount(counts.running), describeOthers(counts))}
       ${tile(
         'Subscriptions',
         formatCount(subscriptions),
@@ -110,7 +109,10 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
     </dl>`,
     alarms: renderAlarms(alarms),
     running:
-      open.length === 0 ? empty('No broadcast is running.') : html`<div>${open.map(renderRunning)}</div>`,
+      open.length === 0
+        ? empty('No broadcast is running.')
+        : html`<div>${open.map(renderRunning)}</div>
+            ${renderRest(counts, open.length)}`,
     services,
   };
   const status = [
@@ -118,6 +120,25 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
     ...(alarms.length > 0 ? [`Alarms: ${formatCount(alarms.length)}`] : []),
   ];
   return { shared, status };
+}
+
+/** `2 scheduled, 1 paused` */
+const describeOthers = ({ running: _shown, ...others }: OpenBroadcasts): string =>
+  Object.entries(others)
+    .filter(([, count]) => count > 0)
+    .map(([state, count]) => `${formatCount(count)} ${state}`)
+    .join(', ') || 'none preparing, scheduled or paused';
+
+/** Says how many there are beyond those that are shown. */
+function renderRest(counts: OpenBroadcasts, shown: number): Html | false {
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return (
+    all > shown &&
+    html`<p class="quiet small">
+      The newest ${formatCount(shown)} of ${formatCount(all)}.
+      <a href="${pages.Broadcasts}">All broadcasts</a>
+    </p>`
+  );
 }
 
 /** Messages since the beginning of the interval before this one: ten to twenty seconds. */
@@ -178,7 +199,7 @@ function renderRunning(broadcast: Broadcast): Html {
     </p>
     ${progressBar(broadcast)}
     <p class="spread quiet small number">
-      <span>${formatCount(recipients - counts.pending)} of ${formatCount(recipients)}</span>
+      <span>${formatCount(settledRows(broadcast))} of ${formatCount(recipients)}</span>
       ${counts.rejected > 0 && html`<span>${formatCount(counts.rejected)} rejected</span>`}
     </p>
   </div>`;
