@@ -3,6 +3,7 @@ import { CommanderError, type Command } from 'commander';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createCommand } from './command.ts';
 import { auditCommand } from './commands/audit.ts';
+import { alarmsCommand } from './commands/alarms.ts';
 import { backupCommand } from './commands/backup.ts';
 import { broadcastsCommand } from './commands/broadcasts.ts';
 import { completionCommand } from './commands/completion.ts';
@@ -81,6 +82,7 @@ export function createProgram(context: Context): Command {
     .addCommand(subscriptionsCommand(context))
     .addCommand(inviteCommand(context))
     .addCommand(tokenCommand(context))
+    .addCommand(alarmsCommand(context))
     .addCommand(heldDeletionsCommand(context))
     .addCommand(keysCommand(context))
     .addCommand(operatorsCommand(context))

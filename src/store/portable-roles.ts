@@ -1,4 +1,5 @@
 // The roles of a store that are written once for both databases.
+import { createAlarmStore } from './alarms.ts';
 import { createAudit } from './audit.ts';
 import { createEndedSubscriptions } from './ended-subscriptions.ts';
 import { createHeldDeletions } from './held-deletions.ts';
@@ -16,6 +17,7 @@ import { createWebhookOutbox } from './webhook-outbox.ts';
 /** The roles that are whole with this database alone. */
 export const createPortableRoles = (database: PortableDatabase) => ({
   now: database.now,
+  alarms: createAlarmStore(database),
   schedules: createSchedules(database),
   sending: createSending(database),
   heldDeletions: createHeldDeletions(database),

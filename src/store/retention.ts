@@ -1,5 +1,6 @@
 // How long the store keeps what is over. Deleting goes in steps, each a short transaction, so that nobody waits for it.
 // Who reported a receipt is forgotten by `receipts.ts`.
+import { alarmsKeptMs, isPast } from './alarms.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 
 /** Milliseconds since 1970; what is absent is kept for ever. */
@@ -60,6 +61,7 @@ export function createRetention(
         return (
           (attemptsBeforeMs !== undefined && (yield* pruneAttempts(attemptsBeforeMs, database.now()))) ||
           (broadcastsBeforeMs !== undefined && (yield* pruneBroadcast(broadcastsBeforeMs))) ||
+          (yield* notePastAlarms(database.now() - alarmsKeptMs)) === pruneBatchRows ||
           (auditBeforeMs !== undefined && (yield* dropRows('audit', 'id', auditBeforeMs)) > 0) ||
           (contactsBeforeMs !== undefined &&
             (yield* dropRows('person_reaches', 'person, broadcast_id', contactsBeforeMs)) > 0) ||
@@ -163,6 +165,19 @@ function* pruneRemovals(beforeMs: number): Work<number> {
     { beforeMs },
   );
   return dropped.length;
+}
+
+/** Alarms of broadcasts that have been over for long, so that nobody looks at them again. @returns how many */
+function* notePastAlarms(pastMs: number): Work<number> {
+  const noted = yield* run(
+    `update deskbell.alarms set is_past = 1 where (broadcast_id, origin, reason) in (
+       select a.broadcast_id, a.origin, a.reason
+       from deskbell.alarms a join deskbell.broadcasts b on b.id = a.broadcast_id
+       where a.is_past = 0 and ${isPast} limit ${pruneBatchRows})
+     returning 1`,
+    { pastMs },
+  );
+  return noted.length;
 }
 
 function* dropAttempts(broadcastId: number): Work<number> {

@@ -1,4 +1,5 @@
 // The interface of the store, divided by role; the database behind it is not visible. Types only.
+import type { AlarmStore } from './alarms.ts';
 import type { AttemptStore } from './attempts.ts';
 import type { AuditStore } from './audit.ts';
 import type { BroadcastStore } from './broadcasts.ts';
@@ -40,6 +41,7 @@ export interface Store {
   readonly people: PeopleStore;
   readonly broadcasts: BroadcastStore;
   readonly attempts: AttemptStore;
+  readonly alarms: AlarmStore;
   readonly schedules: ScheduleStore;
   readonly sending: Sending;
   readonly leases: Leases;

@@ -1,7 +1,7 @@
 // Events for the operator's webhook, stored where they happen, in the same transaction, whichever process that is; they leave
 // once they are delivered. Nothing is stored unless somebody has asked for deliveries within the last days.
 import type { Alarm } from './broadcasts.ts';
-import { run, type PortableDatabase } from './portable-sql.ts';
+import { run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
 
 interface Common {
@@ -27,6 +27,15 @@ export type WebhookEvent = Common &
       >)
   );
 
+export interface WebhookBacklog {
+  /** Events that are not delivered yet. */
+  readonly waiting: number;
+  /** When the oldest of them happened; absent where there are none. */
+  readonly oldestAtMs: number | undefined;
+  /** Ever since events are counted: not delivered, and never will be. */
+  readonly dropped: number;
+}
+
 export interface WebhookOutbox {
   /** Has events stored from now on, for some days after the last call. */
   watch(): Promise<void>;
@@ -34,9 +43,12 @@ export interface WebhookOutbox {
   lease(range: { readonly limit: number; readonly leaseMs: number }): Promise<readonly WebhookEvent[]>;
   /** It is due again after this time. */
   postpone(id: string, delayMs: number): Promise<void>;
-  /** It was delivered, or never will be. */
+  /** It was delivered. */
   remove(id: string): Promise<void>;
+  /** It was tried often enough, and never will be delivered. */
+  drop(id: string): Promise<void>;
   count(): Promise<number>;
+  backlog(): Promise<WebhookBacklog>;
 }
 
 /** What could not be delivered for so long is dropped. */
@@ -70,9 +82,7 @@ export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
            on conflict (id) do update set seen_at_ms = excluded.seen_at_ms`,
           { nowMs },
         );
-        yield* run('delete from deskbell.webhook_events where at_ms < :beforeMs', {
-          beforeMs: nowMs - webhookEventRetentionMs,
-        });
+        yield* drop('at_ms < :beforeMs', { beforeMs: nowMs - webhookEventRetentionMs });
       }),
 
     lease: async ({ limit, leaseMs }) => {
@@ -100,13 +110,39 @@ export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
       await database.write('delete from deskbell.webhook_events where id = :id', { id });
     },
 
+    drop: (id) => database.transaction(() => drop('id = :id', { id })),
+
     count: async () => {
       const [row] = await database.read<{ readonly count: number }>(
         'select count(*) as count from deskbell.webhook_events',
       );
       return row?.count ?? 0;
     },
+
+    backlog: async () => {
+      const [row] = await database.read<{
+        readonly waiting: number;
+        readonly oldest: number | null;
+        readonly dropped: number;
+      }>(
+        `select count(*) as waiting, min(at_ms) as oldest,
+           (select coalesce(sum(dropped), 0) from deskbell.webhook_watch) as dropped
+         from deskbell.webhook_events`,
+      );
+      return {
+        waiting: row?.waiting ?? 0,
+        oldestAtMs: row?.oldest ?? undefined,
+        dropped: row?.dropped ?? 0,
+      };
+    },
   };
+}
+
+/** Removes events that will not be delivered, and counts them. */
+function* drop(condition: string, values: PortableValues): Work<void> {
+  const dropped = yield* run(`delete from deskbell.webhook_events where ${condition} returning id`, values);
+  if (dropped.length === 0) return;
+  yield* run('update deskbell.webhook_watch set dropped = dropped + :count', { count: dropped.length });
 }
 
 function toWebhookEvent(row: WebhookEventRow): WebhookEvent {

@@ -172,7 +172,7 @@ test('an alarm says what it means, what to do, and what the push service said', 
   const words = wordsOf(await visitor.open('/console/'));
   assert.match(words, /fcm\.googleapis\.com: The push service refuses our token\./);
   assert.match(words, /Check the subject/);
-  assert.match(words, /2 messages, first .* broadcast 1 .* its reason: “ &lt;img/);
+  assert.match(words, /2 messages · since .* broadcast 1 .* its reason: “ &lt;img/);
 });
 
 test('the overview says what is wrong with the installation, beside the alarms of broadcasts', async (t) => {
@@ -184,6 +184,30 @@ test('the overview says what is wrong with the installation, beside the alarms o
   const words = wordsOf(await (await signIn(later)).open('/console/'));
   assert.match(words, /Sending is paused .*restored from a backup.*run &quot;deskbell sending resume&quot;/);
   assert.doesNotMatch(words, /nothing is wrong/);
+});
+
+test('an alarm is acknowledged on a page of its own, and then says who knows of it', async (t) => {
+  const operator = await startOperator(t);
+  await addPeople(operator.store, 2);
+  await refusedBroadcast(operator, { title: 'Hello', message: '' });
+  const visitor = await signIn(operator);
+  const id = 'vapid-refused:fcm.googleapis.com';
+  const path = `/console/alarms/acknowledge?alarm=${encodeURIComponent(id)}`;
+  const overview = await visitor.open('/console/');
+  assert.ok(overview.html.includes(`href="${path}"`), overview.html);
+  assert.match(wordsOf(await visitor.open(path)), /Check the subject.* Note for other operators/);
+  assert.equal((await visitor.submit('/console/alarms/acknowledge', { note: ' ' })).status, 400);
+  await visitor.submit('/console/alarms/acknowledge', { note: 'I ask them.' });
+  assert.equal(visitor.page.url, '/console/');
+  const words = wordsOf(visitor.page);
+  assert.match(words, /Alarms 0 and 1 acknowledged/);
+  assert.match(words, /ada-full knows of it since .*: “ I ask them\. ”/);
+  const [record] = await operator.store.audit.list({ limit: 1 });
+  assert.deepEqual(
+    [record!.operator, record!.action, record!.target, record!.status],
+    ['ada-full', 'alarm.acknowledge', `alarm ${id}`, 303],
+  );
+  assert.equal((await visitor.open('/console/alarms/acknowledge?alarm=none')).status, 404);
 });
 
 test('a push service that cannot be reached is an alarm of the overview until it answers', async (t) => {

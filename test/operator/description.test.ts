@@ -51,7 +51,28 @@ test('every operation has a name of its own, and bodies are named models', async
 });
 
 test('every example of a request works, and every answer has the form that the description says', async (t) => {
-  const { ask, read, sender } = await startStage(t, [{ user: '42', tags: ['news'] }, {}]);
+  const { ask, read, sender, store } = await startStage(t, [{ user: '42', tags: ['news'] }, {}]);
+  const alarm = 'unreachable%3Apush.example.net';
+  await store.senders.put({
+    id: 'one',
+    machine: 'push-1',
+    processId: 7,
+    kind: 'worker',
+    startedAtMs: 1,
+    pushServices: [
+      {
+        origin: 'https://push.example.net',
+        connections: 0,
+        inFlight: 0,
+        queued: 0,
+        maxInFlight: 9,
+        answers: 0,
+        throttled: 0,
+        breaker: 'open',
+        unreachableMs: 65_000,
+      },
+    ],
+  });
   await (
     await sender.broadcast('all', { title: 'Ding dong', message: 'Tea is ready' })
   ).finished;
@@ -71,7 +92,7 @@ test('every example of a request works, and every answer has the form that the d
     if (path.startsWith('/v1/held-deletions/')) continue;
     const isOfBroadcast = path.startsWith('/v1/broadcasts/');
     const isRemovedAlready = method === 'DELETE' && path.startsWith('/v1/subscriptions/');
-    const id = isOfBroadcast || isRemovedAlready ? 2 : 1;
+    const id = path.startsWith('/v1/alarms/') ? alarm : isOfBroadcast || isRemovedAlready ? 2 : 1;
     const query = method === 'DELETE' && !path.includes('{') ? '?user=42' : '';
     const body = requestBody?.content['application/json']?.example;
     // A stream of events would go on for as long as its broadcast.

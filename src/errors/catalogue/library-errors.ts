@@ -100,6 +100,7 @@ export const libraryErrors = {
   ),
   ERR_FAULTS_FOUND: entry('`deskbell doctor` has found faults', 'Follow the advice below each.'),
   ERR_SUBSCRIPTION_NOT_FOUND: entry('There is no such subscription', 'See `deskbell subscriptions list`.'),
+  ERR_ALARM_NOT_FOUND: entry('There is no such alarm', 'It has ended; see `deskbell alarms list`.'),
   ERR_NOT_ACCEPTED: entry(
     'The push service did not accept a message',
     'See the outcomes: "retry" may succeed later, "rejected" will not succeed unchanged.',

@@ -10,6 +10,7 @@ import { requireToken } from '../authorize.ts';
 import { addMetricsRoute } from '../metrics/add-metrics.ts';
 import { operatorDescription } from '../description.ts';
 import type { OperatorContext } from '../context.ts';
+import { addAlarmRoutes } from './alarms.ts';
 import { addAuditRoutes } from './audit.ts';
 import { addBroadcastRoutes } from './broadcasts.ts';
 import { addHeldDeletionRoutes } from './held-deletions.ts';
@@ -50,6 +51,7 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
   addSubscriptionRoutes(app, parts);
   addPushServiceRoutes(app, parts);
   addHeldDeletionRoutes(app, parts);
+  addAlarmRoutes(app, parts);
   addKeyRoutes(app, parts);
   addAuditRoutes(app, parts);
   addMetricsRoute(app, parts.metrics);

@@ -13,6 +13,7 @@ import { readForms } from './forms.ts';
 import { pages, renderAlone, sendPage } from './page.ts';
 import { pageHeaders } from './page-headers.ts';
 import { addAuditPage } from './pages/audit.ts';
+import { addAlarmPage } from './pages/alarm.ts';
 import { addBroadcastPages } from './pages/broadcast.ts';
 import { addBroadcastsPage } from './pages/broadcasts.ts';
 import { addSchedulePages } from './pages/schedules.ts';
@@ -37,6 +38,7 @@ export async function addConsole(app: FastifyInstance, parts: OperatorContext): 
       await addSignIn(scope, parts, sessions);
       const addLive = createLive(scope, sessions, parts.log);
       addOverview(scope, parts, addLive);
+      addAlarmPage(scope, parts);
       addBroadcastsPage(scope, parts);
       addSchedulePages(scope, parts);
       addSendPages(scope, parts);

@@ -1,47 +1,73 @@
-// An alarm on a page: what is wrong, in the push service's own words too, and what to do.
+// Alarms on a page: what is wrong, in the push service's own words too, since when, what to do, and who knows of it.
 import { formatCount, hostOf } from '../../delivery/broadcast/format-broadcast.ts';
-import type { UnreachablePushService } from '../../delivery/broadcast/watch-push-services.ts';
 import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
-import type { InstallationWarning } from '../../delivery/installation-warnings.ts';
+import { formatAlarmCount, type StandingAlarm } from '../../delivery/alarms/standing-alarm.ts';
 import { html, type Html } from '../../http/description/html.ts';
-import type { Alarm, Broadcast } from '../../store/broadcasts.ts';
-import { notice, untrusted, timeFromNow } from './components.ts';
+import type { Alarm } from '../../store/broadcasts.ts';
+import { notice, timeFromNow, untrusted, urlWith } from './components.ts';
 
 export const renderAlarms = (alarms: readonly Html[]): Html =>
-  html`${alarms.length > 0 && html`<div class="alarms">${alarms}</div>`}`;
+  html`${
+    alarms.length > 0 &&
+    html`<section class="alarms" aria-labelledby="alarms">
+      <h2 id="alarms">Alarms</h2>
+      ${alarms}
+    </section>`
+  }`;
 
-/** Of the installation as a whole. */
-export const renderWarning = ({ code, detail, remedy }: InstallationWarning): Html =>
-  notice(
-    'bad',
-    titles[code],
-    html`<p>${detail}</p>
-      <p>${remedy}</p>`,
-  );
+/** Newest broadcasts of an alarm that are named; the others are counted. */
+const namedBroadcasts = 10;
 
-const titles = {
-  'sending-paused': 'Sending is paused',
-  'keys-missing': 'A private key is missing',
-  'clock-wrong': 'The clock is wrong',
-} as const satisfies Record<InstallationWarning['code'], string>;
-
-/** A push service that cannot be reached, by whoever sends. */
-export function renderUnreachable({ origin, sinceMs, reason, machines }: UnreachablePushService): Html {
+/** An alarm with the links to where it is cured and where it is acknowledged. */
+export function renderStanding(alarm: StandingAlarm): Html {
+  const { id, what, link, acknowledgement } = alarm;
   return notice(
-    'bad',
-    `${hostOf(origin)} cannot be reached`,
-    html`<p>
-        Its messages wait and are tried again. Check name resolution, firewall and proxy of
-        ${machines.join(', ')}.
-      </p>
-      <p class="quiet small">
-        since ${timeFromNow(sinceMs)}${reason !== '' && html` · “${untrusted(reason)}”`}
+    acknowledgement === undefined ? 'bad' : 'warn',
+    what,
+    html`${describeStanding(alarm)}
+      <p class="small">
+        <a href="${link}">Where to mend it</a>
+        ${
+          acknowledgement === undefined &&
+          html`· <a href="${urlWith('/console/alarms/acknowledge', { alarm: id })}">Acknowledge</a>`
+        }
       </p>`,
   );
 }
 
-/** @param broadcast to be named with it */
-export function renderAlarm(alarm: Alarm, broadcast?: Pick<Broadcast, 'id'>): Html {
+/** All but the title. */
+export function describeStanding(alarm: StandingAlarm): Html {
+  const { remedy, detail, sinceMs, kind, broadcastIds, acknowledgement } = alarm;
+  const count = formatAlarmCount(alarm);
+  return html`${remedy !== '' && html`<p>${remedy}</p>`}
+    <p class="quiet small">
+      ${count !== '' && html`${count} · `}${sinceMs !== undefined && html`since ${timeFromNow(sinceMs)} · `}
+      ${nameBroadcasts(broadcastIds)}<code>${kind}</code>${
+        detail !== '' && html` · its reason: “${untrusted(detail)}”`
+      }
+    </p>
+    ${
+      acknowledgement &&
+      html`<p class="small">
+        <strong>${acknowledgement.operator}</strong> knows of it since ${timeFromNow(acknowledgement.atMs)}:
+        “${untrusted(acknowledgement.note)}”
+      </p>`
+    }`;
+}
+
+function nameBroadcasts(ids: readonly number[]): Html | false {
+  if (ids.length === 0) return false;
+  const named = ids.toReversed().slice(0, namedBroadcasts);
+  const others = ids.length - named.length;
+  const links = named.map(
+    (id, index) => html`${index > 0 && ', '}<a href="/console/broadcasts/${id}">${id}</a>`,
+  );
+  return html`${ids.length === 1 ? 'broadcast' : 'broadcasts'}
+  ${links}${others > 0 && html` and ${formatCount(others)} others`} · `;
+}
+
+/** An alarm of one broadcast, on its page. */
+export function renderAlarm(alarm: Alarm): Html {
   const { origin, reason, detail, rows, firstAtMs } = alarm;
   const { meaning, remedy } = meaningOf(reason);
   return notice(
@@ -49,8 +75,7 @@ export function renderAlarm(alarm: Alarm, broadcast?: Pick<Broadcast, 'id'>): Ht
     origin === '' ? meaning || reason : `${hostOf(origin)}: ${meaning || reason}`,
     html`${remedy !== '' && html`<p>${remedy}</p>`}
       <p class="quiet small">
-        ${formatCount(rows)} ${rows === 1 ? 'message' : 'messages'}, first ${timeFromNow(firstAtMs)}
-        ${broadcast && html`· <a href="/console/broadcasts/${broadcast.id}">broadcast ${broadcast.id}</a>`} ·
+        ${formatCount(rows)} ${rows === 1 ? 'message' : 'messages'}, first ${timeFromNow(firstAtMs)} ·
         <code>${reason}</code>${detail !== '' && html` · its reason: “${untrusted(detail)}”`}
       </p>`,
   );

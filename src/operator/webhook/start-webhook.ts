@@ -72,7 +72,7 @@ export function startWebhook(options: WebhookOptions): { close(): Promise<void> 
     const detail = describe(result);
     if (delayMs === undefined) {
       log.error({ event: 'webhook dropped', type, attempts: attempts + 1, detail });
-      return webhooks.remove(id);
+      return webhooks.drop(id);
     }
     await webhooks.postpone(id, Math.max(delayMs, retryAfterMs(result, store.now())));
     log.error({ event: 'webhook not taken', type, attempts: attempts + 1, detail });

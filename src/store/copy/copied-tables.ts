@@ -223,6 +223,7 @@ const operatorTables: readonly CopiedTable[] = [
   { name: 'operators' },
   { name: 'operator_broadcasts', postgres: { from: ofBroadcasts('operator_broadcasts') } },
   { name: 'audit' },
+  { name: 'acknowledgements' },
   { name: 'sending_pause' },
   { name: 'message_requests', leftOut: ['claim'] },
   { name: 'invitations' },

@@ -1068,4 +1068,22 @@ export const migrations: readonly string[] = [
   -- indexes that they are made for.
   create index broadcasts_by_state on deskbell.broadcasts (state, start_at_ms) where state = 'running' or state = 'paused';
   `,
+
+  `
+  -- 1: its broadcast has been over for long (see ../alarms.ts)
+  alter table deskbell.alarms add column is_past int not null default 0;
+  create index alarms_standing on deskbell.alarms (origin, reason) where is_past = 0;
+  -- alarms that operators know of, until their condition ends or gets worse
+  create table deskbell.acknowledgements (
+    alarm text primary key,
+    operator text not null,
+    note text not null,
+    at_ms bigint not null,
+    -- what the alarm said then
+    count bigint not null,
+    broadcasts bigint not null
+  );
+  -- events that the webhook did not take in time
+  alter table deskbell.webhook_watch add column dropped bigint not null default 0;
+  `,
 ];

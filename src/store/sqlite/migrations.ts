@@ -913,4 +913,22 @@ export const migrations: readonly string[] = [
   -- indexes that they are made for.
   create index broadcasts_by_state on broadcasts (state, start_at_ms) where state = 'running' or state = 'paused';
   `,
+
+  `
+  -- 1: its broadcast has been over for long (see ../alarms.ts)
+  alter table alarms add column is_past integer not null default 0;
+  create index alarms_standing on alarms (origin, reason) where is_past = 0;
+  -- alarms that operators know of, until their condition ends or gets worse
+  create table acknowledgements (
+    alarm text primary key,
+    operator text not null,
+    note text not null,
+    at_ms integer not null,
+    -- what the alarm said then
+    count integer not null,
+    broadcasts integer not null
+  ) strict, without rowid;
+  -- events that the webhook did not take in time
+  alter table webhook_watch add column dropped integer not null default 0;
+  `,
 ];

@@ -25,7 +25,7 @@ export const operatorApi: readonly DocumentedPromise[] = [
     test: { file: 'test/store/webhook-outbox-suite.ts', title: 'what is three days old is dropped' },
     changes: {
       'src/store/webhook-outbox.ts': {
-        'it is kept': ['where at_ms < :beforeMs', 'where at_ms < 0 and at_ms < :beforeMs'],
+        'it is kept': ["drop('at_ms < :beforeMs'", "drop('at_ms < 0 and at_ms < :beforeMs'"],
         'it is dropped a day early': ['= 3 * 24', '= 2 * 24'],
       },
     },

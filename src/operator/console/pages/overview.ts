@@ -1,15 +1,14 @@
 // The first page: how fast messages leave, what runs, what is wrong, and how subscriptions come and go.
 import type { FastifyInstance } from 'fastify';
-import { findUnreachable } from '../../../delivery/broadcast/watch-push-services.ts';
-import { alarmKey } from '../../../delivery/broadcast/watch-broadcasts.ts';
+import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
 import { describeState, formatCount, settledRows } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import type { Alarm, Broadcast, OpenBroadcasts } from '../../../store/broadcasts.ts';
+import type { Broadcast, OpenBroadcasts } from '../../../store/broadcasts.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
-import { renderAlarm, renderAlarms, renderUnreachable, renderWarning } from '../alarms.ts';
+import { renderAlarms, renderStanding } from '../alarms.ts';
 import { dayBars, progressBar, serviceCharts, toServiceBars } from '../charts.ts';
 import { card, empty, live, stateBadge, tile } from '../components.ts';
 import { textField } from '../forms.ts';
@@ -71,24 +70,21 @@ function readRange(query: unknown): RangeName {
 }
 
 async function renderParts({ store, readWarnings }: OperatorContext, range: RangeName) {
-  const [rate, subscriptions, today, open, counts, newest, services, senders, warnings] = await Promise.all([
-    readRate(store),
-    store.subscriptions.count(),
-    readToday(store),
-    store.broadcasts.listOpen(maxOpen),
-    store.broadcasts.countOpen(),
-    store.broadcasts.list({ limit: recentBroadcasts }),
-    renderServices(store, range),
-    store.senders.list(),
-    readWarnings(),
-  ]);
+  const [rate, subscriptions, today, open, counts, newest, services, senders, { standing }] =
+    await Promise.all([
+      readRate(store),
+      store.subscriptions.count(),
+      readToday(store),
+      store.broadcasts.listOpen(maxOpen),
+      store.broadcasts.countOpen(),
+      store.broadcasts.list({ limit: recentBroadcasts }),
+      renderServices(store, range),
+      store.senders.list(),
+      readAlarms(store, readWarnings),
+    ]);
   const workers = senders.filter(({ kind }) => kind === 'worker');
   const machines = new Set(workers.map(({ machine }) => machine)).size;
-  const alarms = [
-    ...warnings.map(renderWarning),
-    ...findUnreachable(senders).map(renderUnreachable),
-    ...collectAlarms(open, newest).map(({ alarm, broadcast }) => renderAlarm(alarm, broadcast)),
-  ];
+  const unknown = standing.filter(({ acknowledgement }) => acknowledgement === undefined).length;
   const shared = {
     tiles: html`<dl class="tiles">
       ${tile('Messages a second', formatCount(Math.round(rate)), 'over the last seconds')}
@@ -105,9 +101,9 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
           ? 'nobody delivers broadcasts'
           : `on ${formatCount(machines)} ${machines === 1 ? 'machine' : 'machines'}`,
       )}
-      ${tile('Alarms', formatCount(alarms.length), alarms.length === 0 ? 'nothing is wrong' : 'see below')}
+      ${tile('Alarms', formatCount(unknown), alarmsNote(standing.length - unknown, standing.length))}
     </dl>`,
-    alarms: renderAlarms(alarms),
+    alarms: renderAlarms(standing.map(renderStanding)),
     running:
       open.length === 0
         ? empty('No broadcast is running.')
@@ -117,7 +113,7 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
   };
   const status = [
     ...new Set([...open, ...newest].map(describeState)),
-    ...(alarms.length > 0 ? [`Alarms: ${formatCount(alarms.length)}`] : []),
+    ...(unknown > 0 ? [`Alarms: ${formatCount(unknown)}`] : []),
   ];
   return { shared, status };
 }
@@ -139,6 +135,11 @@ function renderRest(counts: OpenBroadcasts, shown: number): Html | false {
       <a href="${pages.Broadcasts}">All broadcasts</a>
     </p>`
   );
+}
+
+function alarmsNote(acknowledged: number, all: number): string {
+  if (all === 0) return 'nothing is wrong';
+  return acknowledged === 0 ? 'see below' : `and ${formatCount(acknowledged)} acknowledged`;
 }
 
 /** Messages since the beginning of the interval before this one: ten to twenty seconds. */
@@ -172,22 +173,6 @@ async function renderServices(store: Store, name: RangeName): Promise<Html> {
   if (intervals.length === 0) return empty(`Nothing was sent in the ${text}.`);
   const services = toServiceBars(intervals, { sinceMs, untilMs, count: 60 });
   return serviceCharts(services, from, 'now');
-}
-
-/** Of what runs, and of the newest broadcasts. */
-function collectAlarms(
-  open: readonly Broadcast[],
-  newest: readonly Broadcast[],
-): readonly { readonly alarm: Alarm; readonly broadcast: Broadcast }[] {
-  const sinceMs = Date.now() - dayMs;
-  const broadcasts = new Map([...open, ...newest].map((broadcast) => [broadcast.id, broadcast]));
-  const found = [...broadcasts.values()]
-    .flatMap((broadcast) => broadcast.alarms.map((alarm) => ({ alarm, broadcast })))
-    .filter(({ alarm }) => alarm.firstAtMs >= sinceMs)
-    .sort((one, other) => other.alarm.firstAtMs - one.alarm.firstAtMs);
-  // The same at several broadcasts is one thing to look after.
-  const seen = new Set<string>();
-  return found.filter(({ alarm }) => !seen.has(alarmKey(alarm)) && seen.add(alarmKey(alarm)));
 }
 
 function renderRunning(broadcast: Broadcast): Html {

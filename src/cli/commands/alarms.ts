@@ -1,0 +1,102 @@
+// `deskbell alarms`: what is wrong now, and who knows of it.
+import { userInfo } from 'node:os';
+import { Option, type Command } from 'commander';
+import { acknowledgeAlarm, readAlarms } from '../../delivery/alarms/read-alarms.ts';
+import { formatAlarmCount, maxNoteLength, type StandingAlarm } from '../../delivery/alarms/standing-alarm.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { createWarningReader } from '../../delivery/installation-warnings.ts';
+import { standingAlarmView } from '../../views/standing-alarm.ts';
+import { createCommand } from '../command.ts';
+import { createDataCommand } from '../data/data-command.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
+import { parseNote, parseOperatorName } from '../flags/arguments.ts';
+import type { Context } from '../context.ts';
+import type { JsonFlag } from '../output/output.ts';
+
+export function alarmsCommand(context: Context): Command {
+  return createCommand({
+    name: 'alarms',
+    description:
+      'Lists what is wrong now, and acknowledges it. An alarm stands as long as its condition does.',
+    examples: ['deskbell alarms list'],
+  })
+    .addCommand(listCommand(context))
+    .addCommand(acknowledgeCommand(context));
+}
+
+const warningsOf = ({ store, vapidKeys }: DataDirectory) =>
+  createWarningReader(store, vapidKeys.keyDirectory);
+
+function listCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'list',
+    description: 'Prints each alarm: what is wrong, about how many, since when, and who knows of it.',
+    json: 'Prints JSON Lines.',
+    examples: ['deskbell alarms list', 'deskbell alarms list --json'],
+  }).onData(async (data, flags: JsonFlag) => {
+    await output.table(flags, {
+      rows: (await readAlarms(data.store, warningsOf(data))).standing,
+      toJson: standingAlarmView.toJson,
+      toText,
+      ifEmpty: 'Nothing is wrong.',
+    });
+  });
+}
+
+interface AcknowledgeFlags extends JsonFlag {
+  readonly note: string;
+  readonly name: string;
+}
+
+function acknowledgeCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'acknowledge',
+    description:
+      'Notes that somebody knows of an alarm, until its condition ends, concerns twice as many, or begins again.',
+    json: 'Prints JSON.',
+    examples: ['deskbell alarms acknowledge no-worker --note "The machine is being replaced."'],
+  })
+    .argument('<id>', 'Alarm as `deskbell alarms list` shows it.')
+    .addOption(
+      new Option('--note <text>', `For other operators, at most ${maxNoteLength} characters.`)
+        .argParser(parseNote)
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option('--name <name>', 'Who knows of it. Default: the user of the system.').argParser(
+        parseOperatorName,
+      ),
+    )
+    .onData(async (data, id: string, { note, name = userInfo().username, json }: AcknowledgeFlags) => {
+      const { store } = data;
+      const record = await store.audit.begin({
+        operator: name,
+        action: 'alarm.acknowledge',
+        target: `alarm ${id}`,
+      });
+      const status = (code: number) => store.audit.finish(record, { status: code });
+      try {
+        const alarm = await acknowledgeAlarm(store, warningsOf(data), { id, note, operator: name });
+        await status(200);
+        await output.result({ json }, standingAlarmView.toJson(alarm), `Acknowledged ${id} as ${name}.`);
+      } catch (error) {
+        await status(404);
+        throw error;
+      }
+    });
+}
+
+function toText(alarm: StandingAlarm): string {
+  const { id, what, remedy, sinceMs, broadcastIds, acknowledgement } = alarm;
+  const count = formatAlarmCount(alarm);
+  const facts = [
+    ...(count === '' ? [] : [count]),
+    ...(sinceMs === undefined ? [] : [`since ${isoTime(sinceMs)}`]),
+    ...(broadcastIds.length === 0 ? [] : [`broadcasts ${broadcastIds.join(', ')}`]),
+  ];
+  const known =
+    acknowledgement === undefined
+      ? ''
+      : `\n  ${acknowledgement.operator} knows of it since ${isoTime(acknowledgement.atMs)}: ${acknowledgement.note}`;
+  return `${id}  ${what}${facts.length === 0 ? '' : `\n  ${facts.join(', ')}`}${remedy && `\n  ${remedy}`}${known}`;
+}

@@ -1,0 +1,136 @@
+// What is wrong at push services: they cannot be reached, refuse our token, accept nothing, call nearly all subscriptions gone,
+// or have deletions that wait.
+import { deletionGuardPolicy, heldDeletionsReason, type HeldOrigin } from '../../store/held-deletions.ts';
+import type { TokenAnswers } from '../../store/alarms.ts';
+import type { StoredSenderReport } from '../../store/senders.ts';
+import type { OutcomeInterval } from '../../store/statistics.ts';
+import { hostOf } from '../broadcast/format-broadcast.ts';
+import { meaningOf } from '../broadcast/reason-meanings.ts';
+import { findUnreachable } from '../broadcast/watch-push-services.ts';
+import type { AlarmKind, FoundAlarm } from './standing-alarm.ts';
+
+const link = '/console/push-services';
+export const vapidRefusedReason = 'vapid-refused';
+
+export const unreachableAlarms = (senders: readonly StoredSenderReport[]): readonly FoundAlarm[] =>
+  findUnreachable(senders).map(({ origin, sinceMs, reason, machines }) => ({
+    kind: 'unreachable',
+    pushService: hostOf(origin),
+    what: `${hostOf(origin)} cannot be reached`,
+    remedy: `Its messages wait and are tried again. Check name resolution, firewall and proxy of ${machines.join(', ')}.`,
+    detail: reason,
+    sinceMs,
+    count: machines.length,
+    unit: 'sender',
+    link,
+  }));
+
+/** @param broadcastsOf those that have met it */
+export const heldAlarms = (
+  held: readonly HeldOrigin[],
+  broadcastsOf: (origin: string) => readonly number[],
+): readonly FoundAlarm[] =>
+  held.map(({ origin, subscriptions, sinceMs }) => ({
+    kind: heldDeletionsReason,
+    pushService: hostOf(origin),
+    what: `${hostOf(origin)}: ${meaningOf(heldDeletionsReason).meaning}`,
+    remedy: meaningOf(heldDeletionsReason).remedy,
+    sinceMs,
+    count: subscriptions,
+    unit: 'subscription',
+    broadcastIds: broadcastsOf(origin),
+    link,
+  }));
+
+/** Push services that refuse our token or key for everything, whatever the age of the broadcasts. */
+export const suspendedSince = (answers: readonly TokenAnswers[]): ReadonlyMap<string, number> => {
+  const since = new Map<string, number>();
+  for (const { origin, suspendedSinceMs } of answers) {
+    if (suspendedSinceMs === undefined) continue;
+    since.set(origin, Math.min(suspendedSinceMs, since.get(origin) ?? Infinity));
+  }
+  return since;
+};
+
+/** So many answers are enough to judge by. */
+const judgedAnswers = 100;
+
+/** At most one answer of so many says something else: 5 %. */
+const share = deletionGuardPolicy.answersPerAcceptance;
+
+type Answers = Pick<OutcomeInterval, 'accepted' | 'gone' | 'rejected'>;
+
+const sum = ({ accepted, gone, rejected }: Answers): number => accepted + gone + rejected;
+
+/** What nearly all answers say, the narrower kind first. */
+const unanimous = {
+  'all-gone': {
+    isSaidBy: (answers: Answers) => (answers.accepted + answers.rejected) * share <= sum(answers),
+    countOf: ({ gone }: Answers) => gone,
+    what: (pushService: string) => `${pushService} calls nearly all subscriptions gone`,
+    remedy:
+      'If it is right, these people have to subscribe again. A VAPID key that was replaced or an old copy of the database is a usual cause.',
+  },
+  'accepts-nothing': {
+    isSaidBy: (answers: Answers) => answers.accepted * share <= sum(answers),
+    countOf: ({ gone, rejected }: Answers) => gone + rejected,
+    what: (pushService: string) => `${pushService} accepts almost nothing`,
+    remedy: 'See what it refuses, and why.',
+  },
+} as const satisfies Partial<Record<AlarmKind, object>>;
+
+/**
+ * What the newest answers of push services say, and since when they have said it.
+ *
+ * @param intervals in order
+ * @param isNamed says whether another alarm says it already
+ */
+export function findUnanimous(
+  intervals: readonly OutcomeInterval[],
+  isNamed: (pushService: string) => boolean,
+): readonly FoundAlarm[] {
+  const byService = Map.groupBy(intervals, ({ pushService }) => pushService);
+  return [...byService]
+    .filter(([pushService]) => !isNamed(pushService))
+    .flatMap(([pushService, its]) => judge(pushService, its.toReversed()));
+}
+
+/** @param newestFirst the intervals of the push service */
+function judge(pushService: string, newestFirst: readonly OutcomeInterval[]): readonly FoundAlarm[] {
+  let judged = noAnswers;
+  let count = 0;
+  for (const interval of newestFirst) {
+    if (sum(judged) >= judgedAnswers) break;
+    judged = add(judged, interval);
+    count += 1;
+  }
+  if (sum(judged) < deletionGuardPolicy.minWindowAnswers) return [];
+  for (const kind of ['all-gone', 'accepts-nothing'] as const) {
+    const { isSaidBy, countOf, what, remedy } = unanimous[kind];
+    if (!isSaidBy(judged)) continue;
+    const others = newestFirst.slice(count);
+    const end = others.findIndex((interval) => !isSaidBy(interval));
+    const all = newestFirst.slice(0, end === -1 ? undefined : count + end);
+    return [
+      {
+        kind,
+        pushService,
+        what: what(pushService),
+        remedy,
+        sinceMs: all.at(-1)!.startMs,
+        count: countOf(all.reduce(add, noAnswers)),
+        unit: 'message',
+        link,
+      },
+    ];
+  }
+  return [];
+}
+
+const noAnswers: Answers = { accepted: 0, gone: 0, rejected: 0 };
+
+const add = (one: Answers, other: Answers): Answers => ({
+  accepted: one.accepted + other.accepted,
+  gone: one.gone + other.gone,
+  rejected: one.rejected + other.rejected,
+});

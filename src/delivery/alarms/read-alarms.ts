@@ -1,0 +1,180 @@
+// What is wrong now: every condition is looked at, and an alarm stands as long as its condition does. Console, API, command and
+// metrics say what this says.
+import { alarmsKeptMs, type RaisedAlarm, type TokenAnswers } from '../../store/alarms.ts';
+import { countsDifferReason } from '../../store/broadcasts.ts';
+import { heldDeletionsReason } from '../../store/held-deletions.ts';
+import type { Store } from '../../store/store.ts';
+import { pushServiceName } from '../../protocol/known-push-services.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { hostOf } from '../broadcast/format-broadcast.ts';
+import { meaningOf } from '../broadcast/reason-meanings.ts';
+import type { InstallationWarning, ReadWarnings } from '../installation-warnings.ts';
+import {
+  findUnanimous,
+  heldAlarms,
+  suspendedSince,
+  unreachableAlarms,
+  vapidRefusedReason,
+} from './push-service-conditions.ts';
+import {
+  isAcknowledged,
+  toStanding,
+  type FoundAlarm,
+  type StandingAlarm,
+  type WarningKind,
+} from './standing-alarm.ts';
+import { findLateWork, type Lateness } from './work-conditions.ts';
+
+export interface Alarms {
+  /** Those that nobody has acknowledged come first. */
+  readonly standing: readonly StandingAlarm[];
+  readonly lateness: Lateness;
+}
+
+/** What the conditions are read from. */
+export type AlarmSources = Pick<
+  Store,
+  'alarms' | 'heldDeletions' | 'senders' | 'sending' | 'statistics' | 'now'
+>;
+
+/** Reads all conditions, and ends acknowledgements whose condition has ended or got worse. */
+export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings): Promise<Alarms> {
+  const nowMs = store.now();
+  const [warnings, due, senders, held, raised, tokenAnswers, intervals, acknowledgements] = await Promise.all(
+    [
+      readWarnings(),
+      store.alarms.dueWork(),
+      store.senders.list(),
+      store.heldDeletions.list(),
+      store.alarms.raised(),
+      store.alarms.tokenAnswers(),
+      store.statistics.outcomes({ width: 'coarse', sinceMs: nowMs - alarmsKeptMs }),
+      store.alarms.acknowledgements(),
+    ],
+  );
+  const pause = warnings.some(({ code }) => code === 'sending-paused')
+    ? await store.sending.findPause()
+    : undefined;
+  const work = findLateWork(due, senders, nowMs);
+  const suspended = suspendedSince(tokenAnswers);
+  const named = new Set([...held.map(({ origin }) => origin), ...suspended.keys()].map(pushServiceName));
+  const broadcastsOf = (origin: string): readonly number[] =>
+    raised.find((alarm) => alarm.origin === origin && alarm.reason === heldDeletionsReason)?.broadcastIds ??
+    [];
+  const standing = [
+    ...warnings.map((warning) => fromWarning(warning, pause?.sinceMs)),
+    ...work.alarms,
+    ...unreachableAlarms(senders),
+    ...refusedTokens(suspended, raised),
+    ...findUnanimous(intervals, (name) => named.has(name)),
+    ...heldAlarms(held, broadcastsOf),
+    ...raised.filter((alarm) => stillStands(alarm, tokenAnswers)).map(fromRaised),
+  ].map(toStanding);
+
+  const known = new Map(acknowledgements.map((acknowledgement) => [acknowledgement.alarm, acknowledgement]));
+  const alarms = standing.map((alarm) => {
+    const acknowledgement = known.get(alarm.id);
+    if (acknowledgement === undefined || !isAcknowledged(alarm, acknowledgement)) return alarm;
+    known.delete(alarm.id);
+    return { ...alarm, acknowledgement };
+  });
+  if (known.size > 0) await store.alarms.endAcknowledgements([...known.keys()]);
+  return {
+    standing: alarms.toSorted((one, other) => Number(isKnown(one)) - Number(isKnown(other))),
+    lateness: work.lateness,
+  };
+}
+
+const isKnown = ({ acknowledgement }: StandingAlarm): boolean => acknowledgement !== undefined;
+
+/** @throws {DeskbellError} ERR_ALARM_NOT_FOUND where none with this id stands */
+export async function findAlarm(
+  store: AlarmSources,
+  readWarnings: ReadWarnings,
+  id: string,
+): Promise<StandingAlarm> {
+  const { standing } = await readAlarms(store, readWarnings);
+  const found = standing.find((alarm) => alarm.id === id);
+  if (found !== undefined) return found;
+  throw new DeskbellError('ERR_ALARM_NOT_FOUND', `No alarm ${JSON.stringify(id)} stands.`);
+}
+
+/**
+ * Takes note that an operator knows of an alarm.
+ *
+ * @param acknowledgement `note`: up to `maxNoteLength` characters
+ * @throws {DeskbellError} ERR_ALARM_NOT_FOUND where none with this id stands
+ */
+export async function acknowledgeAlarm(
+  store: AlarmSources,
+  readWarnings: ReadWarnings,
+  { id, operator, note }: { readonly id: string; readonly operator: string; readonly note: string },
+): Promise<StandingAlarm> {
+  const { count, broadcastIds } = await findAlarm(store, readWarnings, id);
+  await store.alarms.acknowledge({ alarm: id, operator, note, count, broadcasts: broadcastIds.length });
+  return findAlarm(store, readWarnings, id);
+}
+
+const warnings = {
+  'sending-paused': { what: 'Sending is paused', link: '/console/broadcasts' },
+  'keys-missing': { what: 'A private key is missing', link: '/console/keys' },
+  'clock-wrong': { what: 'The clock is wrong', link: '/console/push-services' },
+} as const satisfies Record<WarningKind, { readonly what: string; readonly link: string }>;
+
+const fromWarning = (
+  { code, detail, remedy }: InstallationWarning,
+  pausedSinceMs: number | undefined,
+): FoundAlarm => ({
+  kind: code,
+  ...warnings[code],
+  remedy: `${detail} ${remedy}`,
+  sinceMs: code === 'sending-paused' ? pausedSinceMs : undefined,
+  count: 1,
+  unit: 'installation',
+});
+
+/** With what the broadcasts say that have met it. */
+const refusedTokens = (
+  suspended: ReadonlyMap<string, number>,
+  raised: readonly RaisedAlarm[],
+): readonly FoundAlarm[] =>
+  [...suspended].map(([origin, sinceMs]) => {
+    const met = raised.find((alarm) => alarm.origin === origin && alarm.reason === vapidRefusedReason);
+    const { rows = 0, detail = '', broadcastIds = [] } = met ?? {};
+    return fromRaised({ origin, reason: vapidRefusedReason, detail, sinceMs, rows, broadcastIds });
+  });
+
+/** Of what broadcasts have raised: whether nothing else says it, and nothing shows that it is over. */
+function stillStands({ origin, reason, sinceMs }: RaisedAlarm, answers: readonly TokenAnswers[]): boolean {
+  if (reason === heldDeletionsReason) return false;
+  if (reason !== vapidRefusedReason) return true;
+  return !answers.some(
+    (answer) =>
+      answer.origin === origin && (answer.suspendedSinceMs !== undefined || answer.acceptedAtMs > sinceMs),
+  );
+}
+
+function fromRaised({ origin, reason, detail, sinceMs, rows, broadcastIds }: RaisedAlarm): FoundAlarm {
+  const { meaning, remedy } = meaningOf(reason);
+  const newest = broadcastIds.at(-1);
+  const isAboutTokens = reason === vapidRefusedReason;
+  const what = meaning || `Messages were not accepted: ${reason}.`;
+  return {
+    kind: reason,
+    pushService: origin === '' ? '' : hostOf(origin),
+    what: origin === '' ? what : `${hostOf(origin)}: ${what}`,
+    remedy,
+    // a broadcast's own words repeat what is said already
+    detail: reason === countsDifferReason ? '' : detail,
+    sinceMs,
+    count: rows,
+    unit: 'message',
+    broadcastIds,
+    link:
+      newest === undefined || isAboutTokens
+        ? '/console/push-services'
+        : broadcastIds.length === 1 || reason === countsDifferReason
+          ? `/console/broadcasts/${newest}`
+          : '/console/push-services',
+  };
+}

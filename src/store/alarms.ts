@@ -1,0 +1,192 @@
+// What operators have to know of: alarms that broadcasts have raised, work and schedules whose time has passed, and which alarms
+// somebody has acknowledged. Whether an alarm stands is decided in `delivery/alarms/`.
+import { run, type PortableDatabase } from './portable-sql.ts';
+import { countsDifferReason } from './broadcasts.ts';
+import { isNotPaused } from './sending.ts';
+import { outcomeWidths } from './statistics.ts';
+
+/** The same alarm of all broadcasts that are not over, or ended within a day. `counts-differ` is kept as long as its broadcast. */
+export interface RaisedAlarm {
+  readonly origin: string;
+  readonly reason: string;
+  /** The push service's own words. */
+  readonly detail: string;
+  readonly sinceMs: number;
+  /** Rows of the broadcast that has most of them. */
+  readonly rows: number;
+  /** Ascending. */
+  readonly broadcastIds: readonly number[];
+}
+
+/** How a push service answers our token or key, as the holder of one key sees it. */
+export interface TokenAnswers {
+  readonly origin: string;
+  /** Since when it refuses them all; absent where it does not. */
+  readonly suspendedSinceMs: number | undefined;
+  /** 0: it has accepted nothing. */
+  readonly acceptedAtMs: number;
+}
+
+/** A running broadcast with work that nobody has leased. */
+export interface DueBroadcast {
+  readonly id: number;
+  /** When its work became free, as far as that is known; else its start. */
+  readonly sinceMs: number;
+  /** Something of it was sent, or its audience is being prepared. */
+  readonly hasBegun: boolean;
+}
+
+export interface DueWork {
+  /** Up to `maxDue`. */
+  readonly broadcasts: readonly DueBroadcast[];
+  /** Up to `maxDue`, the longest due first. */
+  readonly schedules: readonly { readonly id: number; readonly sinceMs: number }[];
+  /** When anything was sent last; 0 where that was hours ago. */
+  readonly lastSentAtMs: number;
+}
+
+/** Of the work that is due, so much is looked at. */
+export const maxDue = 50;
+
+export interface Acknowledgement {
+  /** The id of the alarm (`delivery/alarms/standing-alarm.ts`). */
+  readonly alarm: string;
+  readonly operator: string;
+  readonly note: string;
+  readonly atMs: number;
+  /** What the alarm said then. */
+  readonly count: number;
+  readonly broadcasts: number;
+}
+
+export interface AlarmStore {
+  raised(): Promise<readonly RaisedAlarm[]>;
+  tokenAnswers(): Promise<readonly TokenAnswers[]>;
+  /** What is due now. */
+  dueWork(): Promise<DueWork>;
+  acknowledgements(): Promise<readonly Acknowledgement[]>;
+  /** Replaces an earlier one of the same alarm. */
+  acknowledge(acknowledgement: Omit<Acknowledgement, 'atMs'>): Promise<void>;
+  /** @param alarms whose condition has ended, or got worse */
+  endAcknowledgements(alarms: readonly string[]): Promise<void>;
+}
+
+/** So long after the end of its broadcast, an alarm stands. */
+export const alarmsKeptMs = 24 * 60 * 60 * 1000;
+
+/** As the index of broadcasts that are over has it. */
+const endedAtMs = 'coalesce(b.finished_at_ms, b.expires_at_ms)';
+
+/** An alarm of a broadcast `b` that is over for long. */
+export const isPast = `b.state in ('done', 'cancelled') and ${endedAtMs} < :pastMs and a.reason <> '${countsDifferReason}'`;
+
+/** The broadcasts that are first in an index of the table of work. */
+const firstOf = (condition: string, order: string): string =>
+  `select * from (select broadcast_id from deskbell.work where ${condition} order by ${order} limit ${maxDue}) w`;
+
+const dueBroadcasts = [
+  ...[false, true].flatMap((isHigh) => [
+    firstOf(`is_high = ${isHigh} and slices_at_ms <= :nowMs`, 'slices_at_ms, broadcast_id'),
+    firstOf(`is_high = ${isHigh} and next_slice is not null`, 'next_slice, broadcast_id'),
+  ]),
+  firstOf('retries_at_ms <= :nowMs', 'retries_at_ms'),
+].join(' union ');
+
+export function createAlarmStore(database: PortableDatabase): AlarmStore {
+  const { originCounts, outcomeIntervals } = database.tables;
+  return {
+    raised: async () => {
+      const rows = await database.read<
+        Omit<RaisedAlarm, 'broadcastIds'> & { readonly ids: unknown; readonly sinceMs: number }
+      >(
+        `select a.origin, a.reason, max(a.detail) as detail, min(a.first_at_ms) as "sinceMs", max(a.rows) as rows,
+                ${database.jsonArray}(a.broadcast_id) as ids
+         from deskbell.alarms a join deskbell.broadcasts b on b.id = a.broadcast_id
+         where a.is_past = 0 and not (${isPast})
+         group by a.origin, a.reason order by a.origin, a.reason`,
+        { pastMs: database.now() - alarmsKeptMs },
+      );
+      return rows.map(({ ids, ...alarm }) => ({
+        ...alarm,
+        broadcastIds: database.readJson<readonly number[]>(ids).toSorted((one, other) => one - other),
+      }));
+    },
+
+    tokenAnswers: async () => {
+      const rows = await database.read<{
+        readonly origin: string;
+        readonly held_since_ms: number | null;
+        readonly accepted_at_ms: number;
+      }>('select origin, held_since_ms, accepted_at_ms from deskbell.push_services order by origin');
+      return rows.map((row) => ({
+        origin: row.origin,
+        suspendedSinceMs: row.held_since_ms ?? undefined,
+        acceptedAtMs: row.accepted_at_ms,
+      }));
+    },
+
+    dueWork: async () => {
+      const nowMs = database.now();
+      const [broadcasts, preparing, schedules, [sent]] = await Promise.all([
+        database.read<{ readonly id: number; readonly sinceMs: number; readonly hasBegun: number }>(
+          `select b.id, case when w.slices_at_ms <= :nowMs and w.slices_at_ms > b.start_at_ms
+                             then w.slices_at_ms else b.start_at_ms end as "sinceMs",
+             case when exists (select 1 from ${originCounts} c where c.broadcast_id = b.id)
+                  then 1 else 0 end as "hasBegun"
+           from deskbell.work w join deskbell.broadcasts b on b.id = w.broadcast_id
+           where w.broadcast_id in (${dueBroadcasts})
+           order by "sinceMs", b.id limit ${maxDue}`,
+          { nowMs },
+        ),
+        database.read<{ readonly id: number; readonly sinceMs: number }>(
+          `select b.id, case when p.lease_until_ms > b.created_at_ms
+                             then p.lease_until_ms else b.created_at_ms end as "sinceMs"
+           from deskbell.preparations p join deskbell.broadcasts b on b.id = p.broadcast_id
+           where p.is_paused = 0 and p.lease_until_ms <= :nowMs order by "sinceMs", b.id limit ${maxDue}`,
+          { nowMs },
+        ),
+        database.read<{ readonly id: number; readonly sinceMs: number }>(
+          `select id, next_at_ms as "sinceMs" from deskbell.schedules
+           where next_at_ms <= :nowMs and paused_at_ms is null and ${isNotPaused} order by next_at_ms, id limit ${maxDue}`,
+          { nowMs },
+        ),
+        database.read<{ readonly atMs: number }>(
+          `select start_ms as "atMs" from ${outcomeIntervals} where width_ms = ${outcomeWidths.fine.widthMs}
+           order by start_ms desc limit 1`,
+        ),
+      ]);
+      return {
+        broadcasts: [
+          ...broadcasts.map((row) => ({ ...row, hasBegun: row.hasBegun === 1 })),
+          ...preparing.map((row) => ({ ...row, hasBegun: false })),
+        ].slice(0, maxDue),
+        schedules: schedules.map((row) => ({ ...row })),
+        lastSentAtMs: sent?.atMs ?? 0,
+      };
+    },
+
+    acknowledgements: async () => {
+      const rows = await database.read<Omit<Acknowledgement, 'atMs'> & { readonly at_ms: number }>(
+        'select alarm, operator, note, at_ms, count, broadcasts from deskbell.acknowledgements order by alarm',
+      );
+      return rows.map(({ at_ms: atMs, ...row }) => ({ ...row, atMs }));
+    },
+
+    acknowledge: async ({ alarm, operator, note, count, broadcasts }) => {
+      await database.write(
+        `insert into deskbell.acknowledgements (alarm, operator, note, at_ms, count, broadcasts)
+         values (:alarm, :operator, :note, :nowMs, :count, :broadcasts)
+         on conflict (alarm) do update set operator = excluded.operator, note = excluded.note,
+           at_ms = excluded.at_ms, count = excluded.count, broadcasts = excluded.broadcasts`,
+        { alarm, operator, note, count, broadcasts, nowMs: database.now() },
+      );
+    },
+
+    endAcknowledgements: async (alarms) => {
+      await database.transaction(function* () {
+        for (const alarm of alarms)
+          yield* run('delete from deskbell.acknowledgements where alarm = :alarm', { alarm });
+      });
+    },
+  };
+}

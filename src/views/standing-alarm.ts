@@ -1,0 +1,67 @@
+// An alarm that stands, as it is shown.
+import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
+import { alarmKinds, type StandingAlarm } from '../delivery/alarms/standing-alarm.ts';
+import { Type } from '../http/schema.ts';
+import type { View } from './view.ts';
+
+const moment = Type.String({ format: 'date-time' });
+
+/** What is wrong now, and who knows of it. */
+export const standingAlarmView: View<StandingAlarm> = {
+  schema: Type.Model(
+    'StandingAlarm',
+    Type.Object({
+      id: Type.String({ description: 'The same as long as it stands.' }),
+      kind: Type.String({
+        description: `${alarmKinds.map((kind) => `\`${kind}\``).join(', ')}, or the reason of an alarm that broadcasts have raised.`,
+      }),
+      pushService: Type.Optional(Type.String({ description: 'Host or domain.' })),
+      what: Type.String(),
+      remedy: Type.String(),
+      detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
+      since: Type.Optional(moment),
+      count: Type.Integer({
+        description: 'About how many. Of several broadcasts with the same alarm, the largest number.',
+      }),
+      unit: Type.String({
+        enum: ['message', 'subscription', 'broadcast', 'schedule', 'installation', 'sender'],
+      }),
+      isAtLeast: Type.Boolean({ description: 'There may be more than `count`.' }),
+      broadcasts: Type.Array(Type.Integer()),
+      link: Type.String({ description: 'The page of the console where it is cured.' }),
+      acknowledgement: Type.Optional(
+        Type.Object({ operator: Type.String(), note: Type.String(), at: moment }),
+      ),
+    }),
+  ),
+  example: {
+    id: 'deletions-held:fcm.googleapis.com',
+    kind: 'deletions-held',
+    pushService: 'fcm.googleapis.com',
+    what: 'fcm.googleapis.com: The push service calls subscriptions gone and accepts almost nothing. They are kept.',
+    remedy: 'If it is right, confirm the deletions; if it has a fault, discard them.',
+    since: '2027-01-01T09:00:00.000Z',
+    count: 360,
+    unit: 'subscription',
+    isAtLeast: false,
+    broadcasts: [7, 9],
+    link: '/console/push-services',
+    acknowledgement: {
+      operator: 'ann',
+      note: 'I have asked the push service.',
+      at: '2027-01-01T09:10:00.000Z',
+    },
+  },
+  toJson: ({ sinceMs, broadcastIds, pushService, detail, acknowledgement, ...alarm }) => ({
+    ...alarm,
+    pushService: pushService || undefined,
+    detail: detail || undefined,
+    since: sinceMs === undefined ? undefined : isoTime(sinceMs),
+    broadcasts: broadcastIds,
+    acknowledgement: acknowledgement && {
+      operator: acknowledgement.operator,
+      note: acknowledgement.note,
+      at: isoTime(acknowledgement.atMs),
+    },
+  }),
+};

@@ -1,0 +1,245 @@
+// Which alarms stand over a store, and for how long: what `readAlarms` says is as long as its condition is.
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import { acknowledgeAlarm, readAlarms } from '../../src/delivery/alarms/read-alarms.ts';
+import type { StandingAlarm } from '../../src/delivery/alarms/standing-alarm.ts';
+import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
+import {
+  addSubscriptions,
+  commitSlice,
+  madeUpBroadcast,
+  madeUpSchedule,
+  openForEachTest,
+  type StoreUnderTest,
+} from './store-under-test.ts';
+
+const leaseMs = 10_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+const firstAtMs = Date.UTC(2027, 0, 4, 8);
+const fcm = 'https://fcm.googleapis.com';
+const refused = { reason: 'bad-request', detail: 'TooOld' };
+
+export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTest>): void {
+  describe(`alarms: ${name}`, () => {
+    let nowMs = firstAtMs;
+    const store = openForEachTest(prepare, () => nowMs);
+    beforeEach(async () => {
+      nowMs = firstAtMs;
+      await addSubscriptions(store, 40);
+    });
+
+    const read = () => readAlarms(store, createWarningReader(store));
+    const standing = async (): Promise<readonly StandingAlarm[]> => (await read()).standing;
+    const kinds = async (): Promise<readonly string[]> => (await standing()).map(({ kind }) => kind);
+    const create = async (changes: object = {}): Promise<number> => {
+      const draft = madeUpBroadcast(nowMs, { expiresAtMs: nowMs + 30 * dayMs, sliceRows: 10, ...changes });
+      return (await store.broadcasts.create(draft)).broadcast.id;
+    };
+    const putWorker = () =>
+      store.senders.put({
+        id: 'worker',
+        machine: 'push-1',
+        processId: 1,
+        kind: 'worker',
+        startedAtMs: nowMs,
+        pushServices: [],
+      });
+    /** Commits the next slice of a broadcast: ten rows. */
+    const commitNext = async (broadcastId: number, resultOf: (index: number) => Partial<RowResult>) => {
+      const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
+      let index = 0;
+      await commitSlice(
+        store,
+        slice!,
+        (recipient) => ({ recipient, origin: fcm, attempts: 1, result: 'accepted', ...resultOf(index++) }),
+        leaseMs,
+      );
+    };
+    const commitAll = async (broadcastId: number, result: RowResult['result']) => {
+      for (let slice = 0; slice < 4; slice += 1) await commitNext(broadcastId, () => ({ result }));
+    };
+    const refuse = (broadcastId: number, count: number) =>
+      commitNext(broadcastId, (index) => (index < count ? { result: 'rejected', alarm: refused } : {}));
+
+    test('what a running broadcast has raised stands as long as it runs, and for a day after its end', async () => {
+      const [one, other] = [await create(), await create()];
+      await refuse(one, 3);
+      nowMs += hourMs;
+      await refuse(other, 1);
+      nowMs += 3 * dayMs;
+      await putWorker();
+      const [alarm, ...others] = await standing();
+      assert.deepEqual(others, []);
+      assert.deepEqual(
+        [alarm!.id, alarm!.count, alarm!.unit, alarm!.broadcastIds, alarm!.sinceMs],
+        ['bad-request:fcm.googleapis.com', 3, 'message', [one, other], firstAtMs],
+      );
+      await store.broadcasts.cancel(one);
+      await store.broadcasts.cancel(other);
+      nowMs += dayMs - 1;
+      assert.deepEqual(await kinds(), ['bad-request']);
+      nowMs += 2;
+      assert.deepEqual(await kinds(), []);
+      while (await store.retention.prune({}));
+      nowMs -= dayMs;
+      assert.deepEqual(await kinds(), [], 'it is not looked at again');
+    });
+
+    test('counts that differ stand as long as their broadcast is kept', async () => {
+      const id = await create();
+      for (let slice = 0; slice < 3; slice += 1) await commitNext(id, () => ({}));
+      const last = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
+      await commitSlice(
+        store,
+        last!,
+        (recipient) => ({ recipient, origin: fcm, attempts: 1, result: 'capped' }),
+        leaseMs,
+      );
+      assert.deepEqual(await kinds(), []);
+      const lossy = await create();
+      for (let slice = 0; slice < 4; slice += 1) {
+        const lease = (await store.leases.leaseSlice({ leaseMs, broadcastId: lossy }))!;
+        const rows = await store.ledger.readRows(lease, lease.cursor, 100);
+        await store.ledger.commit({
+          broadcastId: lossy,
+          fenceToken: lease.fenceToken,
+          slice: { number: lease.slice, fromCursor: lease.cursor, cursor: lease.throughPosition },
+          rows: rows
+            .slice(1)
+            .map((recipient) => ({ recipient, origin: fcm, attempts: 1, result: 'accepted' })),
+          leaseMs,
+        });
+      }
+      nowMs += 10 * dayMs;
+      while (await store.retention.prune({}));
+      const [alarm] = await standing();
+      assert.deepEqual([alarm!.id, alarm!.count, alarm!.broadcastIds], ['counts-differ', 4, [lossy]]);
+      assert.equal(alarm!.link, `/console/broadcasts/${lossy}`);
+    });
+
+    test('work that is due without a worker is an alarm after a minute, and none with one that sends', async () => {
+      const id = await create();
+      nowMs += minuteMs - 1;
+      assert.deepEqual(await kinds(), []);
+      nowMs += 1;
+      const [alarm] = await standing();
+      assert.deepEqual(
+        [alarm!.kind, alarm!.count, alarm!.sinceMs, alarm!.link],
+        ['no-worker', 1, firstAtMs, `/console/broadcasts/${id}`],
+      );
+      await putWorker();
+      const { standing: found, lateness } = await read();
+      assert.deepEqual(
+        found.map(({ kind, broadcastIds }) => [kind, broadcastIds]),
+        [['broadcast-late', [id]]],
+      );
+      assert.deepEqual(lateness, { broadcastMs: minuteMs, scheduleMs: 0 });
+      await commitNext(id, () => ({}));
+      nowMs += 10 * minuteMs;
+      await putWorker();
+      assert.deepEqual(await kinds(), [], 'what has begun goes on');
+      await store.senders.remove('worker');
+      assert.deepEqual(await kinds(), ['no-worker'], 'and nobody goes on with it');
+      await store.broadcasts.pause(id);
+      assert.deepEqual(await kinds(), []);
+    });
+
+    test('a schedule whose time has passed is late, unless sending is paused', async () => {
+      const { id } = await store.schedules.add(madeUpSchedule({ nextAtMs: firstAtMs }));
+      nowMs += 2 * minuteMs;
+      assert.deepEqual(await kinds(), ['no-worker']);
+      await putWorker();
+      const { standing: found, lateness } = await read();
+      assert.deepEqual(
+        found.map(({ kind, count, unit }) => [kind, count, unit]),
+        [['schedule-late', 1, 'schedule']],
+      );
+      assert.equal(lateness.scheduleMs, 2 * minuteMs);
+      await store.schedules.advance(id, { fromMs: firstAtMs, toMs: nowMs + hourMs });
+      assert.deepEqual(await kinds(), []);
+      await store.schedules.advance(id, { fromMs: nowMs + hourMs, toMs: firstAtMs });
+      await store.sending.pause('asked');
+      assert.deepEqual(await kinds(), ['sending-paused']);
+    });
+
+    test('an audience that nobody prepares is work that is due', async () => {
+      const audienceId = await store.broadcasts.openAudience();
+      await create({ audienceId, matching: { tags: { any: ['news'] } } });
+      nowMs += 2 * minuteMs;
+      assert.deepEqual(await kinds(), ['no-worker']);
+    });
+
+    test('a push service that calls all gone, or accepts nothing, is an alarm until it accepts again', async () => {
+      await putWorker();
+      await commitAll(await create(), 'rejected');
+      const [alarm] = await standing();
+      assert.deepEqual(
+        [alarm!.kind, alarm!.pushService, alarm!.count, alarm!.unit],
+        ['accepts-nothing', 'fcm.googleapis.com', 40, 'message'],
+      );
+      nowMs += hourMs;
+      for (let round = 0; round < 3; round += 1) await commitAll(await create(), 'gone');
+      await putWorker();
+      const held = await standing();
+      assert.deepEqual(
+        held.map(({ id, count, unit }) => [id, count, unit]),
+        [['deletions-held:fcm.googleapis.com', 40, 'subscription']],
+        'what waits for a decision is not said twice',
+      );
+      await store.heldDeletions.confirm(fcm);
+      const [gone] = await standing();
+      assert.deepEqual([gone!.id, gone!.count], ['all-gone:fcm.googleapis.com', 120]);
+      nowMs += hourMs;
+      await addSubscriptions(store, 40, 100);
+      for (let round = 0; round < 3; round += 1) await commitAll(await create(), 'accepted');
+      await putWorker();
+      assert.deepEqual(await kinds(), []);
+    });
+
+    test('an acknowledgement ends when the condition ends, gets worse, or begins again', async () => {
+      await putWorker();
+      const id = await create({ sliceRows: 5 });
+      await refuse(id, 2);
+      const warnings = createWarningReader(store);
+      const alarmId = 'bad-request:fcm.googleapis.com';
+      const acknowledge = () =>
+        acknowledgeAlarm(store, warnings, { id: alarmId, operator: 'ann', note: 'Asked them.' });
+      nowMs += minuteMs;
+      await putWorker();
+      const known = await acknowledge();
+      assert.deepEqual(known.acknowledgement, {
+        alarm: alarmId,
+        operator: 'ann',
+        note: 'Asked them.',
+        atMs: nowMs,
+        count: 2,
+        broadcasts: 1,
+      });
+      await refuse(id, 1);
+      assert.equal(
+        (await standing())[0]!.acknowledgement?.operator,
+        'ann',
+        'three are not twice as many as two',
+      );
+      await refuse(id, 1);
+      assert.equal((await standing())[0]!.acknowledgement, undefined, 'it concerns twice as many');
+      assert.deepEqual(await store.alarms.acknowledgements(), []);
+      await acknowledge();
+      await store.broadcasts.cancel(id);
+      nowMs += 2 * dayMs;
+      await putWorker();
+      const again = await create();
+      await refuse(again, 1);
+      assert.equal((await standing())[0]!.acknowledgement, undefined, 'it has begun again');
+      await acknowledge();
+      await store.broadcasts.cancel(again);
+      nowMs += 2 * dayMs;
+      assert.deepEqual(await standing(), []);
+      assert.deepEqual(await store.alarms.acknowledgements(), [], 'the condition has ended');
+      await assert.rejects(acknowledge(), { code: 'ERR_ALARM_NOT_FOUND' });
+    });
+  });
+}
