@@ -46,7 +46,7 @@ export interface DueWork {
 }
 
 /** Of the work that is due, so much is looked at. */
-export const maxDue = 50;
+export const maxDue = 20;
 
 export interface Acknowledgement {
   /** The id of the alarm (`delivery/alarms/standing-alarm.ts`). */

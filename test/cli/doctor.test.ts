@@ -69,6 +69,7 @@ suite('deskbell doctor', () => {
       database: 'ok',
       keys: 'ok',
       sending: 'ok',
+      backup: 'ok',
       subject: 'ok',
       encryption: 'ok',
       proxy: 'ok',
@@ -102,6 +103,10 @@ suite('deskbell doctor', () => {
     await runCommand(['keys', 'generate', '--data', data]);
     assert.equal((await look()).get('database')?.status, 'warning', 'there is none yet');
     await (await openDataDirectory(data)).close();
+
+    assert.equal((await look()).get('backup')?.detail, 'none was made yet');
+    await runCommand(['backup', join(folder, 'backup'), '--data', data]);
+    assert.match((await look()).get('backup')?.detail ?? '', /^the last one ended at 20\d\d-/);
 
     await chmod(join(data, 'session-key'), 0o644);
     assert.match((await look()).get('data directory')?.detail ?? '', /session-key has mode 0644/);

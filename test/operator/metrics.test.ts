@@ -3,12 +3,15 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { promtool, skipWithout } from '../../scripts/install-test-tools.ts';
+import { machineFiguresReader } from '../../src/cli/serve/machine-figures.ts';
+import { storeLastBackup } from '../../src/cli/data/last-backup.ts';
+import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import type { DeliveryFigures } from '../../src/delivery/figures.ts';
 import { createMetricsListener } from '../../src/operator/create-operator.ts';
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
@@ -16,7 +19,7 @@ import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { startPushService } from '../../src/push-service/start-push-service.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
-import { recordAnswer } from '../store/store-under-test.ts';
+import { madeUpBroadcast, recordAnswer } from '../store/store-under-test.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
 
 const monitoring = join(import.meta.dirname, '../../packaging/monitoring');
@@ -202,8 +205,17 @@ test('rules and dashboard are valid, and ask for metrics that there are', { skip
   await promisify(execFile)('promtool', ['check', 'rules', alerts]);
 
   const dashboard = JSON.parse(await readFile(join(monitoring, 'grafana-dashboard.json'), 'utf8')) as {
-    readonly panels: readonly { readonly targets: readonly { readonly expr: string }[] }[];
+    readonly panels: readonly {
+      readonly title: string;
+      readonly description?: string;
+      readonly targets: readonly { readonly expr: string }[];
+    }[];
   };
+  assert.deepEqual(
+    dashboard.panels.filter(({ description = '' }) => description === '').map(({ title }) => title),
+    [],
+    'each panel says what it shows',
+  );
   const expressions = dashboard.panels
     .flatMap(({ targets }) => targets.map(({ expr }) => expr))
     .map((expr) => expr.replaceAll('$__rate_interval', '1m'));
@@ -228,6 +240,57 @@ test('rules and dashboard are valid, and ask for metrics that there are', { skip
     [...used].filter((name) => !known.has(name)),
     [],
   );
+});
+
+test('metrics to page on: alarms, lateness, webhook, disk, backup, limit and certificate', async (t) => {
+  const data = await mkdtemp(join(tmpdir(), 'deskbell-machine-'));
+  t.after(() => rm(data, { recursive: true }));
+  const { store } = await startOperator(t);
+  const operatorCert = join(data, 'cert.pem');
+  await writeFile(operatorCert, makeCertificate(['127.0.0.1']).cert);
+  const configuration = { data, database: undefined, maxSubscriptions: 50, operatorCert };
+  const metrics = createMetrics(store, { readMachine: await machineFiguresReader(configuration) });
+  const read = async () => valuesOf((await metrics.render(undefined)).text);
+  const ofMachine = (values: ReadonlyMap<string, number>, name: string) =>
+    values.get(`deskbell_${name}{machine="${hostname()}"}`);
+  const alarms = (kind: string, acknowledged: boolean) =>
+    `deskbell_alarms{kind="${kind}",acknowledged="${acknowledged}"}`;
+
+  const before = await read();
+  assert.equal(ofMachine(before, 'last_backup_timestamp_seconds'), 0, 'none was made');
+  assert.equal(before.get(alarms('no-worker', false)), 0);
+  assert.ok(ofMachine(before, 'disk_free_bytes')! < ofMachine(before, 'disk_size_bytes')!);
+  assert.equal(ofMachine(before, 'subscription_limit'), 50);
+  assert.ok(ofMachine(before, 'certificate_expiry_timestamp_seconds')! > Date.now() / 1000);
+
+  const startAtMs = Date.now() - 90_000;
+  await store.webhooks.watch();
+  await store.subscriptions.put(madeUpSubscription(1), (await store.vapidKeys.current())!);
+  await store.broadcasts.create(madeUpBroadcast(startAtMs));
+  const { broadcast } = await store.broadcasts.create(madeUpBroadcast(startAtMs));
+  await store.broadcasts.cancel(broadcast.id);
+  const [event] = await store.webhooks.lease({ limit: 1, leaseMs: 1000 });
+  await storeLastBackup(data, Date.now());
+  const values = await read();
+  assert.equal(values.get(alarms('no-worker', false)), 1);
+  assert.ok(values.get('deskbell_broadcast_late_seconds')! >= 90);
+  assert.equal(values.get('deskbell_schedule_late_seconds'), 0);
+  assert.equal(values.get('deskbell_webhook_events_waiting'), 1);
+  assert.ok(Date.now() / 1000 - ofMachine(values, 'last_backup_timestamp_seconds')! < 60);
+  await store.webhooks.drop(event!.id);
+  await store.alarms.acknowledge({
+    alarm: 'no-worker',
+    operator: 'ann',
+    note: 'I know.',
+    count: 1,
+    broadcasts: 1,
+  });
+  const after = await read();
+  assert.deepEqual(
+    [after.get('deskbell_webhook_events_waiting'), after.get('deskbell_webhook_dropped_total')],
+    [0, 1],
+  );
+  assert.deepEqual([after.get(alarms('no-worker', false)), after.get(alarms('no-worker', true))], [0, 1]);
 });
 
 /** Forty minutes in which a broadcast is pending, as `promtool test rules` takes them. */
@@ -268,3 +331,107 @@ test(
     await promisify(execFile)('promtool', ['test', 'rules', file]);
   },
 );
+
+test('each alert is raised by what it is about, and by nothing less', { skip }, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-alerts-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const dayS = 86_400;
+  const here = '{machine="push-1"}';
+  // promtool's time begins at 0
+  const cases: Readonly<
+    Record<string, { readonly at: string; readonly bad: Series; readonly good: Series }>
+  > = {
+    DeskbellNoWorker: {
+      at: '10m',
+      bad: { 'deskbell_alarms{kind="no-worker",acknowledged="false"}': '1x60' },
+      good: {
+        'deskbell_alarms{kind="no-worker",acknowledged="false"}': '0x60',
+        'deskbell_alarms{kind="no-worker",acknowledged="true"}': '1x60',
+      },
+    },
+    DeskbellBroadcastLate: {
+      at: '10m',
+      bad: { deskbell_broadcast_late_seconds: '301x60' },
+      good: { deskbell_broadcast_late_seconds: '299x60' },
+    },
+    DeskbellScheduleLate: {
+      at: '10m',
+      bad: { deskbell_schedule_late_seconds: '121x60' },
+      good: { deskbell_schedule_late_seconds: '60x60' },
+    },
+    DeskbellGone: {
+      at: '100m',
+      bad: {
+        'deskbell_messages_total{origin="a",outcome="gone"}': '0+10x120',
+        'deskbell_attempts_total{origin="a"}': '0+40x120',
+      },
+      good: {
+        'deskbell_messages_total{origin="a",outcome="gone"}': '0+10x120',
+        'deskbell_attempts_total{origin="a"}': '0+60x120',
+      },
+    },
+    DeskbellRegistrationsStopped: {
+      at: '10h',
+      bad: { 'deskbell_registrations_total{result="stored"}': '0+1x300 300x600' },
+      good: { 'deskbell_registrations_total{result="stored"}': '0+1x900' },
+    },
+    DeskbellWebhookBehind: {
+      at: '10m',
+      bad: { deskbell_webhook_oldest_event_seconds: '3601x60' },
+      good: { deskbell_webhook_oldest_event_seconds: '3599x60' },
+    },
+    DeskbellWebhookDropped: {
+      at: '30m',
+      bad: { deskbell_webhook_dropped_total: '0x10 1x60' },
+      good: { deskbell_webhook_dropped_total: '1x60' },
+    },
+    DeskbellDiskFull: {
+      at: '30m',
+      bad: { [`deskbell_disk_free_bytes${here}`]: '9x60', [`deskbell_disk_size_bytes${here}`]: '100x60' },
+      good: { [`deskbell_disk_free_bytes${here}`]: '2e9x60', [`deskbell_disk_size_bytes${here}`]: '9e9x60' },
+    },
+    DeskbellBackupOld: {
+      at: '49h',
+      bad: { [`deskbell_last_backup_timestamp_seconds${here}`]: '0x5000' },
+      good: { [`deskbell_last_backup_timestamp_seconds${here}`]: `${2 * dayS}x5000` },
+    },
+    DeskbellSubscriptionLimit: {
+      at: '10m',
+      bad: { deskbell_subscriptions: '91x60', [`deskbell_subscription_limit${here}`]: '100x60' },
+      good: { deskbell_subscriptions: '91x60' },
+    },
+    DeskbellCertificateExpires: {
+      at: '10m',
+      bad: { [`deskbell_certificate_expiry_timestamp_seconds${here}`]: `${13 * dayS}x60` },
+      good: { [`deskbell_certificate_expiry_timestamp_seconds${here}`]: `${15 * dayS}x60` },
+    },
+    DeskbellAlarms: {
+      at: '10m',
+      bad: { 'deskbell_alarms{kind="all-gone",acknowledged="false"}': '1x60' },
+      good: { 'deskbell_alarms{kind="all-gone",acknowledged="true"}': '1x60' },
+    },
+  };
+  // an expression, not the texts of the alert, is compared: 1 where it fires
+  const tests = Object.entries(cases).flatMap(([alertname, { at, bad, good }]) =>
+    [bad, good].map((series) => ({
+      interval: '1m',
+      input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+      promql_expr_test: [
+        {
+          expr: `count(ALERTS{alertname="${alertname}",alertstate="firing"}) > bool 0 or vector(0)`,
+          eval_time: at,
+          exp_samples: [{ labels: '{}', value: series === bad ? 1 : 0 }],
+        },
+      ],
+    })),
+  );
+  const file = join(folder, 'test.yml');
+  await writeFile(
+    file,
+    JSON.stringify({ rule_files: [join(monitoring, 'alerts.yml')], evaluation_interval: '10m', tests }),
+  );
+  await promisify(execFile)('promtool', ['test', 'rules', file]);
+});
+
+/** Values by series, as promtool writes them. */
+type Series = Readonly<Record<string, string>>;

@@ -65,6 +65,7 @@ const fill = `
   delete from operators where id = 5;
   insert into operator_broadcasts (broadcast_id, operator_id) select min(id), 1 from broadcasts;
   insert into sending_pause (id, since_ms, reason, broadcast_ids) values (1, 5, 'restored', '[4]');
+  insert into acknowledgements (alarm, operator, note, at_ms, count, broadcasts) values ('no-worker', 'ada', 'I know.', 3, 4, 1);
   insert into audit (at_ms, operator, action, target, status) values (1, 'ada', 'pause', null, null), (2, 'ada', 'pause', '3', 200);
   insert into schedules (id, creation, cron, timezone, audience, user_name, message, ttl_seconds, urgency, topic, receipts, created_at_ms,
       next_at_ms, lease_until_ms, last_broadcast_id, per_person)

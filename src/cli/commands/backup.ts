@@ -3,9 +3,11 @@ import type { Command } from 'commander';
 import { createCommand } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
+import { storeLastBackup } from '../data/last-backup.ts';
 import { requireSqlite } from '../data/require-sqlite.ts';
 import { requireData } from '../data/open-data.ts';
 import { formatBytes } from '../output/format-bytes.ts';
+import { formatError } from '../output/failure.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 
 interface BackupFlags {
@@ -36,6 +38,11 @@ export function backupCommand({ environment, output }: Context): Command {
       const { backUp } = await import('../data/back-up.ts');
       const withKeys = flags.withKeys ?? false;
       const bytes = await backUp(data, file, { withKeys });
+      await storeLastBackup(data, Date.now()).catch((error: unknown) =>
+        output.diagnostic(
+          `The time of this backup was not stored, so metrics do not show it. ${formatError(error)}`,
+        ),
+      );
       const text = `${file} holds ${data}, ${withKeys ? 'with' : 'without'} keys: ${formatBytes(bytes)}.`;
       await output.result(flags, { file, bytes, withKeys }, text);
     });

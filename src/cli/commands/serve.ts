@@ -7,6 +7,7 @@ import { createWarningReader } from '../../delivery/installation-warnings.ts';
 import { isLoopback } from '../../http/loopback.ts';
 import type { OpenLog } from '../../http/log.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
+import { machineFiguresReader } from '../serve/machine-figures.ts';
 import { countRegistrations } from '../serve/count-registrations.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import { createCommand } from '../command.ts';
@@ -84,7 +85,10 @@ export function serveCommand(context: Context): Command {
         log,
         readWarnings: async () => (await readWarnings()).map(({ code }) => code),
       });
-      const metrics = configuration.operator === undefined ? undefined : createMetrics(store);
+      const metrics =
+        configuration.operator === undefined
+          ? undefined
+          : createMetrics(store, { readWarnings, readMachine: await machineFiguresReader(configuration) });
       if (metrics !== undefined) countRegistrations(server, prefix, metrics);
       const needsSender = configuration.deliver || configuration.operator !== undefined;
       const onFigures = metrics?.recordFigures;

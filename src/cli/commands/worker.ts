@@ -21,6 +21,7 @@ import { withExistingData } from '../data/open-data.ts';
 import { openMetricsListener, type OpenOperator } from '../serve/open-operator.ts';
 import { openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
+import { machineFiguresReader } from '../serve/machine-figures.ts';
 import { withReport, type DeliveryReport } from '../serve/report-delivery.ts';
 import { formatError } from '../output/failure.ts';
 import { withRetention } from '../data/retention-loop.ts';
@@ -43,9 +44,13 @@ export function workerCommand(context: Context): Command {
     ignoreHangup(context);
     const onWarning = (warning: string): void => output.diagnostic(`deskbell: ${warning}`);
     const run = async (data: DataDirectory): Promise<void> => {
-      for (const { detail, remedy } of await createWarningReader(data.store, data.vapidKeys.keyDirectory)())
-        onWarning(`${detail} ${remedy}`);
-      const metrics = configuration.metrics === undefined ? undefined : createMetrics(data.store);
+      const readWarnings = createWarningReader(data.store, data.vapidKeys.keyDirectory);
+      for (const { detail, remedy } of await readWarnings()) onWarning(`${detail} ${remedy}`);
+      const readMachine = await machineFiguresReader({ ...configuration, maxSubscriptions: undefined });
+      const metrics =
+        configuration.metrics === undefined
+          ? undefined
+          : createMetrics(data.store, { readWarnings, readMachine });
       const sender = await openSender(configuration, data, context, {
         onWarning,
         onFigures: metrics?.recordFigures,

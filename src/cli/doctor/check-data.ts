@@ -11,6 +11,8 @@ import { describeDatabase as describeUrl } from '../../store/postgres/database-u
 import type { PostgresState } from '../../store/postgres/inspect-database.ts';
 import { inspectDatabase } from '../../store/sqlite/inspect-database.ts';
 import { variableOf } from '../configuration/configuration.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { readLastBackup } from '../data/last-backup.ts';
 import { requireData } from '../data/open-data.ts';
 import { databasePathOf } from '../data/data-directory.ts';
 import { checkDiskSpace } from './check-disk.ts';
@@ -36,7 +38,14 @@ export async function checkData(directory: string, url: string | undefined): Pro
   });
   const keys = await findingOf('keys', () => checkKeys(directory, content));
   const disk = await findingOf('disk', () => checkDiskSpace(directory, url !== undefined));
-  return [rights, disk, database, keys, ...(content === undefined ? [] : [describeSending(content)])];
+  return [
+    rights,
+    disk,
+    database,
+    keys,
+    ...(content === undefined ? [] : [describeSending(content)]),
+    ...(url === undefined && content !== undefined ? [await describeBackup(directory)] : []),
+  ];
 }
 
 /** @param subject as configured */
@@ -106,6 +115,12 @@ async function checkKeys(directory: string, content: DatabaseContent | undefined
   const current = keys.find(({ state }) => state === 'current') ?? ring[0];
   const pairs = `${ring.length} VAPID ${ring.length === 1 ? 'pair' : 'pairs'}`;
   return ok(`${pairs}, current ${current?.publicKey}`);
+}
+
+async function describeBackup(directory: string): Promise<Finding> {
+  const atMs = await readLastBackup(directory);
+  const detail = atMs === undefined ? 'none was made yet' : `the last one ended at ${isoTime(atMs)}`;
+  return { subject: 'backup', ...ok(detail) };
 }
 
 const describeSending = ({ pause }: DatabaseContent): Finding => ({

@@ -1,17 +1,26 @@
 // The metrics by name, in the text that Prometheus reads. All values are set from what is given each time, so that nothing
 // is spent on them while messages are sent.
+import { hostname } from 'node:os';
+import { alarmKinds } from '../../delivery/alarms/standing-alarm.ts';
 import { durationBoundsSeconds, type DurationTally } from '../../delivery/duration-buckets.ts';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import { settlements } from '../../store/broadcasts.ts';
 import { BoundedNames } from './bounded-names.ts';
+import type { MachineFigures } from './machine-figures.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
 import type { Totals } from './totals.ts';
 
 export type PrometheusClient = typeof import('@prometheus-io/client');
 type ContentType = PrometheusClient['prometheusContentType'] | PrometheusClient['openMetricsContentType'];
 
+interface Figures {
+  readonly totals: Totals;
+  readonly measured: ProcessMetrics;
+  readonly machine: MachineFigures;
+}
+
 export interface MetricsRegistry {
-  render(totals: Totals, measured: ProcessMetrics): Promise<string>;
+  render(figures: Figures): Promise<string>;
 }
 
 export function defineMetrics(client: PrometheusClient, contentType: ContentType): MetricsRegistry {
@@ -23,6 +32,9 @@ export function defineMetrics(client: PrometheusClient, contentType: ContentType
   const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
     new client.Gauge({ name: `deskbell_${name}`, help, labelNames, registers });
   const names = new BoundedNames();
+  // with a label, a metric has no value until it is set
+  const onMachine = ['machine'];
+  const machine = hostname();
 
   const messages = counter('messages_total', 'Messages by their outcome.', ['origin', 'outcome']);
   const attempts = counter('attempts_total', 'POSTs, repeats included.', ['origin']);
@@ -36,6 +48,22 @@ export function defineMetrics(client: PrometheusClient, contentType: ContentType
     'Of the pending rows: those held back because their push service refuses our token or key.',
   );
   const alarms = gauge('broadcast_alarms', 'Alarms of broadcasts that are not over.', ['reason']);
+  const standing = gauge(
+    'alarms',
+    'Alarms that stand, by kind, and whether somebody has acknowledged them.',
+    ['kind', 'acknowledged'],
+  );
+  const broadcastLate = gauge(
+    'broadcast_late_seconds',
+    'How long the longest broadcast has waited to be begun, if that is a minute or more.',
+  );
+  const scheduleLate = gauge(
+    'schedule_late_seconds',
+    'How long the longest schedule has waited for its broadcast, if that is a minute or more.',
+  );
+  const webhookWaiting = gauge('webhook_events_waiting', 'Webhook events that are not delivered yet.');
+  const webhookAge = gauge('webhook_oldest_event_seconds', 'Age of the oldest of them.');
+  const webhookDropped = counter('webhook_dropped_total', 'Webhook events that were given up.');
   const suspended = gauge('push_service_held', 'Whether a push service refuses our token or key.', [
     'origin',
   ]);
@@ -44,6 +72,19 @@ export function defineMetrics(client: PrometheusClient, contentType: ContentType
   ]);
   const subscriptions = gauge('subscriptions', 'Stored subscriptions.');
   const registrations = counter('registrations_total', 'Registrations at this process.', ['result']);
+  const diskFree = gauge('disk_free_bytes', 'Free space on the disk of the data directory.', onMachine);
+  const diskSize = gauge('disk_size_bytes', 'Size of the disk of the data directory.', onMachine);
+  const limit = gauge('subscription_limit', 'How many subscriptions are stored at most.', onMachine);
+  const certificate = gauge(
+    'certificate_expiry_timestamp_seconds',
+    'When the certificate of the operator’s listener ends.',
+    onMachine,
+  );
+  const backup = gauge(
+    'last_backup_timestamp_seconds',
+    'When the last backup of the data directory ended; 0 if there is none.',
+    onMachine,
+  );
   const leasesLost = counter('lease_lost_total', 'Leases that another worker took from this process.');
   const breaker = gauge('breaker_open', 'Senders that have paused sending to it after failures.', ['origin']);
   const senders = gauge('senders', 'Workers, and senders of single messages.', ['kind']);
@@ -57,8 +98,29 @@ export function defineMetrics(client: PrometheusClient, contentType: ContentType
     registry.registerMetric(metric as unknown as Parameters<typeof registry.registerMetric>[0]);
   }
 
-  const setTotals = ({ outcomes, backlog, ...totals }: Totals): void => {
-    for (const metric of [messages, attempts, alarms, suspended, deletions, breaker]) metric.reset();
+  const setTotals = ({ outcomes, backlog, webhook, ...totals }: Totals): void => {
+    for (const metric of [
+      messages,
+      attempts,
+      alarms,
+      standing,
+      webhookDropped,
+      suspended,
+      deletions,
+      breaker,
+    ])
+      metric.reset();
+    for (const kind of alarmKinds)
+      for (const acknowledged of ['true', 'false']) standing.set({ kind, acknowledged }, 0);
+    for (const { kind, acknowledgement } of totals.alarms.standing)
+      standing.inc({ kind, acknowledged: String(acknowledgement !== undefined) });
+    broadcastLate.set(totals.alarms.lateness.broadcastMs / 1000);
+    scheduleLate.set(totals.alarms.lateness.scheduleMs / 1000);
+    webhookWaiting.set(webhook.waiting);
+    webhookAge.set(
+      webhook.oldestAtMs === undefined ? 0 : Math.max(0, totals.nowMs - webhook.oldestAtMs) / 1000,
+    );
+    webhookDropped.inc(webhook.dropped);
     for (const { pushService, ...counts } of outcomes) {
       const origin = names.admit(pushService);
       attempts.inc({ origin }, counts.attempts);
@@ -94,10 +156,29 @@ export function defineMetrics(client: PrometheusClient, contentType: ContentType
     commits.durations = [{ labels: {}, durations: measured.commits }];
   };
 
+  const setMachine = ({
+    disk,
+    subscriptionLimit,
+    certificateEndsAtMs,
+    lastBackupAtMs,
+  }: MachineFigures): void => {
+    for (const [metric, value] of [
+      [diskFree, disk?.freeBytes],
+      [diskSize, disk?.sizeBytes],
+      [limit, subscriptionLimit],
+      [certificate, certificateEndsAtMs && certificateEndsAtMs / 1000],
+      [backup, lastBackupAtMs && lastBackupAtMs / 1000],
+    ] as const) {
+      metric.reset();
+      if (value !== undefined) metric.set({ machine }, value);
+    }
+  };
+
   return {
-    async render(totals, measured) {
+    async render({ totals, measured, machine: figures }) {
       setTotals(totals);
       setProcessMetrics(measured);
+      setMachine(figures);
       return registry.metrics();
     },
   };

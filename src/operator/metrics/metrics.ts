@@ -1,8 +1,10 @@
 // The metrics of an installation as a process sees it: totals are the database's, and the same whichever process is asked;
-// durations, leases and registrations are this process's own.
+// durations, leases and registrations are this process's own; disk, certificate and limit are this machine's.
+import { createWarningReader, type ReadWarnings } from '../../delivery/installation-warnings.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DeliveryFigures } from '../../delivery/figures.ts';
 import type { Store } from '../../store/store.ts';
+import type { MachineFigures } from './machine-figures.ts';
 import { ProcessMetrics, type RegistrationResult } from './process-metrics.ts';
 import { readTotals } from './totals.ts';
 import { defineMetrics, type MetricsRegistry, type PrometheusClient } from './definitions.ts';
@@ -18,7 +20,16 @@ export interface Metrics {
   render(accept: string | undefined): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-export function createMetrics(store: Store): Metrics {
+export interface MetricsOptions {
+  /** Default: what the store alone says. */
+  readonly readWarnings?: ReadWarnings | undefined;
+  readonly readMachine?: (() => Promise<MachineFigures>) | undefined;
+}
+
+export function createMetrics(
+  store: Store,
+  { readWarnings = createWarningReader(store), readMachine = async () => ({}) }: MetricsOptions = {},
+): Metrics {
   const measured = new ProcessMetrics();
   const registries = new Map<string, MetricsRegistry>();
 
@@ -35,7 +46,8 @@ export function createMetrics(store: Store): Metrics {
         registry = defineMetrics(client, contentType);
         registries.set(contentType, registry);
       }
-      return { contentType, text: await registry.render(await readTotals(store), measured) };
+      const [totals, machine] = await Promise.all([readTotals(store, readWarnings), readMachine()]);
+      return { contentType, text: await registry.render({ totals, measured, machine }) };
     },
   };
 }

@@ -1,6 +1,6 @@
 // Acknowledging an alarm: what it says, and a note for other operators.
 import type { FastifyInstance } from 'fastify';
-import { acknowledgeAlarm, findAlarm } from '../../../delivery/alarms/read-alarms.ts';
+import { acknowledgeAlarm, findAlarm, readAlarms } from '../../../delivery/alarms/read-alarms.ts';
 import { maxNoteLength, type StandingAlarm } from '../../../delivery/alarms/standing-alarm.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { OperatorContext } from '../../context.ts';
@@ -16,7 +16,9 @@ export function addAlarmPage(app: FastifyInstance, { store, readWarnings }: Oper
   app.get('/alarms/acknowledge', async (request, reply) => {
     const session = sessionOf(request);
     const id = textField(request.query, 'alarm');
-    return sendPage(reply, session, toPage(await findAlarm(store, readWarnings, id), session));
+    const { standing } = await readAlarms(store, readWarnings);
+    const alarm = standing.find((found) => found.id === id);
+    return sendPage(reply, session, alarm === undefined ? ended : toPage(alarm, session));
   });
 
   app.post(
@@ -36,6 +38,15 @@ export function addAlarmPage(app: FastifyInstance, { store, readWarnings }: Oper
     },
   );
 }
+
+const ended = {
+  title: 'Acknowledge an alarm',
+  entry: 'Overview',
+  content: html`<section class="card">
+    <p>This alarm does not stand any more.</p>
+    <p class="buttons"><a class="button" href="${pages.Overview}">To the overview</a></p>
+  </section>`,
+} as const;
 
 const toPage = (alarm: StandingAlarm, session: ConsoleSession, fault?: string) =>
   ({
