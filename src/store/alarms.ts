@@ -80,17 +80,34 @@ const endedAtMs = 'coalesce(b.finished_at_ms, b.expires_at_ms)';
 /** An alarm of a broadcast `b` that is over for long. */
 export const isPast = `b.state in ('done', 'cancelled') and ${endedAtMs} < :pastMs and a.reason <> '${countsDifferReason}'`;
 
-/** The broadcasts that are first in an index of the table of work. */
-const firstOf = (condition: string, order: string): string =>
-  `select * from (select broadcast_id from deskbell.work where ${condition} order by ${order} limit ${maxDue}) w`;
+interface DueRow {
+  readonly id: number;
+  /** Null where the broadcast ended in between, as the next. */
+  readonly startAtMs: number | null;
+  readonly freeAtMs: number | null;
+  readonly begun: number | null;
+}
 
-const dueBroadcasts = [
-  ...[false, true].flatMap((isHigh) => [
-    firstOf(`is_high = ${isHigh} and slices_at_ms <= :nowMs`, 'slices_at_ms, broadcast_id'),
-    firstOf(`is_high = ${isHigh} and next_slice is not null`, 'next_slice, broadcast_id'),
-  ]),
-  firstOf('retries_at_ms <= :nowMs', 'retries_at_ms'),
-].join(' union ');
+function toDue({ id, startAtMs, freeAtMs, begun }: DueRow, nowMs: number): DueBroadcast {
+  // what is leased is free when its lease ends
+  const freeSinceMs = freeAtMs !== null && freeAtMs <= nowMs ? freeAtMs : 0;
+  return { id, sinceMs: Math.max(startAtMs ?? nowMs, freeSinceMs), hasBegun: begun !== null };
+}
+
+/** The broadcasts that are first in an index of the table of work. */
+const firstOf = (condition: string, column: string): string =>
+  `select * from (select broadcast_id, coalesce(slices_at_ms, 0) as at_ms from deskbell.work
+                  where ${condition} order by ${column} limit ${maxDue}) w`;
+
+const dueBroadcasts = `
+  select broadcast_id from (${[
+    ...[false, true].flatMap((isHigh) => [
+      firstOf(`is_high = ${isHigh} and slices_at_ms <= :nowMs`, 'slices_at_ms, broadcast_id'),
+      firstOf(`is_high = ${isHigh} and next_slice is not null`, 'next_slice, broadcast_id'),
+    ]),
+    firstOf('retries_at_ms <= :nowMs', 'retries_at_ms'),
+  ].join(' union all ')}) u
+  group by broadcast_id order by min(at_ms), broadcast_id limit ${maxDue}`;
 
 export function createAlarmStore(database: PortableDatabase): AlarmStore {
   const { originCounts, outcomeIntervals } = database.tables;
@@ -128,14 +145,13 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
     dueWork: async () => {
       const nowMs = database.now();
       const [broadcasts, preparing, schedules, [sent]] = await Promise.all([
-        database.read<{ readonly id: number; readonly sinceMs: number; readonly hasBegun: number }>(
-          `select b.id, case when w.slices_at_ms <= :nowMs and w.slices_at_ms > b.start_at_ms
-                             then w.slices_at_ms else b.start_at_ms end as "sinceMs",
-             case when exists (select 1 from ${originCounts} c where c.broadcast_id = b.id)
-                  then 1 else 0 end as "hasBegun"
-           from deskbell.work w join deskbell.broadcasts b on b.id = w.broadcast_id
-           where w.broadcast_id in (${dueBroadcasts})
-           order by "sinceMs", b.id limit ${maxDue}`,
+        // details by subqueries, so that each is looked up in an index, however few broadcasts there are
+        database.read<DueRow>(
+          `select d.broadcast_id as id,
+             (select b.start_at_ms from deskbell.broadcasts b where b.id = d.broadcast_id) as "startAtMs",
+             (select w.slices_at_ms from deskbell.work w where w.broadcast_id = d.broadcast_id) as "freeAtMs",
+             (select 1 from ${originCounts} c where c.broadcast_id = d.broadcast_id limit 1) as begun
+           from (${dueBroadcasts}) d`,
           { nowMs },
         ),
         database.read<{ readonly id: number; readonly sinceMs: number }>(
@@ -157,9 +173,11 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
       ]);
       return {
         broadcasts: [
-          ...broadcasts.map((row) => ({ ...row, hasBegun: row.hasBegun === 1 })),
+          ...broadcasts.map((row) => toDue(row, nowMs)),
           ...preparing.map((row) => ({ ...row, hasBegun: false })),
-        ].slice(0, maxDue),
+        ]
+          .toSorted((one, other) => one.sinceMs - other.sinceMs)
+          .slice(0, maxDue),
         schedules: schedules.map((row) => ({ ...row })),
         lastSentAtMs: sent?.atMs ?? 0,
       };

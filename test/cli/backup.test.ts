@@ -38,7 +38,9 @@ async function makeData(data: string): Promise<void> {
 
 /** The private halves and the session key, as they stand in their files. */
 async function secretsOf(data: string): Promise<readonly string[]> {
-  const names = (await readdir(data)).filter((name) => !name.includes('.db') && name !== 'settings.json');
+  const names = (await readdir(data)).filter(
+    (name) => !name.includes('.db') && !['settings.json', 'last-backup'].includes(name),
+  );
   assert.equal(names.length, 5, 'a copy of the current pair, two pairs, two keys');
   const texts = await Promise.all(names.map((name) => readFile(join(data, name), 'utf8')));
   return texts.map(

@@ -227,7 +227,7 @@ async function visitAll(operator: RunningOperator, cookie: string): Promise<void
 
 const pathsOf = (routes: readonly Asked[]): readonly string[] =>
   routes
-    .filter(({ method, path }) => method === 'GET' && !/\.\w+$|sign-in/.test(path))
+    .filter(({ method, path }) => method === 'GET' && !/\.\w+$|sign-in|session/.test(path))
     .map(({ path }) => path);
 
 /** Lists with their filters. */

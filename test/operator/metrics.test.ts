@@ -242,6 +242,12 @@ test('rules and dashboard are valid, and ask for metrics that there are', { skip
   );
 });
 
+const ofMachine = (values: ReadonlyMap<string, number>, name: string) =>
+  values.get(`deskbell_${name}{machine="${hostname()}"}`);
+
+const alarms = (kind: string, acknowledged: boolean) =>
+  `deskbell_alarms{kind="${kind}",acknowledged="${acknowledged}"}`;
+
 test('metrics to page on: alarms, lateness, webhook, disk, backup, limit and certificate', async (t) => {
   const data = await mkdtemp(join(tmpdir(), 'deskbell-machine-'));
   t.after(() => rm(data, { recursive: true }));
@@ -250,13 +256,9 @@ test('metrics to page on: alarms, lateness, webhook, disk, backup, limit and cer
   await writeFile(operatorCert, makeCertificate(['127.0.0.1']).cert);
   const configuration = { data, database: undefined, maxSubscriptions: 50, operatorCert };
   const metrics = createMetrics(store, { readMachine: await machineFiguresReader(configuration) });
-  const read = async () => valuesOf((await metrics.render(undefined)).text);
-  const ofMachine = (values: ReadonlyMap<string, number>, name: string) =>
-    values.get(`deskbell_${name}{machine="${hostname()}"}`);
-  const alarms = (kind: string, acknowledged: boolean) =>
-    `deskbell_alarms{kind="${kind}",acknowledged="${acknowledged}"}`;
+  const scrape = async () => valuesOf((await metrics.render(undefined)).text);
 
-  const before = await read();
+  const before = await scrape();
   assert.equal(ofMachine(before, 'last_backup_timestamp_seconds'), 0, 'none was made');
   assert.equal(before.get(alarms('no-worker', false)), 0);
   assert.ok(ofMachine(before, 'disk_free_bytes')! < ofMachine(before, 'disk_size_bytes')!);
@@ -271,7 +273,7 @@ test('metrics to page on: alarms, lateness, webhook, disk, backup, limit and cer
   await store.broadcasts.cancel(broadcast.id);
   const [event] = await store.webhooks.lease({ limit: 1, leaseMs: 1000 });
   await storeLastBackup(data, Date.now());
-  const values = await read();
+  const values = await scrape();
   assert.equal(values.get(alarms('no-worker', false)), 1);
   assert.ok(values.get('deskbell_broadcast_late_seconds')! >= 90);
   assert.equal(values.get('deskbell_schedule_late_seconds'), 0);
@@ -285,7 +287,7 @@ test('metrics to page on: alarms, lateness, webhook, disk, backup, limit and cer
     count: 1,
     broadcasts: 1,
   });
-  const after = await read();
+  const after = await scrape();
   assert.deepEqual(
     [after.get('deskbell_webhook_events_waiting'), after.get('deskbell_webhook_dropped_total')],
     [0, 1],
