@@ -8,6 +8,7 @@ import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openBroadcastBench, vapidKeys } from '../delivery/broadcast-bench.ts';
 import { startOperator } from '../operator/running-operator.ts';
+import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { madeUpSchedule } from '../store/store-under-test.ts';
 import type { BrowserTest } from './browser-test.ts';
 import { Cleanup, go, openConsole, press, signIn, startConsole, type } from './console-site.ts';
@@ -54,6 +55,76 @@ export function testConsole(browserTest: BrowserTest): void {
       assert.match(await textOf(page, 'main'), /done/);
       await press(page, 'form[action="/console/sign-out"] button');
       assert.equal(await textOf(page, 'h1'), 'Sign in');
+      assert.deepEqual(faults, []);
+    },
+  );
+
+  browserTest(
+    'console: while a message is typed, the page says how large it is, to how many it goes and when, by keyboard alone',
+    async ({ testBrowser }) => {
+      await using cleanup = new Cleanup();
+      const operator = await startOperator(cleanup);
+      await operator.store.subscriptions.putAll(
+        ['news', 'news', 'newsletter'].map((tag, index) => ({
+          subscription: madeUpSubscription(index),
+          vapidPublicKey: vapidKeys.publicKey,
+          assign: { tags: [tag] },
+        })),
+      );
+      const url = `http://localhost:${operator.port}`;
+      const faults: string[] = [];
+      const page = await openConsole(testBrowser, { url, token: await operator.add('ada', 'full') }, faults);
+      await go(page, `${url}/console/send`);
+      const says = (name: string, expected: RegExp) =>
+        until(async () => expected.test(await textOf(page, `[data-note="${name}"]`)), `${name}: ${expected}`);
+      await says('recipients', /^3 subscriptions$/);
+
+      const heightOf = async (place: string): Promise<number> =>
+        Number(await page.evaluate(`document.querySelector('${place}').getBoundingClientRect().height`));
+      const valueOf = (name: string) => page.evaluate(`document.querySelector('[name="${name}"]').value`);
+      const fill = (name: string, value: string) =>
+        page.evaluate(`(() => {
+          const field = document.querySelector('[name="${name}"]');
+          field.value = '${value}';
+          field.dispatchEvent(new Event('input', { bubbles: true }));
+        })()`);
+      await type(page, 'title', 'Long '.repeat(60));
+      await says('size', /^325 of 3,993 bytes$/);
+      // cut after one line, and after two
+      const [one, two] = [
+        await heightOf('.linux [data-shows=title]'),
+        await heightOf('.windows [data-shows=title]'),
+      ];
+      assert.ok(Math.abs(two - 2 * one) < 1, `${one} and ${two} pixels`);
+
+      await page.select('[name="audience"]', 'tags');
+      await page.focus('[name="tagsAll"]');
+      await page.keyboard.type('NEWS');
+      const [first, second] = await page.$$eval('#tags-tagsAll [role="option"]', (options) =>
+        options.map(({ textContent }) => textContent),
+      );
+      assert.deepEqual([first, second], ['news: 2', 'newsletter: 1']);
+      await page.keyboard.press('ArrowDown');
+      assert.equal(
+        await page.$eval('[name="tagsAll"]', (input) => input.getAttribute('aria-activedescendant')),
+        'tags-tagsAll-0',
+      );
+      assert.deepEqual(await faultsOf(page, 'suggestions'), []);
+      await page.keyboard.press('Enter');
+      assert.equal(await valueOf('tagsAll'), 'news, ');
+      await says('recipients', /^2 subscriptions$/);
+      await until(
+        async () => /2 subscriptions/.test(await textOf(page, '[data-announcements]')),
+        'the number is announced',
+      );
+
+      const zone = await page.evaluate('Intl.DateTimeFormat().resolvedOptions().timeZone');
+      await fill('startAt', '2037-01-01T09:00');
+      await says('startAt', new RegExp(`^2037-01-01 09:00 ${String(zone)}.*, in [\\d,]+ days`));
+      await fill('message', 'x'.repeat(4000));
+      await says('size', /too many$/);
+      assert.match(await textOf(page, '[data-fault="message"]'), /^This has 4,002 bytes/);
+      assert.equal(await page.$eval('[name="message"]', (area) => area.getAttribute('aria-invalid')), 'true');
       assert.deepEqual(faults, []);
     },
   );

@@ -458,6 +458,54 @@ test('while a message is typed, the server says its size, its recipients, its st
   assert.match(visitor.page.html, /<option value="news">news: 5<\/option>/);
 });
 
+test('a message is previewed in four browsers, with what each of them never shows', async (t) => {
+  const operator = await startOperator(t);
+  const visitor = await signIn(operator);
+  const previews = async (fields: Record<string, string>) => {
+    const { html } = await visitor.open(`/console/send?${new URLSearchParams(fields)}`);
+    return html
+      .split('<figure ')
+      .slice(1)
+      .map((figure) => figure.split('</figure>')[0]!)
+      .map((figure) => ({
+        name: /<figcaption[^>]*><strong>([^<]*)/.exec(figure)?.[1],
+        actions: [...figure.matchAll(/<li>([^<]*)<\/li>/g)].map(([, text]) => text),
+        omitted: [...figure.matchAll(/<li data-when="\w+" ><span[^>]*>([^<]*)/g)].map(([, text]) => text),
+        html: figure,
+      }));
+  };
+  const picture = 'data:image/png;base64,iVBORw0KGgo=';
+  const actions = { actionTitle0: 'Open', actionTitle1: 'Call', actionTitle2: 'Later' };
+  const [windows, linux, macos, android, ...others] = await previews({
+    title: 'Ding',
+    message: 'dong',
+    icon: picture,
+    image: 'https://example.org/i.png',
+    badge: 'https://example.org/b.png',
+    ...actions,
+  });
+  assert.deepEqual(others, []);
+  for (const [preview, name, buttons, omitted] of [
+    [windows!, 'Chrome on Windows', ['Open', 'Call'], ['badge', 'button 3']],
+    [linux!, 'Firefox on Linux', [], ['image', 'badge']],
+    [macos!, 'Safari on macOS', [], ['icon', 'image', 'badge', 'button 1', 'button 2', 'button 3']],
+    [android!, 'Chrome on Android', [], ['button 3']],
+  ] as const) {
+    assert.equal(preview.name, name);
+    assert.deepEqual(preview.actions, buttons, name);
+    assert.deepEqual(preview.omitted, omitted, name);
+    assert.match(preview.html, />Ding<\/strong>[^]*>dong<\/p>/, name);
+    assert.equal(preview.html.includes(`src="${picture}"`), name !== 'Safari on macOS', name);
+    // a picture of another host is not asked for
+    assert.doesNotMatch(preview.html, /example\.org/);
+  }
+  const plain = await previews({ title: 'Ding' });
+  assert.deepEqual(
+    plain.flatMap(({ omitted }) => omitted),
+    [],
+  );
+});
+
 test('a message goes to the test group first, after a question with the number, and to nobody else', async (t) => {
   const operator = await startOperator(t);
   const { store } = operator;
