@@ -177,21 +177,24 @@ function waitWords(service: string, wait: RowOutcome['wait']): readonly WordPart
 }
 
 /** Of a row that is not settled: what the last attempt came to. */
-function lastWords(last: AttemptRecord | undefined): readonly WordPart[] {
-  if (last === undefined) return [];
-  const said = last.status === undefined ? 'got no answer' : `was answered with status ${last.status}`;
-  return [` The last attempt ${said} at `, { atMs: last.atMs }, ...answer(last)];
+const lastWords = (last: AttemptRecord | undefined): readonly WordPart[] =>
+  last === undefined ? [] : [' The last attempt: ', ...describeAttempt(last)];
+
+/** What came of one attempt. */
+export function describeAttempt(attempt: AttemptRecord): readonly WordPart[] {
+  const { outcome, status, atMs } = attempt;
+  return [`${outcome}${status === undefined ? '' : `, status ${status}`}, at `, { atMs }, ...said(attempt)];
 }
 
 const tries = (last: AttemptRecord | undefined): string =>
   last === undefined || last.attempt < 2 ? '' : ` after ${last.attempt} attempts`;
 
+const answer = (last: AttemptRecord | undefined): readonly WordPart[] => [tries(last), ...said(last)];
+
 /** The push service's own words, and what its reason means. */
-function answer(last: AttemptRecord | undefined): readonly WordPart[] {
-  const { reason, detail } = last ?? {};
+function said({ reason, detail }: Partial<AttemptRecord> = {}): readonly WordPart[] {
   const meaning = reason === undefined ? '' : meaningOf(reason).meaning || reason;
   return [
-    tries(last),
     ...(detail === undefined ? ['.'] : [': ', { quoted: detail }, '.']),
     ...(meaning === '' ? [] : [` ${meaning}`]),
   ];

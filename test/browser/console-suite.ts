@@ -289,6 +289,7 @@ const paths = [
   '/console/send',
   '/console/subscriptions',
   '/console/subscriptions/1',
+  '/console/people?user=42',
   '/console/people/remove?user=42',
   '/console/push-services',
   '/console/keys',

@@ -94,6 +94,7 @@ test('what strangers wrote is text on every page, and no page shows an endpoint 
     '/console/subscriptions',
     `/console/subscriptions?user=${encodeURIComponent(hostile)}&pushService=${encodeURIComponent(hostile)}`,
     '/console/subscriptions/1',
+    `/console/people?user=${encodeURIComponent('<img src=x onerror=alert(1)>"\'&')}`,
     `/console/people/remove?user=${encodeURIComponent(hostile)}`,
     '/console/push-services',
     `/console/send?title=${encodeURIComponent(hostile)}&icon=${encodeURIComponent(hostile)}`,

@@ -235,6 +235,7 @@ const filtered = [
   '/console/broadcasts/1?user=user-3&outcome=rejected',
   '/console/broadcasts/1?subscription=3',
   '/console/subscriptions?user=user-3',
+  '/console/people?user=user-3',
   '/console/subscriptions?tagsAll=news&tagsNone=x',
   '/console/subscriptions?tagsAll=news,rare',
   '/console/subscriptions?pushService=fcm.googleapis.com',
@@ -247,6 +248,8 @@ const filtered = [
   '/console/?range=week',
   '/v1/broadcasts?limit=5',
   '/v1/broadcasts/1/attempts?outcome=rejected&limit=5',
+  '/v1/broadcasts/1/outcomes?user=user-3',
+  '/v1/people/user-3/outcomes',
   '/v1/subscriptions?user=user-3',
   '/v1/subscriptions?tag=news&limit=5',
 ];

@@ -9,6 +9,7 @@ import type { RowResult } from '../../src/store/ledger.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { commitSlice } from '../store/store-under-test.ts';
+import { signIn } from './console-visitor.ts';
 import { codeOf, startOperator } from './running-operator.ts';
 
 const origin = 'https://fcm.googleapis.com';
@@ -122,6 +123,68 @@ test('the API answers why somebody got nothing, in the push service’s words, a
 
   assert.equal(await codeOf(await ask('/v1/broadcasts/99/outcomes.csv')), 'ERR_BROADCAST_NOT_FOUND');
   assert.equal(await codeOf(await ask('/v1/broadcasts/99/outcomes?user=ada')), 'ERR_BROADCAST_NOT_FOUND');
+});
+
+test('the console answers it on the pages of broadcast, person and subscription, with exact numbers', async (t) => {
+  const operator = await startOperator(t);
+  const { store, sender } = operator;
+  // more than any list on a page, and than a sample of attempts would have room for
+  const gone = 300;
+  await store.subscriptions.putAll(
+    Array.from({ length: gone + 60 }, (_, index) => ({
+      subscription: madeUpSubscription(index),
+      vapidPublicKey,
+      assign: { user: index < 2 ? 'ada' : `user-${index}`, tags: [] },
+    })),
+  );
+  const { broadcast } = await sender.createBroadcast('all', message);
+  await settle(store, broadcast.id, (row) =>
+    row.subscriptionId! <= gone
+      ? answered(row, 'gone', { status: 410 })
+      : answered(row, 'rejected', { status: 403, reason: 'vapid-refused', detail: 'BadJwtToken' }),
+  );
+  const { broadcast: second } = await sender.createBroadcast({ user: 'ada' }, message);
+  const visitor = await signIn(operator, 'read');
+  const words = async (path: string): Promise<string> =>
+    (await visitor.open(path)).html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+  const page = `/console/broadcasts/${broadcast.id}`;
+
+  const all = await words(page);
+  assert.match(all, /rejected 403 60 “ BadJwtToken ”/);
+  assert.match(all, /gone 410 300 the push service says that the subscription has ended/);
+  assert.match(await words('/console/push-services'), /gone 410 300 .*rejected 403 60 “ BadJwtToken ”/s);
+  // each outcome has all of its attempts, whatever the others are
+  let listed = 0;
+  for (let path: string | undefined = `${page}?outcome=rejected`; path !== undefined;) {
+    const { html } = await visitor.open(path);
+    listed += html.match(/href="\/console\/subscriptions\/\d+"/g)?.length ?? 0;
+    path = /rel="next" href="([^"]+)"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
+  }
+  assert.equal(listed, 60);
+
+  const why = /fcm\.googleapis\.com said that the subscription has ended at .*Its deletion is held since /s;
+  assert.match(await words(`${page}?user=ada`), why);
+  assert.match(await words(`${page}?subscription=2`), why);
+  assert.match(await words(`/console/broadcasts/${second.id}?user=user-9`), /not in the audience/);
+  assert.match(await words(`${page}?subscription=x`), /named by its number/);
+  assert.match(await words(`${page}?user=${'x'.repeat(200)}`), /cannot be searched for/);
+
+  const person = await words('/console/people?user=ada');
+  assert.match(person, /Devices .* 1 fcm\.googleapis\.com stored .* 2 fcm\.googleapis\.com stored/);
+  assert.match(person, /not kept\. .*pending .*turn is still to come.*gone .*has ended/s);
+  assert.match(await words('/console/people?user=nobody'), /No subscription of this user/);
+  await store.heldDeletions.confirm(origin);
+  assert.match(await words('/console/people?user=ada'), /1 fcm\.googleapis\.com ended .*has ended/s);
+  assert.match(await words('/console/subscriptions/1'), /no longer stored.*has ended/s);
+  assert.equal((await visitor.open('/console/subscriptions/99999')).status, 404);
+
+  const csv = await fetch(`${operator.base}${page}/outcomes.csv`, { headers: { cookie: visitor.cookie } });
+  assert.equal((await csv.text()).split('\r\n').length, gone + 60 + 2);
+  while (await store.retention.prune({ attemptsBeforeMs: Date.now() + 1 }));
+  const late = await words(`${page}?subscription=2`);
+  assert.match(late, /no longer kept for this broadcast/);
+  assert.match(late, /rejected 403 60/);
+  assert.ok(!visitor.page.html.includes('outcomes.csv'));
 });
 
 test('the CSV is read from the store as its reader takes it, and not at all once it has gone', async (t) => {

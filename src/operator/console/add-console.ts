@@ -19,6 +19,7 @@ import { addBroadcastsPage } from './pages/broadcasts.ts';
 import { addSchedulePages } from './pages/schedules.ts';
 import { addSendPages } from './pages/send.ts';
 import { addKeysPage } from './pages/keys.ts';
+import { addPeoplePages } from './pages/people.ts';
 import { addPushServicesPage } from './pages/push-services.ts';
 import { addSubscriptionPages } from './pages/subscriptions.ts';
 import { addOverview } from './pages/overview.ts';
@@ -43,6 +44,7 @@ export async function addConsole(app: FastifyInstance, parts: OperatorContext): 
       addSchedulePages(scope, parts);
       addSendPages(scope, parts);
       addSubscriptionPages(scope, parts);
+      addPeoplePages(scope, parts);
       addPushServicesPage(scope, parts, addLive);
       addKeysPage(scope, parts);
       addAuditPage(scope, parts);

@@ -1,4 +1,4 @@
-// Attempts as a table: when, to whom or of which broadcast, and what the push service said.
+// Attempts as a table: when, to whom, and what the push service said.
 import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import { html, type Html } from '../../http/description/html.ts';
@@ -7,20 +7,13 @@ import { badge, untrusted, table, time, type Variant } from './components.ts';
 
 const tones: Readonly<Record<string, Variant>> = { accepted: 'good', rejected: 'bad', retry: 'warn' };
 
-/**
- * @param linked what each attempt leads to
- * @param none said where there is no attempt
- */
-export function attemptsTable(
-  attempts: readonly AttemptRecord[],
-  linked: 'broadcast' | 'subscription',
-  none: string,
-): Html {
+/** @param none said where there is no attempt */
+export function attemptsTable(attempts: readonly AttemptRecord[], none: string): Html {
   return table(
     'List of attempts',
     [
       { title: 'Time', kind: 'short' },
-      { title: linked === 'broadcast' ? 'Broadcast' : 'Subscription', kind: 'number' },
+      { title: 'Subscription', kind: 'number' },
       { title: 'Push service', kind: 'short' },
       { title: 'Outcome', kind: 'short' },
       { title: 'Status', kind: 'number' },
@@ -28,7 +21,7 @@ export function attemptsTable(
     ],
     attempts.map((attempt) => [
       time(attempt.atMs),
-      renderLink(attempt, linked),
+      html`<a href="/console/subscriptions/${attempt.subscriptionId}">${attempt.subscriptionId}</a>`,
       hostOf(attempt.origin),
       html`${badge(attempt.outcome, tones[attempt.outcome])}${attempt.attempt > 1 && ` attempt ${attempt.attempt}`}`,
       attempt.status === undefined ? '' : String(attempt.status),
@@ -36,14 +29,6 @@ export function attemptsTable(
     ]),
     none,
   );
-}
-
-function renderLink(
-  { broadcastId, subscriptionId }: AttemptRecord,
-  linked: 'broadcast' | 'subscription',
-): Html {
-  if (linked === 'broadcast') return html`<a href="/console/broadcasts/${broadcastId}">${broadcastId}</a>`;
-  return html`<a href="/console/subscriptions/${subscriptionId}">${subscriptionId}</a>`;
 }
 
 function renderWords({ reason, detail }: AttemptRecord): Html {

@@ -1,55 +1,111 @@
-// The attempts of a broadcast, found by outcome, subscription and user.
+// What came of the rows of a broadcast: of one subscription or of a person, in words; how often push services gave which answer;
+// and all attempts, by outcome.
+import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import { attemptOutcomes } from '../../../store/attempts.ts';
+import { attemptOutcomes, type RowOutcome } from '../../../store/attempts.ts';
 import type { Broadcast } from '../../../store/broadcasts.ts';
-import { checkExpression } from '../../../audience/user-and-tags.ts';
 import type { Store } from '../../../store/store.ts';
+import { csvFileName } from '../../../views/outcomes-csv.ts';
+import { explain } from '../../../views/row-outcome.ts';
+import { findPersonDevices, idsOf, maxShownDevices } from '../../person-devices.ts';
+import { answersTable } from '../answers-table.ts';
 import { attemptsTable } from '../attempts-table.ts';
-import { isFiltered, numberField, older, searchField, searchForm, selectField } from '../components.ts';
-import { idField, textFields } from '../forms.ts';
+import {
+  card,
+  empty,
+  isFiltered,
+  notice,
+  numberField,
+  older,
+  searchField,
+  searchForm,
+  selectField,
+} from '../components.ts';
+import { idField, textFields, type Fields } from '../forms.ts';
+import { outcomesTable } from '../outcomes-table.ts';
 
 const attemptRows = 50;
-/** Of one person that are looked at. */
-const maxDevices = 20;
 
 export async function renderAttempts({ id }: Broadcast, query: unknown, store: Store): Promise<Html> {
   const given = textFields(query, ['outcome', 'subscription', 'user']);
-  const outcome = attemptOutcomes.find((known) => known === given['outcome']);
-  const filter = { broadcastId: id, outcome, beforeId: idField(query, 'before'), limit: attemptRows };
-  const subscriptionId = idField(query, 'subscription');
-  const ids =
-    given['user'] === '' || subscriptionId !== undefined
-      ? [subscriptionId]
-      : await devicesOf(given['user']!, store);
-  const found = await Promise.all(
-    ids.map((device) => store.attempts.list({ ...filter, subscriptionId: device })),
-  );
-  const attempts = found
-    .flat()
-    .sort((one, other) => other.id - one.id)
-    .slice(0, attemptRows);
-  const last = attempts.length < attemptRows ? undefined : attempts.at(-1);
-  return html`<section class="card" aria-labelledby="attempts">
-    <h2 id="attempts">Attempts</h2>
-    ${searchForm(
-      `/console/broadcasts/${id}#attempts`,
-      [
-        selectField(given, 'outcome', 'Outcome', attemptOutcomes),
-        numberField(given, 'subscription', 'Subscription'),
-        searchField(given, 'user', 'User'),
-      ],
-      'Show',
+  const isAsked = given['user'] !== '' || given['subscription'] !== '';
+  const [nobody] = await store.attempts.outcomesOf(id, [Number.MAX_SAFE_INTEGER]);
+  const isKept = nobody!.state !== 'noLongerKept' && nobody!.state !== 'notTracked';
+  return html`<section class="card" aria-labelledby="why">
+      <h2 id="why">What came of …</h2>
+      ${searchForm(
+        `/console/broadcasts/${id}#why`,
+        [searchField(given, 'user', 'User'), numberField(given, 'subscription', 'or subscription')],
+        'Show',
+      )}
+      ${isAsked && (await renderAnswer(id, query, given, store))}
+      ${
+        isKept
+          ? html`<p>
+              <a href="/console/broadcasts/${id}/outcomes.csv" download="${csvFileName(id)}"
+                >What came of everybody, as CSV</a
+              >
+            </p>`
+          : html`<p class="quiet">${explain(nobody!)}</p>`
+      }
+    </section>
+    ${card(
+      'What was not accepted, and why',
+      html`<p class="quiet small">
+          Everything but acceptances, each time counted: a message that is tried again is counted each time.
+        </p>
+        ${answersTable(await store.attempts.countAnswers([id]), 'Nothing.')}`,
     )}
-    ${attemptsTable(attempts, 'subscription', isFiltered(given) ? 'No attempt fits.' : 'No attempt is remembered.')}
-    ${last && older(`/console/broadcasts/${id}`, { ...given, before: String(last.id) })}
-  </section>`;
+    ${isKept && !isAsked && (await renderAll(id, query, given, store))}`;
 }
 
-async function devicesOf(user: string, { subscriptions }: Store): Promise<readonly number[]> {
-  const rows = await subscriptions.page({
-    afterId: 0,
-    limit: maxDevices,
-    matching: checkExpression({ user }),
+async function renderAnswer(broadcastId: number, query: unknown, given: Fields, store: Store): Promise<Html> {
+  const { user = '', subscription } = given;
+  const subscriptionId = idField(query, 'subscription');
+  if (subscription !== '' && subscriptionId === undefined)
+    return notice('bad', 'A subscription is named by its number.');
+  try {
+    if (subscriptionId !== undefined) return await renderOutcomes(broadcastId, [subscriptionId], store);
+    const devices = await findPersonDevices(user, store);
+    const ids = idsOf(devices);
+    if (ids.length === 0) return empty('No subscription of this user is stored, or remembered as ended.');
+    return html`${await renderOutcomes(broadcastId, ids, store)}
+    ${devices.hasMore && html`<p class="quiet">Of more devices than ${maxShownDevices}, these alone are shown.</p>`}`;
+  } catch (error) {
+    if (!(error instanceof DeskbellError)) throw error;
+    return notice('bad', 'This cannot be searched for', html`<p>${error.message}</p>`);
+  }
+}
+
+async function renderOutcomes(
+  broadcastId: number,
+  ids: readonly number[],
+  { attempts }: Store,
+): Promise<Html> {
+  const outcomes: readonly RowOutcome[] = await attempts.outcomesOf(broadcastId, ids);
+  return outcomesTable('What came of it', outcomes, '');
+}
+
+/** Page by page, all of them. */
+async function renderAll(id: number, query: unknown, given: Fields, { attempts: log }: Store): Promise<Html> {
+  const outcome = attemptOutcomes.find((known) => known === given['outcome']);
+  const found = await log.list({
+    broadcastId: id,
+    outcome,
+    beforeId: idField(query, 'before'),
+    limit: attemptRows + 1,
   });
-  return rows.map(({ id }) => id);
+  const attempts = found.slice(0, attemptRows);
+  const last = found.length > attemptRows ? attempts.at(-1) : undefined;
+  return html`<section class="card" aria-labelledby="attempts">
+    <h2 id="attempts">Attempts</h2>
+    <p class="quiet small">All of them, the newest first, ${attemptRows} on a page.</p>
+    ${searchForm(
+      `/console/broadcasts/${id}#attempts`,
+      [selectField(given, 'outcome', 'Outcome', attemptOutcomes)],
+      'Show',
+    )}
+    ${attemptsTable(attempts, isFiltered(given) ? 'No attempt fits.' : 'No attempt yet.')}
+    ${last && older(`/console/broadcasts/${id}`, { ...given, before: String(last.id) })}
+  </section>`;
 }

@@ -17,6 +17,7 @@ import {
 } from '../../../store/delivery-options.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
 import type { OperatorContext } from '../../context.ts';
+import { sendOutcomes } from '../../send-outcomes.ts';
 import { sessionOf } from '../require-session.ts';
 import { renderAlarm, renderAlarms } from '../alarms.ts';
 import { card, facts, live, notice, prose, untrusted, timeFromNow } from '../components.ts';
@@ -70,6 +71,11 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
         ${await renderAttempts(broadcast, request.query, store)}
       `,
     });
+  });
+
+  app.get('/broadcasts/:id/outcomes.csv', { exposeHeadRoute: false }, async (request, reply) => {
+    const { id } = await find(request);
+    return sendOutcomes(reply, store.attempts, id);
   });
 
   app.get('/broadcasts/:id/cancel', async (request, reply) => {

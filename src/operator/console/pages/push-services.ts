@@ -1,9 +1,7 @@
 // Push services: who takes our messages, who refuses them and why in its own words, and deletions that wait for a decision.
 import type { FastifyInstance } from 'fastify';
 import { formatCount, hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
-import { meaningOf } from '../../../delivery/broadcast/reason-meanings.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import { pushServiceName } from '../../../protocol/known-push-services.ts';
 import type { AnswerCount } from '../../../store/attempts.ts';
 import type { HeldOrigin } from '../../../store/held-deletions.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
@@ -11,17 +9,17 @@ import type { Store } from '../../../store/store.ts';
 import { readPushServices, type PushServiceView } from '../../push-services.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
+import { answersTable } from '../answers-table.ts';
 import { sumsText, toServiceBars } from '../charts.ts';
-import { badge, card, empty, live, moreHosts, untrusted, table, time } from '../components.ts';
+import { badge, card, live, moreHosts, untrusted, table, time } from '../components.ts';
 import { formatSpan } from '../duration.ts';
 import { audited, textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
 import { pages, postForm, sendPage } from '../page.ts';
 import type { ConsoleSession } from '../sessions.ts';
 
-/** The newest broadcasts, whose refusals are shown. */
+/** The newest broadcasts, of which it is shown what was not accepted. */
 const recentBroadcasts = 20;
-const shownRejections = 30;
 
 export function addPushServicesPage(
   app: FastifyInstance,
@@ -44,7 +42,11 @@ export function addPushServicesPage(
       content: html`
         ${held.length > 0 && card('Deletions that wait for you', renderHeldDeletions(held, session))}
         ${card('Now', live('now', parts.now))} ${card('The last hour', live('hour', parts.hour))}
-        ${card('What they refused, and why', renderRejections(answers))}
+        ${card(
+          'What was not accepted, and why',
+          html`<p class="quiet small">In the newest ${recentBroadcasts} broadcasts, each time counted.</p>
+            ${answersTable(answers, 'Nothing.')}`,
+        )}
       `,
     });
   });
@@ -170,34 +172,4 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
 async function readAnswers({ broadcasts, attempts }: Store): Promise<readonly AnswerCount[]> {
   const newest = await broadcasts.summaries({ limit: recentBroadcasts });
   return attempts.countAnswers(newest.map(({ id }) => id));
-}
-
-/** The most frequent first. */
-function renderRejections(answers: readonly AnswerCount[]): Html {
-  const refused = answers.filter(({ outcome }) => outcome !== 'gone' && outcome !== 'capped');
-  if (refused.length === 0) return empty(`Nothing in the newest ${recentBroadcasts} broadcasts.`);
-  const kinds = Map.groupBy(refused, ({ origin, reason, status, detail }) =>
-    JSON.stringify([pushServiceName(origin), reason, status, detail]),
-  );
-  return html`<ul>
-    ${[...kinds.values()]
-      .sort((one, other) => sumRows(other) - sumRows(one))
-      .slice(0, shownRejections)
-      .map(renderRejection)}
-  </ul>`;
-}
-
-const sumRows = (answers: readonly AnswerCount[]): number => answers.reduce((sum, { rows }) => sum + rows, 0);
-
-function renderRejection(answers: readonly AnswerCount[]): Html {
-  const { origin, outcome, status, reason = outcome, detail } = answers[0]!;
-  const count = sumRows(answers);
-  const atMs = Math.max(...answers.map(({ lastAtMs }) => lastAtMs));
-  const { meaning, remedy } = meaningOf(reason);
-  return html`<li class="item">
-    <h3>${pushServiceName(origin)} ${badge(String(status ?? 'no answer'))}</h3>
-    <p>${meaning || reason}${detail !== undefined && html` Its reason: “${untrusted(detail)}”`}</p>
-    <p class="quiet">${remedy}</p>
-    <p class="quiet small">${formatCount(count)} ${count === 1 ? 'time' : 'times'}, last ${time(atMs)}</p>
-  </li>`;
 }

@@ -1,4 +1,4 @@
-// Subscriptions by user, tag, push service and id; and one of them with what was sent to it. Endpoints and keys are never
+// Subscriptions by user, tag, push service and id; and one of them with what came of broadcasts to it. Endpoints and keys are never
 // shown.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
@@ -8,11 +8,9 @@ import { type AudienceExpression, checkExpression } from '../../../audience/user
 import { requireSubscription, type StoredSubscription } from '../../../store/subscriptions.ts';
 import { findSubscriptions } from '../../find-subscriptions.ts';
 import type { OperatorContext } from '../../context.ts';
-import { removePerson } from '../../remove-person.ts';
 import { sessionOf } from '../require-session.ts';
-import { attemptsTable } from '../attempts-table.ts';
+import { renderBroadcastsTo } from '../broadcasts-to.ts';
 import {
-  badge,
   card,
   facts,
   notice,
@@ -24,15 +22,15 @@ import {
   table,
   time,
   timeFromNow,
-  urlWith,
 } from '../components.ts';
 import { audited, idField, optionalField, textField, textFields, type Fields } from '../forms.ts';
 import { toTags } from '../message-form.ts';
-import { confirmation, pages, postForm, sendPage } from '../page.ts';
+import { pages, postForm, sendPage } from '../page.ts';
 import type { ConsoleSession } from '../sessions.ts';
+import { renderTags } from '../tag-links.ts';
+import { personUrl } from './people.ts';
 
 const pageRows = 50;
-const historyRows = 100;
 
 export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContext): void {
   const { store } = parts;
@@ -45,8 +43,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     return sendPage(reply, sessionOf(request), {
       title: 'Subscriptions',
       entry: 'Subscriptions',
-      content: html`${renderFilters(given)}
-      ${await renderList(given, idField(query, 'after'), parts, sessionOf(request))}`,
+      content: html`${renderFilters(given)} ${await renderList(given, idField(query, 'after'), parts)}`,
     });
   });
 
@@ -56,18 +53,25 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
   };
 
   app.get('/subscriptions/:id', async (request, reply) => {
-    const subscription = await find(request);
-    const attempts = await store.attempts.list({ subscriptionId: subscription.id, limit: historyRows });
+    const id = idField(request.params, 'id') ?? 0;
+    const url = `/console/subscriptions/${id}`;
+    const subscription = await store.subscriptions.findById(id);
+    // one that has ended is not stored any more, and is what an operator asks about
+    const isKnown =
+      subscription !== undefined || (await store.attempts.outcomesTo([id], { limit: 1 })).outcomes.length > 0;
+    if (!isKnown) requireSubscription(subscription, id);
     return sendPage(reply, sessionOf(request), {
-      title: `Subscription ${subscription.id}`,
+      title: `Subscription ${id}`,
       entry: 'Subscriptions',
       content: html`
-        ${card('What is known of it', renderFacts(subscription))}
         ${card(
-          'What broadcasts sent to it',
-          attemptsTable(attempts, 'broadcast', 'Nothing that is still remembered.'),
+          'What is known of it',
+          subscription === undefined
+            ? html`<p>It is no longer stored: it has ended, or was removed.</p>`
+            : renderFacts(subscription),
         )}
-        ${renderRemoval(subscription, sessionOf(request))}
+        ${card('Broadcasts', await renderBroadcastsTo([id], url, request.query, store))}
+        ${subscription !== undefined && renderRemoval(subscription, sessionOf(request))}
       `,
     });
   });
@@ -78,27 +82,6 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     async (request, reply) => {
       await store.subscriptions.removeById((await find(request)).id);
       return reply.redirect(pages.Subscriptions, 303);
-    },
-  );
-
-  app.get('/people/remove', (request, reply) => {
-    const user = textField(request.query, 'user');
-    return sendPage(reply, sessionOf(request), renderPersonRemoval(user, sessionOf(request)));
-  });
-
-  app.post(
-    '/people/remove',
-    audited('person.remove', ({ body }) => `user ${parts.hashPerson(textField(body, 'user'))}`),
-    async (request, reply) => {
-      const removed = await removePerson(parts, textField(request.body, 'user'));
-      return sendPage(reply, sessionOf(request), {
-        title: 'The person was removed',
-        entry: 'Subscriptions',
-        content: card(
-          'What was deleted',
-          facts(Object.entries(removed).map(([name, count]) => [name, String(count)] as const)),
-        ),
-      });
     },
   );
 }
@@ -115,7 +98,6 @@ async function renderList(
   given: Fields,
   afterId: number | undefined,
   { store }: OperatorContext,
-  session: ConsoleSession,
 ): Promise<Html> {
   let found: Awaited<ReturnType<typeof findSubscriptions>>;
   try {
@@ -137,11 +119,7 @@ async function renderList(
         subscriptions.length < pageRows ? 'Search further' : 'Next',
       )
     }
-    ${
-      user !== '' &&
-      session.mayChange &&
-      html`<p><a href="${urlWith('/console/people/remove', { user })}">Remove this person…</a></p>`
-    }
+    ${user !== '' && html`<p><a href="${personUrl(user)}">This person: devices and broadcasts</a></p>`}
   `;
 }
 
@@ -174,7 +152,7 @@ function renderRow(subscription: StoredSubscription): readonly (string | Html)[]
     html`<a href="/console/subscriptions/${id}">${id}</a>`,
     hostOf(endpoint),
     renderUser(subscription),
-    renderTags(subscription),
+    renderTags(subscription.tags),
     time(createdAtMs),
   ];
 }
@@ -182,17 +160,14 @@ function renderRow(subscription: StoredSubscription): readonly (string | Html)[]
 const renderUser = ({ user }: StoredSubscription): Html =>
   user === undefined
     ? html`<span class="quiet">anonymous</span>`
-    : html`<a href="${urlWith(pages.Subscriptions, { user })}">${untrusted(user)}</a>`;
-
-const renderTags = ({ tags }: StoredSubscription): Html =>
-  html`${tags.map((tag) => html`<a class="badge" href="${urlWith(pages.Subscriptions, { tagsAll: tag })}">${untrusted(tag)}</a> `)}`;
+    : html`<a href="${personUrl(user)}">${untrusted(user)}</a>`;
 
 function renderFacts(subscription: StoredSubscription): Html {
   const { endpoint, createdAtMs, updatedAtMs, vapidPublicKey } = subscription;
   return facts([
     ['Push service', hostOf(endpoint)],
     ['User', renderUser(subscription)],
-    ['Tags', subscription.tags.length === 0 ? 'none' : renderTags(subscription)],
+    ['Tags', subscription.tags.length === 0 ? 'none' : renderTags(subscription.tags)],
     ['Since', timeFromNow(createdAtMs)],
     ['Renewed', timeFromNow(updatedAtMs)],
     ['VAPID key', html`<code>${vapidPublicKey.slice(0, 12)}…</code>`],
@@ -215,17 +190,3 @@ const renderFilters = (given: Fields): Html =>
     ...Object.entries(filters).map(([name, label]) => searchField(given, name, label)),
     numberField(given, 'id', 'Id'),
   ]);
-
-function renderPersonRemoval(user: string, session: ConsoleSession) {
-  return {
-    title: 'Remove a person?',
-    entry: 'Subscriptions',
-    content: confirmation(
-      html`All that the database knows of ${badge('user', 'plain')} <strong>${untrusted(user)}</strong> is
-        deleted: subscriptions, broadcasts to this person alone, places in lists, attempts. Backups and logs
-        are not touched.`,
-      postForm(session, '/console/people/remove', 'Remove the person', { style: 'danger', fields: { user } }),
-      urlWith(pages.Subscriptions, { user }),
-    ),
-  } as const;
-}

@@ -1,0 +1,66 @@
+// What was not accepted, by push service and reason, and how often: every answer is counted, none is a sample.
+import { countMeanings } from '../../delivery/broadcast/count-meanings.ts';
+import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
+import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
+import { html, type Html } from '../../http/description/html.ts';
+import { pushServiceName } from '../../protocol/known-push-services.ts';
+import type { AnswerCount } from '../../store/attempts.ts';
+import { badge, table, time, untrusted } from './components.ts';
+
+const shownAnswers = 50;
+
+/** @param none said where there is none */
+export function answersTable(answers: readonly AnswerCount[], none: string): Html {
+  const kinds = Map.groupBy(answers, ({ origin, outcome, reason, status, detail }) =>
+    JSON.stringify([pushServiceName(origin), outcome, reason, status, detail]),
+  );
+  const sums = [...kinds.values()]
+    .map((same) => ({
+      ...same[0]!,
+      rows: same.reduce((sum, { rows }) => sum + rows, 0),
+      lastAtMs: Math.max(...same.map(({ lastAtMs }) => lastAtMs)),
+    }))
+    .sort((one, other) => other.rows - one.rows);
+  return html`${table(
+    'Reasons by push service',
+    [
+      { title: 'Push service', kind: 'short' },
+      { title: 'Outcome', kind: 'short' },
+      { title: 'Status', kind: 'number' },
+      { title: 'Times', kind: 'number' },
+      { title: 'What it said, and what that means', kind: 'words' },
+      { title: 'Last', kind: 'short' },
+    ],
+    sums
+      .slice(0, shownAnswers)
+      .map((sum) => [
+        pushServiceName(sum.origin),
+        badge(sum.outcome, sum.outcome === 'rejected' ? 'bad' : 'plain'),
+        sum.status === undefined ? '' : String(sum.status),
+        formatCount(sum.rows),
+        renderWords(sum),
+        time(sum.lastAtMs),
+      ]),
+    none,
+  )}
+  ${renderRest(sums.slice(shownAnswers))}`;
+}
+
+function renderRest(rest: readonly AnswerCount[]): Html | false {
+  const times = rest.reduce((sum, { rows }) => sum + rows, 0);
+  return (
+    rest.length > 0 &&
+    html`<p class="quiet">
+      and ${formatCount(rest.length)} rarer answers, ${formatCount(times)} times together
+    </p>`
+  );
+}
+
+function renderWords({ outcome, reason, detail }: AnswerCount): Html {
+  if (reason === undefined && detail === undefined)
+    return html`${outcome !== 'retry' && countMeanings[outcome]}`;
+  const { meaning, remedy } = reason === undefined ? { meaning: '', remedy: '' } : meaningOf(reason);
+  // Nothing between them: a phone leaves out a cell that is empty.
+  const said = detail !== undefined && html`“${untrusted(detail)}” `;
+  return html`${said}${reason !== undefined && (meaning || reason)}${remedy !== '' && html` <span class="quiet">${remedy}</span>`}`;
+}

@@ -1,0 +1,82 @@
+// What came of subscriptions in broadcasts as a table: a sentence for each, with every attempt behind a switch.
+import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { html, type Html } from '../../http/description/html.ts';
+import type { RowOutcome, RowState } from '../../store/attempts.ts';
+import type { Broadcast } from '../../store/broadcasts.ts';
+import { describeAttempt, wordsOf, type WordPart } from '../../views/row-outcome.ts';
+import { titleOf } from './broadcast-title.ts';
+import { badge, exactTime, table, untrusted, type Variant } from './components.ts';
+
+const variants: Readonly<Partial<Record<RowState, Variant>>> = {
+  accepted: 'good',
+  rejected: 'bad',
+  exhausted: 'bad',
+  expired: 'bad',
+  gone: 'warn',
+  waiting: 'warn',
+  inFlight: 'active',
+};
+
+const names: Readonly<Partial<Record<RowState, string>>> = {
+  inFlight: 'in flight',
+  notInAudience: 'not in the audience',
+  notTracked: 'not kept',
+  noLongerKept: 'no longer kept',
+};
+
+export const outcomeBadge = (state: RowState): Html => badge(names[state] ?? state, variants[state]);
+
+/**
+ * @param label names the table
+ * @param broadcasts that they are of, where these are shown
+ * @param none said where there is none
+ */
+export function outcomesTable(
+  label: string,
+  outcomes: readonly RowOutcome[],
+  none: string,
+  broadcasts?: ReadonlyMap<number, Broadcast>,
+): Html {
+  return table(
+    label,
+    [
+      ...(broadcasts === undefined
+        ? []
+        : [{ title: 'Broadcast', kind: 'words' } as const, { title: 'Start', kind: 'short' } as const]),
+      { title: 'Subscription', kind: 'number' },
+      { title: 'Outcome', kind: 'short' },
+      { title: 'Why', kind: 'words' },
+    ],
+    outcomes.map((outcome) => [
+      ...(broadcasts === undefined ? [] : renderBroadcast(outcome.broadcastId, broadcasts)),
+      html`<a href="/console/subscriptions/${outcome.subscriptionId}">${outcome.subscriptionId}</a>`,
+      outcomeBadge(outcome.state),
+      html`${renderWords(wordsOf(outcome))}${renderAttempts(outcome)}`,
+    ]),
+    none,
+  );
+}
+
+function renderBroadcast(id: number, broadcasts: ReadonlyMap<number, Broadcast>): readonly Html[] {
+  const broadcast = broadcasts.get(id);
+  const link = html`<a href="/console/broadcasts/${id}"
+    >${broadcast === undefined ? id : titleOf(broadcast)}</a
+  >`;
+  return [link, broadcast === undefined ? html`` : exactTime(broadcast.startAtMs)];
+}
+
+const renderWords = (parts: readonly WordPart[]): Html =>
+  html`${parts.map((part) => {
+    if (typeof part === 'string') return part;
+    return 'atMs' in part ? exactTime(part.atMs) : html`“${untrusted(part.quoted)}”`;
+  })}`;
+
+/** The last one is in the sentence already. */
+const renderAttempts = ({ attempts }: RowOutcome): Html | false =>
+  attempts.length > 1 &&
+  html`<details>
+    <summary>${attempts.length} attempts</summary>
+    <ol reversed class="plain">
+      ${attempts.map((attempt) => html`<li>${hostOf(attempt.origin)}: ${renderWords(describeAttempt(attempt))}</li>`)}
+    </ol>
+  </details>`;

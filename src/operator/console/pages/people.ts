@@ -1,0 +1,125 @@
+// A person: the devices, what came of broadcasts to them, and the removal of all that is known.
+import type { FastifyInstance } from 'fastify';
+import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
+import { html, type Html } from '../../../http/description/html.ts';
+import type { OperatorContext } from '../../context.ts';
+import { findPersonDevices, idsOf, maxShownDevices, type PersonDevices } from '../../person-devices.ts';
+import { removePerson } from '../../remove-person.ts';
+import { renderBroadcastsTo } from '../broadcasts-to.ts';
+import {
+  badge,
+  card,
+  facts,
+  searchField,
+  searchForm,
+  table,
+  time,
+  untrusted,
+  urlWith,
+} from '../components.ts';
+import { audited, textField } from '../forms.ts';
+import { confirmation, postForm, sendPage } from '../page.ts';
+import { sessionOf } from '../require-session.ts';
+import type { ConsoleSession } from '../sessions.ts';
+import { renderTags } from '../tag-links.ts';
+
+export const personUrl = (user: string): string => urlWith('/console/people', { user });
+
+export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): void {
+  const { store } = parts;
+
+  app.get('/people', async (request, reply) => {
+    const { query } = request;
+    const session = sessionOf(request);
+    const user = textField(query, 'user');
+    const form = searchForm('/console/people', [searchField({ user }, 'user', 'User')], 'Show');
+    if (user === '')
+      return sendPage(reply, session, { title: 'Person', entry: 'Subscriptions', content: form });
+    const devices = await findPersonDevices(user, store);
+    return sendPage(reply, session, {
+      title: 'Person',
+      entry: 'Subscriptions',
+      lead: html`<p class="quiet">${untrusted(user)}</p>`,
+      content: html`${form} ${card('Devices', renderDevices(devices))}
+      ${card(
+        'Broadcasts',
+        await renderBroadcastsTo(idsOf(devices), '/console/people', query, store, { user }),
+      )}
+      ${
+        session.mayChange &&
+        html`<p><a href="${urlWith('/console/people/remove', { user })}">Remove this person…</a></p>`
+      }`,
+    });
+  });
+
+  app.get('/people/remove', (request, reply) => {
+    const user = textField(request.query, 'user');
+    return sendPage(reply, sessionOf(request), renderPersonRemoval(user, sessionOf(request)));
+  });
+
+  app.post(
+    '/people/remove',
+    audited('person.remove', ({ body }) => `user ${parts.hashPerson(textField(body, 'user'))}`),
+    async (request, reply) => {
+      const removed = await removePerson(parts, textField(request.body, 'user'));
+      return sendPage(reply, sessionOf(request), {
+        title: 'The person was removed',
+        entry: 'Subscriptions',
+        content: card(
+          'What was deleted',
+          facts(Object.entries(removed).map(([name, count]) => [name, String(count)] as const)),
+        ),
+      });
+    },
+  );
+}
+
+function renderDevices({ stored, ended, hasMore }: PersonDevices): Html {
+  return html`${table(
+    'Devices',
+    [
+      { title: 'Subscription', kind: 'number' },
+      { title: 'Push service', kind: 'short' },
+      { title: 'State', kind: 'short' },
+      { title: 'Tags', kind: 'words' },
+      { title: 'Registered', kind: 'short' },
+      { title: 'Renewed', kind: 'short' },
+    ],
+    [
+      ...stored.map(({ id, endpoint, tags, createdAtMs, updatedAtMs }) => [
+        renderId(id),
+        hostOf(endpoint),
+        badge('stored', 'good'),
+        renderTags(tags),
+        time(createdAtMs),
+        time(updatedAtMs),
+      ]),
+      ...ended.map(({ id, endpoint, goneAtMs }) => [
+        renderId(id),
+        hostOf(endpoint),
+        html`${badge('ended', 'warn')} ${time(goneAtMs)}`,
+        '',
+        '',
+        '',
+      ]),
+    ],
+    'No subscription of this user is stored, or remembered as ended.',
+  )}
+  ${hasMore && html`<p class="quiet">There are more than ${maxShownDevices}; the others are not shown.</p>`}`;
+}
+
+const renderId = (id: number): Html => html`<a href="/console/subscriptions/${id}">${id}</a>`;
+
+function renderPersonRemoval(user: string, session: ConsoleSession) {
+  return {
+    title: 'Remove a person?',
+    entry: 'Subscriptions',
+    content: confirmation(
+      html`All that the database knows of ${badge('user', 'plain')} <strong>${untrusted(user)}</strong> is
+        deleted: subscriptions, broadcasts to this person alone, places in lists, attempts. Backups and logs
+        are not touched.`,
+      postForm(session, '/console/people/remove', 'Remove the person', { style: 'danger', fields: { user } }),
+      personUrl(user),
+    ),
+  } as const;
+}
