@@ -151,7 +151,7 @@ test('the console answers it on the pages of broadcast, person and subscription,
 
   const all = await words(page);
   assert.match(all, /rejected 403 60 “ BadJwtToken ”/);
-  assert.match(all, /gone 410 300 the push service says that the subscription has ended/);
+  assert.match(all, /gone 410 300 The push service says that the subscription has ended\./);
   assert.match(await words('/console/push-services'), /gone 410 300 .*rejected 403 60 “ BadJwtToken ”/s);
   // each outcome has all of its attempts, whatever the others are
   let listed = 0;

@@ -58,9 +58,11 @@ function renderRest(rest: readonly AnswerCount[]): Html | false {
 
 function renderWords({ outcome, reason, detail }: AnswerCount): Html {
   if (reason === undefined && detail === undefined)
-    return html`${outcome !== 'retry' && countMeanings[outcome]}`;
+    return html`${outcome !== 'retry' && sentence(countMeanings[outcome])}`;
   const { meaning, remedy } = reason === undefined ? { meaning: '', remedy: '' } : meaningOf(reason);
   // Nothing between them: a phone leaves out a cell that is empty.
   const said = detail !== undefined && html`“${untrusted(detail)}” `;
   return html`${said}${reason !== undefined && (meaning || reason)}${remedy !== '' && html` <span class="quiet">${remedy}</span>`}`;
 }
+
+const sentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;

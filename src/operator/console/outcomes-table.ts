@@ -5,7 +5,7 @@ import type { RowOutcome, RowState } from '../../store/attempts.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import { describeAttempt, wordsOf, type WordPart } from '../../views/row-outcome.ts';
 import { titleOf } from './broadcast-title.ts';
-import { badge, exactTime, table, untrusted, type Variant } from './components.ts';
+import { badge, exactTime, table, time, untrusted, type Variant } from './components.ts';
 
 const variants: Readonly<Partial<Record<RowState, Variant>>> = {
   accepted: 'good',
@@ -62,7 +62,7 @@ function renderBroadcast(id: number, broadcasts: ReadonlyMap<number, Broadcast>)
   const link = html`<a href="/console/broadcasts/${id}"
     >${broadcast === undefined ? id : titleOf(broadcast)}</a
   >`;
-  return [link, broadcast === undefined ? html`` : exactTime(broadcast.startAtMs)];
+  return [link, broadcast === undefined ? html`` : time(broadcast.startAtMs)];
 }
 
 const renderWords = (parts: readonly WordPart[]): Html =>

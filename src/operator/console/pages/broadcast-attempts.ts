@@ -56,7 +56,12 @@ export async function renderAttempts({ id }: Broadcast, query: unknown, store: S
         </p>
         ${answersTable(await store.attempts.countAnswers([id]), 'Nothing.')}`,
     )}
-    ${isKept && !isAsked && (await renderAll(id, query, given, store))}`;
+    ${
+      isKept &&
+      (isAsked
+        ? html`<p><a href="/console/broadcasts/${id}#attempts">All attempts of the broadcast</a></p>`
+        : await renderAll(id, query, given, store))
+    }`;
 }
 
 async function renderAnswer(broadcastId: number, query: unknown, given: Fields, store: Store): Promise<Html> {
