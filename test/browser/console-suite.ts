@@ -159,8 +159,9 @@ export function testConsole(browserTest: BrowserTest): void {
       }
       assert.match(await textOf(page, '#live-progress'), /running/);
       await press(page, 'form[action$="/pause"] button');
-      await waitFor(page, 'form[action$="/resume"]');
+      await waitFor(page, 'a[href$="/resume"]');
       assert.match(await textOf(page, '#live-progress'), /paused/);
+      await press(page, 'a[href$="/resume"]');
       await press(page, 'form[action$="/resume"] button');
       await until(async () => /accepted/.test(await textOf(page, '#live-charts')), 'the charts');
       await go(page, `${site.url}/console/broadcasts`);
@@ -198,12 +199,13 @@ export function testConsole(browserTest: BrowserTest): void {
       await untilShown(/^Live$/, '[data-as-of]');
       assert.equal(await page.$('[data-stale]:not([hidden])'), null);
       assert.match(await textOf(page, '#live-progress'), /paused/);
-      await waitFor(page, 'form[action$="/resume"]');
+      await waitFor(page, 'a[href$="/resume"]');
       const [lost, ...later] = await announcements(page);
       assert.match(lost!, /^Connection lost\. Figures of /);
       assert.deepEqual(later, ['Connected again.', `Broadcast ${broadcast.id} is paused`]);
 
       // the operator's own action, too, and what the page shows at once is never what was before
+      await press(page, 'a[href$="/resume"]');
       await press(page, 'form[action$="/resume"] button');
       await collectAnnouncements(page);
       await untilShown(/^Live$/, '[data-as-of]');

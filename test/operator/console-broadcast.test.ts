@@ -73,3 +73,40 @@ test('a page shows the message above the attempts, to whom it went and who made 
     /To subscriptions with one of the tags news and none of the tags muted By the operator tester /,
   );
 });
+
+test('what reaches people or ends a broadcast is asked with the number, and said with it afterwards', async (t) => {
+  const { create, store, visitor, operator } = await startWith(t, 3);
+  const id = await create();
+  const url = `/console/broadcasts/${id}`;
+  await visitor.open(url);
+  await visitor.submit(`${url}/pause`);
+  assert.match(
+    wordsOf(visitor.page),
+    /Resume… Cancel… Duplicate .*Paused\. 3 messages will wait until the broadcast is resumed\. /,
+  );
+  assert.doesNotMatch(visitor.page.html, /<form[^>]*\/(resume|cancel)"/, 'neither is done by one click');
+  await visitor.open(`${url}/resume`);
+  assert.match(wordsOf(visitor.page), /Resume broadcast 1\? .*3 of 3 messages will be sent/);
+  await visitor.submit(`${url}/resume`);
+  assert.match(wordsOf(visitor.page), /Resumed\. 3 messages will be sent\. /);
+  assert.equal((await store.broadcasts.get(id)).state, 'running');
+  assert.equal((await visitor.open(`${url}/resume`)).url, url, 'it was resumed already');
+  await visitor.open(`${url}/cancel`);
+  assert.match(wordsOf(visitor.page), /3 of 3 messages will not be sent\. This cannot be undone\./);
+  await visitor.submit(`${url}/cancel`);
+  const done = visitor.page.url;
+  assert.match(wordsOf(visitor.page), /Cancelled\. 3 messages will not be sent\. /);
+  // nobody else's link says anything, nor a changed one
+  const other = await signIn(operator, 'full', 'grace');
+  assert.doesNotMatch(wordsOf(await other.open(done)), /Cancelled\./);
+  assert.match(wordsOf(await visitor.open(done)), /Cancelled\. 3 messages/);
+  const more = done.replace('cancelled.3.', 'cancelled.4.');
+  assert.notEqual(more, done);
+  for (const forged of [
+    more,
+    done.replace('cancelled', 'confirmed'),
+    done.slice(0, -1),
+    `${url}?done=cancelled.3`,
+  ])
+    assert.doesNotMatch(wordsOf(await visitor.open(forged)), /will not be sent|Deleted \d/, forged);
+});

@@ -96,6 +96,8 @@ test('what strangers wrote is text on every page, and no page shows an endpoint 
     '/console/subscriptions/1',
     `/console/people?user=${encodeURIComponent('<img src=x onerror=alert(1)>"\'&')}`,
     `/console/people/remove?user=${encodeURIComponent(hostile)}`,
+    '/console/subscriptions/1/remove',
+    `/console/subscriptions?done=${encodeURIComponent(hostile)}`,
     '/console/push-services',
     `/console/send?title=${encodeURIComponent(hostile)}&icon=${encodeURIComponent(hostile)}`,
     `/console/sign-in?to=${encodeURIComponent(hostile)}`,
@@ -563,9 +565,13 @@ test('subscriptions are found by user, tags, push service and id; one is removed
   assert.equal(await count('pushService=web.push.apple.com'), 0);
   assert.match((await visitor.open('/console/subscriptions?tagsAll=a%20b!')).html, /A tag must be/);
   assert.equal((await visitor.open('/console/subscriptions?id=3')).url, '/console/subscriptions/3');
+  await visitor.open('/console/subscriptions/3/remove');
+  assert.match(wordsOf(visitor.page), /Remove 1 subscription\? .*Subscription 3 of user-2 is deleted/);
   await visitor.submit('/console/subscriptions/3/remove');
+  assert.match(wordsOf(visitor.page), /Removed 1 subscription\. /);
   assert.equal(await store.subscriptions.count(), 3);
   await visitor.open('/console/people/remove?user=user-1');
+  assert.match(wordsOf(visitor.page), /user user-1 is deleted: 1 subscription , broadcasts/);
   await visitor.submit('/console/people/remove');
   assert.match(wordsOf(visitor.page), /subscriptions 1/);
   assert.equal(await store.subscriptions.count(), 2);
@@ -595,10 +601,23 @@ test('held deletions are confirmed or discarded', async (t) => {
   const visitor = await signIn(operator);
   await visitor.open('/console/push-services');
   await visitor.submit('/console/held-deletions/discard');
+  assert.match(wordsOf(visitor.page), /Kept \d\d subscriptions\. /);
   assert.deepEqual(await store.heldDeletions.list(), []);
   assert.equal(await store.subscriptions.count(), before);
-  assert.ok((await hold(100)) > 0);
-  await visitor.open('/console/push-services');
+  const held = await hold(100);
+  assert.ok(held > 0);
+  const { html } = await visitor.open('/console/push-services');
+  assert.doesNotMatch(html, /<form[^>]*held-deletions\/confirm/, 'it is asked about first');
+  await visitor.open(/href="([^"]*held-deletions\/confirm[^"]*)"/.exec(html)![1]!);
+  assert.match(
+    wordsOf(visitor.page),
+    new RegExp(`Delete ${held} subscriptions\\? .*fcm\\.googleapis\\.com calls them gone`),
+  );
+  const stored = await store.subscriptions.count();
   await visitor.submit('/console/held-deletions/confirm');
+  assert.match(wordsOf(visitor.page), new RegExp(`Deleted ${held} subscriptions\\. `));
+  assert.equal(await store.subscriptions.count(), stored - held);
   assert.deepEqual(await store.heldDeletions.list(), []);
+  const again = await visitor.open(`/console/held-deletions/confirm?origin=${origin}`);
+  assert.equal(again.url, '/console/push-services', 'nothing is left to decide');
 });

@@ -19,6 +19,7 @@ import { addBroadcastsPage } from './pages/broadcasts.ts';
 import { addSchedulePages } from './pages/schedules.ts';
 import { addSendPages } from './pages/send.ts';
 import { addKeysPage } from './pages/keys.ts';
+import { addHeldDeletionPages } from './pages/held-deletions.ts';
 import { addPeoplePages } from './pages/people.ts';
 import { addPushServicesPage } from './pages/push-services.ts';
 import { addSubscriptionPages } from './pages/subscriptions.ts';
@@ -46,6 +47,7 @@ export async function addConsole(app: FastifyInstance, parts: OperatorContext): 
       addSubscriptionPages(scope, parts);
       addPeoplePages(scope, parts);
       addPushServicesPage(scope, parts, addLive);
+      addHeldDeletionPages(scope, parts);
       addKeysPage(scope, parts);
       addAuditPage(scope, parts);
       addBroadcastPages(scope, parts, addLive);

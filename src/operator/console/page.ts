@@ -5,6 +5,7 @@ import { html, htmlText, type Html } from '../../http/description/html.ts';
 import { exactTime } from './components.ts';
 import { csrfField } from './csrf.ts';
 import type { Fields } from './forms.ts';
+import { renderDone } from './done.ts';
 import { pageHeaders } from './page-headers.ts';
 import type { ConsoleSession } from './sessions.ts';
 
@@ -38,12 +39,14 @@ export interface Page {
 }
 
 export function sendPage(reply: FastifyReply, session: ConsoleSession, page: Page): FastifyReply {
-  return reply.headers(pageHeaders).send(renderPage(session, page));
+  const done = renderDone(session, reply.request.query);
+  return reply.headers(pageHeaders).send(renderPage(session, page, done));
 }
 
 function renderPage(
   session: ConsoleSession,
   { title, entry, actions, lead, content, liveUrl, status = [] }: Page,
+  done: Html | false,
 ): string {
   return renderDocument(
     title,
@@ -77,7 +80,7 @@ function renderPage(
           </div>
           ${actions}
         </div>
-        ${content}
+        ${done} ${content}
       </main>
       <div class="announced" role="log" aria-label="Changes" data-announcements></div>
     </body>`,

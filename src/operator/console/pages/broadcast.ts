@@ -1,5 +1,6 @@
 // One broadcast: how far it is, what came of it at each push service and when, what is wrong, and how to stop it.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { CountName } from '../../../delivery/broadcast/count-meanings.ts';
 import { formatAskedAudience, formatCreator } from '../../../delivery/broadcast/describe-source.ts';
 import {
   describeState,
@@ -20,11 +21,12 @@ import type { OperatorContext } from '../../context.ts';
 import { sendOutcomes } from '../../send-outcomes.ts';
 import { sessionOf } from '../require-session.ts';
 import { renderAlarm, renderAlarms } from '../alarms.ts';
-import { card, facts, live, notice, prose, untrusted, timeFromNow } from '../components.ts';
+import { card, facts, live, notice, prose, untrusted, timeFromNow, urlWith } from '../components.ts';
+import { countOf, doneUrl, type Deed } from '../done.ts';
 import { formatSpan } from '../duration.ts';
 import { audited, idField, textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
-import { confirmation, postForm, sendPage } from '../page.ts';
+import { confirmation, pages, postForm, sendPage } from '../page.ts';
 import type { ConsoleSession } from '../sessions.ts';
 import { titleOf } from '../broadcast-title.ts';
 import { renderAttempts } from './broadcast-attempts.ts';
@@ -33,10 +35,35 @@ import { renderCharts, renderProgress, renderServices } from './broadcast-progre
 const controls = {
   pause: { text: 'Pause', from: ['preparing', 'running', 'scheduled'], style: '' },
   resume: { text: 'Resume', from: ['paused'], style: 'primary' },
-  cancel: { text: 'Cancel', from: ['preparing', 'running', 'scheduled', 'paused'], style: 'danger' },
+  cancel: { text: 'Cancel', from: ['preparing', 'running', 'scheduled', 'paused'], style: '' },
 } as const;
 
 type ControlName = keyof typeof controls;
+
+/** What cannot be undone is asked about. */
+const questions = {
+  resume: {
+    question: 'Resume',
+    button: 'Resume the broadcast',
+    style: 'primary',
+    consequence: 'will be sent, as far as their TTL is not over.',
+  },
+  cancel: {
+    question: 'Cancel',
+    button: 'Cancel the broadcast',
+    style: 'danger',
+    consequence: 'will not be sent.',
+  },
+} as const;
+
+type AskedControl = keyof typeof questions;
+
+/** What is said afterwards, and which count of the broadcast with it. */
+const deeds = {
+  pause: ['paused', 'pending'],
+  resume: ['resumed', 'pending'],
+  cancel: ['cancelled', 'cancelled'],
+} as const satisfies Record<ControlName, readonly [Deed, CountName]>;
 
 export function addBroadcastPages(app: FastifyInstance, { store }: OperatorContext, addLive: AddLive): void {
   const find = ({ params }: Pick<FastifyRequest, 'params'>): Promise<Broadcast> =>
@@ -78,19 +105,24 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
     return sendOutcomes(reply, store.attempts, id);
   });
 
-  app.get('/broadcasts/:id/cancel', async (request, reply) => {
-    const broadcast = await find(request);
-    return sendPage(reply, sessionOf(request), renderConfirmation(broadcast, sessionOf(request)));
-  });
+  for (const name of Object.keys(questions) as AskedControl[]) {
+    app.get(`/broadcasts/:id/${name}`, async (request, reply) => {
+      const broadcast = await find(request);
+      // done in the meantime
+      if (!isPossible(name, broadcast)) return reply.redirect(`/console/broadcasts/${broadcast.id}`, 303);
+      return sendPage(reply, sessionOf(request), renderConfirmation(broadcast, name, sessionOf(request)));
+    });
+  }
 
   for (const name of Object.keys(controls) as ControlName[]) {
     app.post(
       `/broadcasts/:id/${name}`,
       audited(`broadcast.${name}`, ({ params }) => `broadcast ${textField(params, 'id')}`),
       async (request, reply) => {
-        const { id } = await find(request);
-        await store.broadcasts[name](id);
-        return reply.redirect(`/console/broadcasts/${id}`, 303);
+        const broadcast = await store.broadcasts[name]((await find(request)).id);
+        const url = `/console/broadcasts/${broadcast.id}`;
+        const [deed, count] = deeds[name];
+        return reply.redirect(doneUrl(sessionOf(request), url, deed, broadcast.counts[count]), 303);
       },
     );
   }
@@ -109,31 +141,36 @@ const describeStatus = (broadcast: Broadcast): readonly string[] => [
   ...broadcast.alarms.map((alarm) => `Alarm: ${formatAlarm(alarm)}`),
 ];
 
+const isPossible = (name: ControlName, broadcast: Broadcast): boolean =>
+  (controls[name].from as readonly string[]).includes(stateOf(broadcast));
+
 function renderControls(broadcast: Broadcast, session: ConsoleSession): Html {
-  const state = stateOf(broadcast);
-  const possible = Object.entries(controls).filter(([, { from }]) =>
-    (from as readonly string[]).includes(state),
-  );
-  if (!session.mayChange || possible.length === 0) return html``;
+  const names = Object.keys(controls) as ControlName[];
+  const possible = names.filter((name) => isPossible(name, broadcast));
+  if (!session.mayChange) return html``;
+  const url = `/console/broadcasts/${broadcast.id}`;
   return html`<div class="buttons">
-    ${possible.map(([name, { text, style }]) =>
-      // What cannot be undone is asked about.
-      name === 'cancel'
-        ? html`<a class="button" href="/console/broadcasts/${broadcast.id}/cancel">${text}…</a>`
-        : postForm(session, `/console/broadcasts/${broadcast.id}/${name}`, text, { style }),
-    )}
+    ${possible.map((name) => {
+      const { text, style } = controls[name];
+      return name in questions
+        ? html`<a class="button ${style}" href="${url}/${name}">${text}…</a>`
+        : postForm(session, `${url}/${name}`, text, { style });
+    })}
+    <a class="button" href="${urlWith(pages.Send, { from: String(broadcast.id) })}">Duplicate</a>
   </div>`;
 }
 
-function renderConfirmation(broadcast: Broadcast, session: ConsoleSession) {
-  const { id, counts } = broadcast;
+function renderConfirmation(broadcast: Broadcast, name: AskedControl, session: ConsoleSession) {
+  const { id, counts, recipients } = broadcast;
+  const { question, button, consequence, style } = questions[name];
+  const number = html`${formatCount(counts.pending)} of ${countOf(recipients, 'message')}`;
   return {
-    title: `Cancel broadcast ${id}?`,
+    title: `${question} broadcast ${id}?`,
     entry: 'Broadcasts',
     lead: html`<p class="quiet">${titleOf(broadcast)}</p>`,
     content: confirmation(
-      html`${formatCount(counts.pending)} of ${formatCount(broadcast.recipients)} messages will not be sent.`,
-      postForm(session, `/console/broadcasts/${id}/cancel`, 'Cancel the broadcast', { style: 'danger' }),
+      html`${number} ${consequence}`,
+      session.mayChange ? postForm(session, `/console/broadcasts/${id}/${name}`, button, { style }) : html``,
       `/console/broadcasts/${id}`,
     ),
   } as const;

@@ -1,5 +1,6 @@
 // A person: the devices, what came of broadcasts to them, and the removal of all that is known.
 import type { FastifyInstance } from 'fastify';
+import { countAudience } from '../../../delivery/broadcast/count-audience.ts';
 import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { OperatorContext } from '../../context.ts';
@@ -17,6 +18,7 @@ import {
   untrusted,
   urlWith,
 } from '../components.ts';
+import { countOf } from '../done.ts';
 import { audited, textField } from '../forms.ts';
 import { confirmation, postForm, sendPage } from '../page.ts';
 import { sessionOf } from '../require-session.ts';
@@ -52,9 +54,10 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
     });
   });
 
-  app.get('/people/remove', (request, reply) => {
+  app.get('/people/remove', async (request, reply) => {
     const user = textField(request.query, 'user');
-    return sendPage(reply, sessionOf(request), renderPersonRemoval(user, sessionOf(request)));
+    const devices = await countAudience({ user }, store.subscriptions);
+    return sendPage(reply, sessionOf(request), renderPersonRemoval(user, devices, sessionOf(request)));
   });
 
   app.post(
@@ -110,15 +113,20 @@ function renderDevices({ stored, ended, hasMore }: PersonDevices): Html {
 
 const renderId = (id: number): Html => html`<a href="/console/subscriptions/${id}">${id}</a>`;
 
-function renderPersonRemoval(user: string, session: ConsoleSession) {
+function renderPersonRemoval(user: string, devices: number, session: ConsoleSession) {
   return {
     title: 'Remove a person?',
     entry: 'Subscriptions',
     content: confirmation(
       html`All that the database knows of ${badge('user', 'plain')} <strong>${untrusted(user)}</strong> is
-        deleted: subscriptions, broadcasts to this person alone, places in lists, attempts. Backups and logs
-        are not touched.`,
-      postForm(session, '/console/people/remove', 'Remove the person', { style: 'danger', fields: { user } }),
+        deleted: <strong>${countOf(devices, 'subscription')}</strong>, broadcasts to this person alone, places
+        in lists, attempts. Backups and logs are not touched.`,
+      session.mayChange
+        ? postForm(session, '/console/people/remove', 'Remove the person', {
+            style: 'danger',
+            fields: { user },
+          })
+        : html``,
       personUrl(user),
     ),
   } as const;

@@ -1,9 +1,8 @@
-// Push services: who takes our messages, who refuses them and why in its own words, and deletions that wait for a decision.
+// Push services: who takes our messages, who refuses them and why in its own words.
 import type { FastifyInstance } from 'fastify';
 import { formatCount, hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { AnswerCount } from '../../../store/attempts.ts';
-import type { HeldOrigin } from '../../../store/held-deletions.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
 import { readPushServices, type PushServiceView } from '../../push-services.ts';
@@ -11,12 +10,11 @@ import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
 import { answersTable } from '../answers-table.ts';
 import { sumsText, toServiceBars } from '../charts.ts';
-import { badge, card, live, moreHosts, untrusted, table, time } from '../components.ts';
+import { badge, card, live, moreHosts, untrusted, table } from '../components.ts';
 import { formatSpan } from '../duration.ts';
-import { audited, textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
-import { pages, postForm, sendPage } from '../page.ts';
-import type { ConsoleSession } from '../sessions.ts';
+import { sendPage } from '../page.ts';
+import { renderHeldDeletions } from './held-deletions.ts';
 
 /** The newest broadcasts, of which it is shown what was not accepted. */
 const recentBroadcasts = 20;
@@ -50,17 +48,6 @@ export function addPushServicesPage(
       `,
     });
   });
-
-  for (const decision of ['confirm', 'discard'] as const) {
-    app.post(
-      `/held-deletions/${decision}`,
-      audited(`held-deletions.${decision}`, ({ body }) => `push service ${textField(body, 'origin')}`),
-      async (request, reply) => {
-        await store.heldDeletions[decision](textField(request.body, 'origin'));
-        return reply.redirect(pages['Push services'], 303);
-      },
-    );
-  }
 }
 
 async function renderParts(store: Store) {
@@ -135,38 +122,6 @@ async function renderHour(store: Store): Promise<Html> {
     services.map(({ pushService, sums }) => [pushService, formatCount(sums.attempts), sumsText(sums)]),
     'Nothing was sent in the last hour.',
   );
-}
-
-function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSession): Html {
-  const decide = (origin: string, decision: 'confirm' | 'discard', text: string, style: string): Html =>
-    postForm(session, `/console/held-deletions/${decision}`, text, {
-      style: `small-button ${style}`,
-      fields: { origin },
-    });
-  return html`<p>
-      These push services called subscriptions gone and accepted almost nothing at the same time. Confirm, and
-      the subscriptions are deleted; discard, and they stay.
-    </p>
-    ${table(
-      'Held deletions',
-      [
-        { title: 'Push service', kind: 'short' },
-        { title: 'Subscriptions', kind: 'number' },
-        { title: 'Since', kind: 'short' },
-        { title: 'Decision', kind: 'short' },
-      ],
-      held.map(({ origin, subscriptions, sinceMs }) => [
-        hostOf(origin),
-        formatCount(subscriptions),
-        time(sinceMs),
-        session.mayChange
-          ? html`<div class="buttons">
-              ${decide(origin, 'discard', 'Keep them', '')}
-              ${decide(origin, 'confirm', 'Delete them', 'danger')}
-            </div>`
-          : html``,
-      ]),
-    )}`;
 }
 
 async function readAnswers({ broadcasts, attempts }: Store): Promise<readonly AnswerCount[]> {

@@ -23,9 +23,10 @@ import {
   time,
   timeFromNow,
 } from '../components.ts';
+import { doneUrl } from '../done.ts';
 import { audited, idField, optionalField, textField, textFields, type Fields } from '../forms.ts';
 import { toTags } from '../message-form.ts';
-import { pages, postForm, sendPage } from '../page.ts';
+import { confirmation, pages, postForm, sendPage } from '../page.ts';
 import type { ConsoleSession } from '../sessions.ts';
 import { renderTags } from '../tag-links.ts';
 import { personUrl } from './people.ts';
@@ -76,12 +77,17 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     });
   });
 
+  app.get('/subscriptions/:id/remove', async (request, reply) =>
+    sendPage(reply, sessionOf(request), renderQuestion(await find(request), sessionOf(request))),
+  );
+
   app.post(
     '/subscriptions/:id/remove',
     audited('subscription.remove', ({ params }) => `subscription ${textField(params, 'id')}`),
     async (request, reply) => {
-      await store.subscriptions.removeById((await find(request)).id);
-      return reply.redirect(pages.Subscriptions, 303);
+      const isRemoved = await store.subscriptions.removeById((await find(request)).id);
+      const url = doneUrl(sessionOf(request), pages.Subscriptions, 'removed', Number(isRemoved));
+      return reply.redirect(url, 303);
     },
   );
 }
@@ -176,13 +182,23 @@ function renderFacts(subscription: StoredSubscription): Html {
 
 function renderRemoval({ id }: StoredSubscription, session: ConsoleSession): Html {
   if (!session.mayChange) return html``;
-  return html`<details class="card">
-    <summary>Remove this subscription</summary>
-    <div class="form">
-      <p>The browser gets no more messages until its page registers it again.</p>
-      ${postForm(session, `/console/subscriptions/${id}/remove`, `Remove subscription ${id}`, { style: 'danger' })}
-    </div>
-  </details>`;
+  return html`<p><a href="/console/subscriptions/${id}/remove">Remove this subscription…</a></p>`;
+}
+
+function renderQuestion({ id, user }: StoredSubscription, session: ConsoleSession) {
+  const backUrl = `/console/subscriptions/${id}`;
+  return {
+    title: 'Remove 1 subscription?',
+    entry: 'Subscriptions',
+    content: confirmation(
+      html`Subscription ${id}${user !== undefined && html` of ${untrusted(user)}`} is deleted. Its browser
+      gets no more messages until its page registers it again.`,
+      session.mayChange
+        ? postForm(session, `${backUrl}/remove`, `Remove subscription ${id}`, { style: 'danger' })
+        : html``,
+      backUrl,
+    ),
+  } as const;
 }
 
 const renderFilters = (given: Fields): Html =>

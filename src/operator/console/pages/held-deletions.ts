@@ -1,0 +1,91 @@
+// Deletions that wait for a decision: who called the subscriptions gone, and what is done with them, after a question with their
+// number.
+import type { FastifyInstance } from 'fastify';
+import { formatCount, hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
+import { html, type Html } from '../../../http/description/html.ts';
+import type { HeldOrigin } from '../../../store/held-deletions.ts';
+import type { OperatorContext } from '../../context.ts';
+import { table, time, urlWith } from '../components.ts';
+import { countOf, doneUrl } from '../done.ts';
+import { audited, textField } from '../forms.ts';
+import { confirmation, pages, postForm, sendPage } from '../page.ts';
+import { sessionOf } from '../require-session.ts';
+import type { ConsoleSession } from '../sessions.ts';
+
+const backUrl = pages['Push services'];
+
+export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorContext): void {
+  app.get('/held-deletions/confirm', async (request, reply) => {
+    const session = sessionOf(request);
+    const asked = textField(request.query, 'origin');
+    const held = (await store.heldDeletions.list()).find(({ origin }) => origin === asked);
+    // decided in the meantime
+    if (held === undefined) return reply.redirect(backUrl, 303);
+    return sendPage(reply, session, renderQuestion(held, session));
+  });
+
+  for (const [decision, deed] of [
+    ['confirm', 'confirmed'],
+    ['discard', 'discarded'],
+  ] as const) {
+    app.post(
+      `/held-deletions/${decision}`,
+      audited(`held-deletions.${decision}`, ({ body }) => `push service ${textField(body, 'origin')}`),
+      async (request, reply) => {
+        const count = await store.heldDeletions[decision](textField(request.body, 'origin'));
+        return reply.redirect(doneUrl(sessionOf(request), backUrl, deed, count), 303);
+      },
+    );
+  }
+}
+
+function renderQuestion({ origin, subscriptions }: HeldOrigin, session: ConsoleSession) {
+  const count = countOf(subscriptions, 'subscription');
+  return {
+    title: `Delete ${count}?`,
+    entry: 'Push services',
+    content: confirmation(
+      html`${hostOf(origin)} calls them gone, and accepted almost nothing at the same time. Their browsers get
+      nothing more until their pages register them again.`,
+      session.mayChange
+        ? postForm(session, '/console/held-deletions/confirm', `Delete ${count}`, {
+            style: 'danger',
+            fields: { origin },
+          })
+        : html``,
+      backUrl,
+    ),
+  } as const;
+}
+
+export function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSession): Html {
+  return html`<p>
+      These push services called subscriptions gone and accepted almost nothing at the same time. Delete them
+      if the push service is right; keep them, and they stay in later audiences.
+    </p>
+    ${table(
+      'Held deletions',
+      [
+        { title: 'Push service', kind: 'short' },
+        { title: 'Subscriptions', kind: 'number' },
+        { title: 'Since', kind: 'short' },
+        { title: 'Decision', kind: 'short' },
+      ],
+      held.map(({ origin, subscriptions, sinceMs }) => [
+        hostOf(origin),
+        formatCount(subscriptions),
+        time(sinceMs),
+        session.mayChange
+          ? html`<div class="buttons">
+              ${postForm(session, '/console/held-deletions/discard', 'Keep them', {
+                style: 'small-button',
+                fields: { origin },
+              })}
+              <a class="button small-button" href="${urlWith('/console/held-deletions/confirm', { origin })}">
+                Delete them…
+              </a>
+            </div>`
+          : html``,
+      ]),
+    )}`;
+}
