@@ -168,6 +168,7 @@ for (const { name: proxyName, program, start } of proxies) {
     await runCommand(['send', '--all', '--at', '2099-01-01T00:00:00Z', ...message, '--data', data]);
     const { stdout } = await runCommand(['operators', 'add', 'shop', '--data', data]);
     const token = /\S{40,}/.exec(stdout)?.[0] ?? '';
+    const port = await freePort();
     const serving = ['serve', '--push-only', '--json', '--port', '0', '--data', data, '--subject', subject];
     const proxied = ['--trust-proxy', '127.0.0.1', '--registrations-per-minute', '1'];
     const operator = [
@@ -175,7 +176,7 @@ for (const { name: proxyName, program, start } of proxies) {
       '127.0.0.1:0',
       '--operator-behind-proxy',
       '--operator-hosts',
-      'ops.example.org',
+      `ops.example.org,ops.example.org:${port}`,
     ];
     const service = runUntilStopped([...serving, ...proxied, ...operator]);
     const [line] = await service.waitFor(/^\{"address".*$/);
@@ -184,7 +185,6 @@ for (const { name: proxyName, program, start } of proxies) {
     const certificate = makeCertificate(['push.example.org', 'ops.example.org']);
     await writeFile(join(folder, 'cert.pem'), certificate.cert);
     await writeFile(join(folder, 'key.pem'), certificate.key);
-    const port = await freePort();
     const hosts = {
       service: new URL(addresses.address).host,
       operator: new URL(addresses.operator).host,
@@ -195,7 +195,14 @@ for (const { name: proxyName, program, start } of proxies) {
     const ask = async (host: string, path: string, headers = {}, body?: string): Promise<IncomingMessage> => {
       const method = body === undefined ? 'GET' : 'POST';
       const all = { host, 'content-type': 'application/json', ...headers };
-      const asked = request({ port, path, method, headers: all, servername: host, ca: certificate.cert });
+      const asked = request({
+        port,
+        path,
+        method,
+        headers: all,
+        servername: host.split(':')[0],
+        ca: certificate.cert,
+      });
       asked.end(body);
       return ((await once(asked, 'response')) as [IncomingMessage])[0];
     };
@@ -220,6 +227,10 @@ for (const { name: proxyName, program, start } of proxies) {
     const authorization = `Bearer ${token}`;
     assert.equal(await status('ops.example.org', '/v1/broadcasts', { authorization }), 200);
     assert.equal(await status('ops.example.org', '/v1/broadcasts'), 401);
+    // a page on a port of its own says it in Host and Origin
+    const withPort = `ops.example.org:${port}`;
+    const origin = `https://${withPort}`;
+    assert.equal(await status(withPort, '/v1/broadcasts', { authorization, origin }), 200);
     assert.equal(await status('push.example.org', '/v1/broadcasts', { authorization }), 404);
     const events = await ask('ops.example.org', '/v1/broadcasts/1/events', { authorization });
     assert.match(events.headers['content-type'] ?? '', /^text\/event-stream/);

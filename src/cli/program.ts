@@ -47,9 +47,10 @@ export async function runCommandLine(words: readonly string[], context: Context)
   } catch (error) {
     // Commander has printed the help, the version or its message itself.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
-    // A failure of standard output has been reported where it happened.
-    const isReported = error instanceof DeskbellError && error.code === 'ERR_OUTPUT';
-    if (!isReported) context.output.diagnostic(formatError(error, { debug }));
+    // A failure of standard output has been reported, and given its exit code, where it happened; a reader that has read enough
+    // (`… | head`) is none.
+    if (error instanceof DeskbellError && error.code === 'ERR_OUTPUT') return exitCodes.done;
+    context.output.diagnostic(formatError(error, { debug }));
     return exitCodeOf(error);
   }
 }

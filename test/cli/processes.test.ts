@@ -5,16 +5,22 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
+import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
+import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { runCommand, startCommand, temporaryFolder } from './run-command.ts';
 
 /** They run until they are told to stop; their own files end them by signals. */
 const endless = ['demo', 'push-service', 'serve', 'worker'];
 
 const commands: Readonly<Record<string, readonly string[]>> = {
+  alarms: ['alarms', 'list'],
+  audit: ['audit'],
   backup: ['backup', 'FOLDER/backup'],
   broadcasts: ['broadcasts', 'list'],
+  completion: ['completion', 'bash'],
   doctor: ['doctor', '--help'],
   'held-deletions': ['held-deletions', 'list'],
+  help: ['help'],
   invite: ['invite', 'me'],
   keys: ['keys', 'show'],
   operators: ['operators', 'list'],
@@ -46,6 +52,21 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
     const listed = stdout.split('\nCommands:\n')[1]!.matchAll(/^ {2}([a-z-]+) /gm);
     const names = Array.from(listed, ([, name]) => name!);
     assert.deepEqual(names.toSorted(), [...endless, ...Object.keys(commands)].toSorted());
+  });
+
+  test('export ends with exit code 0 in the middle of its pages', async () => {
+    const { store, vapidKeys, close } = await openDataDirectory(join(folder, 'full'));
+    await store.subscriptions.putAll(
+      Array.from({ length: 3000 }, (_, index) => ({
+        subscription: madeUpSubscription(index),
+        vapidPublicKey: vapidKeys.publicKey,
+      })),
+    );
+    await close();
+    const child = startCommand(['subscriptions', 'export', '--data', join(folder, 'full')]);
+    child.stdout.once('data', () => child.stdout.destroy());
+    const [complaints, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    assert.deepEqual([complaints, exitCode], ['', 0]);
   });
 
   for (const [name, words] of Object.entries(commands)) {

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
+import { toStoreError } from '../../src/store/sqlite/database-errors.ts';
+import { databasePathOf, openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { checkData } from '../../src/cli/doctor/check-data.ts';
 import { writeKeyFile } from '../../src/keys/key-file.ts';
 import { adviceFor, secretFileNames } from '../../src/keys/secret-files.ts';
@@ -161,6 +162,9 @@ test(
         if (isUsed) {
           const database = findings.find(({ subject }) => subject === 'database')!;
           assert.match(`${database.status} ${database.detail}`, /^fault .*its file system is read-only/);
+          // what SQLite reports where a disk became read-only while the database was open: SQLITE_IOERR_WRITE
+          const fault = Object.assign(new Error('disk I/O error'), { errcode: 778 });
+          assert.match(String(toStoreError(fault, databasePathOf(data))), /its file system is read-only/);
         }
         await assert.rejects(openDataDirectory(data), (error: Error) => {
           assert.match(`${error.message} ${String(error.cause)}`, /read-only/);

@@ -88,8 +88,12 @@ export class Exchange {
       page += `${line}\n`;
       if (page.length < 64 * 1024) continue;
       const isDrained = new Promise<boolean>((resolve) => {
-        this.#response.once('close', () => resolve(false));
-        (this.#response as NodeJS.WritableStream).write(page, () => resolve(true));
+        const onClose = (): void => resolve(false);
+        this.#response.once('close', onClose);
+        (this.#response as NodeJS.WritableStream).write(page, () => {
+          this.#response.off('close', onClose);
+          resolve(true);
+        });
       });
       if (!(await isDrained)) return;
       page = '';

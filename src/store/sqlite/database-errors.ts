@@ -50,7 +50,11 @@ export function toStoreError(error: unknown, path: string): unknown {
     case SQLITE_FULL:
       return new DiskFullError(path, error);
     case SQLITE_IOERR:
-      return unavailable('cannot be read or written: the disk reported a fault');
+      return unavailable(
+        isOnReadOnlyDisk(dirname(path))
+          ? `cannot be written: ${hindranceOf(path)}`
+          : 'cannot be read or written: the disk reported a fault',
+      );
     default:
       return unavailable(`failed (${messageOf(error)})`);
   }
