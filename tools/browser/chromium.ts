@@ -1,10 +1,10 @@
 // Starts the installed Chromium, told to use a local stand-in for its push transport.
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launch } from 'puppeteer-core';
 import { chromium, find } from '../../scripts/install-test-tools.ts';
 import type { TestBrowser } from './test-browser.ts';
+import { fastFolder } from '../fast-folder.ts';
 import { startFakeGcm } from './fake-gcm/fake-gcm.ts';
 
 export interface ChromiumOptions {
@@ -17,7 +17,7 @@ export async function startChromium(options: ChromiumOptions = {}): Promise<Test
   const { isHeadless = true, environment = process.env, furtherArguments = [] } = options;
   const gcm = await startFakeGcm();
   // Push needs a profile on disk: Chromium refuses it off the record.
-  const userDataDir = await mkdtemp(join(tmpdir(), 'deskbell-chromium-'));
+  const userDataDir = await mkdtemp(join(fastFolder(), 'deskbell-chromium-'));
   const browser = await launch({
     executablePath: find(chromium)!,
     headless: isHeadless,

@@ -1,7 +1,10 @@
 // Starts the installed Firefox, told to use a local push service.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { launch } from 'puppeteer-core';
 import { find, firefox } from '../../scripts/install-test-tools.ts';
 import { startPushService } from '../../src/push-service/index.ts';
+import { fastFolder } from '../fast-folder.ts';
 import type { TestBrowser } from './test-browser.ts';
 import { until } from '../until.ts';
 
@@ -18,8 +21,10 @@ export async function startFirefox({
 }: FirefoxOptions = {}): Promise<TestBrowser> {
   let pushService = await startPushService();
   const { origin, port, webSocketUrl } = pushService;
+  const userDataDir = await mkdtemp(join(fastFolder(), 'deskbell-firefox-'));
   const browser = await launch({
     browser: 'firefox',
+    userDataDir,
     executablePath: find(firefox)!,
     headless: desktopEnvironment === undefined,
     env: desktopEnvironment ?? process.env,
@@ -69,6 +74,7 @@ export async function startFirefox({
     async [Symbol.asyncDispose]() {
       await browser.close();
       await pushService.close();
+      await rm(userDataDir, { recursive: true, force: true, maxRetries: 5 });
     },
   };
   return testBrowser;
