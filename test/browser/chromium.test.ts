@@ -1,4 +1,5 @@
-// The demo page in the installed Chromium, with a local stand-in for its push transport.
+// The demo page and the console in the installed Chromium, with a local stand-in for its push transport;
+// `chromium-sites.test.ts` has the rest.
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import type { CDPSession, Page } from 'puppeteer-core';
@@ -17,21 +18,13 @@ import {
   textOf,
   waitFor,
 } from '../../tools/browser/demo-page.ts';
-import { testCookies } from './cookie-suite.ts';
-import { testInvitations } from './invitation-suite.ts';
 import { testDemoPage, unsubscribeSilently, untilReplaced } from './demo-page-suite.ts';
 import { testConsole, testConsoleForAll } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
-import { testOwnWorkers } from './own-worker-suite.ts';
-import { onScreen, testNotifications } from './notification-suite.ts';
+import { onScreen } from './notification-suite.ts';
 
 const browserTest = createBrowserTests(startChromium, skipWithout('the Chromium tests', [chromium]));
 testDemoPage(browserTest);
-testCookies(browserTest);
-testInvitations(browserTest);
-testNotifications(browserTest, []);
-// Blocked and allowed again: both subscriptions are empty.
-testOwnWorkers(browserTest, 'changed false false');
 testConsole(browserTest);
 testConsoleForAll(browserTest, ['light', 'dark']);
 

@@ -1,31 +1,17 @@
-// The demo page in the installed Firefox, with the local push service.
+// The demo page and the console in the installed Firefox, with the local push service; `firefox-sites.test.ts` has the rest.
 import assert from 'node:assert/strict';
 import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
 import { startBackend } from '../../tools/browser/backend.ts';
 import { openDemoPage, press, textOf } from '../../tools/browser/demo-page.ts';
-import { testCookies } from './cookie-suite.ts';
-import { testInvitations } from './invitation-suite.ts';
 import { testDemoPage } from './demo-page-suite.ts';
 import { testConsole, testConsoleForAll } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
-import { testOwnWorkers } from './own-worker-suite.ts';
-import { testNotifications } from './notification-suite.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
 
-const skip = skipWithout('the Firefox tests', [firefox]);
-const browserTest = createBrowserTests(startFirefox, skip);
+const browserTest = createBrowserTests(startFirefox, skipWithout('the Firefox tests', [firefox]));
 testDemoPage(browserTest);
-testCookies(browserTest);
-testInvitations(browserTest);
-testNotifications(browserTest, ['image', 'badge', 'renotify', 'timestamp']);
-testOwnWorkers(browserTest, 'changed true false');
 testConsole(browserTest);
 testConsoleForAll(browserTest, ['light']);
-// It cannot be told later.
-testConsoleForAll(
-  createBrowserTests(() => startFirefox({ isDark: true }), skip),
-  ['dark'],
-);
 
 browserTest(
   'a refusal by the server is told with its reason, also on the console',

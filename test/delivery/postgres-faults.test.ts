@@ -8,7 +8,3 @@ await import('./faults-meanwhile.test.ts');
 await import('./faults-origins.test.ts');
 await import('./faults-outage.test.ts');
 await import('./faults-statuses.test.ts');
-await import('./gone-hook.test.ts');
-await import('./held-deletions.test.ts');
-await import('./refusals.test.ts');
-await import('./refusals-that-end.test.ts');

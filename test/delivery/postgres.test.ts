@@ -1,11 +1,10 @@
 // The tests of broadcasts once more, with a store in PostgreSQL: each file that is imported adds its own. Those that ask no
-// store, or are about a full disk under an SQLite file, are left out; `postgres-faults.test.ts` has those of faults.
+// store, or are about a full disk under an SQLite file, are left out; `postgres-broadcast.test.ts`, `postgres-faults.test.ts` and
+// `postgres-refusals.test.ts` run beside this file and have those that take long.
 import { usePostgres } from '../store/test-database.ts';
 
 usePostgres();
 
-await import('./broadcast.test.ts');
-await import('./crash.test.ts');
 await import('./estimate-audience.test.ts');
 await import('./expired.test.ts');
 await import('./figures.test.ts');

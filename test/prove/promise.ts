@@ -26,6 +26,12 @@ const runners = [
     name: 'SQLite: ',
   },
   {
+    suite: /^test\/browser\/(?:cookie|invitation|notification|own-worker)-suite\.ts$/,
+    source: '',
+    file: 'test/browser/chromium-sites.test.ts',
+    name: '',
+  },
+  {
     suite: /^test\/browser\/[\w-]+-suite\.ts$/,
     source: '',
     file: 'test/browser/chromium.test.ts',

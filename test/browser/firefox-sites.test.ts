@@ -1,0 +1,20 @@
+// What sites bring with them, in the installed Firefox: cookies, invitations, messages and service workers of their own. And the
+// console in dark colours, which cannot be chosen later than at the start.
+import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
+import { startFirefox } from '../../tools/browser/firefox.ts';
+import { createBrowserTests } from './browser-test.ts';
+import { testConsoleForAll } from './console-suite.ts';
+import { testCookies } from './cookie-suite.ts';
+import { testInvitations } from './invitation-suite.ts';
+import { testNotifications } from './notification-suite.ts';
+import { testOwnWorkers } from './own-worker-suite.ts';
+
+const browserTest = createBrowserTests(
+  () => startFirefox({ isDark: true }),
+  skipWithout('the Firefox tests', [firefox]),
+);
+testCookies(browserTest);
+testInvitations(browserTest);
+testNotifications(browserTest, ['image', 'badge', 'renotify', 'timestamp']);
+testOwnWorkers(browserTest, 'changed true false');
+testConsoleForAll(browserTest, ['dark']);
