@@ -13,13 +13,14 @@ import {
 import { readSourceColumns } from './broadcast-source.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { readOptionRow, type StoredOptions } from './delivery-options.ts';
+import { decodeIds } from './id-set.ts';
 import { noOutcomes, outcomeColumns, sumColumns } from './outcome-columns.ts';
 import type { PortableDatabase, PortableValues } from './portable-sql.ts';
 import { sumReceiptCounts, type ReceiptCount } from './receipts.ts';
 
 export type BroadcastReader = Pick<
   BroadcastStore,
-  'find' | 'get' | 'findByKey' | 'list' | 'countOpen' | 'listOpen' | 'summaries'
+  'find' | 'get' | 'findByKey' | 'list' | 'listedIds' | 'countOpen' | 'listOpen' | 'summaries'
 >;
 
 /** With the columns of its options. */
@@ -106,6 +107,16 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
     list: async ({ beforeId = Number.MAX_SAFE_INTEGER, limit }) => {
       const rows = await read('b.id < :beforeId order by b.id desc limit :limit', { beforeId, limit });
       return rows.map(toBroadcast);
+    },
+    listedIds: async (id, limit) => {
+      const sets = await database.read<{ readonly ids: Uint8Array }>(
+        `select s.ids from deskbell.broadcasts b join deskbell.audiences a on a.id = b.audience_id
+         join deskbell.audience_sets s on s.audience_id = a.id
+         where b.id = :id and a.members <= :limit and s.rows > 0`,
+        { id, limit },
+      );
+      const ids = sets.flatMap((set) => decodeIds(set.ids));
+      return ids.length === 0 ? undefined : ids.toSorted((one, other) => one - other);
     },
     countOpen: async () => {
       // written as the condition of its index is

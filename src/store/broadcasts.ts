@@ -203,6 +203,9 @@ export interface BroadcastStore {
   countOpen(): Promise<OpenBroadcasts>;
   /** Those that run, are scheduled or paused, newest first: however many others there are, only these are looked at. */
   listOpen(limit: number): Promise<readonly Broadcast[]>;
+  /** The ids of a list of ids, ascending, as far as their subscriptions were not removed as a person's; `undefined` where there are
+   *  more than `limit`, or none is kept. */
+  listedIds(id: number, limit: number): Promise<readonly number[] | undefined>;
   /** All of them, newest first, without counts: for a search (`operator/broadcast-search.ts`). */
   summaries(range: NewestFirst & OfOperator): Promise<readonly BroadcastSummary[]>;
   /** Workers stop after the page they are in. Pausing what is paused, resuming what runs and cancelling what is

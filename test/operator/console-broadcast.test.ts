@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { addSubscriptions, commitSlice } from '../store/store-under-test.ts';
-import { signIn, type Visitor } from './console-visitor.ts';
+import { pickDeliveryOptions } from '../../src/store/delivery-options.ts';
+import { decode, signIn, type Visitor } from './console-visitor.ts';
 import { startOperator } from './running-operator.ts';
 
 const leaseMs = 10_000;
@@ -110,3 +111,105 @@ test('what reaches people or ends a broadcast is asked with the number, and said
   ])
     assert.doesNotMatch(wordsOf(await visitor.open(forged)), /will not be sent|Deleted \d/, forged);
 });
+
+test('a broadcast is duplicated with its message, audience and options, and makes another one', async (t) => {
+  const { operator, store, visitor } = await startWith(t, 3);
+  const whole = {
+    title: 'Ding "dong"',
+    message: 'Tea is\nready',
+    url: 'https://example.org/tea',
+    icon: 'https://example.org/icon.png',
+    tag: null,
+    renotify: true,
+    requireInteraction: false,
+    silent: true,
+    timestamp: Date.UTC(2027, 0, 1, 9, 30),
+    lang: 'en',
+    dir: 'rtl',
+    appBadge: 3,
+    data: { order: 7 },
+    actions: [
+      { title: 'Open', url: 'https://example.org/open' },
+      { title: 'Later', action: 'later' },
+    ],
+  } as const;
+  const options = {
+    ttlSeconds: 60,
+    urgency: 'high',
+    topic: 'tea',
+    priority: 'high',
+    perPerson: '3/day',
+  } as const;
+  const copy = async (id: number): Promise<number> => {
+    await visitor.open(`/console/broadcasts/${id}`);
+    await visitor.open(/href="([^"]*)">Duplicate/.exec(visitor.page.html)![1]!);
+    assert.match(
+      wordsOf(visitor.page),
+      new RegExp(`A copy of broadcast ${id}; it is sent only after the review`),
+    );
+    await visitor.submit('/console/send', fieldsOf(visitor.page.html));
+    await visitor.submit('/console/send/confirm');
+    const made = Number(/broadcasts\/(\d+)/.exec(visitor.page.url)?.[1]);
+    assert.notEqual(made, id);
+    return made;
+  };
+  const contentOf = async (id: number) => {
+    const { payload, audience, recipients, ...rest } = await store.broadcasts.get(id);
+    const {
+      id: _own,
+      tag,
+      ...members
+    } = JSON.parse(Buffer.from(payload).toString()) as Record<string, unknown>;
+    const isMadeUp = typeof tag === 'string' && tag.length === 16;
+    return {
+      members,
+      tag: isMadeUp ? 'made up' : tag,
+      audience,
+      recipients,
+      options: pickDeliveryOptions({ ...rest, receipts: undefined }),
+    };
+  };
+  const tags = { all: ['news', 'de'], any: ['beta'], none: ['muted'] };
+  for (const [message, audience, given] of [
+    [whole, 'all', options],
+    [{ ...whole, declarative: true, tag: 'tea', mutable: true }, { tags }, {}],
+    [{ title: 'Order 7', message: '' }, { user: 'ada' }, {}],
+    [{ title: 'Order 8', message: 'x' }, { ids: [1, 3] }, {}],
+  ] as const) {
+    const { broadcast } = await operator.sender.createBroadcast(audience, message, given);
+    const made = await copy(broadcast.id);
+    assert.deepEqual(await contentOf(made), await contentOf(broadcast.id));
+    assert.deepEqual((await store.broadcasts.get(made)).createdBy, { operator: 'ada-full' });
+  }
+  // what the form cannot name goes to nobody by itself, and never to all
+  const { broadcast } = await operator.sender.createBroadcast(
+    { user: 'ada', tags },
+    { title: 'x', message: 'y' },
+  );
+  await visitor.open(`/console/send?from=${broadcast.id}`);
+  assert.match(
+    wordsOf(visitor.page),
+    /It went to the user &quot;ada&quot; with all of the tags .*: choose an audience\./,
+  );
+  await visitor.submit('/console/send', fieldsOf(visitor.page.html));
+  assert.match(wordsOf(visitor.page), /Give the id of a subscription at least/);
+  assert.equal((await visitor.open('/console/send?from=999')).status, 404);
+});
+
+/** What a browser would send of the form for messages. */
+function fieldsOf(html: string): Readonly<Record<string, string>> {
+  const form = html.slice(html.indexOf('<form method="post" action="/console/send"')).split('</form>')[0]!;
+  const texts = form.matchAll(/<input[^>]*\sname="(\w+)"[^>]*\svalue="([^"]*)"([^>]*)/g);
+  const areas = form.matchAll(/<textarea\s+name="(\w+)"[^>]*>([^<]*)</g);
+  const selects = form.matchAll(/<select name="(\w+)">([^]*?)<\/select>/g);
+  return Object.fromEntries([
+    ...Array.from(texts)
+      .filter(([input, , , rest]) => !input.includes('checkbox') || rest!.includes('checked'))
+      .map(([, name, value]) => [name!, decode(value!)]),
+    ...Array.from(areas, ([, name, text]) => [name!, decode(text!)]),
+    ...Array.from(selects, ([, name, choices]) => [
+      name!,
+      /value="([^"]*)" selected/.exec(choices!)?.[1] ?? '',
+    ]),
+  ]) as Record<string, string>;
+}

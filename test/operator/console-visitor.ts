@@ -64,7 +64,7 @@ export function createVisitor({ base }: Pick<RunningOperator, 'base'>): Visitor 
 
 const entities: Readonly<Record<string, string>> = { quot: '"', '#39': "'", lt: '<', gt: '>', amp: '&' };
 
-const decode = (text: string): string =>
+export const decode = (text: string): string =>
   text.replaceAll(/&([#\w]+);/g, (whole, name) => entities[name] ?? whole);
 
 export async function signIn(

@@ -8,6 +8,12 @@ import { fillZones, showLocalTimes, showTimesFromNow } from './local-times.ts';
 showLocalTimes(document);
 fillZones();
 setInterval(() => showTimesFromNow(document), 20_000);
+// what has been done is said once: not again after a reload, nor to whom the address is sent
+const address = new URL(location.href);
+if (address.searchParams.has('done')) {
+  address.searchParams.delete('done');
+  history.replaceState(history.state, '', address);
+}
 const { live, status } = document.body.dataset;
 if (status) announceStatus(JSON.parse(status) as readonly string[]);
 if (live) followLive(live);

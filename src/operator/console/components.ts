@@ -131,8 +131,9 @@ export const moreHosts = (count: number): Html | false =>
 
 export const isFiltered = (given: Fields): boolean => Object.values(given).some(Boolean);
 
-export const searchForm = (url: string, fields: readonly Html[], button = 'Search'): Html =>
-  html`<form class="filters" method="get" action="${url}" role="search">
+/** @param label tells it from others on the page */
+export const searchForm = (url: string, fields: readonly Html[], button = 'Search', label = button): Html =>
+  html`<form class="filters" method="get" action="${url}" role="search" aria-label="${label}">
     ${fields}
     <button>${button}</button>
   </form>`;

@@ -37,6 +37,7 @@ export async function renderAttempts({ id }: Broadcast, query: unknown, store: S
         `/console/broadcasts/${id}#why`,
         [searchField(given, 'user', 'User'), numberField(given, 'subscription', 'or subscription')],
         'Show',
+        'What came of one',
       )}
       ${isAsked && (await renderAnswer(id, query, given, store))}
       ${
@@ -109,6 +110,7 @@ async function renderAll(id: number, query: unknown, given: Fields, { attempts: 
       `/console/broadcasts/${id}#attempts`,
       [selectField(given, 'outcome', 'Outcome', attemptOutcomes)],
       'Show',
+      'Attempts by outcome',
     )}
     ${attemptsTable(attempts, isFiltered(given) ? 'No attempt fits.' : 'No attempt yet.')}
     ${last && older(`/console/broadcasts/${id}`, { ...given, before: String(last.id) })}

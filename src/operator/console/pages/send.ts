@@ -16,8 +16,9 @@ import { sessionOf } from '../require-session.ts';
 import { notice } from '../components.ts';
 import { renderComposer } from '../composer.ts';
 import { describeDraft, toFaults } from '../draft.ts';
+import { duplicate, type Duplicate } from '../duplicate.ts';
 import { toStart } from '../form-times.ts';
-import { textField, type Fields } from '../forms.ts';
+import { idField, textField, type Fields } from '../forms.ts';
 import { initialFields, readFields, toAudience, toMessage, toOptions, toTestGroup } from '../message-form.ts';
 import { sendPage } from '../page.ts';
 import { renderReview, renderTestReview } from '../review.ts';
@@ -40,7 +41,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     reply: FastifyReply,
     session: ConsoleSession,
     fields: Fields,
-    { error, done }: { readonly error?: DeskbellError; readonly done?: Html } = {},
+    { error, done }: { readonly error?: DeskbellError; readonly done?: Html | undefined } = {},
   ) => {
     if (!session.mayChange) {
       const content = notice(
@@ -66,9 +67,12 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     });
   };
 
-  app.get('/send', async (request, reply) =>
-    sendComposer(reply, sessionOf(request), initialFields(request.query)),
-  );
+  app.get('/send', async (request, reply) => {
+    const from = idField(request.query, 'from');
+    const { fields, done }: Partial<Duplicate> =
+      from === undefined ? {} : await duplicate(await store.broadcasts.get(from), store.broadcasts);
+    return sendComposer(reply, sessionOf(request), { ...initialFields(request.query), ...fields }, { done });
+  });
 
   app.post('/send', { bodyLimit, config: { audit: 'none' } }, async (request, reply) => {
     const session = sessionOf(request);

@@ -1,0 +1,63 @@
+// The message that a payload was made of, to be sent once more: the reverse of `encode-payload.ts`. What a browser does without
+// being told is left out, as are the ID of the message and a tag that was made up for it.
+import { memberDescriptions } from './members.ts';
+import type { Message, MessageAction } from './message.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** @returns undefined where the payload is not one of `encodePayload` */
+export function readMessage(payload: Uint8Array): Message | undefined {
+  let whole: unknown;
+  try {
+    whole = JSON.parse(Buffer.from(payload).toString());
+  } catch {
+    // a payload may be anything
+  }
+  if (!isMembers(whole) || typeof whole['title'] !== 'string' || typeof whole['message'] !== 'string')
+    return undefined;
+  const plain = isMembers(whole['notification']) ? fromDeclarative(whole, whole['notification']) : whole;
+  const known = Object.entries(plain).filter(([name]) => Object.hasOwn(memberDescriptions, name));
+  const message = Object.fromEntries(known) as unknown as Message;
+  const { tag, actions } = message;
+  return {
+    ...message,
+    ...(isMadeUp(tag, whole['id']) && { tag: null }),
+    ...(Array.isArray(actions) && { actions: actions.map(withoutOwnName) }),
+  };
+}
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function fromDeclarative({ title, message, app_badge, mutable }: Members, notification: Members): Members {
+  const { navigate, tag, requireInteraction, actions, ...options } = notification;
+  const others = Array.isArray(actions) ? (actions as readonly Members[]) : undefined;
+  return {
+    ...options,
+    title,
+    message,
+    url: navigate,
+    ...(tag !== 'deskbell' && { tag }),
+    ...(requireInteraction === false && { requireInteraction }),
+    ...(others && {
+      actions: others.map(({ navigate: actionUrl, ...action }) => ({
+        ...action,
+        ...(actionUrl !== navigate && { url: actionUrl }),
+      })),
+    }),
+    ...(app_badge !== undefined && { appBadge: app_badge }),
+    ...(mutable !== undefined && { mutable }),
+    declarative: true,
+  };
+}
+
+/** As `randomId` makes one: 16 characters, hardly ever without letters of both cases and a digit. */
+function isMadeUp(tag: unknown, id: unknown): boolean {
+  if (typeof tag !== 'string') return false;
+  return tag === id || (/^[\w-]{16}$/.test(tag) && [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(tag)));
+}
+
+/** Its name is its index where it was given none. */
+function withoutOwnName({ action, ...rest }: MessageAction, index: number): MessageAction {
+  return action === String(index) ? rest : { ...rest, action };
+}
