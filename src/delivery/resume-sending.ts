@@ -1,5 +1,6 @@
 // Has a store whose sending is paused send by itself again, and says before what that starts. What a schedule would have sent
 // in the meantime, the store that it is a copy of may have sent.
+import type { Broadcast } from '../store/broadcasts.ts';
 import type { Schedule } from '../store/schedules.ts';
 import type { SendingPause } from '../store/sending.ts';
 import type { Store } from '../store/store.ts';
@@ -17,6 +18,8 @@ export interface Resumption {
   readonly webhookEvents: number;
   /** Broadcasts that were paused with it, and still are. */
   readonly broadcastIds: readonly number[];
+  /** Of these: when those start that were scheduled when they were paused. */
+  readonly startsMs: ReadonlyMap<number, number>;
 }
 
 export async function describeResumption(store: PausedStore): Promise<Resumption> {
@@ -26,12 +29,18 @@ export async function describeResumption(store: PausedStore): Promise<Resumption
     store.webhooks.count(),
   ]);
   const nowMs = store.now();
+  const broadcasts = await findPaused(pause, store);
   return {
     pause,
     schedules,
     missed: schedules.filter(({ nextAtMs, pausedAtMs }) => pausedAtMs === undefined && nextAtMs <= nowMs),
     webhookEvents,
-    broadcastIds: await findPaused(pause, store),
+    broadcastIds: broadcasts.map(({ id }) => id),
+    startsMs: new Map(
+      broadcasts
+        .filter(({ startAtMs }) => startAtMs > (pause?.sinceMs ?? Infinity))
+        .map(({ id, startAtMs }) => [id, startAtMs]),
+    ),
   };
 }
 
@@ -64,7 +73,7 @@ async function leaveOutMissed({ schedules, now }: PausedStore): Promise<void> {
 async function findPaused(
   pause: SendingPause | undefined,
   { broadcasts }: PausedStore,
-): Promise<readonly number[]> {
+): Promise<readonly Broadcast[]> {
   const found = await Promise.all((pause?.broadcastIds ?? []).map((id) => broadcasts.find(id)));
-  return found.flatMap((broadcast) => (broadcast?.state === 'paused' ? [broadcast.id] : []));
+  return found.flatMap((broadcast) => (broadcast?.state === 'paused' ? [broadcast] : []));
 }

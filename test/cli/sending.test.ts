@@ -54,6 +54,7 @@ suite('a store that sends nothing by itself', () => {
   test('is what restore makes, until the command that it prints', async (t) => {
     const { folder, pushService, run, received } = await setUp(t);
     const backup = join(folder, 'backup');
+    await run('send', '--all', '--at', '2037-01-01T09:00:00Z', ...message);
     await run('backup', '--with-keys', backup);
     const restored = join(folder, 'restored');
     const { stderr } = await runCommand(['restore', backup, '--data', restored]);
@@ -68,7 +69,14 @@ suite('a store that sends nothing by itself', () => {
       stderr,
       /\nSchedule 1 has missed \S+Z, which is left out \(unless --with-missed is given\)\.\n/,
     );
-    assert.match(stderr, /\n {2}.* broadcasts resume 1 --data \S+restored\n/);
+    assert.match(
+      stderr,
+      /\nThese broadcasts were running, .*:\n {2}.* broadcasts resume 1 --data \S+restored\n/,
+    );
+    assert.match(
+      stderr,
+      /\nThese broadcasts were scheduled, .*:\n {2}.* broadcasts resume 2 --data \S+ {2}# 2037-01-01T09:00:00\.000Z\n/,
+    );
 
     const environment = environmentFor(restored, pushService);
     const worker = runUntilStopped(['worker', '--json'], { environment });
@@ -90,7 +98,7 @@ suite('a store that sends nothing by itself', () => {
 
     // what somebody asks for is sent, and nothing else
     await runCommand(['send', '--all', '--detach', ...message], { environment });
-    await worker.waitFor(/"event":"summary","id":2,"state":"done"/);
+    await worker.waitFor(/"event":"summary","id":3,"state":"done"/);
     assert.deepEqual(received(), [1, 1]);
 
     const resumed = await runCommand(resume[1]!.split(' '));
@@ -102,7 +110,7 @@ suite('a store that sends nothing by itself', () => {
       'Sending is not paused.\n',
     );
     await runCommand(['send', '--all', '--detach', ...message], { environment });
-    await worker.waitFor(/"event":"summary","id":3,"state":"done"/);
+    await worker.waitFor(/"event":"summary","id":4,"state":"done"/);
     assert.deepEqual(received(), [2, 2], 'neither the missed time nor the broadcast of before');
     assert.equal(await worker.end(), 0);
     assert.equal(await service.end(), 0);

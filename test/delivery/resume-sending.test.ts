@@ -39,10 +39,10 @@ test('what a schedule misses during the pause is left out, and the next time is 
   const { store, schedule, rare, lookAt } = stage;
   await store.sending.pause('restored');
   assert.equal(await lookAt('2027-03-25T14:01:00Z'), 0);
-  const { pause, broadcastIds, webhookEvents, ...schedules } = await describeResumption(store);
+  const { pause, broadcastIds, startsMs, webhookEvents, ...schedules } = await describeResumption(store);
   assert.equal(pause?.reason, 'restored');
   assert.deepEqual(schedules, { schedules: [schedule, rare], missed: [schedule] });
-  assert.deepEqual([broadcastIds, webhookEvents], [[], 0]);
+  assert.deepEqual([broadcastIds, startsMs.size, webhookEvents], [[], 0, 0]);
   await resumeSending(store, { withMissed: false, withBroadcasts: false });
   assert.equal(await lookAt('2027-03-25T14:02:00Z'), 0);
   const [next, other] = await store.schedules.list();

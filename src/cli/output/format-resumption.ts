@@ -19,7 +19,9 @@ export function resumptionToJson(resumption: Resumption): object {
 
 /** @returns lines: the command, as long as sending is paused, and what it starts */
 export function formatResumption(resumption: Resumption, hint: CommandHint): string {
-  const { pause, schedules, missed, webhookEvents, broadcastIds } = resumption;
+  const { pause, schedules, missed, webhookEvents, broadcastIds, startsMs } = resumption;
+  const running = broadcastIds.filter((id) => !startsMs.has(id));
+  const scheduled = broadcastIds.filter((id) => startsMs.has(id));
   const lines = [
     ...(pause === undefined
       ? []
@@ -34,16 +36,23 @@ export function formatResumption(resumption: Resumption, hint: CommandHint): str
       ({ id, nextAtMs }) =>
         `Schedule ${id} has missed ${isoTime(nextAtMs)}, which is left out${pause === undefined ? '' : ' (unless --with-missed is given)'}.`,
     ),
-    ...(broadcastIds.length === 0
-      ? []
-      : [
-          'These broadcasts were running or scheduled, and stay paused. Resumed, each sends what is left of it at once, and with it ' +
-            'what the original has sent since the copy was made:',
-          ...broadcastIds.map((id) => `  ${hint(`broadcasts resume ${id}`)}`),
-        ]),
+    ...below(
+      'These broadcasts were running, and stay paused. Resumed, each sends what is left of it at once, and with it ' +
+        'what the original has sent since the copy was made:',
+      running.map((id) => `  ${hint(`broadcasts resume ${id}`)}`),
+    ),
+    ...below(
+      'These broadcasts were scheduled, and stay paused. Resumed, each is sent at its time, or at once where that has passed; ' +
+        'the original sends it too:',
+      scheduled.map((id) => `  ${hint(`broadcasts resume ${id}`)}  # ${isoTime(startsMs.get(id)!)}`),
+    ),
   ];
   return lines.join('\n');
 }
+
+/** Nothing where there are no lines. */
+const below = (heading: string, lines: readonly string[]): readonly string[] =>
+  lines.length === 0 ? [] : [heading, ...lines];
 
 function describeNext({ schedules, missed }: Resumption): string {
   const times = schedules.filter((schedule) => !missed.includes(schedule)).map(({ nextAtMs }) => nextAtMs);
