@@ -170,13 +170,13 @@ test('a broadcast is duplicated with its message, audience and options, and make
     };
   };
   const tags = { all: ['news', 'de'], any: ['beta'], none: ['muted'] };
-  for (const [message, audience, given] of [
+  for (const [content, audience, given] of [
     [whole, 'all', options],
     [{ ...whole, declarative: true, tag: 'tea', mutable: true }, { tags }, {}],
     [{ title: 'Order 7', message: '' }, { user: 'ada' }, {}],
     [{ title: 'Order 8', message: 'x' }, { ids: [1, 3] }, {}],
   ] as const) {
-    const { broadcast } = await operator.sender.createBroadcast(audience, message, given);
+    const { broadcast } = await operator.sender.createBroadcast(audience, content, given);
     const made = await copy(broadcast.id);
     assert.deepEqual(await contentOf(made), await contentOf(broadcast.id));
     assert.deepEqual((await store.broadcasts.get(made)).createdBy, { operator: 'ada-full' });
