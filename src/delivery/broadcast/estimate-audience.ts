@@ -33,9 +33,11 @@ interface EstimatorOptions {
   readonly now?: () => number;
 }
 
-/** SQLite looks at about 250,000 candidates a second. */
 const defaultMaxCandidates = 20_000;
-const maxSampleAgeMs = 10_000;
+/** One that is older is read anew, of all subscriptions at once, of a part of them for whoever asks next. */
+const freshMs = 10_000;
+/** Nobody is given one that is older. */
+const maxAgeMs = 60_000;
 /** Fewer in the sample say only that there are few. */
 const minMatches = 10;
 
@@ -43,16 +45,27 @@ export function createAudienceEstimator(
   store: Pick<Store, 'subscriptions' | 'people'>,
   { sampleRows = 10_000, now = () => performance.now() }: EstimatorOptions = {},
 ): AudienceEstimator {
-  let latest: { readonly sample: Promise<TagSample>; readonly atMs: number } | undefined;
+  let latest: { readonly sample: TagSample; readonly atMs: number } | undefined;
+  let reading: Promise<TagSample> | undefined;
 
-  const readSample = (): Promise<TagSample> => {
-    if (latest === undefined || now() - latest.atMs > maxSampleAgeMs) {
-      const sample = store.people.sampleTags(sampleRows);
-      latest = { sample, atMs: now() };
-      sample.catch(() => {
-        latest = undefined;
-      });
+  const read = async (): Promise<TagSample> => {
+    const atMs = now();
+    try {
+      const sample = await store.people.sampleTags(sampleRows);
+      latest = { sample, atMs };
+      return sample;
+    } finally {
+      reading = undefined;
     }
+  };
+
+  const readSample = async (): Promise<TagSample> => {
+    const ageMs = latest === undefined ? Infinity : now() - latest.atMs;
+    if (latest !== undefined && ageMs <= freshMs) return latest.sample;
+    reading ??= read();
+    if (latest === undefined || ageMs > maxAgeMs || !isPart(latest.sample)) return reading;
+    // who waits for the next one is told what went wrong
+    reading.catch(() => {});
     return latest.sample;
   };
 
@@ -72,14 +85,15 @@ export function createAudienceEstimator(
     },
 
     async topTags(limit) {
-      const { rows, subscriptions } = await readSample();
+      const sample = await readSample();
+      const { rows } = sample;
       const counts = new Map<string, number>();
       for (const tag of rows.flat()) counts.set(tag, (counts.get(tag) ?? 0) + 1);
       const tags = [...counts]
         .toSorted(([one, ones], [other, others]) => others - ones || (one < other ? -1 : 1))
         .slice(0, limit)
-        .map(([tag, found]) => ({ tag, subscriptions: scale(found, { rows, subscriptions }) }));
-      return { tags, isSample: rows.length < subscriptions };
+        .map(([tag, found]) => ({ tag, subscriptions: scale(found, sample) }));
+      return { tags, isSample: isPart(sample) };
     },
   };
 }
@@ -105,6 +119,8 @@ function estimateTags(sample: TagSample, { all = [], any = [], none = [] }: TagE
   const most = found + 3 + 2 * Math.sqrt(found);
   return { count: roundTo2Digits(scale(most, sample), Math.ceil), kind: 'below' };
 }
+
+const isPart = ({ rows, subscriptions }: TagSample): boolean => rows.length < subscriptions;
 
 const scale = (found: number, { rows, subscriptions }: TagSample): number =>
   rows.length === 0 ? 0 : Math.round((found / rows.length) * subscriptions);

@@ -43,8 +43,8 @@ export function renderReview(
       ${
         !isExact &&
         html`<p class="quiet small">
-          The number comes from a sample of the subscriptions. The page of the broadcast has the exact one. To
-          count here takes a second for about 200,000 subscriptions.
+          The number comes from a sample of the subscriptions; the page of the broadcast has the exact one. To
+          count them exactly here takes some seconds for a million.
         </p>`
       }
       <div class="buttons">

@@ -2,6 +2,7 @@
 import type { DocumentedPromise } from '../promise.ts';
 
 const livePages = 'test/operator/live-pages.test.ts';
+const consolePages = 'test/operator/console-pages.test.ts';
 
 export const consolePage: readonly DocumentedPromise[] = [
   {
@@ -47,6 +48,54 @@ export const consolePage: readonly DocumentedPromise[] = [
     changes: {
       'src/operator/open-responses.ts': {
         'a response that was closed before is counted for ever': ['if (response.destroyed) return;', ''],
+      },
+    },
+  },
+  {
+    claim:
+      'Times in the form are in the time zone of your browser; of one that comes twice, the first is meant',
+    test: { file: consolePages, title: 'a start is a time in the zone of the form' },
+    changes: {
+      'src/operator/console/local-time-input.ts': {
+        'they are in UTC': ["fields[zoneName] || 'UTC'", "(fields[zoneName] && 'UTC') || 'UTC'"],
+        'the second is meant': ['one - other', 'other - one'],
+      },
+      'src/operator/console/form-times.ts': {
+        'a past start is sent at once': ['>= nowMs - maxLateMs', '>= 0'],
+      },
+    },
+  },
+  {
+    claim: 'What is too large for a push message is named beside its field while it is typed',
+    test: { file: consolePages, title: 'while a message is typed, the server says' },
+    changes: {
+      'src/operator/console/draft.ts': {
+        'nothing is said of a field': ['if (excess <= 0) return', 'if (excess <= 9999) return'],
+      },
+    },
+  },
+  {
+    claim: 'An estimate of recipients says that it is one',
+    test: {
+      file: 'test/delivery/estimate-audience.test.ts',
+      title: 'an audience is counted where few are looked at',
+    },
+    changes: {
+      'src/delivery/broadcast/estimate-audience.ts': {
+        'it looks exact': ["size.kind === 'exact' ?", "size.kind !== 'below' ?"],
+        'tags are not looked at': ['all.every((tag) => tags.includes(tag)) &&', ''],
+      },
+    },
+  },
+  {
+    claim: 'The test group alone gets a message that is sent to it, after a question with its number',
+    test: { file: consolePages, title: 'a message goes to the test group first' },
+    changes: {
+      'src/operator/console/pages/send.ts': {
+        'the audience gets it': [
+          'createBroadcast(toTestGroup(fields),',
+          'createBroadcast(toAudience(fields),',
+        ],
       },
     },
   },

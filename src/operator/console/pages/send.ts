@@ -29,7 +29,7 @@ const bodyLimit = 64 * 1024;
 /** A form that is longer is not shown again with what is wrong: the browser still has it. */
 const maxShownCharacters = 8192;
 const maxSuggestions = 200;
-/** About half a second's work for SQLite; an audience with more is estimated, until its number is asked for. */
+/** A fraction of a second's work; an audience with more is estimated, until its number is asked for. */
 const reviewCandidates = 100_000;
 
 export function addSendPages(app: FastifyInstance, parts: OperatorContext): void {
