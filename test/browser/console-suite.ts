@@ -1,6 +1,7 @@
 // The console as an operator uses it, in a real browser: signing in, composing, a message to this very browser, a broadcast
 // watched while it runs; and every page without a fault of accessibility.
 import assert from 'node:assert/strict';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import axe from 'axe-core';
 import type { Page } from 'puppeteer-core';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
@@ -125,6 +126,23 @@ export function testConsole(browserTest: BrowserTest): void {
       await says('size', /too many$/);
       assert.match(await textOf(page, '[data-fault="message"]'), /^This has 4,002 bytes/);
       assert.equal(await page.$eval('[name="message"]', (area) => area.getAttribute('aria-invalid')), 'true');
+
+      // an answer that takes a while: until the page has told the server that it says so
+      await fill('message', '');
+      const told = Promise.withResolvers<void>();
+      const { server } = operator.app;
+      const [answer] = server.listeners('request') as RequestListener[];
+      server.removeAllListeners('request').on('request', (request: IncomingMessage, response) => {
+        if (request.url === '/console/icon.svg?busy') told.resolve();
+        const isReview = request.method === 'POST' && request.url === '/console/send';
+        void (isReview ? told.promise : Promise.resolve()).then(() => answer!(request, response));
+      });
+      await page.evaluate(`new MutationObserver(() => {
+        const isSaid = /Working/.test(document.querySelector('[data-announcements]').textContent);
+        if (isSaid && document.querySelector('button.primary[aria-busy="true"]')) fetch('/console/icon.svg?busy');
+      }).observe(document, { subtree: true, childList: true, attributes: true })`);
+      await press(page, 'button.primary');
+      assert.match(await textOf(page, 'main'), /Recipients 2 subscriptions Audience all of news/);
       assert.deepEqual(faults, []);
     },
   );

@@ -24,9 +24,6 @@ export function startComposer(form: HTMLFormElement): void {
     clearTimeout(timer);
     timer = setTimeout(ask, pauseMs);
   });
-  form.addEventListener('submit', () => {
-    form.querySelector('[data-answer]')!.textContent = 'Counting the recipients …';
-  });
   update();
   void ask();
   const button = form.querySelector<HTMLButtonElement>('[data-send-to-me]')!;
