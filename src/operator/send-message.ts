@@ -7,7 +7,7 @@ import { requireSubscription } from '../store/subscriptions.ts';
 import type { Addressees } from '../views/audience.ts';
 import { sentMessageToJson } from '../views/sent-message.ts';
 import type { OperatorContext } from './context.ts';
-import { readDevices } from './devices-of-person.ts';
+import { readAddressedDevices } from './person-devices.ts';
 
 /** What became of a message to each, as it is shown. */
 export interface SentMessages {
@@ -32,7 +32,7 @@ export async function sendMessage(
   }
   const rows =
     'user' in to
-      ? await readDevices(to.user, store.subscriptions)
+      ? await readAddressedDevices(to.user, store.subscriptions)
       : [requireSubscription(await store.subscriptions.findById(to.id), to.id)];
   const results = await Promise.allSettled(rows.map((row) => sender.send(row, message, options)));
   const isAnySent = results.some(({ status }) => status === 'fulfilled');
