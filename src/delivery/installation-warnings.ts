@@ -80,5 +80,9 @@ export const describePause = ({ sinceMs, reason }: Omit<SendingPause, 'broadcast
   `Sending has been paused since ${new Date(sinceMs).toISOString()} (${reasons[reason]}): schedules and webhook events wait, and ` +
   'earlier broadcasts are paused.';
 
+/** The same where its time stands beside it. */
+export const explainPause = ({ reason }: Pick<SendingPause, 'reason'>): string =>
+  `Reason: ${reasons[reason]}. Schedules and webhook events wait, and earlier broadcasts are paused.`;
+
 export const pauseRemedy =
   '"deskbell sending show" prints what is waiting. If no other copy of the store sends, run "deskbell sending resume".';

@@ -24,7 +24,7 @@ export const standingAlarmView: View<StandingAlarm> = {
         description: 'About how many. Of several broadcasts with the same alarm, the largest number.',
       }),
       unit: Type.String({
-        enum: ['message', 'subscription', 'broadcast', 'schedule', 'installation', 'sender'],
+        enum: ['message', 'subscription', 'broadcast', 'schedule', 'installation', 'machine'],
       }),
       isAtLeast: Type.Boolean({ description: 'There may be more than `count`.' }),
       broadcasts: Type.Array(Type.Integer()),

@@ -10,7 +10,7 @@ import type { Store } from '../../src/store/store.ts';
 import { openBroadcastBench, vapidKeys } from '../delivery/broadcast-bench.ts';
 import { startOperator } from '../operator/running-operator.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
-import { madeUpSchedule } from '../store/store-under-test.ts';
+import { madeUpBroadcast, madeUpSchedule } from '../store/store-under-test.ts';
 import type { BrowserTest } from './browser-test.ts';
 import { Cleanup, go, openConsole, press, signIn, startConsole, type } from './console-site.ts';
 import { shown, textOf, waitFor } from '../../tools/browser/demo-page.ts';
@@ -274,6 +274,12 @@ export function testConsoleForAll(browserTest: BrowserTest, schemes: readonly Sc
         { startAt: new Date('2037-01-01') },
       );
       await bench.store.schedules.add(madeUpSchedule());
+      // an alarm that somebody knows of, and one that nobody does
+      await bench.store.sending.pause('asked');
+      const known = { alarm: 'sending-paused', operator: 'ada', note: 'I know.', count: 1, broadcasts: 1 };
+      await bench.store.alarms.acknowledge(known);
+      await bench.store.broadcasts.create(madeUpBroadcast(Date.now() - 3_600_000));
+      await bench.store.broadcasts.resume(2);
       const page = await testBrowser.browser.newPage();
       await go(page, `${site.url}/console/`);
       const found = [await faultsOf(page, 'sign-in')];
@@ -300,6 +306,7 @@ export function testConsoleForAll(browserTest: BrowserTest, schemes: readonly Sc
 
 const paths = [
   '/console/',
+  '/console/alarms/acknowledge?alarm=sending-paused',
   '/console/broadcasts',
   '/console/broadcasts/1',
   '/console/broadcasts/2/cancel',

@@ -423,6 +423,37 @@ test('held deletions are listed, and confirmed or discarded by their origin', as
   }
 });
 
+test('alarms are listed as long as they stand, and acknowledged with a note', async (t) => {
+  const stage = await startStage(t);
+  const { read, store, ask } = stage;
+  assert.deepEqual(await read('/v1/alarms'), { items: [], next: null });
+  const origin = 'https://push.example.net';
+  const idle = { connections: 0, inFlight: 0, queued: 0, maxInFlight: 9, answers: 0, throttled: 0 };
+  const report = { id: 'one', machine: 'push-1', processId: 7, kind: 'worker', startedAtMs: 1 } as const;
+  const failing = { origin, ...idle, breaker: 'open', unreachableMs: 65_000 } as const;
+  await store.senders.put({ ...report, pushServices: [failing] });
+  const { items } = await read<{ items: Record<string, unknown>[] }>('/v1/alarms');
+  const { id, kind, count, unit, link, acknowledgement } = items[0]!;
+  assert.deepEqual(
+    [id, kind, count, unit, link, acknowledgement],
+    ['unreachable:push.example.net', 'unreachable', 1, 'machine', '/console/push-services', undefined],
+  );
+  const path = `/v1/alarms/${encodeURIComponent(String(id))}/acknowledge`;
+  const acknowledge = (body: unknown, to = path) => ask(to, { method: 'POST', body });
+  const known = await read<{ acknowledgement: { operator: string; note: string } }>(path, {
+    method: 'POST',
+    body: { note: 'The firewall is being changed.' },
+  });
+  assert.equal(known.acknowledgement.operator, 'tester');
+  for (const body of [{ note: '' }, { note: 'x'.repeat(501) }, {}, { note: 'x', by: 'ann' }])
+    assert.equal((await acknowledge(body)).status, 400);
+  const gone = await acknowledge({ note: 'x' }, '/v1/alarms/no-worker/acknowledge');
+  assert.deepEqual([gone.status, await codeOf(gone)], [404, 'ERR_ALARM_NOT_FOUND']);
+  assert.deepEqual((await auditOf(stage)).at(-1), ['tester', 'alarm.acknowledge', `alarm ${id}`, 200]);
+  await store.senders.put({ ...report, pushServices: [{ origin, ...idle, breaker: 'closed' }] });
+  assert.deepEqual(await read('/v1/alarms'), { items: [], next: null });
+});
+
 test('an operator who may only read changes nothing, and leaves no record', async (t) => {
   const stage = await startStage(t);
   const headers = { authorization: `Bearer ${await stage.add('viewer', 'read')}` };

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { commitSlice, madeUpSchedule, recordAnswer } from '../store/store-under-test.ts';
+import { commitSlice, madeUpBroadcast, madeUpSchedule, recordAnswer } from '../store/store-under-test.ts';
 import { signIn, type Visitor } from './console-visitor.ts';
 import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
@@ -212,6 +212,28 @@ test('an alarm is acknowledged on a page of its own, and then says who knows of 
   );
   const ended = await visitor.open('/console/alarms/acknowledge?alarm=no-worker');
   assert.match(wordsOf(ended), /This alarm does not stand any more/);
+});
+
+test('a push service that calls all subscriptions gone is not said to take messages', async (t) => {
+  const operator = await startOperator(t);
+  const { store } = operator;
+  await addPeople(store, 30);
+  const { broadcast } = await store.broadcasts.create(madeUpBroadcast(Date.now(), { sliceRows: 100 }));
+  const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id });
+  await commitSlice(store, slice!, (recipient) => ({ ...accept(recipient), result: 'gone' }), leaseMs);
+  const idle = { connections: 1, inFlight: 0, queued: 0, maxInFlight: 9, answers: 30, throttled: 0 };
+  await store.senders.put({
+    id: 'one',
+    machine: 'push-1',
+    processId: 7,
+    kind: 'worker',
+    startedAtMs: 1,
+    pushServices: [{ origin: 'https://fcm.googleapis.com', ...idle, breaker: 'closed' }],
+  });
+  const visitor = await signIn(operator);
+  const words = wordsOf(await visitor.open('/console/push-services'));
+  assert.match(words, /fcm\.googleapis\.com calls nearly all gone/);
+  assert.doesNotMatch(words, /takes messages/);
 });
 
 test('a push service that cannot be reached is an alarm of the overview until it answers', async (t) => {

@@ -22,7 +22,7 @@ export function auditCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'audit',
     description:
-      'Prints what operators have changed by API and console, newest first. Commands leave no record.',
+      'Prints what operators have changed by API and console, newest first. Of commands, only "alarms acknowledge" leaves a record.',
     json: 'Prints JSON Lines.',
     examples: [
       'deskbell audit',

@@ -21,7 +21,7 @@ export const unreachableAlarms = (senders: readonly StoredSenderReport[]): reado
     detail: reason,
     sinceMs,
     count: machines.length,
-    unit: 'sender',
+    unit: 'machine',
     link,
   }));
 
@@ -51,6 +51,9 @@ export const suspendedSince = (answers: readonly TokenAnswers[]): ReadonlyMap<st
   }
   return since;
 };
+
+/** How far back answers are looked at. */
+export const judgedMs = 24 * 60 * 60 * 1000;
 
 /** So many answers are enough to judge by. */
 const judgedAnswers = 100;
@@ -87,7 +90,7 @@ const unanimous = {
  */
 export function findUnanimous(
   intervals: readonly OutcomeInterval[],
-  isNamed: (pushService: string) => boolean,
+  isNamed: (pushService: string) => boolean = () => false,
 ): readonly FoundAlarm[] {
   const byService = Map.groupBy(intervals, ({ pushService }) => pushService);
   return [...byService]

@@ -1,17 +1,19 @@
 // What is wrong now: every condition is looked at, and an alarm stands as long as its condition does. Console, API, command and
 // metrics say what this says.
-import { alarmsKeptMs, type RaisedAlarm, type TokenAnswers } from '../../store/alarms.ts';
+import type { RaisedAlarm, TokenAnswers } from '../../store/alarms.ts';
 import { countsDifferReason } from '../../store/broadcasts.ts';
 import { heldDeletionsReason } from '../../store/held-deletions.ts';
+import type { SendingPause } from '../../store/sending.ts';
 import type { Store } from '../../store/store.ts';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hostOf } from '../broadcast/format-broadcast.ts';
 import { meaningOf } from '../broadcast/reason-meanings.ts';
-import type { InstallationWarning, ReadWarnings } from '../installation-warnings.ts';
+import { explainPause, type InstallationWarning, type ReadWarnings } from '../installation-warnings.ts';
 import {
   findUnanimous,
   heldAlarms,
+  judgedMs,
   suspendedSince,
   unreachableAlarms,
   vapidRefusedReason,
@@ -48,7 +50,7 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
       store.heldDeletions.list(),
       store.alarms.raised(),
       store.alarms.tokenAnswers(),
-      store.statistics.outcomes({ width: 'coarse', sinceMs: nowMs - alarmsKeptMs }),
+      store.statistics.outcomes({ width: 'coarse', sinceMs: nowMs - judgedMs }),
       store.alarms.acknowledgements(),
     ],
   );
@@ -62,7 +64,7 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
     raised.find((alarm) => alarm.origin === origin && alarm.reason === heldDeletionsReason)?.broadcastIds ??
     [];
   const standing = [
-    ...warnings.map((warning) => fromWarning(warning, pause?.sinceMs)),
+    ...warnings.map((warning) => fromWarning(warning, pause)),
     ...work.alarms,
     ...unreachableAlarms(senders),
     ...refusedTokens(suspended, raised),
@@ -123,15 +125,28 @@ const warnings = {
 
 const fromWarning = (
   { code, detail, remedy }: InstallationWarning,
-  pausedSinceMs: number | undefined,
-): FoundAlarm => ({
-  kind: code,
-  ...warnings[code],
-  remedy: `${detail} ${remedy}`,
-  sinceMs: code === 'sending-paused' ? pausedSinceMs : undefined,
-  count: 1,
-  unit: 'installation',
-});
+  pause: SendingPause | undefined,
+): FoundAlarm => {
+  const found = { kind: code, ...warnings[code] };
+  if (code !== 'sending-paused' || pause === undefined) {
+    return {
+      ...found,
+      remedy: `${detail} ${remedy}`,
+      sinceMs: undefined,
+      count: 1,
+      unit: 'installation',
+    };
+  }
+  const { sinceMs, broadcastIds } = pause;
+  return {
+    ...found,
+    remedy: `${explainPause(pause)} ${remedy}`,
+    sinceMs,
+    count: broadcastIds.length,
+    unit: 'broadcast',
+    broadcastIds,
+  };
+};
 
 /** With what the broadcasts say that have met it. */
 const refusedTokens = (

@@ -40,7 +40,7 @@ export interface StandingAlarm {
   readonly sinceMs: number | undefined;
   /** About how many: of several broadcasts with the same alarm, the largest number. */
   readonly count: number;
-  readonly unit: 'message' | 'subscription' | 'broadcast' | 'schedule' | 'installation' | 'sender';
+  readonly unit: 'message' | 'subscription' | 'broadcast' | 'schedule' | 'installation' | 'machine';
   /** There may be more than `count`. */
   readonly isAtLeast: boolean;
   /** Ascending. */
@@ -87,8 +87,8 @@ export function isAcknowledged(
 
 const isTwice = (now: number, then: number): boolean => now > then && now >= 2 * then;
 
-/** `1,665 messages`, `50 broadcasts or more`; empty for the installation as a whole. */
+/** `1,665 messages`, `50 broadcasts or more`; empty for the installation as a whole, and where nothing is counted. */
 export function formatAlarmCount({ count, unit, isAtLeast }: StandingAlarm): string {
-  if (unit === 'installation') return '';
+  if (unit === 'installation' || count === 0) return '';
   return `${count.toLocaleString('en')} ${unit}${count === 1 ? '' : 's'}${isAtLeast ? ' or more' : ''}`;
 }

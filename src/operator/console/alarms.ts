@@ -4,6 +4,7 @@ import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import { formatAlarmCount, type StandingAlarm } from '../../delivery/alarms/standing-alarm.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Alarm } from '../../store/broadcasts.ts';
+import { pages } from './page.ts';
 import { notice, timeFromNow, untrusted, urlWith } from './components.ts';
 
 export const renderAlarms = (alarms: readonly Html[]): Html =>
@@ -26,7 +27,7 @@ export function renderStanding(alarm: StandingAlarm): Html {
     what,
     html`${describeStanding(alarm)}
       <p class="small">
-        <a href="${link}">Where to mend it</a>
+        <a href="${link}">${nameOf(link)}</a>
         ${
           acknowledgement === undefined &&
           html`· <a href="${urlWith('/console/alarms/acknowledge', { alarm: id })}">Acknowledge</a>`
@@ -34,6 +35,10 @@ export function renderStanding(alarm: StandingAlarm): Html {
       </p>`,
   );
 }
+
+/** Of a page of the console. */
+const nameOf = (link: string): string =>
+  Object.entries(pages).find(([, url]) => url === link)?.[0] ?? `Broadcast ${link.split('/').at(-1)}`;
 
 /** All but the title. */
 export function describeStanding(alarm: StandingAlarm): Html {

@@ -3,7 +3,67 @@ import type { DocumentedPromise } from '../promise.ts';
 
 const retention = 'test/store/retention-suite.ts';
 
+const alarms = 'test/store/alarms-suite.ts';
+
 export const operations: readonly DocumentedPromise[] = [
+  {
+    claim:
+      'An alarm of a broadcast stands while the broadcast runs and for a day after its end; several broadcasts have one, with the largest number',
+    test: { file: alarms, title: 'what a running broadcast has raised stands' },
+    changes: {
+      'src/store/alarms.ts': {
+        'it is dropped by age': [
+          'where a.is_past = 0 and',
+          'where a.first_at_ms > :pastMs and a.is_past = 0 and',
+        ],
+        'the smallest number is shown': ['max(a.rows) as rows', 'min(a.rows) as rows'],
+        'it ends with the broadcast': ['export const alarmsKeptMs = 24 *', 'export const alarmsKeptMs = 0 *'],
+      },
+    },
+  },
+  {
+    claim: 'Work that has been due for a minute without a worker is an alarm',
+    test: { file: alarms, title: 'work that is due without a worker' },
+    changes: {
+      'src/delivery/alarms/work-conditions.ts': {
+        'it is none': [
+          'if (!hasWorker) return',
+          'if (!hasWorker) return { alarms: [], lateness }; if (!hasWorker) return',
+        ],
+        'what has begun is late with a worker': ['!hasWorker || !hasBegun', '!hasWorker || hasBegun'],
+        'it is one at once': ['export const lateAfterMs = 60_000', 'export const lateAfterMs = 1'],
+      },
+    },
+  },
+  {
+    claim:
+      'A push service that accepts at most 5 % of its newest answers, or calls 95 % gone, is an alarm until it accepts messages again',
+    test: { file: alarms, title: 'a push service that calls all gone' },
+    changes: {
+      'src/delivery/alarms/push-service-conditions.ts': {
+        'those that call all gone are not told from the others': [
+          "['all-gone', 'accepts-nothing']",
+          "['accepts-nothing']",
+        ],
+        'what waits for a decision is said twice': ['!isNamed(pushService)', 'true'],
+        'it stands for ever': ['if (sum(judged) >= judgedAnswers) break;', 'if (sum(judged) >= 1000) break;'],
+      },
+    },
+  },
+  {
+    claim: 'An acknowledgement ends when the condition ends, concerns twice as many, or begins again',
+    test: { file: alarms, title: 'an acknowledgement ends when' },
+    changes: {
+      'src/delivery/alarms/standing-alarm.ts': {
+        'it stays while it gets worse': ['!isTwice(count, acknowledgement.count) &&', ''],
+        'one more ends it': ['now >= 2 * then', 'now >= then + 1'],
+        'it is taken for one that begins again': ['sinceMs <= acknowledgement.atMs &&', ''],
+      },
+      'src/delivery/alarms/read-alarms.ts': {
+        'it stays after the end': ['if (known.size > 0) await', 'if (known.size > 99) await'],
+      },
+    },
+  },
   {
     claim:
       'A backup with keys has the private half of each key that its database names, also while the pair is rotated',

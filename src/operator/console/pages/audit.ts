@@ -42,7 +42,8 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
       title: 'Audit',
       entry: 'Audit',
       lead: html`<p class="quiet">
-        What operators have changed by API and console, newest first. Commands leave no record here.
+        What operators have changed by API and console, newest first. Of commands, only “deskbell alarms
+        acknowledge” leaves a record.
       </p>`,
       content: html`
         ${searchForm(pages.Audit, [

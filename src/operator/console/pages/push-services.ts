@@ -1,8 +1,11 @@
 // Push services: who takes our messages, who refuses them and why in its own words.
 import type { FastifyInstance } from 'fastify';
 import { formatCount, hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
+import { findUnanimous, judgedMs } from '../../../delivery/alarms/push-service-conditions.ts';
+import type { FoundAlarm } from '../../../delivery/alarms/standing-alarm.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { AnswerCount } from '../../../store/attempts.ts';
+import { pushServiceName } from '../../../protocol/known-push-services.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
 import { readPushServices, type PushServiceView } from '../../push-services.ts';
@@ -51,14 +54,18 @@ export function addPushServicesPage(
 }
 
 async function renderParts(store: Store) {
-  const [services, hour] = await Promise.all([readPushServices(store), renderHour(store)]);
-  return { now: renderNow(services), hour };
+  const [services, hour, day] = await Promise.all([
+    readPushServices(store),
+    renderHour(store),
+    store.statistics.outcomes({ width: 'coarse', sinceMs: store.now() - judgedMs }),
+  ]);
+  return { now: renderNow(services, findUnanimous(day)), hour };
 }
 
 /** Who subscribes chooses among a vendor's hosts: there may be any number. */
 const shownServices = 50;
 
-function renderNow(services: readonly PushServiceView[]): Html {
+function renderNow(services: readonly PushServiceView[], unanimous: readonly FoundAlarm[]): Html {
   return html`${table(
     'Push services now',
     [
@@ -68,16 +75,17 @@ function renderNow(services: readonly PushServiceView[]): Html {
       { title: 'Latency', kind: 'number' },
       { title: 'In flight', kind: 'number' },
     ],
-    services
-      .slice(0, shownServices)
-      .map((service) => [
-        hostOf(service.origin),
-        renderState(service),
-        formatCount(service.connections),
-        service.latencyMs === undefined ? '' : `${formatCount(Math.round(service.latencyMs))} ms`,
-        html`${formatCount(service.inFlight)} of
-        ${formatCount(service.maxInFlight)}${service.queued > 0 && html`<br /><span class="quiet">${formatCount(service.queued)} waiting</span>`}`,
-      ]),
+    services.slice(0, shownServices).map((service) => [
+      hostOf(service.origin),
+      renderState(
+        service,
+        unanimous.find(({ pushService }) => pushService === pushServiceName(service.origin)),
+      ),
+      formatCount(service.connections),
+      service.latencyMs === undefined ? '' : `${formatCount(Math.round(service.latencyMs))} ms`,
+      html`${formatCount(service.inFlight)} of
+      ${formatCount(service.maxInFlight)}${service.queued > 0 && html`<br /><span class="quiet">${formatCount(service.queued)} waiting</span>`}`,
+    ]),
     'Nobody is sending.',
   )}
   ${moreHosts(services.length - shownServices)}`;
@@ -89,14 +97,17 @@ const breakerBadges = {
   open: badge('gets nothing for a while', 'bad'),
 } as const;
 
-function renderState(service: PushServiceView): Html {
+/** @param alarm what nearly all of its answers say */
+function renderState(service: PushServiceView, alarm: FoundAlarm | undefined): Html {
   const { breaker, breakerReason, refusedKeys, throttled, unreachableMs } = service;
   if (unreachableMs !== undefined) {
     return html`${badge('cannot be reached', 'bad')}
       <span class="quiet">for ${formatSpan(unreachableMs / 1000)}. ${untrusted(breakerReason ?? '')}</span>`;
   }
   if (refusedKeys.length > 0) return badge('refuses our token', 'bad');
-  return html`${breakerBadges[breaker]}
+  const answers =
+    alarm && badge(alarm.kind === 'all-gone' ? 'calls nearly all gone' : 'accepts almost nothing', 'bad');
+  return html`${breaker === 'closed' ? (answers ?? breakerBadges.closed) : breakerBadges[breaker]}
   ${breakerReason !== undefined && html`<span class="quiet">${untrusted(breakerReason)}</span>`}
   ${
     throttled > 0 &&

@@ -1,0 +1,41 @@
+// `deskbell alarms`: what is wrong now, and who knows of it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runCommand, temporaryFolder } from './run-command.ts';
+
+test('lists what is wrong, and acknowledges it with a name and a note, which the audit keeps', async () => {
+  const data = await temporaryFolder();
+  const run = (...words: string[]) => runCommand([...words, '--data', data]);
+  await run('keys', 'generate');
+  const none = await run('alarms', 'list');
+  assert.deepEqual([none.stdout, none.stderr, none.exitCode], ['', 'Nothing is wrong.\n', 0]);
+
+  await run('sending', 'pause');
+  const paused = await run('alarms', 'list');
+  assert.match(
+    paused.stdout,
+    /^sending-paused  Sending is paused\n  since 20.*Z\n  Reason: by "deskbell sending pause".*resume"\.\n$/,
+  );
+  const note = ['--note', 'Until the copy is gone.'];
+  const known = await run('alarms', 'acknowledge', 'sending-paused', '--name', 'ann', ...note);
+  assert.equal(known.stdout, 'Acknowledged sending-paused as ann.\n', known.stderr);
+  const { acknowledgement } = JSON.parse((await run('alarms', 'list', '--json')).stdout);
+  assert.deepEqual([acknowledgement.operator, acknowledgement.note], ['ann', 'Until the copy is gone.']);
+  assert.match(
+    (await run('alarms', 'list')).stdout,
+    /\n  ann knows of it since 20.*: Until the copy is gone\.\n$/,
+  );
+  const [record] = (await run('audit', '--json')).stdout.split('\n');
+  const { operator, action, target, status } = JSON.parse(record!);
+  assert.deepEqual(
+    [operator, action, target, status],
+    ['ann', 'alarm.acknowledge', 'alarm sending-paused', 200],
+  );
+
+  const unknown = await run('alarms', 'acknowledge', 'no-worker', ...note);
+  assert.equal(unknown.exitCode, 1);
+  assert.match(unknown.stderr, /No alarm "no-worker" stands\. It has ended; .*ERR_ALARM_NOT_FOUND/);
+  assert.equal((await run('alarms', 'acknowledge', 'sending-paused')).exitCode, 2, 'a note is needed');
+  const empty = await run('alarms', 'acknowledge', 'sending-paused', '--note', ' ');
+  assert.match(empty.stderr, /It must have 1 to 500 characters/);
+});
