@@ -20,6 +20,7 @@ import { receiptKeyBytes } from '../protocol/message/receipt-token.ts';
 import { transportChecks } from '../transport/check-options.ts';
 import { maxTimeoutMs } from '../transport/timeouts.ts';
 import { parseMaxRates } from './limits/max-rate.ts';
+import { checkMessageLog } from './message-log.ts';
 import type { SenderOptions } from './sender-options.ts';
 import type { SenderVapid } from './settings.ts';
 import { defaultWorkerSettings } from './worker/worker-settings.ts';
@@ -57,6 +58,7 @@ const senderChecks: OptionChecks<SenderOptions> = {
   threads: isWholeNumber(0, 1024),
   onWarning: isFunction,
   onFigures: isFunction,
+  messageLog: checkMessageLog,
   sendTimeoutMs: isNumber(1, maxTimeoutMs),
   maxRate(value, name) {
     const isList = Array.isArray(value) && value.every((limit) => typeof limit === 'string');

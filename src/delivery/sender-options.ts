@@ -4,6 +4,7 @@ import type { Store } from '../store/store.ts';
 import type { TransportOptions } from '../transport/transport.ts';
 import type { OnFigures } from './figures.ts';
 import type { GoneHook } from './gone-hook.ts';
+import type { MessageLog } from './message-log.ts';
 import { parseMaxRates } from './limits/max-rate.ts';
 import type { DeliverySettings } from './settings.ts';
 
@@ -24,6 +25,8 @@ export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 
   readonly onWarning?: (warning: string) => void;
   /** Told about once a second what each worker of broadcasts has measured since: for metrics. */
   readonly onFigures?: OnFigures | undefined;
+  /** Told of each message, or of those that were not accepted: broadcast, subscription, push service and outcome. */
+  readonly messageLog?: MessageLog | undefined;
   /** How long `send` may take in all, from the call to its result (default: `connectTimeoutMs` + `responseTimeoutMs`). */
   readonly sendTimeoutMs?: number;
   /** Messages that push services get at most in broadcasts, such as `fcm.googleapis.com=500/s` (or `/min`, `/h`): from all
@@ -33,11 +36,12 @@ export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 
 
 /** Takes options that were checked apart: `settings` goes to every worker, and the others stay with this process. */
 export function groupSenderOptions(options: SenderOptions) {
-  const { encrypt, store, onGone, threads, onWarning, onFigures, sendTimeoutMs, ...rest } = options;
+  const { encrypt, store, onGone, threads, onWarning, onFigures, messageLog, sendTimeoutMs, ...rest } =
+    options;
   const { vapid, retryPolicy, encryption, receiptKey, maxRate = [], worker, ...transport } = rest;
   const shared = { vapid, retryPolicy, encryption, receiptKey, worker };
   const settings: DeliverySettings = { ...shared, transport, maxRates: parseMaxRates(maxRate) };
-  return { settings, encrypt, store, onGone, threads, onWarning, onFigures, sendTimeoutMs };
+  return { settings, encrypt, store, onGone, threads, onWarning, onFigures, messageLog, sendTimeoutMs };
 }
 
 /** The options of a sender by whom they go to. */

@@ -110,7 +110,7 @@ const isSame = (one: Answer, other: Answer): boolean =>
 const settled: ReadonlySet<string> = new Set(settlements);
 
 /** `undefined` where nothing came of the row yet. */
-function outcomeOf({ result, attempts }: RowResult): AttemptOutcome | undefined {
+export function outcomeOf({ result, attempts }: RowResult): AttemptOutcome | undefined {
   if (settled.has(result)) return result as Settlement;
   return attempts > 0 && (result === 'retry' || result === 'refused') ? 'retry' : undefined;
 }

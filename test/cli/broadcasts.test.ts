@@ -81,10 +81,15 @@ suite('broadcasts of the command line', () => {
       status: 400,
       body: '{"reason":"BadPath"}',
     });
-    const { exitCode, stdout, stderr } = await run('send', '--all', ...message);
+    const { exitCode, stdout, stderr } = await run('send', '--all', '--log-messages', 'failed', ...message);
     pushService.faults.cancel(fault.id);
     assert.equal(exitCode, 1);
     assert.match(stdout, /300 rejected/);
+    const logged = stderr.matchAll(
+      /^Broadcast 1, subscription (\d+): rejected at \S+, status 400, bad-request/gm,
+    );
+    assert.equal(new Set(Array.from(logged, ([, id]) => id)).size, 300, 'a line for each message');
+    assert.ok(!/\/wpush\/|Ding dong/.test(stderr), 'neither endpoint nor message');
     assert.equal(stderr.match(/BadPath/g)?.length, 1, stderr);
     assert.match(stderr, /ERR_NOT_ACCEPTED/);
     assert.equal(received().messages, 0);
@@ -185,8 +190,21 @@ suite('broadcasts of the command line', () => {
     await run('send', '--all', '--detach', ...message);
     assert.equal(received().messages, 0);
 
-    const worker = runUntilStopped(['worker', '--json'], { environment });
+    const worker = runUntilStopped(['worker', '--json', '--log-messages', 'all'], { environment });
     await worker.waitFor(/"event":"ready"/);
+    const logged = () =>
+      parseLines(
+        worker
+          .written()
+          .match(/^\{"event":"message".*$/gm)
+          ?.join('\n') ?? '',
+      );
+    await until(() => logged().length === 20, 'a line for each message');
+    const records = logged();
+    assert.equal(new Set(records.map(({ subscription }) => subscription)).size, 20);
+    const { subscription: _id, ...record } = records[0];
+    const told = { event: 'message', broadcast: 2, pushService: pushService.origin, outcome: 'accepted' };
+    assert.deepEqual(record, { ...told, attempt: 1, status: 201 });
     await worker.waitFor(/"event":"summary","id":2,"state":"done"/);
     assert.deepEqual(received(), { messages: 20, most: 1 }, 'the scheduled one waits');
     const database = new DatabaseSync(join(data, 'deskbell.db'));
@@ -251,9 +269,8 @@ suite('broadcasts of the command line', () => {
       body: '{"reason":"BadPath"}',
     });
     const logFile = join(data, 'records.log');
-    const serve = runUntilStopped(['serve', '--port', '0', '--deliver', '--log-file', logFile], {
-      environment,
-    });
+    const words = ['serve', '--port', '0', '--deliver', '--log-file', logFile, '--log-messages', 'failed'];
+    const serve = runUntilStopped(words, { environment });
     await serve.waitFor(/listens on/);
     await run('send', '--all', '--detach', ...message);
     await until(
@@ -263,6 +280,15 @@ suite('broadcasts of the command line', () => {
     assert.equal(await serve.end('SIGTERM'), 0);
     pushService.faults.cancel(fault.id);
     const records = parseLines(await readFile(logFile, 'utf8'));
+    const messages = records.filter(({ event }) => event === 'message');
+    assert.deepEqual(
+      new Set(
+        messages.map(({ broadcast, outcome, status, reason }) => [broadcast, outcome, status, reason].join()),
+      ),
+      new Set(['1,rejected,400,bad-request']),
+    );
+    assert.equal(new Set(messages.map(({ subscription }) => subscription)).size, 20);
+    assert.ok(!messages.some((record) => JSON.stringify(record).includes('/wpush/')));
     const alarm = records.find(({ event }) => event === 'alarm');
     assert.deepEqual(
       [alarm.level, alarm.broadcast, alarm.pushService, alarm.detail],
@@ -321,6 +347,9 @@ suite('broadcasts of the command line', () => {
     assert.ok(!shown.stdout.includes('/wpush/'), 'no endpoint is shown');
     assert.match((await run('broadcasts', 'show', '1', '--attempts')).stdout, /#1 {2}accepted .* 201/);
 
+    const single = await run('send', '--id', '2', '--log-messages', 'all', '--json', ...message);
+    const { event, broadcast: none, subscription, outcome } = parseLines(single.stdout)[0];
+    assert.deepEqual([event, none, subscription, outcome], ['message', undefined, 2, 'accepted']);
     const csv = (await run('broadcasts', 'outcomes', '1')).stdout.trimEnd().split('\n');
     assert.match(csv[0]!, /^subscription,user,push_service,state,status,/);
     assert.equal(csv.length, 4);
@@ -337,10 +366,10 @@ suite('broadcasts of the command line', () => {
       /Broadcast 2 “Ding dong”.*\n {2}2 {2}pending: .*turn is still to come[^]*Broadcast 1/,
     );
     assert.ok(!`${why.stdout}${csv.join()}`.includes('/wpush/'), 'no endpoint is shown');
-    const [, one, ...none] = parseLines(
+    const [, one, ...others] = parseLines(
       (await run('subscriptions', 'show', '2', '--broadcast', '1', '--json')).stdout,
     );
-    assert.deepEqual([one.state, one.attempts[0].status, none.length], ['accepted', 201, 0]);
+    assert.deepEqual([one.state, one.attempts[0].status, others.length], ['accepted', 201, 0]);
     assert.match((await run('subscriptions', 'show', '99')).stderr, /ERR_SUBSCRIPTION_NOT_FOUND/);
     assert.match((await run('subscriptions', 'show')).stderr, /ERR_USAGE/);
     assert.match((await run('subscriptions', 'show', '--user', 'ada')).stderr, /no subscription/);

@@ -574,6 +574,8 @@ for (const [name, options] of [
   ['threads', { threads: '2' }],
   ['sendTimeoutMs', { sendTimeoutMs: Number.NaN }],
   ['sendTimeoutMs', { sendTimeoutMs: 2 ** 31 }],
+  ['messageLog.of', { messageLog: { of: 'some', write: () => {} } }],
+  ['messageLog.write', { messageLog: { of: 'all' } }],
   ['worker', { worker: [] }],
   ['worker.leaseMs', { worker: { leaseMs: 0 } }],
   ['worker.leaseMs', { worker: { leaseMs: undefined } }],

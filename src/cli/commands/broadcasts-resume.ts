@@ -24,7 +24,7 @@ export function resumeCommand(context: Context): Command {
     .action(async (id: number, flags: JsonFlag) => {
       const configuration = await readConfiguration({ flags, environment: context.environment });
       await withExistingData(configuration, async (data) => {
-        const sender = await openSender(configuration, data, context);
+        const sender = await openSender(configuration, data, context, { json: flags.json });
         try {
           const run = await sender.resume(id);
           await runBroadcast(run, data.store, context, {

@@ -143,7 +143,7 @@ async function sendToOne(
   configuration: Configuration,
   context: Context,
 ): Promise<void> {
-  const sender = await openSender(configuration, data, context);
+  const sender = await openSender(configuration, data, context, { json: flags.json });
   try {
     const row = await findSubscription(data.store.subscriptions, flags);
     const result = await sender.send(row, message, readDeliveryFlags(flags));

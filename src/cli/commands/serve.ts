@@ -4,12 +4,14 @@ import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { createWarningReader } from '../../delivery/installation-warnings.ts';
+import type { MessageLog } from '../../delivery/message-log.ts';
 import { isLoopback } from '../../http/loopback.ts';
 import type { OpenLog } from '../../http/log.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
 import { machineFiguresReader } from '../serve/machine-figures.ts';
 import { countRegistrations } from '../serve/count-registrations.ts';
 import { createCommandHint } from '../output/command-hint.ts';
+import { messageEvent } from '../output/message-lines.ts';
 import { createCommand } from '../command.ts';
 import { pick, serviceSettings, settingNames, type Configuration } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
@@ -92,8 +94,11 @@ export function serveCommand(context: Context): Command {
       if (metrics !== undefined) countRegistrations(server, prefix, metrics);
       const needsSender = configuration.deliver || configuration.operator !== undefined;
       const onFigures = metrics?.recordFigures;
+      const writeMessages: MessageLog['write'] = (records) => {
+        for (const record of records) log.info(messageEvent(record));
+      };
       const sender = needsSender
-        ? await openSender(configuration, opened, context, { onWarning, onFigures })
+        ? await openSender(configuration, opened, context, { onWarning, onFigures, writeMessages })
         : undefined;
       let operator: OpenOperator | undefined;
       try {

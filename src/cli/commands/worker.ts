@@ -54,6 +54,7 @@ export function workerCommand(context: Context): Command {
       const sender = await openSender(configuration, data, context, {
         onWarning,
         onFigures: metrics?.recordFigures,
+        json: flags.json,
       });
       let listener: OpenOperator | undefined;
       try {

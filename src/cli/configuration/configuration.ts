@@ -2,6 +2,7 @@
 // docs/configuration.md and the checks of a configuration file all come from this table.
 import { availableParallelism } from 'node:os';
 import { encryptionMethods } from '../../accelerator/encryption-methods.ts';
+import { loggedMessages } from '../../delivery/message-log.ts';
 import { parseMaxRates } from '../../delivery/limits/max-rate.ts';
 import { defaultBodyLimitBytes } from '../../http/json-body.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
@@ -180,6 +181,13 @@ const log = {
       'File to append log records to, as JSON Lines, instead of standard output. SIGHUP reopens it, for log rotation. ' +
       'Other users cannot read it.',
   }),
+  logMessages: oneOf({
+    description:
+      'Logs a line for each message: those that are not accepted, or all; each has the ids of broadcast and subscription, the push ' +
+      'service, outcome, status and reason, and nothing of what was sent.',
+    default: 'off',
+    names: ['off', ...loggedMessages],
+  }),
   redactSubscriptions: boolean({
     description: 'Omits endpoint, p256dh and auth of new subscriptions from the log.',
   }),
@@ -335,7 +343,7 @@ export const retentionSettings = namesOf(retention);
 export const serviceSettings = namesOf(service);
 export const subscriberTokenSettings = namesOf(subscriberTokens);
 /** All that deliver use them, whichever command they run. */
-export const senderSettings = namesOf({ ...pushServices, ...workers });
+export const senderSettings = namesOf({ ...pushServices, ...workers, logMessages: log.logMessages });
 /** They say how the operator's listener, or that of metrics, is reached. */
 export const accessSettings = namesOf(access);
 

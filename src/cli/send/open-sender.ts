@@ -1,11 +1,13 @@
 // Creates the sender from the configuration, the keys of the data directory, and the proxy of the environment.
 import { X509Certificate } from 'node:crypto';
 import { readTextFile } from '../input/read-input.ts';
+import type { MessageLog } from '../../delivery/message-log.ts';
 import type { Sender, SenderOptions } from '../../delivery/sender.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { pick, senderSettings, variableOf, type Configuration } from '../configuration/configuration.ts';
 import { contactOf } from '../configuration/sender-name.ts';
 import type { Context } from '../context.ts';
+import { printMessages } from '../output/message-lines.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 
 /**
@@ -19,9 +21,16 @@ export async function openSender(
   {
     onWarning = (warning) => output.diagnostic(`deskbell: ${warning}`),
     onFigures,
-  }: Pick<SenderOptions, 'onWarning' | 'onFigures'> = {},
+    json = false,
+    writeMessages = printMessages(output, json),
+  }: Pick<SenderOptions, 'onWarning' | 'onFigures'> & {
+    /** Whether the command prints JSON Lines. */
+    readonly json?: boolean | undefined;
+    /** Writes the lines that `logMessages` asks for. */
+    readonly writeMessages?: MessageLog['write'];
+  } = {},
 ): Promise<Sender> {
-  const { subject: _subject, ca, ...options } = pick(configuration, senderSettings);
+  const { subject: _subject, ca, logMessages, ...options } = pick(configuration, senderSettings);
   const subject = contactOf(configuration);
   if (subject === undefined) {
     throw new DeskbellError(
@@ -40,6 +49,7 @@ export async function openSender(
     receiptKey,
     onWarning,
     onFigures,
+    messageLog: logMessages === 'off' ? undefined : { of: logMessages, write: writeMessages },
     ...proxyFromEnvironment(environment),
   });
 }

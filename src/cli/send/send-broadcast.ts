@@ -53,7 +53,7 @@ export async function sendBroadcast(
 ): Promise<void> {
   const hint = createCommandHint(context, flags);
   const options = { ...readDeliveryFlags(flags), receipts: configuration.receipts };
-  const sender = await openSender(configuration, data, context);
+  const sender = await openSender(configuration, data, context, { json: flags.json });
   try {
     if (flags.cron !== undefined) {
       const { cron, timezone } = flags;

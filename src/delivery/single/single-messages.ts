@@ -17,6 +17,7 @@ import { gatherTurn } from './gather.ts';
 import { createMessagePath } from '../message-path/message-path.ts';
 import type { Result } from '../message-path/post.ts';
 import type { PushMessage } from '../message-path/select.ts';
+import { logMessage } from '../message-log.ts';
 import { ClockCheck } from '../clock-check.ts';
 import type { Sender, SendResult } from '../sender-interface.ts';
 import { groupSenderOptions, type SenderOptions } from '../sender-options.ts';
@@ -35,7 +36,14 @@ interface WaitingMessage extends PushMessage {
  * @param given options that `createSender` has checked
  */
 export function openSingleMessages(given: SenderOptions): Pick<Sender, 'send' | 'sendPayload' | 'close'> {
-  const { settings, encrypt, store, sendTimeoutMs, onWarning = () => {} } = groupSenderOptions(given);
+  const {
+    settings,
+    encrypt,
+    store,
+    sendTimeoutMs,
+    messageLog,
+    onWarning = () => {},
+  } = groupSenderOptions(given);
   const { vapid, encryption } = settings;
   const transportOptions =
     store === undefined ? settings.transport : { ...settings.transport, now: store.now };
@@ -99,7 +107,9 @@ export function openSingleMessages(given: SenderOptions): Pick<Sender, 'send' | 
       turn.add({ recipient, destination, payload, options, deadlineMs, resolve, reject });
     });
     await answers?.add(recipient, destination, result);
-    return toSendResult(result);
+    const sent = toSendResult(result);
+    if (messageLog !== undefined) logMessage(messageLog, destination.origin, storedIdOf(input), sent);
+    return sent;
   };
 
   return {
@@ -135,6 +145,10 @@ function connectAndAnswerMs(options: TransportOptions): number {
     (options.connectTimeoutMs ?? connectTimeoutMs) + (options.responseTimeoutMs ?? responseTimeoutMs);
   return Math.min(sumMs, maxTimeoutMs);
 }
+
+/** The id of one that comes from a store. */
+const storedIdOf = (input: SubscriptionInput & { readonly id?: unknown }): number | undefined =>
+  typeof input.id === 'number' ? input.id : undefined;
 
 /** Who sends a single message decides by himself when. */
 const admitAll = (): undefined => undefined;

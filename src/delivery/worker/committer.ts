@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RowResult } from '../../store/ledger.ts';
 import type { Assignment, AssignedRow, CommitPart } from './assignment.ts';
 import type { Figures } from '../figures.ts';
+import { logRows, type MessageLog } from '../message-log.ts';
 import type { Workload, WorkloadParts } from './workload.ts';
 
 export interface CommitterParts extends Pick<
@@ -12,6 +13,8 @@ export interface CommitterParts extends Pick<
 > {
   /** Where it is told what is measured, if anybody wants to know. */
   readonly figures?: Figures | undefined;
+  /** Told of each message, where that is asked for. */
+  readonly messageLog?: MessageLog | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -115,7 +118,7 @@ export class Committer {
   }
 
   async #store(assignment: Assignment, { rows, cursors }: CommitPart): Promise<void> {
-    const { ledger, destinations, settings, figures, now } = this.#parts;
+    const { ledger, destinations, settings, figures, messageLog, now } = this.#parts;
     const { lease, slice } = assignment;
     const startedMs = now();
     const answer = await ledger.commit({
@@ -126,6 +129,7 @@ export class Committer {
       leaseMs: settings.leaseMs,
     });
     assignment.recordCommitted(rows);
+    if (messageLog !== undefined) logRows(messageLog, lease.broadcastId, rows);
     // its page and its detached rows are told one by one
     const isLeaseLost = answer.isLeaseLost && this.#workload.assignments.delete(assignment);
     figures?.recordCommit(now() - startedMs, isLeaseLost);

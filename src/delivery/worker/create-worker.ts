@@ -6,6 +6,7 @@ import type { Store } from '../../store/store.ts';
 import { systemClock } from '../../transport/clock.ts';
 import { createTransport } from '../../transport/create-transport.ts';
 import { Figures, type OnFigures } from '../figures.ts';
+import type { MessageLog } from '../message-log.ts';
 import { ClockCheck } from '../clock-check.ts';
 import { createMessagePath } from '../message-path/message-path.ts';
 import { RateLimits } from '../limits/rate-limits.ts';
@@ -27,6 +28,8 @@ export interface WorkerOptions {
   readonly onWarning: (warning: string) => void;
   /** Told about once a second what was measured since. */
   readonly onFigures?: OnFigures | undefined;
+  /** Told of messages with each commit. */
+  readonly messageLog?: MessageLog | undefined;
 }
 
 export interface DeliveryWorker {
@@ -40,7 +43,7 @@ export interface DeliveryWorker {
 export function createWorker(
   settings: DeliverySettings,
   store: Store,
-  { broadcastId, encrypt, onWarning, onFigures }: WorkerOptions,
+  { broadcastId, encrypt, onWarning, onFigures, messageLog }: WorkerOptions,
 ): DeliveryWorker {
   const { now } = store;
   const transportOptions = { ...settings.transport, now };
@@ -80,6 +83,7 @@ export function createWorker(
         await runWorker(
           {
             figures,
+            messageLog,
             leases,
             ledger,
             rates: new RateLimits(settings.maxRates ?? new Map(), rates),

@@ -24,6 +24,7 @@ export function createRunWorkers({
   encrypt,
   onWarning,
   onFigures,
+  messageLog,
   settings,
 }: RunWorkersOptions): RunWorkers {
   const maxThreads = resolveThreadCount(threads, { ...settings.transport, encrypt });
@@ -31,7 +32,13 @@ export function createRunWorkers({
 
   const runHere = async (broadcastId: number | undefined, signal: AbortSignal): Promise<void> => {
     const { createWorker } = await import('./create-worker.ts');
-    const worker = createWorker(settings, store, { broadcastId, encrypt, onWarning: warnOnce, onFigures });
+    const worker = createWorker(settings, store, {
+      broadcastId,
+      encrypt,
+      onWarning: warnOnce,
+      onFigures,
+      messageLog,
+    });
     try {
       await worker.run(signal);
     } finally {
@@ -43,8 +50,8 @@ export function createRunWorkers({
     const count = threadsFor(rows, maxThreads);
     if (count === 0) return runHere(broadcastId, signal);
     const measures = onFigures !== undefined;
-    const data = { storeAddress: store.address, settings, broadcastId, measures };
-    return runWorkerThreads(count, data, signal, { onWarning: warnOnce, onFigures });
+    const data = { storeAddress: store.address, settings, broadcastId, measures, logs: messageLog?.of };
+    return runWorkerThreads(count, data, signal, { onWarning: warnOnce, onFigures, messageLog });
   };
 }
 

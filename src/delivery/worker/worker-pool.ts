@@ -24,7 +24,7 @@ const resourceLimits = { maxYoungGenerationSizeMb: 18, maxOldGenerationSizeMb: 6
 const heapFlags = '--no-allocation-site-pretenuring';
 
 /** Told what the threads post. */
-export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures'>;
+export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures' | 'messageLog'>;
 
 /**
  * Runs `threads` workers until all have ended; when one fails, the others are stopped.
@@ -71,6 +71,7 @@ async function runThread(
     if (message.kind === 'fault') fault = message;
     else if (message.kind === 'ready') onReady?.();
     else if (message.kind === 'figures') listener.onFigures?.(message.figures);
+    else if (message.kind === 'messages') listener.messageLog?.write(message.records);
     else listener.onWarning(message.text);
   });
   signal.addEventListener('abort', stop, { once: true });

@@ -5,6 +5,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Store, StoreAddress } from '../../store/store.ts';
 import { createWorker } from './create-worker.ts';
 import type { DeliveryFigures } from '../figures.ts';
+import type { MessageLog, MessageRecord } from '../message-log.ts';
 import type { DeliverySettings } from '../settings.ts';
 
 export interface WorkerThreadData {
@@ -13,6 +14,8 @@ export interface WorkerThreadData {
   readonly broadcastId: number | undefined;
   /** Whether it posts what it measures. */
   readonly measures: boolean;
+  /** Which messages it posts. */
+  readonly logs: MessageLog['of'] | undefined;
 }
 
 /** What a thread reports to its parent. An error itself would lose its class and code on the way. */
@@ -20,9 +23,10 @@ export type Posted =
   | { readonly kind: 'ready' }
   | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'figures'; readonly figures: DeliveryFigures }
+  | { readonly kind: 'messages'; readonly records: readonly MessageRecord[] }
   | { readonly kind: 'fault'; readonly code?: string; readonly message: string };
 
-const { storeAddress, settings, broadcastId, measures } = workerData as WorkerThreadData;
+const { storeAddress, settings, broadcastId, measures, logs } = workerData as WorkerThreadData;
 const stop = new AbortController();
 parentPort?.once('message', () => stop.abort());
 
@@ -33,7 +37,11 @@ try {
   const store = await openStore(storeAddress.options);
   const onWarning = (text: string) => post({ kind: 'warning', text });
   const onFigures = measures ? (figures: DeliveryFigures) => post({ kind: 'figures', figures }) : undefined;
-  const worker = createWorker(settings, store, { broadcastId, onWarning, onFigures });
+  const messageLog = logs && {
+    of: logs,
+    write: (records: readonly MessageRecord[]) => post({ kind: 'messages', records }),
+  };
+  const worker = createWorker(settings, store, { broadcastId, onWarning, onFigures, messageLog });
   post({ kind: 'ready' });
   try {
     await worker.run(stop.signal);

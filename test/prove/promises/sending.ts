@@ -271,4 +271,47 @@ export const sending: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim:
+      'Command line, API and console say in words why somebody got nothing, those of the push service among them',
+    test: {
+      file: 'test/operator/outcomes.test.ts',
+      title: 'the API answers why somebody got nothing',
+    },
+    changes: {
+      'src/views/row-outcome.ts': {
+        'the push service’s words are left out': ["[': ', { quoted: detail }, '.']", "['.']"],
+      },
+      'src/operator/person-devices.ts': {
+        'what has ended is nobody’s any more': ['ended.ofUser(user, limit)', 'ended.ofUser(user, 0)'],
+      },
+    },
+  },
+  {
+    claim: 'The outcomes of a broadcast as CSV are read as fast as their reader takes them',
+    test: {
+      file: 'test/operator/outcomes.test.ts',
+      title: 'the CSV is read from the store as its reader takes it',
+    },
+    changes: {
+      'src/operator/send-outcomes.ts': {
+        'all is read ahead': ['highWaterMark: 1', 'highWaterMark: 1000'],
+      },
+    },
+  },
+  {
+    claim: '`--log-messages failed` logs a line for each message that is not accepted, without its endpoint',
+    test: {
+      file: 'test/cli/broadcasts.test.ts',
+      title: 'messages that are not accepted make the exit code 1',
+    },
+    changes: {
+      'src/delivery/worker/committer.ts': {
+        'nothing is logged': [
+          'if (messageLog !== undefined) logRows(messageLog, lease.broadcastId, rows);',
+          'void [messageLog, logRows];',
+        ],
+      },
+    },
+  },
 ];

@@ -1,0 +1,87 @@
+// What is told of single messages, where that is asked for: which subscription, and what came of it. Nothing of what was sent, and no
+// endpoint.
+import { checkOptions, isFunction, mustBe, type OptionCheck } from '../errors/check-options.ts';
+import { outcomeOf } from '../store/attempt-sets.ts';
+import type { AttemptOutcome } from '../store/attempts.ts';
+import type { RowResult } from '../store/ledger.ts';
+import type { SendResult } from './sender-interface.ts';
+
+/** `failed`: those that were not accepted, each time they are tried. */
+export const loggedMessages = ['failed', 'all'] as const;
+
+/** What came of a message. */
+export interface MessageRecord {
+  /** Absent for a single message. */
+  readonly broadcastId?: number | undefined;
+  /** Absent where it is not stored. */
+  readonly subscriptionId?: number | undefined;
+  /** Origin of the push service. */
+  readonly pushService: string;
+  readonly outcome: AttemptOutcome;
+  /** 1 for the first; where nothing was sent, how many there were before. Of a single message 1. */
+  readonly attempt: number;
+  /** HTTP status, absent where there was no answer. */
+  readonly status?: number | undefined;
+  /** As in `Outcome`. */
+  readonly reason?: string | undefined;
+}
+
+/** Who is told of messages, and of which. */
+export interface MessageLog {
+  readonly of: (typeof loggedMessages)[number];
+  /** Called with those of one commit of a broadcast, or with a single message. */
+  write(records: readonly MessageRecord[]): void;
+}
+
+/** @throws {DeskbellError} ERR_CONFIGURATION */
+export const checkMessageLog: OptionCheck = (value, name) =>
+  checkOptions<MessageLog>(
+    value,
+    {
+      of: mustBe(`one of ${loggedMessages.join(', ')}`, (given) =>
+        (loggedMessages as readonly unknown[]).includes(given),
+      ),
+      write: isFunction,
+    },
+    { name, required: ['of', 'write'] },
+  );
+
+/** Tells of the rows of a commit. */
+export function logRows({ of, write }: MessageLog, broadcastId: number, rows: readonly RowResult[]): void {
+  const records = rows.flatMap((row): readonly MessageRecord[] => {
+    const outcome = outcomeOf(row);
+    if (outcome === undefined || (of === 'failed' && outcome === 'accepted')) return [];
+    const {
+      recipient,
+      origin: pushService,
+      attempts,
+      record: { attempt = attempts, status, reason } = {},
+    } = row;
+    return [
+      {
+        broadcastId,
+        subscriptionId: recipient.subscriptionId,
+        pushService,
+        outcome,
+        attempt,
+        status,
+        reason,
+      },
+    ];
+  });
+  if (records.length > 0) write(records);
+}
+
+/** Tells of a single message. */
+export function logMessage(
+  { of, write }: MessageLog,
+  pushService: string,
+  subscriptionId: number | undefined,
+  { outcome, response }: Pick<SendResult, 'outcome' | 'response'>,
+): void {
+  if (of === 'failed' && outcome.kind === 'accepted') return;
+  const reason = 'reason' in outcome ? outcome.reason : undefined;
+  write([
+    { subscriptionId, pushService, outcome: outcome.kind, attempt: 1, status: response?.status, reason },
+  ]);
+}
