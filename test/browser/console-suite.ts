@@ -143,6 +143,11 @@ export function testConsole(browserTest: BrowserTest): void {
       }).observe(document, { subtree: true, childList: true, attributes: true })`);
       await press(page, 'button.primary');
       assert.match(await textOf(page, 'main'), /Recipients 2 subscriptions Audience all of news/);
+
+      // a time that the form is opened with stays what it is
+      await go(page, `${url}/console/send?startAt=2037-01-01T09:00&zone=Asia/Kathmandu`);
+      await says('startAt', /^2037-01-01 09:00 Asia\/Kathmandu/);
+      assert.equal(await textOf(page, 'span[data-zone]'), 'Asia/Kathmandu');
       assert.deepEqual(faults, []);
     },
   );

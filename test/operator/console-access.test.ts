@@ -183,6 +183,7 @@ test('a read-only operator sees everything and changes nothing; changes are in t
   const visitor = await signIn(operator);
   await visitor.open(`/console/broadcasts/${id}`);
   await visitor.submit(`/console/broadcasts/${id}/pause`);
+  await visitor.open(`/console/broadcasts/${id}/resume`);
   await visitor.submit(`/console/broadcasts/${id}/resume`);
   await visitor.open(`/console/broadcasts/${id}/cancel`);
   await visitor.submit(`/console/broadcasts/${id}/cancel`);

@@ -56,12 +56,15 @@ function fromNow(differenceMs: number): string {
   return differenceMs > 0 ? `in ${amount}` : `${amount} ago`;
 }
 
-/** Tells forms with times, and those who fill them in, the zone that times are typed in. */
-function fillZone(place: Element): void {
-  if (place instanceof HTMLInputElement) place.value = zone;
-  else place.textContent = zone;
-}
-
+/**
+ * Tells forms with times, and those who fill them in, the zone that times are typed in. A form that is opened with a time keeps the
+ * zone in which that is given.
+ */
 export function fillZones(): void {
-  document.querySelectorAll('[data-zone]').forEach(fillZone);
+  for (const place of document.querySelectorAll('[data-zone]')) {
+    const times = place.closest('form')?.querySelectorAll<HTMLInputElement>('input[type="datetime-local"]');
+    if ([...(times ?? [])].some(({ value }) => value !== '')) continue;
+    if (place instanceof HTMLInputElement) place.value = zone;
+    else place.textContent = zone;
+  }
 }
