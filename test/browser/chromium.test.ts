@@ -19,14 +19,15 @@ import {
   waitFor,
 } from '../../tools/browser/demo-page.ts';
 import { testDemoPage, unsubscribeSilently, untilReplaced } from './demo-page-suite.ts';
-import { testConsole, testConsoleForAll } from './console-suite.ts';
+import { testConsolePages } from './console-pages-suite.ts';
+import { testConsole } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
 import { onScreen } from './notification-suite.ts';
 
 const browserTest = createBrowserTests(startChromium, skipWithout('the Chromium tests', [chromium]));
 testDemoPage(browserTest);
 testConsole(browserTest);
-testConsoleForAll(browserTest, ['light', 'dark']);
+testConsolePages(browserTest, ['light', 'dark'], ['in use', 'in trouble', 'empty', 'read only']);
 
 browserTest(
   'whatever JSON values title and message have, a notification is shown',

@@ -10,6 +10,7 @@ import type { OperatorRole } from '../../src/store/operators.ts';
 import type { Store } from '../../src/store/store.ts';
 import { textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import type { TestBrowser } from '../../tools/browser/test-browser.ts';
+import { collectRoutes, type Asked } from '../operator/collect-routes.ts';
 import { vapidKeys } from '../delivery/broadcast-bench.ts';
 
 /** Runs what was put off, the last first. */
@@ -31,6 +32,7 @@ export interface Console {
 export interface RunningConsole extends Console {
   readonly sender: Sender;
   readonly store: Store;
+  readonly routes: readonly Asked[];
   /** Ends the server, and its connections. */
   stop(): Promise<void>;
   /** Starts it at the same address again. */
@@ -51,10 +53,11 @@ export async function startConsole(
   const start = async (port: number) => {
     const where = { host: '127.0.0.1', port };
     const started = createOperator({ store, sender, log, metrics, hashPerson: String, ...where });
+    const routes = collectRoutes(started);
     await started.listen(where);
-    return started;
+    return { app: started, routes };
   };
-  let app = await start(0);
+  let { app, routes } = await start(0);
   const { port } = app.server.address() as AddressInfo;
   cleanup.after(() => app.close());
   return {
@@ -62,9 +65,10 @@ export async function startConsole(
     token,
     sender,
     store,
+    routes,
     stop: () => app.close(),
     async startAgain() {
-      app = await start(port);
+      ({ app } = await start(port));
     },
   };
 }

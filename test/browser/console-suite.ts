@@ -1,8 +1,7 @@
 // The console as an operator uses it, in a real browser: signing in, composing, a message to this very browser, a broadcast
-// watched while it runs; and every page without a fault of accessibility.
+// watched while it runs, and what the page says when the server is gone.
 import assert from 'node:assert/strict';
 import type { IncomingMessage, RequestListener } from 'node:http';
-import axe from 'axe-core';
 import type { Page } from 'puppeteer-core';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
@@ -10,9 +9,9 @@ import type { Store } from '../../src/store/store.ts';
 import { openBroadcastBench, vapidKeys } from '../delivery/broadcast-bench.ts';
 import { startOperator } from '../operator/running-operator.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
-import { madeUpBroadcast, madeUpSchedule } from '../store/store-under-test.ts';
 import type { BrowserTest } from './browser-test.ts';
-import { Cleanup, go, openConsole, press, signIn, startConsole, type } from './console-site.ts';
+import { axeFaults, faultsOf } from './console-pages-suite.ts';
+import { Cleanup, go, openConsole, press, startConsole, type } from './console-site.ts';
 import { shown, textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { startHeldPushService } from '../../tools/held-push-service.ts';
 import { until } from '../../tools/until.ts';
@@ -217,6 +216,10 @@ export function testConsole(browserTest: BrowserTest): void {
       await site.stop();
       await untilShown(/^Connection lost\. Figures of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+\.$/);
       await untilShown(/^Figures of \d{4}-/, '[data-as-of]');
+      assert.deepEqual(
+        [...(await faultsOf(page, 'server gone')), ...(await axeFaults(page, 'server gone'))],
+        [],
+      );
       await bench.store.broadcasts.pause(broadcast.id);
       await site.startAgain();
       await untilShown(/^Live$/, '[data-as-of]');
@@ -258,78 +261,6 @@ async function collectAnnouncements(page: Page): Promise<void> {
 const announcements = async (page: Page): Promise<readonly string[]> =>
   (await page.evaluate('window.announced')) as readonly string[];
 
-type Scheme = 'light' | 'dark';
-
-/** @param schemes that pages are looked at in: one that the browser prefers by itself, or some that it is told to prefer */
-export function testConsoleForAll(browserTest: BrowserTest, schemes: readonly Scheme[]): void {
-  const names = schemes.join(' and ');
-  browserTest(
-    `console: no page has a fault of accessibility, ${names}, wide and narrow`,
-    async ({ testBrowser }) => {
-      await using bench = await openBroadcastBench();
-      await bench.startPushService({ rows: 20 });
-      await using cleanup = new Cleanup();
-      const site = await startConsole(cleanup, bench.store, bench.createSender());
-      await (
-        await site.sender.broadcast('all', { title: 'Hello', message: 'World' })
-      ).finished;
-      await site.sender.createBroadcast(
-        'all',
-        { title: 'Later', message: '' },
-        { startAt: new Date('2037-01-01') },
-      );
-      await bench.store.schedules.add(madeUpSchedule());
-      // an alarm that somebody knows of, and one that nobody does
-      await bench.store.sending.pause('asked');
-      const known = { alarm: 'sending-paused', operator: 'ada', note: 'I know.', count: 1, broadcasts: 1 };
-      await bench.store.alarms.acknowledge(known);
-      await bench.store.broadcasts.create(madeUpBroadcast(Date.now() - 3_600_000));
-      await bench.store.broadcasts.resume(2);
-      const page = await testBrowser.browser.newPage();
-      await go(page, `${site.url}/console/`);
-      const found = [await faultsOf(page, 'sign-in')];
-      await signIn(page, site.token);
-      for (const path of paths) {
-        await go(page, site.url + path);
-        for (const [index, width] of widths.entries()) {
-          // both of them, with one width each
-          const scheme = schemes[index % schemes.length]!;
-          await page.setViewport({ width, height: 800 });
-          if (schemes.length > 1) await emulate(page, scheme);
-          assert.equal(await page.evaluate(`matchMedia('(prefers-color-scheme: ${scheme})').matches`), true);
-          found.push(await faultsOf(page, `${path} ${scheme} ${width}`));
-          assert.ok(
-            Number(await page.evaluate('document.documentElement.scrollWidth')) <= width,
-            `${path} at ${width}`,
-          );
-        }
-      }
-      assert.deepEqual(found.flat(), []);
-    },
-  );
-}
-
-const paths = [
-  '/console/',
-  '/console/alarms/acknowledge?alarm=sending-paused',
-  '/console/broadcasts',
-  '/console/broadcasts/1',
-  '/console/broadcasts/2/cancel',
-  '/console/schedules',
-  '/console/schedules/1',
-  '/console/schedules/1/remove',
-  '/console/send',
-  '/console/subscriptions',
-  '/console/subscriptions/1',
-  '/console/people?user=42',
-  '/console/people/remove?user=42',
-  '/console/push-services',
-  '/console/keys',
-  '/console/audit',
-];
-
-const widths = [1280, 375];
-
 /** With one pair of keys: it takes a while to make thousands. */
 async function subscribeMany({ subscriptions }: Store, origin: string, count: number): Promise<void> {
   const { publicKey: vapidPublicKey } = vapidKeys;
@@ -341,17 +272,4 @@ async function subscribeMany({ subscriptions }: Store, origin: string, count: nu
     })),
   );
   assert.equal(await subscriptions.count(), count);
-}
-
-async function emulate(page: Page, scheme: Scheme): Promise<void> {
-  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-}
-
-/** What axe finds: WCAG 2.2 A and AA, and its best practices. */
-async function faultsOf(page: Page, place: string): Promise<readonly string[]> {
-  await page.evaluate(axe.source);
-  const found = (await page.evaluate(
-    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
-  )) as readonly string[];
-  return found.map((fault) => `${place}: ${fault}`);
 }

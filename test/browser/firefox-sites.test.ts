@@ -3,7 +3,7 @@
 import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
 import { createBrowserTests } from './browser-test.ts';
-import { testConsoleForAll } from './console-suite.ts';
+import { testConsolePages } from './console-pages-suite.ts';
 import { testCookies } from './cookie-suite.ts';
 import { testInvitations } from './invitation-suite.ts';
 import { testNotifications } from './notification-suite.ts';
@@ -17,4 +17,4 @@ testCookies(browserTest);
 testInvitations(browserTest);
 testNotifications(browserTest, ['image', 'badge', 'renotify', 'timestamp']);
 testOwnWorkers(browserTest, 'changed true false');
-testConsoleForAll(browserTest, ['dark']);
+testConsolePages(browserTest, ['dark'], ['in trouble']);

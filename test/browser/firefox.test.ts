@@ -4,14 +4,15 @@ import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
 import { startBackend } from '../../tools/browser/backend.ts';
 import { openDemoPage, press, textOf } from '../../tools/browser/demo-page.ts';
 import { testDemoPage } from './demo-page-suite.ts';
-import { testConsole, testConsoleForAll } from './console-suite.ts';
+import { testConsolePages } from './console-pages-suite.ts';
+import { testConsole } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
 
 const browserTest = createBrowserTests(startFirefox, skipWithout('the Firefox tests', [firefox]));
 testDemoPage(browserTest);
 testConsole(browserTest);
-testConsoleForAll(browserTest, ['light']);
+testConsolePages(browserTest, ['light'], ['in trouble']);
 
 browserTest(
   'a refusal by the server is told with its reason, also on the console',

@@ -2,6 +2,7 @@
 // charts, and the notification while it is being written.
 import { announceStatus } from './announcements.ts';
 import { showBusyForms } from './busy.ts';
+import { enableCharts, readCharts } from './charts.ts';
 import { startComposer } from './composer.ts';
 import { followLive } from './live.ts';
 import { fillZones, showLocalTimes, showTimesFromNow } from './local-times.ts';
@@ -9,6 +10,8 @@ import { fillZones, showLocalTimes, showTimesFromNow } from './local-times.ts';
 showLocalTimes(document);
 fillZones();
 showBusyForms();
+enableCharts(document);
+readCharts();
 setInterval(() => showTimesFromNow(document), 20_000);
 // what has been done is said once: not again after a reload, nor to whom the address is sent
 const address = new URL(location.href);

@@ -1,6 +1,7 @@
 // The live parts of a page, and whether they are: where the server is gone, cannot read its figures, or has ended the session, the page
 // says so, and of when its figures are. It goes on trying, so that it recovers by itself.
 import { announce, announceStatus } from './announcements.ts';
+import { enableCharts, readAgain } from './charts.ts';
 import { localText, showLocalTimes } from './local-times.ts';
 import { keepsFocus, patch } from './patch.ts';
 
@@ -35,6 +36,7 @@ export function followLive(url: string): void {
     const wasLive = state === undefined || state === 'live';
     state = next;
     notice.hidden = next === 'live';
+    asOf.classList.toggle('is-live', next === 'live');
     if (next === 'live') {
       asOf.textContent = 'Live';
       if (!wasLive) announce('Connected again.');
@@ -92,9 +94,11 @@ export function followLive(url: string): void {
     const wanted = document.createElement('template');
     wanted.innerHTML = content;
     showLocalTimes(wanted.content);
+    enableCharts(wanted.content);
     if (keepsFocus(part, wanted.content)) {
       waiting.delete(part);
       patch(part, wanted.content);
+      readAgain();
     } else waiting.set(part, content);
   };
 

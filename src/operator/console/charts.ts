@@ -3,6 +3,18 @@ import { formatCount, settledRows } from '../../delivery/broadcast/format-broadc
 import { html, type Html } from '../../http/description/html.ts';
 import { settlements, type Broadcast, type Settlement } from '../../store/broadcasts.ts';
 import type { OutcomeInterval, SubscriptionDay } from '../../store/statistics.ts';
+import {
+  chartFrame,
+  chartWidth,
+  figuresTable,
+  nameOfBar,
+  rect,
+  roundUp,
+  yOf,
+  type Scale,
+  type TimeAxis,
+} from './chart-frame.ts';
+import { formatSpan } from './duration.ts';
 
 /** What happened at one push service, in bars of equal width. */
 export interface ServiceBars {
@@ -18,10 +30,10 @@ const otherServices = 'other push services';
 const noOutcomes = (): Record<Settlement, number> =>
   Object.fromEntries(settlements.map((outcome) => [outcome, 0])) as Record<Settlement, number>;
 
-/** Sorts intervals into `count` bars from `sinceMs` to `untilMs`; the push service with most attempts first. */
+/** Sorts intervals into the bars of a time axis; the push service with most attempts first. */
 export function toServiceBars(
   intervals: readonly OutcomeInterval[],
-  { sinceMs, untilMs, count }: { readonly sinceMs: number; readonly untilMs: number; readonly count: number },
+  { sinceMs, stepMs, count }: Pick<TimeAxis, 'sinceMs' | 'stepMs' | 'count'>,
 ): readonly ServiceBars[] {
   const attempts = new Map<string, number>();
   for (const { pushService, attempts: more } of intervals) {
@@ -34,10 +46,9 @@ export function toServiceBars(
     const bars = Array.from({ length: count }, noOutcomes);
     services.set(pushService, { pushService, bars, sums: { ...noOutcomes(), attempts: 0 } });
   }
-  const widthMs = Math.max(1, untilMs - sinceMs) / count;
   for (const interval of intervals) {
     const service = services.get(interval.pushService) ?? services.get(otherServices)!;
-    const index = Math.min(count - 1, Math.max(0, Math.floor((interval.startMs - sinceMs) / widthMs)));
+    const index = Math.min(count - 1, Math.max(0, Math.floor((interval.startMs - sinceMs) / stepMs)));
     for (const outcome of settlements) {
       service.bars[index]![outcome] += interval[outcome];
       service.sums[outcome] += interval[outcome];
@@ -47,66 +58,75 @@ export function toServiceBars(
   return [...services.values()];
 }
 
-const [width, height] = [600, 64];
+const serviceHeight = 72;
 
 /** Bars of one push service: accepted at the bottom, what failed on top, and never too thin to be seen. */
-function outcomeBars({ pushService, bars }: ServiceBars, from: string, to: string): Html {
-  const top = Math.max(1, ...bars.map(sumOf));
-  const step = width / bars.length;
-  const heights = bars.map(() => 0);
+function outcomeBars({ bars }: ServiceBars, scale: Scale): Html {
+  const step = chartWidth / bars.length;
+  const tops = bars.map(() => yOf(0, scale, serviceHeight));
   const paths = settlements.map((outcome) => {
     const rects = bars.map((bar, index) => {
       if (bar[outcome] === 0) return '';
-      const barHeight = Math.max(2, (bar[outcome] / top) * (height - 8));
-      heights[index]! += barHeight;
-      return rect(index * step, height - heights[index]!, Math.max(1, step - 1.5), barHeight);
+      const barHeight = Math.max(2, yOf(0, scale, serviceHeight) - yOf(bar[outcome], scale, serviceHeight));
+      tops[index]! -= barHeight;
+      return rect(index * step, tops[index]!, Math.max(1, step - 1.5), barHeight);
     });
     return html`<path class="fill-${outcome}" d="${rects.join('')}" />`;
   });
-  const label = `${pushService}: outcomes from ${from} to ${to}, at most ${formatCount(top)} in one bar`;
-  return chart(label, height, html`${paths}${axis(height - 0.5)}`, from, to);
+  return html`${paths}`;
 }
-
-/** A rectangle as part of a path: one path for a colour is a tenth of the bytes of its rectangles. */
-const rect = (x: number, y: number, rectWidth: number, rectHeight: number): string =>
-  `M${round(x)} ${round(y)}h${round(rectWidth)}v${round(rectHeight)}h-${round(rectWidth)}z`;
-
-const round = (value: number): number => Math.round(value * 10) / 10;
-
-const axis = (y: number): Html => html`<path class="axis" d="M0 ${round(y)}H${width}" />`;
-
-/** As wide as its place; its ends are named below. */
-const chart = (label: string, viewHeight: number, content: Html, from: string, to: string): Html =>
-  html`<svg
-      class="chart"
-      viewBox="0 0 ${width} ${round(viewHeight)}"
-      preserveAspectRatio="none"
-      height="${Math.round(viewHeight)}"
-      role="img"
-      aria-label="${label}"
-    >
-      ${content}
-    </svg>
-    <p class="spread quiet small number"><span>${from}</span><span>${to}</span></p>`;
 
 const sumOf = (bar: Readonly<Record<Settlement, number>>): number =>
   settlements.reduce((sum, outcome) => sum + bar[outcome], 0);
 
-/** Outcomes per push service, one chart below the other. */
-export function serviceCharts(services: readonly ServiceBars[], from: string, to: string): Html {
-  return html`<div>
+/** Outcomes per push service, one chart below the other, all to one scale. */
+export function serviceCharts(services: readonly ServiceBars[], axis: TimeAxis): Html {
+  const shown = settlements.filter((outcome) => services.some(({ sums }) => sums[outcome] > 0));
+  const scale = { top: roundUp(Math.max(1, ...services.flatMap(({ bars }) => bars.map(sumOf)))), bottom: 0 };
+  const unit = `Messages per ${formatStep(axis)}`;
+  return html`<p class="quiet small">${unit}${services.length > 1 && ', all to one scale'}</p>
+    <div>
       ${services.map(
-        (service) =>
+        (service, index) =>
           html`<div class="item">
-            <header class="spread">
-              <h3>${service.pushService}</h3>
-              <p class="quiet small number">${sumsText(service.sums)}</p>
-            </header>
-            ${outcomeBars(service, from, to)}
+            ${chartFrame(
+              {
+                label: service.pushService,
+                heading: html`<h3>${service.pushService}</h3>`,
+                rows: `service-${index}`,
+                sum: sumsText(service.sums),
+                heightPixels: serviceHeight,
+                scale,
+                bars: outcomeBars(service, scale),
+              },
+              axis,
+            )}
           </div>`,
       )}
     </div>
-    ${legend(settlements.filter((outcome) => services.some(({ sums }) => sums[outcome] > 0)))}`;
+    ${legend(shown)}
+    ${figuresTable(
+      unit,
+      'From',
+      shown,
+      services.map(({ pushService, bars }, index) => ({
+        rows: `service-${index}`,
+        heading: pushService,
+        figures: [...bars.entries()]
+          .filter(([, bar]) => sumOf(bar) > 0)
+          .map(([bar, counts]) => ({
+            index: bar,
+            name: nameOfBar(axis, bar),
+            values: shown.map((outcome) => counts[outcome]),
+          })),
+      })),
+    )}`;
+}
+
+/** `minute`, `30 min` */
+function formatStep({ stepMs }: TimeAxis): string {
+  const words = formatSpan(stepMs / 1000);
+  return { '1 s': 'second', '1 min': 'minute', '1 h': 'hour' }[words] ?? words;
 }
 
 /** `1,200 accepted · 3 gone · 12 tried again` */
@@ -162,31 +182,54 @@ export function progressBar(broadcast: Broadcast): Html {
 
 const dayChartHeight = 160;
 const dayMs = 24 * 60 * 60 * 1000;
+const changes = ['gained', 'lost'] as const;
 
-/** Subscriptions gained, upwards, and lost, downwards, by day. */
+/** Subscriptions gained, upwards, and lost, downwards, by day, which begins at midnight UTC. */
 export function dayBars(days: readonly SubscriptionDay[], sinceMs: number, count: number): Html {
   const byStart = new Map(days.map((day) => [day.startMs, day]));
   const shown = Array.from({ length: count }, (_, index) => {
     const startMs = sinceMs + index * dayMs;
     return byStart.get(startMs) ?? { startMs, gained: 0, lost: 0 };
   });
-  const top = Math.max(1, ...shown.map(({ gained }) => gained));
-  const bottom = Math.max(...shown.map(({ lost }) => lost));
-  const scale = (dayChartHeight - 2) / (top + bottom);
-  const zero = top * scale;
-  const step = width / count;
-  const bars = (name: 'gained' | 'lost'): Html => {
+  const sumOfDays = (name: 'gained' | 'lost') => shown.reduce((sum, day) => sum + day[name], 0);
+  const scale = {
+    top: roundUp(Math.max(1, ...shown.map(({ gained }) => gained))),
+    bottom: roundUp(Math.max(...shown.map(({ lost }) => lost))),
+  };
+  const zero = yOf(0, scale, dayChartHeight);
+  const step = chartWidth / count;
+  const bars = changes.map((name) => {
     const rects = shown.map((day, index) => {
       if (day[name] === 0) return '';
-      const barHeight = Math.max(2, day[name] * scale);
+      const barHeight = Math.max(2, zero - yOf(day[name], scale, dayChartHeight));
       return rect(index * step, name === 'gained' ? zero - barHeight : zero, step - 2, barHeight);
     });
     return html`<path class="fill-${name}" d="${rects.join('')}" />`;
-  };
-  const [from, to] = [dateOf(shown[0]!.startMs), dateOf(shown.at(-1)!.startMs)];
-  const label = `Subscriptions gained and lost by day, from ${from} to ${to}; at most ${formatCount(top)} gained and ${formatCount(bottom)} lost in one day`;
-  return html`${chart(label, dayChartHeight, html`${bars('gained')}${bars('lost')}${axis(zero)}`, from, to)}
-  ${legend(['gained', 'lost'])}`;
+  });
+  const label = 'Subscriptions gained and lost by day (UTC)';
+  const ticks = [0, Math.floor(count / 2), count - 1].map((index) => dateOf(shown[index]!.startMs));
+  return html`${chartFrame(
+    {
+      label,
+      rows: 'days',
+      sum: `${formatCount(sumOfDays('gained'))} gained · ${formatCount(sumOfDays('lost'))} lost, days in UTC`,
+      heightPixels: dayChartHeight,
+      scale,
+      bars: html`${bars}`,
+    },
+    { sinceMs, stepMs: dayMs, count, ticks: ticks as [string, string, string] },
+  )}
+  ${legend(changes)}
+  ${figuresTable(label, 'Day (UTC)', changes, [
+    {
+      rows: 'days',
+      figures: shown.map(({ startMs, gained, lost }, index) => ({
+        index,
+        name: dateOf(startMs),
+        values: [gained, lost],
+      })),
+    },
+  ])}`;
 }
 
 const dateOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10);

@@ -91,14 +91,20 @@ function rateOf(intervals: readonly OutcomeInterval[]): number {
 export function renderCharts(broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html {
   const last = intervals.at(-1);
   if (last === undefined) return empty('Nothing has been sent yet.');
-  const { startAtMs } = broadcast;
-  const sinceMs = Math.min(startAtMs, intervals[0]!.startMs);
-  const untilMs = last.startMs + last.widthMs;
   const widest = Math.max(...intervals.map(({ widthMs }) => widthMs));
-  const count = Math.min(60, Math.max(1, Math.ceil((untilMs - sinceMs) / widest)));
-  const services = toServiceBars(intervals, { sinceMs, untilMs, count });
-  return serviceCharts(services, 'start', formatSpan((untilMs - sinceMs) / 1000));
+  const firstMs = Math.min(broadcast.startAtMs, intervals[0]!.startMs);
+  const sinceMs = firstMs - (firstMs % widest);
+  const spanMs = last.startMs + last.widthMs - sinceMs;
+  const stepMs = widest * Math.ceil(spanMs / widest / maxBars);
+  const count = Math.max(minBars, 2 * Math.ceil(spanMs / stepMs / 2));
+  const after = (bars: number) => formatSpan((bars * stepMs) / 1000);
+  const axis = { sinceMs, stepMs, count, ticks: ['start', after(count / 2), after(count)] } as const;
+  return serviceCharts(toServiceBars(intervals, axis), axis);
 }
+
+/** A run of a second is not one bar as wide as the page. */
+const minBars = 10;
+const maxBars = 60;
 
 export function renderServices({ origins, heldBack, receipts }: Broadcast): Html {
   const suspendedRows = new Map(heldBack.map(({ origin, rows }) => [origin, rows]));

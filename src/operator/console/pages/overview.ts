@@ -22,10 +22,31 @@ const shownDays = 30;
 const maxOpen = 50;
 const recentBroadcasts = 20;
 
+const minuteMs = 60 * 1000;
+const hourMs = 60 * minuteMs;
+
 const ranges = {
-  hour: { text: 'last hour', from: '1 hour ago', width: 'fine', spanMs: 60 * 60 * 1000 },
-  day: { text: 'last 24 hours', from: '24 hours ago', width: 'coarse', spanMs: dayMs },
-  week: { text: 'last 7 days', from: '7 days ago', width: 'coarse', spanMs: 7 * dayMs },
+  hour: {
+    text: 'last hour',
+    width: 'fine',
+    stepMs: minuteMs,
+    count: 60,
+    ticks: ['1 h ago', '30 min ago', 'now'],
+  },
+  day: {
+    text: 'last 24 hours',
+    width: 'coarse',
+    stepMs: 30 * minuteMs,
+    count: 48,
+    ticks: ['24 h ago', '12 h ago', 'now'],
+  },
+  week: {
+    text: 'last 7 days',
+    width: 'coarse',
+    stepMs: 3 * hourMs,
+    count: 56,
+    ticks: ['7 days ago', '3½ days ago', 'now'],
+  },
 } as const;
 
 type RangeName = keyof typeof ranges;
@@ -164,15 +185,14 @@ async function readDays(store: Store) {
 const startOfDay = (atMs: number): number => atMs - (atMs % dayMs);
 
 async function renderServices(store: Store, name: RangeName): Promise<Html> {
-  const { text, from, width, spanMs } = ranges[name];
-  const { widthMs } = outcomeWidths[width];
+  const { text, width, stepMs, count, ticks } = ranges[name];
   const nowMs = Date.now();
-  const untilMs = nowMs - (nowMs % widthMs) + widthMs;
-  const sinceMs = untilMs - spanMs;
+  // whole bars, so that none changes when it is past
+  const sinceMs = nowMs - (nowMs % stepMs) - (count - 1) * stepMs;
   const intervals = await store.statistics.outcomes({ width, sinceMs });
   if (intervals.length === 0) return empty(`Nothing was sent in the ${text}.`);
-  const services = toServiceBars(intervals, { sinceMs, untilMs, count: 60 });
-  return serviceCharts(services, from, 'now');
+  const axis = { sinceMs, stepMs, count, ticks };
+  return serviceCharts(toServiceBars(intervals, axis), axis);
 }
 
 function renderRunning(broadcast: Broadcast): Html {

@@ -122,7 +122,7 @@ async function renderHour(store: Store): Promise<Html> {
   const untilMs = Date.now();
   const sinceMs = untilMs - (untilMs % widthMs) - 60 * 60 * 1000;
   const intervals = await store.statistics.outcomes({ width: 'fine', sinceMs });
-  const services = toServiceBars(intervals, { sinceMs, untilMs, count: 1 });
+  const services = toServiceBars(intervals, { sinceMs, stepMs: untilMs - sinceMs, count: 1 });
   return table(
     'Push services in the last hour',
     [
