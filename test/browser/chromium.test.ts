@@ -20,13 +20,14 @@ import {
 } from '../../tools/browser/demo-page.ts';
 import { testDemoPage, unsubscribeSilently, untilReplaced } from './demo-page-suite.ts';
 import { testConsolePages } from './console-pages-suite.ts';
-import { testConsole } from './console-suite.ts';
+import { testConsole, testConsoleWithoutScripts } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
 import { onScreen } from './notification-suite.ts';
 
 const browserTest = createBrowserTests(startChromium, skipWithout('the Chromium tests', [chromium]));
 testDemoPage(browserTest);
 testConsole(browserTest);
+testConsoleWithoutScripts(browserTest);
 testConsolePages(browserTest, ['light', 'dark'], ['in use', 'in trouble', 'empty', 'read only']);
 
 browserTest(

@@ -53,7 +53,7 @@ export function testConsolePages(
         const site = await startInState(cleanup, state);
         const page = await testBrowser.browser.newPage();
         const faults: string[] = [];
-        const isWhole = state === 'in use' && schemes.length > 1;
+        const isWhole = state === 'in use';
         const look = async (place: string) => faults.push(...(await faultsOf(page, place, schemes, isWhole)));
         await go(page, `${site.url}/console/`);
         await look('sign-in');

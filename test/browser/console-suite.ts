@@ -2,7 +2,7 @@
 // watched while it runs, and what the page says when the server is gone.
 import assert from 'node:assert/strict';
 import type { IncomingMessage, RequestListener } from 'node:http';
-import type { Page } from 'puppeteer-core';
+import type { KeyInput, Page } from 'puppeteer-core';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -11,6 +11,7 @@ import { startOperator } from '../operator/running-operator.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import type { BrowserTest } from './browser-test.ts';
 import { axeFaults, faultsOf } from './console-pages-suite.ts';
+import { openStage } from './console-stage.ts';
 import { Cleanup, go, openConsole, press, startConsole, type } from './console-site.ts';
 import { shown, textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { startHeldPushService } from '../../tools/held-push-service.ts';
@@ -244,6 +245,102 @@ export function testConsole(browserTest: BrowserTest): void {
       assert.equal(link, `/console/sign-in?to=${encodeURIComponent(path)}`);
     },
   );
+
+  browserTest(
+    'console: by keyboard alone an operator signs in, reads a chart, pauses, resumes and sends',
+    async ({ testBrowser }) => {
+      await using cleanup = new Cleanup();
+      const stage = await openStage(200);
+      cleanup.after(stage.remove);
+      const site = await startConsole(cleanup, stage.store, stage.sender);
+      const page = await testBrowser.browser.newPage();
+      await go(page, `${site.url}/console/`);
+      await page.keyboard.type(site.token);
+      await follow(page, 'Enter');
+      await tabTo(page, '.bar nav a[href="/console/broadcasts"]');
+      await follow(page, 'Enter');
+      const path = `/console/broadcasts/${stage.ids.running}`;
+      await tabTo(page, `a[href="${path}"]`);
+      await follow(page, 'Enter');
+
+      const value = () => textOf(page, '.spread:has(+ .plot > svg.bars:focus) [data-readout]');
+      await tabTo(page, 'svg.bars');
+      assert.match(await value(), /^\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)? \S+: /);
+      await page.keyboard.press('Home');
+      assert.match(await value(), /\d accepted/);
+      const first = await value();
+      await page.keyboard.press('ArrowRight');
+      assert.notEqual(await value(), first);
+      assert.equal(
+        await page.$eval('svg.bars:focus', (chart) => chart.getAttribute('aria-valuetext')),
+        await value(),
+      );
+      await page.hover('svg.bars');
+      await until(
+        async () => /: (nothing|\d)/.test(await textOf(page, '[data-readout]')),
+        'the value of a bar',
+      );
+
+      await go(page, site.url + path);
+      await tabTo(page, 'form[action$="/pause"] button');
+      await follow(page, 'Enter');
+      await tabTo(page, 'form[action$="/resume"] button');
+      await follow(page, 'Enter');
+      assert.equal((await stage.store.broadcasts.get(stage.ids.running)).state, 'running');
+
+      await go(page, `${site.url}/console/send`);
+      await tabTo(page, '[name="title"]');
+      await page.keyboard.type('By hand');
+      await tabTo(page, 'button.primary');
+      await follow(page, 'Enter');
+      await tabTo(page, 'form[action="/console/send/confirm"] button');
+      await follow(page, 'Enter');
+      assert.match(await textOf(page, '.head'), /By hand/);
+    },
+  );
+}
+
+/** In a browser that can be told to run no scripts. */
+export function testConsoleWithoutScripts(browserTest: BrowserTest): void {
+  browserTest(
+    'console: without JavaScript figures say of when they are, charts have tables, and messages are sent',
+    async ({ testBrowser }) => {
+      await using cleanup = new Cleanup();
+      const stage = await openStage(200);
+      cleanup.after(stage.remove);
+      const site = await startConsole(cleanup, stage.store, stage.sender);
+      const page = await testBrowser.browser.newPage();
+      await page.setJavaScriptEnabled(false);
+      await go(page, `${site.url}/console/`);
+      await page.type('[name="token"]', site.token);
+      await press(page, 'button');
+      assert.match(await textOf(page, '[data-as-of]'), /^Figures of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
+      await page.click('details.figures summary');
+      assert.match(await textOf(page, 'details.figures[open] tbody'), /\d{4}-\d\d-\d\d \d/);
+      await go(page, `${site.url}/console/broadcasts/${stage.ids.running}`);
+      await press(page, 'form[action$="/pause"] button');
+      assert.match(await textOf(page, '#live-progress'), /paused/);
+      await go(page, `${site.url}/console/send`);
+      await type(page, 'title', 'Without a script');
+      await press(page, 'button.primary');
+      await press(page, 'form[action="/console/send/confirm"] button');
+      assert.match(await textOf(page, '.head'), /Without a script/);
+    },
+  );
+}
+
+/** Presses Tab until this has the focus. */
+async function tabTo(page: Page, selector: string): Promise<void> {
+  for (let steps = 0; steps < 150; steps += 1) {
+    await page.keyboard.press('Tab');
+    if ((await page.$(`${selector}:focus`)) !== null) return;
+  }
+  throw new Error(`${selector} cannot be reached by keyboard`);
+}
+
+/** Presses a key that leads to another page. */
+async function follow(page: Page, key: KeyInput): Promise<void> {
+  await Promise.all([page.waitForNavigation({ waitUntil: 'domcontentloaded' }), page.keyboard.press(key)]);
 }
 
 /** What screen readers would say from now on, in order. */
