@@ -38,7 +38,7 @@ export function pagesOf({ routes }: RunningConsole): readonly string[] {
 
 /**
  * @param schemes that pages are looked at in: one that the browser prefers by itself, or some that it is told to prefer
- * @param states of the installation, and of who looks
+ * @param states of the installation, and of who looks; in the first one axe is asked for everything at both widths
  */
 export function testConsolePages(
   browserTest: BrowserTest,
@@ -53,7 +53,7 @@ export function testConsolePages(
         const site = await startInState(cleanup, state);
         const page = await testBrowser.browser.newPage();
         const faults: string[] = [];
-        const isWhole = state === 'in use';
+        const isWhole = state === states[0];
         const look = async (place: string) => faults.push(...(await faultsOf(page, place, schemes, isWhole)));
         await go(page, `${site.url}/console/`);
         await look('sign-in');
