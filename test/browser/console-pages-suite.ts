@@ -21,6 +21,7 @@ const axeWidths = { narrow: 390, wide: 1440 };
 /** Where the first of what a page may show is not the best example, or more than one is needed. */
 const examples: Readonly<Record<string, readonly string[]>> = {
   '/console': ['/console/'],
+  '/console/alarms/acknowledge': ['/console/alarms/acknowledge?alarm=sending-paused'],
   '/console/broadcasts/1': ['/console/broadcasts/5', '/console/broadcasts/6'],
   '/console/subscriptions': [`/console/subscriptions?pushService=nowhere`, '/console/subscriptions'],
   '/console/people': [`/console/people?user=${words.user}`, '/console/people'],

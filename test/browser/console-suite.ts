@@ -284,6 +284,8 @@ export function testConsole(browserTest: BrowserTest): void {
       await go(page, site.url + path);
       await tabTo(page, 'form[action$="/pause"] button');
       await follow(page, 'Enter');
+      await tabTo(page, 'a[href$="/resume"]');
+      await follow(page, 'Enter');
       await tabTo(page, 'form[action$="/resume"] button');
       await follow(page, 'Enter');
       assert.equal((await stage.store.broadcasts.get(stage.ids.running)).state, 'running');

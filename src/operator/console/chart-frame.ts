@@ -129,7 +129,7 @@ export function figuresTable(
   const columns = series.length + 1;
   return html`<details class="figures">
     <summary>Show as a table</summary>
-    <div class="table" role="region" aria-label="${label}" tabindex="0">
+    <div class="table" role="group" aria-label="${label}" tabindex="0">
       <table class="plain">
         <thead>
           <tr>

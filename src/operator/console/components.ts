@@ -88,7 +88,7 @@ export function table(
 ): Html {
   if (rows.length === 0) return empty(none);
   // The roles are said since a phone shows each row as a list, and styles take from a table what it is.
-  return html`<div class="table" role="region" aria-label="${label}" tabindex="0">
+  return html`<div class="table" role="group" aria-label="${label}" tabindex="0">
     <table role="table">
       <thead role="rowgroup">
         <tr role="row">
