@@ -13,7 +13,6 @@ const browserTest = createBrowserTests(startFirefox, skipWithout('the Firefox te
 testDemoPage(browserTest);
 testConsole(browserTest);
 testConsolePages(browserTest, ['light'], ['in trouble']);
-testConsolePages(browserTest, ['light'], ['in trouble']);
 
 browserTest(
   'a refusal by the server is told with its reason, also on the console',
