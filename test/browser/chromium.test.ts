@@ -28,7 +28,7 @@ const browserTest = createBrowserTests(startChromium, skipWithout('the Chromium 
 testDemoPage(browserTest);
 testConsole(browserTest);
 testConsoleWithoutScripts(browserTest);
-testConsolePages(browserTest, ['light', 'dark'], ['in use', 'in trouble', 'empty', 'read only']);
+testConsolePages(browserTest, ['light', 'dark'], ['in trouble', 'empty', 'read only']);
 
 browserTest(
   'whatever JSON values title and message have, a notification is shown',
