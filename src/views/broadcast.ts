@@ -1,15 +1,25 @@
 // A broadcast as it is shown: all but its payload and content hash.
-import { isoTime, stateOf } from '../delivery/broadcast/format-broadcast.ts';
+import { isoTime, shareOfAccepted, stateOf, totalReceipts } from '../delivery/broadcast/format-broadcast.ts';
 import { countMeanings } from '../delivery/broadcast/count-meanings.ts';
 import type { Progress } from '../delivery/broadcast/progress.ts';
+import { measureReach } from '../delivery/broadcast/reach-times.ts';
 import { Type, type Schema } from '../http/schema.ts';
 import { readPayloadTexts } from '../protocol/message/read-payload.ts';
 import { settlements, type Broadcast } from '../store/broadcasts.ts';
 import { pickDeliveryOptions } from '../store/delivery-options.ts';
+import type { OutcomeInterval } from '../store/statistics.ts';
 import { alarmToJson, alarmView } from './alarm.ts';
 import { askedAudienceSchema } from './audience.ts';
 import { storedOptionSchemas } from './delivery-options.ts';
 import type { View } from './view.ts';
+
+const share = Type.Optional(
+  Type.Unsafe<number>({
+    type: 'number',
+    minimum: 0,
+    description: 'Of the accepted messages. Absent where none is accepted.',
+  }),
+);
 
 /** Every state that is shown. */
 export const broadcastStates = ['preparing', 'scheduled', 'running', 'paused', 'cancelled', 'done'] as const;
@@ -57,6 +67,30 @@ const creatorSchema = Type.Model(
   ),
 );
 
+const receiptTotals = Type.Object(
+  { shown: count, shownShare: share, clicked: count, clickedShare: share, dismissed: count },
+  {
+    description:
+      'What browsers reported, of all push services. Absent where the broadcast does not ask for it.',
+  },
+);
+
+const reachTime = Type.Object(
+  {
+    percent: Type.Integer({
+      description: 'Of the recipients, without those that were removed before their turn.',
+    }),
+    seconds: Type.Optional(
+      Type.Integer({
+        description:
+          'After so many from the start, at the latest, they had an outcome. Absent: they do not, or did not.',
+      }),
+    ),
+    precisionSeconds: Type.Optional(Type.Integer({ description: 'It was so much earlier at the most.' })),
+  },
+  { description: 'How long it took until a share of the recipients had an outcome.' },
+);
+
 const countsSchema = Type.Model(
   'Counts',
   Type.Object(
@@ -98,6 +132,10 @@ const schema = Type.Model(
     origins: Type.Array(origin),
     alarms: Type.Array(alarmView.schema),
     receipts: Type.Optional(Type.Array(receiptCounts)),
+    receiptTotals: Type.Optional(receiptTotals),
+    reachTimes: Type.Optional(
+      Type.Array(reachTime, { description: 'Of one broadcast; lists leave them out.' }),
+    ),
     ...storedOptionSchemas,
     idempotencyKey: Type.Optional(Type.String()),
     createdAt: moment,
@@ -149,6 +187,12 @@ export const broadcastView: View<Broadcast> = {
   }),
 };
 
+/** One broadcast by itself, with what is read for it alone. */
+export const broadcastWithTimesToJson = (
+  broadcast: Broadcast,
+  intervals: readonly OutcomeInterval[],
+): object => ({ ...broadcastView.toJson(broadcast), reachTimes: measureReach(broadcast, intervals) });
+
 /** The same without the title, for events, webhooks and logs: these leave what is sent to whom it is for. Times are ISO 8601. */
 export function broadcastToJson(broadcast: Broadcast): object {
   const { receipts, ...rest } = broadcast;
@@ -179,12 +223,26 @@ export function broadcastToJson(broadcast: Broadcast): object {
     origins,
     alarms: alarms.map(alarmToJson),
     receipts,
+    receiptTotals: receiptTotalsOf(broadcast),
     ...pickDeliveryOptions(rest),
     idempotencyKey,
     createdAt: isoTime(broadcast.createdAtMs),
     startAt: isoTime(broadcast.startAtMs),
     expiresAt: isoTime(broadcast.expiresAtMs),
     finishedAt: finishedAtMs === undefined ? undefined : isoTime(finishedAtMs),
+  };
+}
+
+function receiptTotalsOf(broadcast: Broadcast): object | undefined {
+  const total = totalReceipts(broadcast);
+  if (total === undefined) return undefined;
+  const { shown, clicked, dismissed } = total;
+  return {
+    shown,
+    shownShare: shareOfAccepted(shown, broadcast),
+    clicked,
+    clickedShare: shareOfAccepted(clicked, broadcast),
+    dismissed,
   };
 }
 

@@ -414,6 +414,11 @@ suite('broadcasts of the command line', () => {
 
     const { stdout } = await run('broadcasts', 'show', '1');
     assert.match(stdout, /^ +3 accepted .*\n +3 in total\n\n +2 shown .*\n +1 clicked .*\n +0 dismissed/m);
+    assert.match(stdout, /^ +2 shown +66\.7 % of the accepted, .*\n +1 clicked +33\.3 % of the accepted, /m);
+    assert.match(
+      stdout,
+      /^ {2}99 % of the recipients had an outcome after 0:\d\d at the latest, exact to 0:01$/m,
+    );
     assert.match(stdout, /^ +1 +on the action 1$/m);
     assert.match(stdout, new RegExp(`^ +${new URL(pushService.origin).host} +3 +3 +2 +1 +0$`, 'm'));
     const [json] = parseLines((await run('broadcasts', 'show', '1', '--json')).stdout);

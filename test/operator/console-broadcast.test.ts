@@ -213,3 +213,55 @@ function fieldsOf(html: string): Readonly<Record<string, string>> {
     ]),
   ]) as Record<string, string>;
 }
+
+test('a broadcast says when 50, 95 and 99 % had an outcome, how exact that is, and what was shown of the accepted', async (t) => {
+  const { create, operator, store, visitor } = await startWith(t, 200);
+  const id = await create();
+  const { startAtMs } = await store.broadcasts.get(id);
+  const url = `/console/broadcasts/${id}`;
+  const reached = async () =>
+    (await operator.read<{ readonly reachTimes: readonly object[] }>(`/v1/broadcasts/${id}`)).reachTimes;
+  assert.deepEqual(await reached(), [{ percent: 50 }, { percent: 95 }, { percent: 99 }]);
+  const slice = (await store.leases.leaseSlice({ leaseMs, broadcastId: id }))!;
+  const rows = await store.ledger.readRows(slice, slice.cursor, 200);
+  assert.equal(rows.length, 200);
+  let fromCursor = slice.cursor;
+  const commit = async (count: number, result: 'accepted' | 'gone') => {
+    const some = rows.filter(({ position }) => position > fromCursor).slice(0, count);
+    const cursor = some.at(-1)!.position;
+    await store.ledger.commit({
+      broadcastId: id,
+      fenceToken: slice.fenceToken,
+      slice: { number: slice.slice, fromCursor, cursor },
+      rows: some.map((recipient) => ({
+        recipient,
+        origin: 'https://fcm.googleapis.com',
+        attempts: 1,
+        result,
+      })),
+      leaseMs,
+    });
+    fromCursor = cursor;
+  };
+  await commit(100, 'accepted');
+  const [first, ...later] = (await reached()) as readonly {
+    readonly seconds?: number;
+    readonly precisionSeconds?: number;
+  }[];
+  const elapsed = Math.ceil((Date.now() - startAtMs) / 1000) + 1;
+  assert.equal(first!.precisionSeconds, 1);
+  assert.ok(first!.seconds! >= 1 && first!.seconds! <= elapsed, `${first!.seconds} of ${elapsed} s`);
+  assert.deepEqual(later, [{ percent: 95 }, { percent: 99 }]);
+  assert.match(
+    wordsOf(await visitor.open(url)),
+    /Time to 50 % \d+ s .* exact to 1 s Time to 95 % – not yet Time to 99 % – not yet/,
+  );
+  await commit(90, 'gone');
+  assert.match(wordsOf(await visitor.open(url)), /Time to 95 % \d+ s .* Time to 99 % – not yet/);
+  await store.broadcasts.cancel(id);
+  assert.match(wordsOf(await visitor.open(url)), /Time to 99 % – so many never had an outcome/);
+  assert.equal(
+    'reachTimes' in (await operator.read<{ readonly items: readonly object[] }>('/v1/broadcasts')).items[0]!,
+    false,
+  );
+});

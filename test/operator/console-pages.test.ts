@@ -293,6 +293,10 @@ test('with receipts, the page of a broadcast shows what browsers reported, in al
   ]);
   const words = await figures();
   assert.match(words, /Shown 2 .* Clicked 1 .* Dismissed 0 /);
+  assert.match(words, /Shown 2 66\.7 % of the accepted, .* Clicked 1 33\.3 % of the accepted, /);
+  const shown = await operator.read<{ receiptTotals: object }>(`/v1/broadcasts/${broadcast.id}`);
+  const shares = { shownShare: 2 / 3, clickedShare: 1 / 3 };
+  assert.deepEqual(shown.receiptTotals, { shown: 2, clicked: 1, dismissed: 0, ...shares });
   assert.match(words, /Clicked: buy 1 of these, on this action/);
   assert.match(words, /Attempts Accepted Shown Clicked Dismissed fcm\.googleapis\.com 3 3 2 1 0 /);
 });

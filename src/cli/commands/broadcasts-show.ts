@@ -1,12 +1,15 @@
 // `deskbell broadcasts show`: one broadcast in full, and its attempts on request.
 import type { Command } from 'commander';
 import type { AttemptRecord } from '../../store/attempts.ts';
+import { isOver, type Broadcast } from '../../store/broadcasts.ts';
+import type { OutcomeInterval } from '../../store/statistics.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { formatAskedAudience, formatCreator } from '../../delivery/broadcast/describe-source.ts';
-import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatDuration, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { measureReach } from '../../delivery/broadcast/reach-times.ts';
 import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
 import { attemptView } from '../../views/attempt.ts';
-import { broadcastView } from '../../views/broadcast.ts';
+import { broadcastWithTimesToJson } from '../../views/broadcast.ts';
 import { summarize } from '../send/broadcast-summary.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
@@ -40,8 +43,10 @@ export function showCommand({ environment, output }: Context): Command {
         `  by     ${formatCreator(broadcast.createdBy)}`,
         '',
       ];
-      const text = [head, ...source, ...summarize(broadcast, output)].join('\n');
-      await output.result(flags, broadcastView.toJson(broadcast), text);
+      const intervals = await store.statistics.outcomesOf(id);
+      const summary = [...summarize(broadcast, output), '', ...reachLines(broadcast, intervals)];
+      const text = [head, ...source, ...summary].join('\n');
+      await output.result(flags, broadcastWithTimesToJson(broadcast, intervals), text);
       if (!flags.attempts && flags.subscription === undefined) return;
       const records = await store.attempts.list({
         broadcastId: id,
@@ -52,6 +57,13 @@ export function showCommand({ environment, output }: Context): Command {
       await output.table(flags, { rows: records, toJson: attemptView.toJson, toText: formatAttempt });
     });
 }
+
+const reachLines = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]): readonly string[] =>
+  measureReach(broadcast, intervals).map(({ percent, seconds, precisionSeconds = 0 }) =>
+    seconds === undefined
+      ? `  ${percent} % of the recipients have had no outcome ${isOver(broadcast) ? 'at all' : 'yet'}`
+      : `  ${percent} % of the recipients had an outcome after ${formatDuration(seconds)} at the latest, exact to ${formatDuration(precisionSeconds)}`,
+  );
 
 function formatAttempt({ outcome, origin, status, reason, detail, ...record }: AttemptRecord): string {
   const parts = [outcome.padEnd(8), origin, status, reason, detail].filter((part) => part !== undefined);

@@ -3,12 +3,14 @@ import { settlements, type Broadcast } from '../../store/broadcasts.ts';
 import {
   formatAlarm,
   formatCount,
+  formatShare,
   hostOf,
   nonZeroCounts,
+  shareOfAccepted,
   totalReceipts,
 } from '../../delivery/broadcast/format-broadcast.ts';
 import { countMeanings, receiptMeanings } from '../../delivery/broadcast/count-meanings.ts';
-import { receiptEvents } from '../../store/receipts.ts';
+import { receiptEvents, type ReceiptEvent } from '../../store/receipts.ts';
 import type { Output } from '../output/output.ts';
 
 /** @returns lines to print one below the other */
@@ -39,9 +41,19 @@ function receiptLines(
     `  ${formatCount(count).padStart(width)} ${name.padEnd(9)}  ${style('dim', meaning)}`;
   return [
     '',
-    ...receiptEvents.map((event) => line(total[event], event, receiptMeanings[event])),
+    ...receiptEvents.map((event) =>
+      line(total[event], event, describeReceipt(event, total[event], broadcast)),
+    ),
     ...Object.entries(total.actions).map(([action, count]) => line(count, '', `on the action ${action}`)),
   ];
+}
+
+/** `81.2 % of the accepted: the browser showed the notification` */
+function describeReceipt(event: ReceiptEvent, count: number, broadcast: Broadcast): string {
+  const share = shareOfAccepted(count, broadcast);
+  return share === undefined
+    ? receiptMeanings[event]
+    : `${formatShare(share)} of the accepted, ${receiptMeanings[event]}`;
 }
 
 function originTable(

@@ -37,6 +37,15 @@ export function totalReceipts({
   };
 }
 
+/** The share of the accepted messages that browsers say was shown or clicked, from 0 to 1; `undefined` where none is accepted. */
+export const shareOfAccepted = (
+  reported: number,
+  { counts }: Pick<Broadcast, 'counts'>,
+): number | undefined => (counts.accepted === 0 ? undefined : reported / counts.accepted);
+
+/** `81.2 %` */
+export const formatShare = (share: number): string => `${(share * 100).toFixed(1)} %`;
+
 /** `scheduled` is a running broadcast whose start is still to come. */
 export function stateOf({ state, startAtMs }: Broadcast, nowMs = Date.now()): BroadcastState | 'scheduled' {
   return state === 'running' && startAtMs > nowMs ? 'scheduled' : state;

@@ -5,7 +5,7 @@ import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { searchBroadcasts } from '../broadcast-search.ts';
 import { attemptView } from '../../views/attempt.ts';
-import { broadcastView } from '../../views/broadcast.ts';
+import { broadcastView, broadcastWithTimesToJson } from '../../views/broadcast.ts';
 import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
 import { sendEvents } from '../event-stream.ts';
 import type { OperatorContext } from '../context.ts';
@@ -42,7 +42,7 @@ const eventsOperation: Operation = {
 export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): void {
   const operations = operationsOf(app, 'Sending');
   const { sender } = parts;
-  const { attempts, broadcasts, operators } = parts.store;
+  const { attempts, broadcasts, operators, statistics } = parts.store;
   const own = createOwnBroadcasts(parts.store);
   operations.add('POST /v1/broadcasts', {
     operationId: 'createBroadcast',
@@ -109,7 +109,8 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     answer: broadcastView,
     errors: ['ERR_BROADCAST_NOT_FOUND'],
     roles: watchers,
-    handle: async ({ params: { id }, operator }) => broadcastView.toJson(await own.get(id, operator)),
+    handle: async ({ params: { id }, operator }) =>
+      broadcastWithTimesToJson(await own.get(id, operator), await statistics.outcomesOf(id)),
   });
 
   operations.addList('/v1/broadcasts/:id/attempts', {

@@ -1,15 +1,18 @@
 // How far a broadcast is: its progress in figures, and what came of it over time and at each push service.
 import {
   formatCount,
+  formatShare,
   hostOf,
   nonZeroCounts,
   settledRows,
+  shareOfAccepted,
   stateOf,
   totalReceipts,
 } from '../../../delivery/broadcast/format-broadcast.ts';
 import { countMeanings, receiptMeanings } from '../../../delivery/broadcast/count-meanings.ts';
+import { measureReach } from '../../../delivery/broadcast/reach-times.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import { settlements, type Broadcast, type OriginCounts } from '../../../store/broadcasts.ts';
+import { isOver, settlements, type Broadcast, type OriginCounts } from '../../../store/broadcasts.ts';
 import { receiptEvents } from '../../../store/receipts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
 import { progressBar, serviceCharts, toServiceBars } from '../charts.ts';
@@ -46,7 +49,7 @@ export function renderProgress(broadcast: Broadcast, intervals: readonly Outcome
         ),
       )}
     </dl>
-    ${renderReceipts(broadcast)}`;
+    ${renderReceipts(broadcast)} ${renderReach(broadcast, intervals)}`;
 }
 
 /** `247 to be tried again, 12,000 held back` */
@@ -67,10 +70,29 @@ function renderReceipts(broadcast: Broadcast): Html {
   if (total === undefined) return html``;
   const clicks = Object.entries(total.actions);
   return html`<dl class="tiles">
-    ${receiptEvents.map((event) => tile(capitalize(event), formatCount(total[event]), receiptMeanings[event]))}
+    ${receiptEvents.map((event) => {
+      const share = shareOfAccepted(total[event], broadcast);
+      const note = share === undefined ? '' : `${formatShare(share)} of the accepted, `;
+      return tile(capitalize(event), formatCount(total[event]), `${note}${receiptMeanings[event]}`);
+    })}
     ${clicks.map(([action, count]) => tile(html`Clicked: ${untrusted(action)}`, formatCount(count), 'of these, on this action'))}
   </dl>`;
 }
+
+/** How long it took, as exact as the intervals are in which outcomes are counted. */
+const renderReach = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html | false =>
+  intervals.length > 0 &&
+  html`<dl class="tiles">
+    ${measureReach(broadcast, intervals).map(({ percent, seconds, precisionSeconds = 0 }) =>
+      seconds === undefined
+        ? tile(`Time to ${percent} %`, '–', isOver(broadcast) ? 'so many never had an outcome' : 'not yet')
+        : tile(
+            `Time to ${percent} %`,
+            `${formatSpan(seconds)}`,
+            `at the latest, until so many recipients had an outcome; exact to ${formatSpan(precisionSeconds)}`,
+          ),
+    )}
+  </dl>`;
 
 function timing({ startAtMs, finishedAtMs, state }: Broadcast): string {
   if (finishedAtMs !== undefined) {
