@@ -13,7 +13,7 @@ import type { Store } from '../src/store/store.ts';
 
 const goal = 3;
 const nothing: Size = { subscriptions: 0, open: 0, past: 0 };
-const few: Size = { subscriptions: 100, open: 40, past: 60 };
+const few: Size = { subscriptions: 100, open: 100, past: 100 };
 
 interface Opened {
   readonly store: Store;

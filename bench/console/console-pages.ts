@@ -18,6 +18,7 @@ const measured = 15;
 
 /** Lists with their filters, and what is asked for by more than a path. */
 const queries: readonly string[] = [
+  '/console/',
   '/console/?range=week',
   '/console/broadcasts?state=paused',
   '/console/broadcasts?text=offer+1',
@@ -46,7 +47,7 @@ export async function startConsole(store: Store): Promise<ConsoleSite> {
   const found: string[] = [];
   app.addHook('onRoute', ({ method, url }) => {
     // no files, no streams
-    if (method === 'GET' && /^\/console\/(?!live|sign-in)[^.]*$/.test(url)) found.push(url);
+    if (method === 'GET' && /^\/console\/(?!live|sign-in|session)[^.]*$/.test(url)) found.push(url);
   });
   await app.listen(where);
   const base = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;

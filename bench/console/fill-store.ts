@@ -35,12 +35,15 @@ export async function fillStore(store: Store, from: Size, to: Size): Promise<voi
   for (let index = from.open; index < to.open; index += 1) await addOpen(store, index);
 }
 
-/** Every tenth at the second push service, every thousandth with a tag that is rare. */
+/** A page of them is there whatever the size is. */
+const rareRows = 60;
+
+/** Every tenth at the second push service, the first ones and every thousandth with a tag that is rare. */
 function toRow(index: number) {
   const subscription = newSubscription(index);
   const endpoint =
     index % 10 === 9 ? subscription.endpoint.replace(origins[0], origins[1]) : subscription.endpoint;
-  const tags = index % 1000 === 7 ? ['news', 'rare'] : ['news'];
+  const tags = index < rareRows || index % 1000 === 7 ? ['news', 'rare'] : ['news'];
   return {
     subscription: { ...subscription, endpoint },
     vapidPublicKey,

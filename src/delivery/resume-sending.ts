@@ -74,6 +74,6 @@ async function findPaused(
   pause: SendingPause | undefined,
   { broadcasts }: PausedStore,
 ): Promise<readonly Broadcast[]> {
-  const found = await Promise.all((pause?.broadcastIds ?? []).map((id) => broadcasts.find(id)));
-  return found.flatMap((broadcast) => (broadcast?.state === 'paused' ? [broadcast] : []));
+  const found = await broadcasts.findAll(pause?.broadcastIds ?? []);
+  return found.filter(({ state }) => state === 'paused').toReversed();
 }

@@ -30,13 +30,17 @@ const readBatchSize = 500;
 
 /** @param range `limit`: how many to find at most */
 export async function searchBroadcasts(
-  store: Pick<BroadcastStore, 'find' | 'summaries'>,
+  store: Pick<BroadcastStore, 'findAll' | 'summaries'>,
   filter: BroadcastFilter,
   range: { readonly beforeId?: number | undefined; readonly limit: number },
   nowMs: number = Date.now(),
 ): Promise<FoundBroadcasts> {
   const fits = compile(filter, nowMs);
-  const broadcasts: Broadcast[] = [];
+  const ids: number[] = [];
+  const found = async (nextBeforeId?: number): Promise<FoundBroadcasts> => ({
+    broadcasts: await store.findAll(ids),
+    ...(nextBeforeId !== undefined && { nextBeforeId }),
+  });
   let { beforeId } = range;
   for (let searched = 0; searched < searchBatchSize; searched += readBatchSize) {
     const summaries = await store.summaries({
@@ -45,14 +49,13 @@ export async function searchBroadcasts(
       operatorId: filter.operatorId,
     });
     for (const head of summaries) {
-      if (broadcasts.length === range.limit) return { broadcasts, nextBeforeId: beforeId };
+      if (ids.length === range.limit) return found(beforeId);
       beforeId = head.id;
-      const broadcast = fits(head) ? await store.find(head.id) : undefined;
-      if (broadcast !== undefined) broadcasts.push(broadcast);
+      if (fits(head)) ids.push(head.id);
     }
-    if (summaries.length < readBatchSize) return { broadcasts };
+    if (summaries.length < readBatchSize) return found();
   }
-  return { broadcasts, nextBeforeId: beforeId };
+  return found(beforeId);
 }
 
 function compile(

@@ -22,7 +22,9 @@ type Pages = Pick<SubscriptionStore, 'page' | 'pageOfPushService'>;
 
 /** Rows that one call looks at, at most: some milliseconds. */
 const searchBatchSize = 10_000;
-const readBatchSize = 1000;
+/** Mostly the first batch is enough. */
+const firstBatchSize = 100;
+const maxBatchSize = 1000;
 
 /** @param range `limit`: how many to find at most */
 export async function findSubscriptions(
@@ -59,11 +61,13 @@ async function readBoth(
 ): Promise<FoundSubscriptions> {
   const subscriptions: StoredSubscription[] = [];
   let { afterId } = range;
-  for (let searched = 0; searched < searchBatchSize; searched += readBatchSize) {
+  let batchSize = firstBatchSize;
+  for (let searched = 0; searched < searchBatchSize; searched += batchSize) {
+    batchSize = Math.min(searched + firstBatchSize, maxBatchSize);
     const batches = [];
     for (const { read, fits } of sources) {
-      const rows = await read({ afterId, limit: readBatchSize });
-      const throughId = rows.length < readBatchSize ? Number.POSITIVE_INFINITY : rows.at(-1)!.id;
+      const rows = await read({ afterId, limit: batchSize });
+      const throughId = rows.length < batchSize ? Number.POSITIVE_INFINITY : rows.at(-1)!.id;
       batches.push({ rows, fits, throughId });
       // Reading takes the thread; others get their turn in between.
       await setImmediate();

@@ -15,12 +15,15 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { readOptionRow, type StoredOptions } from './delivery-options.ts';
 import { decodeIds } from './id-set.ts';
 import { noOutcomes, outcomeColumns, sumColumns } from './outcome-columns.ts';
-import type { PortableDatabase, PortableValues } from './portable-sql.ts';
+import { placed, placeholders, type PortableDatabase, type PortableValues } from './portable-sql.ts';
 import { sumReceiptCounts, type ReceiptCount } from './receipts.ts';
+
+/** Broadcasts that one statement reads by their ids. */
+const readTogether = 50;
 
 export type BroadcastReader = Pick<
   BroadcastStore,
-  'find' | 'get' | 'findByKey' | 'list' | 'listedIds' | 'countOpen' | 'listOpen' | 'summaries'
+  'find' | 'findAll' | 'get' | 'findByKey' | 'list' | 'listedIds' | 'countOpen' | 'listOpen' | 'summaries'
 >;
 
 /** With the columns of its options. */
@@ -95,6 +98,20 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
 
   return {
     find,
+    findAll: async (ids) => {
+      const found: Broadcast[] = [];
+      const newestFirst = [...new Set(ids)].sort((one, other) => other - one);
+      for (let first = 0; first < newestFirst.length; first += readTogether) {
+        const some = newestFirst.slice(first, first + readTogether);
+        // the statement is the same for any number of them
+        const rows = await read(
+          `b.id in (${placeholders('id', readTogether)}) order by b.id desc`,
+          placed('id', some, readTogether),
+        );
+        found.push(...rows.map(toBroadcast));
+      }
+      return found;
+    },
     get: async (id) => {
       const broadcast = await find(id);
       if (broadcast !== undefined) return broadcast;

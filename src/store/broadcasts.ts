@@ -194,6 +194,8 @@ export interface BroadcastStore {
    */
   create(draft: NewBroadcast): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
   find(id: number): Promise<Broadcast | undefined>;
+  /** Those that there are, newest first. */
+  findAll(ids: readonly number[]): Promise<readonly Broadcast[]>;
   /** @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND where there is none */
   get(id: number): Promise<Broadcast>;
   findByKey(idempotencyKey: string): Promise<KeyedBroadcast | undefined>;

@@ -47,6 +47,8 @@ export function createAudienceEstimator(
 ): AudienceEstimator {
   let latest: { readonly sample: TagSample; readonly atMs: number } | undefined;
   let reading: Promise<TagSample> | undefined;
+  /** Of a sample, once for all who ask. */
+  const ranked = new WeakMap<TagSample, readonly TagCount[]>();
 
   const read = async (): Promise<TagSample> => {
     const atMs = now();
@@ -86,16 +88,20 @@ export function createAudienceEstimator(
 
     async topTags(limit) {
       const sample = await readSample();
-      const { rows } = sample;
-      const counts = new Map<string, number>();
-      for (const tag of rows.flat()) counts.set(tag, (counts.get(tag) ?? 0) + 1);
-      const tags = [...counts]
-        .toSorted(([one, ones], [other, others]) => others - ones || (one < other ? -1 : 1))
-        .slice(0, limit)
-        .map(([tag, found]) => ({ tag, subscriptions: scale(found, sample) }));
-      return { tags, isSample: isPart(sample) };
+      const tags = ranked.get(sample) ?? rankTags(sample);
+      ranked.set(sample, tags);
+      return { tags: tags.slice(0, limit), isSample: isPart(sample) };
     },
   };
+}
+
+/** The most frequent first. */
+function rankTags(sample: TagSample): readonly TagCount[] {
+  const counts = new Map<string, number>();
+  for (const tag of sample.rows.flat()) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+  return [...counts]
+    .toSorted(([one, ones], [other, others]) => others - ones || (one < other ? -1 : 1))
+    .map(([tag, found]) => ({ tag, subscriptions: scale(found, sample) }));
 }
 
 /** Those of the rarest tag of `all`, or those of `any`, or all there are: what the store looks at to count them. */

@@ -47,9 +47,9 @@ async function look(
   const newest = (await store.list({ limit: newestCount })).toReversed();
   const newestIds = new Set(newest.map(({ id }) => id));
   const older = [...seen].filter(([id, { broadcast }]) => !newestIds.has(id) && !isOver(broadcast));
-  const found = await Promise.all(older.map(([id]) => store.find(id)));
+  const found = await store.findAll(older.map(([id]) => id));
   return new Map(
-    [...found.filter((broadcast) => broadcast !== undefined), ...newest].map((broadcast) => [
+    [...found.toReversed(), ...newest].map((broadcast) => [
       broadcast.id,
       { broadcast, state: stateOf(broadcast) },
     ]),

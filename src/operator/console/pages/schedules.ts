@@ -38,7 +38,7 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
     const session = sessionOf(request);
     const afterId = idField(request.query, 'after') ?? 0;
     const found = await schedules.list({ afterId, limit: pageRows + 1 });
-    const shown = await Promise.all(found.slice(0, pageRows).map((schedule) => describe(schedule, store)));
+    const shown = await describe(found.slice(0, pageRows), store);
     return sendPage(reply, session, {
       title: 'Schedules',
       entry: 'Schedules',
@@ -60,7 +60,7 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
 
   app.get('/schedules/:id', async (request, reply) => {
     const session = sessionOf(request);
-    const schedule = await describe(await find(request), store);
+    const [schedule] = (await describe([await find(request)], store)) as [ShownSchedule];
     return sendPage(reply, session, {
       title: `Schedule ${schedule.id}`,
       entry: 'Schedules',
@@ -112,13 +112,18 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
   );
 }
 
-async function describe(schedule: Schedule, { broadcasts }: Store): Promise<ShownSchedule> {
-  const { lastBroadcastId } = schedule;
-  const [timed, last] = await Promise.all([
-    withTimes(schedule),
-    lastBroadcastId === undefined ? undefined : broadcasts.find(lastBroadcastId),
-  ]);
-  return { ...timed, last };
+async function describe(
+  schedules: readonly Schedule[],
+  { broadcasts }: Store,
+): Promise<readonly ShownSchedule[]> {
+  const ids = schedules.flatMap(({ lastBroadcastId }) => lastBroadcastId ?? []);
+  const byId = new Map((await broadcasts.findAll(ids)).map((broadcast) => [broadcast.id, broadcast]));
+  return Promise.all(
+    schedules.map(async (schedule) => ({
+      ...(await withTimes(schedule)),
+      last: byId.get(schedule.lastBroadcastId ?? 0),
+    })),
+  );
 }
 
 const columns = [
