@@ -159,6 +159,20 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal((await store.broadcasts.listOpen(2)).length, 2);
     });
 
+    test('broadcasts are read together by their ids, newest first, those that there are', async () => {
+      await addSubscriptions(store, 1);
+      const ids: number[] = [];
+      // more than one statement reads
+      for (let count = 0; count < 53; count += 1) ids.push((await createBroadcast()).id);
+      const found = await store.broadcasts.findAll([...ids, ids[0]!, 999_999]);
+      assert.deepEqual(
+        found.map(({ id }) => id),
+        ids.toReversed(),
+      );
+      assert.deepEqual(found[0], await store.broadcasts.find(found[0]!.id));
+      assert.deepEqual(await store.broadcasts.findAll([]), []);
+    });
+
     test('broadcasts are found by words, state and time, newest first', async () => {
       await addSubscriptions(store, 1);
       const start = nowMs;

@@ -150,6 +150,22 @@ export const operations: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Times that pass while a schedule is paused are not made up for',
+    test: {
+      file: 'test/delivery/schedules.test.ts',
+      title: 'while a schedule is paused are not made up for',
+    },
+    changes: {
+      'src/store/schedules.ts': {
+        'a pause changes nothing': ['and d.paused_at_ms is null ', ''],
+        'what has passed is due at the end': [
+          'paused_at_ms = null, next_at_ms = :nextAtMs',
+          'paused_at_ms = null, lease_until_ms = :nextAtMs * 0',
+        ],
+      },
+    },
+  },
+  {
     claim: 'What schedules have missed while sending was paused is left out',
     test: {
       file: 'test/delivery/resume-sending.test.ts',
