@@ -34,7 +34,7 @@ test('a schedule is shown with its times and last result, paused, resumed, and r
   assert.match(visitor.page.html, /&lt;b&gt;Monday&lt;\/b&gt;/);
   assert.match(
     wordsOf(visitor.page),
-    /user ada one of news tea 0 9 \* \* 1 Europe\/Berlin 2027-01-04 08:00 UTC 2027-01-11 08:00 UTC 2027-01-18 08:00 UTC Broadcast 1 running 3 pending/,
+    /to the user &quot;ada&quot; with one of the tags news, tea 0 9 \* \* 1 Europe\/Berlin 2027-01-04 08:00 UTC 2027-01-11 08:00 UTC 2027-01-18 08:00 UTC Broadcast 1 running 3 pending/,
   );
   assert.match(visitor.page.html, /href="\/console\/broadcasts\/1"/);
 

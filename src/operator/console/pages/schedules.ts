@@ -1,5 +1,6 @@
 // Schedules: broadcasts that recur, each with its times to come and what came of its last broadcast.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { formatAskedAudience } from '../../../delivery/broadcast/describe-source.ts';
 import { formatCount, nonZeroCounts } from '../../../delivery/broadcast/format-broadcast.ts';
 import {
   resumeSchedule,
@@ -165,16 +166,7 @@ function renderLast({ lastBroadcastId, last }: ShownSchedule): Html {
     <span class="quiet small number">${counts.join(', ')}</span>`;
 }
 
-/** In words, with the tags as the operator gave them. */
-function renderAudience(audience: ScheduleAudience): Html {
-  if (audience === 'all') return html`all subscriptions`;
-  const { user, tags: { all = [], any = [], none = [] } = {} } = audience;
-  return html`${user !== undefined && html`user ${untrusted(user)} `} ${renderTags('all of', all)}
-  ${renderTags('one of', any)} ${renderTags('none of', none)}`;
-}
-
-const renderTags = (before: string, tags: readonly string[]): Html =>
-  html`${tags.length > 0 && html`${before} ${tags.map((tag) => html`${badge(tag)} `)}`}`;
+const renderAudience = (audience: ScheduleAudience): Html => untrusted(formatAskedAudience(audience));
 
 function renderActions({ id, pausedAtMs }: Schedule, session: ConsoleSession, style = ''): Html {
   if (!session.mayChange) return html``;
