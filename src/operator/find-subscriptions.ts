@@ -24,7 +24,7 @@ type Pages = Pick<SubscriptionStore, 'page' | 'pageOfPushService'>;
 const searchBatchSize = 10_000;
 /** Mostly the first batch is enough. */
 const firstBatchSize = 100;
-const maxBatchSize = 1000;
+const readBatchSize = 1000;
 
 /** @param range `limit`: how many to find at most */
 export async function findSubscriptions(
@@ -54,36 +54,43 @@ async function readOne(read: ReadPage, { afterId, limit }: Range): Promise<Found
     : { subscriptions };
 }
 
-/** @param sources each with the condition of the other: of two batches, the one that reaches further is the rarer one's */
+interface Source {
+  readonly read: ReadPage;
+  /** Whether a row is in the other source, too. */
+  readonly fits: (row: StoredSubscription) => boolean;
+}
+
+/** Rows that are in both sources. Of the first rows of each, those that reach further are the rarer ones: they are gone through. */
 async function readBoth(
-  sources: readonly { readonly read: ReadPage; readonly fits: (row: StoredSubscription) => boolean }[],
+  sources: readonly [Source, Source],
   { limit, ...range }: Range,
 ): Promise<FoundSubscriptions> {
-  const subscriptions: StoredSubscription[] = [];
   let { afterId } = range;
   let batchSize = firstBatchSize;
-  for (let searched = 0; searched < searchBatchSize; searched += batchSize) {
-    batchSize = Math.min(searched + firstBatchSize, maxBatchSize);
-    const batches = [];
-    for (const { read, fits } of sources) {
-      const rows = await read({ afterId, limit: batchSize });
-      const throughId = rows.length < batchSize ? Number.POSITIVE_INFINITY : rows.at(-1)!.id;
-      batches.push({ rows, fits, throughId });
-      // Reading takes the thread; others get their turn in between.
-      await setImmediate();
-    }
-    const { rows, fits, throughId } = batches.reduce((one, other) =>
-      other.throughId > one.throughId ? other : one,
-    );
+  const [one, other] = await Promise.all(
+    sources.map(async (source) => ({ source, rows: await source.read({ afterId, limit: batchSize }) })),
+  );
+  const rarer = reachOf(one!.rows, batchSize) >= reachOf(other!.rows, batchSize) ? one! : other!;
+  const { read, fits } = rarer.source;
+  const subscriptions: StoredSubscription[] = [];
+  for (let { rows } = rarer, searched = 0; ; rows = await read({ afterId, limit: batchSize })) {
     for (const row of rows) {
       if (subscriptions.length === limit) return { subscriptions, nextAfterId: afterId };
       afterId = row.id;
       if (fits(row)) subscriptions.push(row);
     }
-    if (throughId === Number.POSITIVE_INFINITY) return { subscriptions };
+    if (rows.length < batchSize) return { subscriptions };
+    searched += rows.length;
+    if (searched >= searchBatchSize) return { subscriptions, nextAfterId: afterId };
+    batchSize = readBatchSize;
+    // Reading takes the thread; others get their turn in between.
+    await setImmediate();
   }
-  return { subscriptions, nextAfterId: afterId };
 }
+
+/** How far a batch reaches, in ids: without an end where it has all rows that are left. */
+const reachOf = (rows: readonly StoredSubscription[], batchSize: number): number =>
+  rows.length < batchSize ? Number.POSITIVE_INFINITY : rows.at(-1)!.id;
 
 function fitsExpression(
   row: StoredSubscription,

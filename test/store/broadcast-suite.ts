@@ -164,12 +164,12 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const ids: number[] = [];
       // more than one statement reads
       for (let count = 0; count < 53; count += 1) ids.push((await createBroadcast()).id);
-      const found = await store.broadcasts.findAll([...ids, ids[0]!, 999_999]);
+      const newestFirst = await store.broadcasts.findAll([...ids, ids[0]!, 999_999]);
       assert.deepEqual(
-        found.map(({ id }) => id),
+        newestFirst.map(({ id }) => id),
         ids.toReversed(),
       );
-      assert.deepEqual(found[0], await store.broadcasts.find(found[0]!.id));
+      assert.deepEqual(newestFirst[0], await store.broadcasts.find(ids.at(-1)!));
       assert.deepEqual(await store.broadcasts.findAll([]), []);
     });
 
