@@ -41,7 +41,12 @@ test('an audience is counted where few are looked at, and estimated from a sampl
   assert.equal(await sizeOf({ none: ['fourth'] }), '900 subscriptions');
   assert.equal(formatAudienceSize(await sampled.estimate('all', 0)), '1,200 subscriptions');
   assert.equal(formatAudienceSize(await sampled.estimate({ user: 'ada' }, 0)), '2 subscriptions');
-  assert.equal(formatAudienceSize(await sampled.estimate({ ids: [1, 1, 9999] }, 0)), '1 subscription');
+  assert.equal(formatAudienceSize(await sampled.estimate({ ids: [1, 1, 9999] })), '1 subscription');
+  // ids are looked up one by one
+  assert.equal(
+    formatAudienceSize(await sampled.estimate({ ids: [1, 1, 9999] }, 79)),
+    'at most 2 subscriptions, an estimate',
+  );
   // the rarest tag of all is what is looked at
   assert.equal(await sizeOf({ all: ['first', 'fourth'] }, 400), '150 subscriptions');
 

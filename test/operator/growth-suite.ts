@@ -228,7 +228,7 @@ async function visitAll(operator: RunningOperator, cookie: string): Promise<void
 const pathsOf = (routes: readonly Asked[]): readonly string[] =>
   routes
     .filter(({ method, path }) => method === 'GET' && !/\.\w+$|sign-in|session/.test(path))
-    .map(({ path }) => path);
+    .map(({ path }) => (path === '/console/people/remove' ? `${path}?user=user-3` : path));
 
 /** Lists with their filters. */
 const filtered = [
@@ -241,6 +241,7 @@ const filtered = [
   '/console/subscriptions?pushService=fcm.googleapis.com',
   '/console/subscriptions?pushService=nobody.example',
   '/console/subscriptions?pushService=web.push.apple.com&tagsAll=news',
+  '/console/send?audience=tags&tagsAll=news&tagsNone=x',
   '/console/audit?operator=ann',
   '/console/audit?operator=nobody&since=2026-01-01',
   '/console/audit?action=nothing',

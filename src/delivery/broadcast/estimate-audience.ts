@@ -5,12 +5,12 @@ import type { Store } from '../../store/store.ts';
 import type { TagSample } from '../../store/tag-sample.ts';
 import { isExpression, type Audience } from './audience.ts';
 import { countAudience } from './count-audience.ts';
-import { formatAudience, formatCount } from './format-broadcast.ts';
+import { formatAudience } from './format-broadcast.ts';
 
 export interface AudienceSize {
   readonly count: number;
-  /** `below`: there are too few in the sample to say more. */
-  readonly kind: 'exact' | 'about' | 'below';
+  /** `below`: there are too few in the sample to say more. `most`: some of the ids may not be stored. */
+  readonly kind: 'exact' | 'about' | 'below' | 'most';
 }
 
 export interface TagCount {
@@ -34,6 +34,8 @@ interface EstimatorOptions {
 }
 
 const defaultMaxCandidates = 20_000;
+/** To look up an id takes about as much as to look at so many. */
+const lookupCost = 40;
 /** One that is older is read anew, of all subscriptions at once, of a part of them for whoever asks next. */
 const freshMs = 10_000;
 /** Nobody is given one that is older. */
@@ -78,6 +80,10 @@ export function createAudienceEstimator(
 
   return {
     async estimate(audience, maxCandidates = defaultMaxCandidates) {
+      if (typeof audience === 'object' && 'ids' in audience && Array.isArray(audience.ids)) {
+        const ids = new Set(audience.ids);
+        return ids.size * lookupCost > maxCandidates ? { count: ids.size, kind: 'most' } : count({ ids });
+      }
       if (!isExpression(audience)) return count(audience);
       const { user, tags = {} } = checkExpression(audience);
       if (user !== undefined) return count(audience);
@@ -137,11 +143,11 @@ function roundTo2Digits(count: number, round: (value: number) => number): number
   return round(count / unit) * unit;
 }
 
+const kindWords = { exact: '', about: 'about ', below: 'fewer than ', most: 'at most ' } as const;
+
 /** `5 subscriptions`, `about 12,000 subscriptions`, `fewer than 1,500 subscriptions` */
-export function nameAudienceSize({ count, kind }: AudienceSize): string {
-  if (kind === 'exact') return formatAudience(count);
-  return `${kind === 'about' ? 'about' : 'fewer than'} ${formatCount(count)} subscriptions`;
-}
+export const nameAudienceSize = ({ count, kind }: AudienceSize): string =>
+  kindWords[kind] + formatAudience(count);
 
 /** The same, with the word `an estimate` where it is one. */
 export const formatAudienceSize = (size: AudienceSize): string =>

@@ -43,8 +43,12 @@ export function renderReview(
       ${
         !isExact &&
         html`<p class="quiet small">
-          The number comes from a sample of the subscriptions; the page of the broadcast has the exact one. To
-          count them exactly here takes some seconds for a million.
+          ${
+            size.kind === 'most'
+              ? 'Some of these ids may not be stored'
+              : 'The number comes from a sample of the subscriptions'
+          };
+          the page of the broadcast has the exact one. To count them exactly here may take some seconds.
         </p>`
       }
       <div class="buttons">
