@@ -67,8 +67,8 @@ export interface AlarmStore {
   acknowledgements(): Promise<readonly Acknowledgement[]>;
   /** Replaces an earlier one of the same alarm. */
   acknowledge(acknowledgement: Omit<Acknowledgement, 'atMs'>): Promise<void>;
-  /** @param alarms whose condition has ended, or got worse */
-  endAcknowledgements(alarms: readonly string[]): Promise<void>;
+  /** Removes those whose condition has ended or got worse, unless they were replaced meanwhile. */
+  endAcknowledgements(ended: readonly Acknowledgement[]): Promise<void>;
 }
 
 /** So long after the end of its broadcast, an alarm stands. */
@@ -200,10 +200,13 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
       );
     },
 
-    endAcknowledgements: async (alarms) => {
+    endAcknowledgements: async (ended) => {
       await database.transaction(function* () {
-        for (const alarm of alarms)
-          yield* run('delete from deskbell.acknowledgements where alarm = :alarm', { alarm });
+        for (const { alarm, atMs } of ended)
+          yield* run('delete from deskbell.acknowledgements where alarm = :alarm and at_ms = :atMs', {
+            alarm,
+            atMs,
+          });
       });
     },
   };

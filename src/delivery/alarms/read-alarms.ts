@@ -80,7 +80,7 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
     known.delete(alarm.id);
     return { ...alarm, acknowledgement };
   });
-  if (known.size > 0) await store.alarms.endAcknowledgements([...known.keys()]);
+  if (known.size > 0) await store.alarms.endAcknowledgements([...known.values()]);
   return {
     standing: alarms.toSorted((one, other) => Number(isKnown(one)) - Number(isKnown(other))),
     lateness: work.lateness,
