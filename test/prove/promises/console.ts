@@ -2,6 +2,7 @@
 import type { DocumentedPromise } from '../promise.ts';
 
 const livePages = 'test/operator/live-pages.test.ts';
+const broadcastPages = 'test/operator/console-broadcast.test.ts';
 const consolePages = 'test/operator/console-pages.test.ts';
 
 export const consolePage: readonly DocumentedPromise[] = [
@@ -96,6 +97,30 @@ export const consolePage: readonly DocumentedPromise[] = [
           'createBroadcast(toTestGroup(fields),',
           'createBroadcast(toAudience(fields),',
         ],
+      },
+    },
+  },
+  {
+    claim: 'What was done is said on the page that follows, and no link of somebody else says it',
+    test: { file: broadcastPages, title: 'what reaches people or ends a broadcast is asked' },
+    changes: {
+      'src/operator/console/done.ts': {
+        'any address says it': [
+          'if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false;',
+          "if (fact === '') return false;",
+        ],
+      },
+      'src/operator/console/pages/broadcast.ts': {
+        'one click resumes it': ['name in questions', "name === 'cancel'"],
+      },
+    },
+  },
+  {
+    claim: 'A copy of a broadcast whose audience the form cannot name goes to nobody by itself',
+    test: { file: broadcastPages, title: 'a broadcast is duplicated with its message' },
+    changes: {
+      'src/operator/console/duplicate.ts': {
+        'it goes to everybody': ["{ audience: 'ids', ids: '' }", "{ audience: 'all' }"],
       },
     },
   },

@@ -10,6 +10,7 @@ import {
 } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-payload.ts';
+import type { BroadcastCreator } from '../../../store/broadcast-source.ts';
 import { isOver, type Broadcast } from '../../../store/broadcasts.ts';
 import {
   deliveryOptions,
@@ -192,7 +193,7 @@ function renderMessage(broadcast: Broadcast): Html {
       }
       ${facts([
         ['To', untrusted(formatAskedAudience(audience))],
-        ['By', untrusted(formatCreator(createdBy))],
+        ['By', renderCreator(createdBy)],
         ['Created', timeFromNow(createdAtMs)],
         ['Until', timeFromNow(expiresAtMs)],
         ...renderOptions(broadcast),
@@ -203,6 +204,13 @@ function renderMessage(broadcast: Broadcast): Html {
         <pre>${prose(whole)}</pre>
       </details>`,
   );
+}
+
+function renderCreator(creator: BroadcastCreator | undefined): Html {
+  const text = untrusted(formatCreator(creator));
+  return creator !== undefined && 'schedule' in creator
+    ? html`<a href="${pages.Schedules}/${creator.schedule}">${text}</a>`
+    : text;
 }
 
 const renderOptions = ({ receipts: _counts, ...broadcast }: Broadcast) =>
