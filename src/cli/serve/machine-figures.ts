@@ -9,7 +9,7 @@ import { readTextFile } from '../input/read-input.ts';
 type Configured = Pick<Configuration, 'data' | 'database' | 'maxSubscriptions' | 'operatorCert'>;
 
 /**
- * The certificate is read once, as the listener does.
+ * The certificate is read once, as the listener does, which says what is wrong with it.
  *
  * @returns reads the figures as they are then; what cannot be read is absent
  */
@@ -20,7 +20,7 @@ export async function machineFiguresReader({
   operatorCert,
 }: Configured): Promise<() => Promise<MachineFigures>> {
   const certificateEndsAtMs =
-    operatorCert === undefined ? undefined : endOf(await readTextFile(operatorCert));
+    operatorCert === undefined ? undefined : endOf(await readTextFile(operatorCert).catch(() => ''));
   return async () => {
     const [disk, backedUpAtMs] = await Promise.all([
       statfs(data).catch(() => undefined),
