@@ -194,7 +194,7 @@ async function prepare(folder: string, flags: readonly string[]) {
     password,
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
+    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C', '-c', 'scram_iterations=1'],
     postgresFlags: [...flags, '-c', 'unix_socket_directories='],
     onLog: (message) => output.push(String(message)),
     onError: (error) => output.push(String(error)),
