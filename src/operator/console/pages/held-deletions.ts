@@ -7,7 +7,7 @@ import type { HeldOrigin } from '../../../store/held-deletions.ts';
 import type { OperatorContext } from '../../context.ts';
 import { table, time, urlWith } from '../components.ts';
 import { countOf, doneUrl } from '../done.ts';
-import { audited, textField } from '../forms.ts';
+import { audited, idField, textField } from '../forms.ts';
 import { confirmation, pages, postForm, sendPage } from '../page.ts';
 import { sessionOf } from '../require-session.ts';
 import type { ConsoleSession } from '../sessions.ts';
@@ -15,10 +15,12 @@ import type { ConsoleSession } from '../sessions.ts';
 const backUrl = pages['Push services'];
 
 export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorContext): void {
+  const find = async (asked: string): Promise<HeldOrigin | undefined> =>
+    (await store.heldDeletions.list()).find(({ origin }) => origin === asked);
+
   app.get('/held-deletions/confirm', async (request, reply) => {
     const session = sessionOf(request);
-    const asked = textField(request.query, 'origin');
-    const held = (await store.heldDeletions.list()).find(({ origin }) => origin === asked);
+    const held = await find(textField(request.query, 'origin'));
     // decided in the meantime
     if (held === undefined) return reply.redirect(backUrl, 303);
     return sendPage(reply, session, renderQuestion(held, session));
@@ -32,7 +34,12 @@ export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorCo
       `/held-deletions/${decision}`,
       audited(`held-deletions.${decision}`, ({ body }) => `push service ${textField(body, 'origin')}`),
       async (request, reply) => {
-        const count = await store.heldDeletions[decision](textField(request.body, 'origin'));
+        const origin = textField(request.body, 'origin');
+        const agreedTo = idField(request.body, 'subscriptions') ?? Infinity;
+        // more than was agreed to: it is asked again
+        if (((await find(origin))?.subscriptions ?? 0) > agreedTo)
+          return reply.redirect(urlWith('/console/held-deletions/confirm', { origin }), 303);
+        const count = await store.heldDeletions[decision](origin);
         return reply.redirect(doneUrl(sessionOf(request), backUrl, deed, count), 303);
       },
     );
@@ -50,7 +57,7 @@ function renderQuestion({ origin, subscriptions }: HeldOrigin, session: ConsoleS
       session.mayChange
         ? postForm(session, '/console/held-deletions/confirm', `Delete ${count}`, {
             style: 'danger',
-            fields: { origin },
+            fields: { origin, subscriptions: String(subscriptions) },
           })
         : html``,
       backUrl,
