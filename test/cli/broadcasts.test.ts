@@ -366,6 +366,13 @@ suite('broadcasts of the command line', () => {
       /Broadcast 2 “Ding dong”.*\n {2}2 {2}pending: .*turn is still to come[^]*Broadcast 1/,
     );
     assert.ok(!`${why.stdout}${csv.join()}`.includes('/wpush/'), 'no endpoint is shown');
+    const newest = await run('subscriptions', 'show', '2', '--limit', '1');
+    assert.match(newest.stdout, /Broadcast 2 [^]*$/);
+    assert.doesNotMatch(newest.stdout, /Broadcast 1 /);
+    assert.match(newest.stderr, /newest 1 broadcasts.*--limit/);
+    assert.equal(why.stderr, '');
+    const sampled = await run('broadcasts', 'show', '1', '--attempts', '--limit', '2');
+    assert.match(sampled.stderr, /newest 2; --limit gives more/);
     const [, one, ...others] = parseLines(
       (await run('subscriptions', 'show', '2', '--broadcast', '1', '--json')).stdout,
     );

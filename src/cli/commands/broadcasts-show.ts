@@ -48,13 +48,16 @@ export function showCommand({ environment, output }: Context): Command {
       const text = [head, ...source, ...summary].join('\n');
       await output.result(flags, broadcastWithTimesToJson(broadcast, intervals), text);
       if (!flags.attempts && flags.subscription === undefined) return;
-      const records = await store.attempts.list({
+      const { limit } = flags;
+      const found = await store.attempts.list({
         broadcastId: id,
         subscriptionId: flags.subscription,
-        limit: flags.limit,
+        limit: limit + 1,
       });
+      const records = found.slice(0, limit);
       if (!flags.json) await output.line('');
       await output.table(flags, { rows: records, toJson: attemptView.toJson, toText: formatAttempt });
+      if (found.length > limit) output.diagnostic(`These are the newest ${limit}; --limit gives more.`);
     });
 }
 

@@ -28,6 +28,11 @@ interface Shown {
   readonly ids: readonly number[];
 }
 
+interface FoundOutcomes {
+  readonly outcomes: readonly RowOutcome[];
+  readonly hasMore: boolean;
+}
+
 export function showCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'show',
@@ -47,7 +52,7 @@ export function showCommand({ environment, output }: Context): Command {
     .option('--limit <count>', 'Maximum broadcasts.', parsePositiveInteger, defaultLimit)
     .onData(async ({ store }, id: number | undefined, flags: ShowFlags) => {
       const { stored, ids } = await find(store, id, flags);
-      const outcomes = await readOutcomes(store, ids, flags);
+      const { outcomes, hasMore } = await readOutcomes(store, ids, flags);
       if (stored.length === 0 && outcomes.length === 0)
         throw new DeskbellError(
           'ERR_SUBSCRIPTION_NOT_FOUND',
@@ -58,6 +63,8 @@ export function showCommand({ environment, output }: Context): Command {
       const missing = ids.filter((each) => stored.every((subscription) => subscription.id !== each));
       for (const each of flags.json ? [] : missing) await output.line(`Subscription ${each} is not stored.`);
       await print(output, flags, outcomes, store);
+      if (hasMore)
+        output.diagnostic(`These are the newest ${flags.limit} broadcasts to it; --limit gives more.`);
     });
 }
 
@@ -76,18 +83,21 @@ async function readOutcomes(
   { attempts }: Store,
   ids: readonly number[],
   { broadcast, limit }: ShowFlags,
-): Promise<readonly RowOutcome[]> {
-  if (broadcast !== undefined) return attempts.outcomesOf(broadcast, ids);
-  const found: RowOutcome[] = [];
+): Promise<FoundOutcomes> {
+  if (broadcast !== undefined) return { outcomes: await attempts.outcomesOf(broadcast, ids), hasMore: false };
+  const outcomes: RowOutcome[] = [];
   let broadcasts = 0;
-  for (let beforeId: number | undefined; broadcasts < limit;) {
-    const { outcomes, next } = await attempts.outcomesTo(ids, { beforeId, limit: limit - broadcasts });
-    found.push(...outcomes);
-    broadcasts += new Set(outcomes.map(({ broadcastId }) => broadcastId)).size;
-    if (next === undefined) break;
-    beforeId = next;
+  for (let beforeId: number | undefined; ;) {
+    // one more, to know whether there are more
+    const page = await attempts.outcomesTo(ids, { beforeId, limit: limit + 1 - broadcasts });
+    for (const rows of Map.groupBy(page.outcomes, ({ broadcastId }) => broadcastId).values()) {
+      if (broadcasts === limit) return { outcomes, hasMore: true };
+      outcomes.push(...rows);
+      broadcasts += 1;
+    }
+    if (page.next === undefined) return { outcomes, hasMore: false };
+    beforeId = page.next;
   }
-  return found;
 }
 
 async function print(

@@ -56,6 +56,7 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
 
   app.get('/people/remove', async (request, reply) => {
     const user = textField(request.query, 'user');
+    if (user === '') return reply.redirect('/console/people', 303);
     const devices = await countAudience({ user }, store.subscriptions);
     return sendPage(reply, sessionOf(request), renderPersonRemoval(user, devices, sessionOf(request)));
   });
