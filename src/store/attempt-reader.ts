@@ -29,13 +29,7 @@ const setBatch = 20;
 /** The same where they are known by their ids. */
 const knownSetBatch = 50;
 
-interface SetRow {
-  readonly id: number;
-  readonly broadcast_id: number;
-  readonly at_ms: number;
-  readonly since_ms: number;
-  readonly attempt: number;
-  readonly ids: Uint8Array;
+interface AnswerColumns {
   readonly origin: string;
   readonly outcome: AttemptOutcome;
   readonly status: number | null;
@@ -43,13 +37,20 @@ interface SetRow {
   readonly detail: string | null;
 }
 
+interface SetRow extends AnswerColumns {
+  readonly id: number;
+  readonly broadcast_id: number;
+  readonly at_ms: number;
+  readonly since_ms: number;
+  readonly attempt: number;
+  readonly ids: Uint8Array;
+}
+
 const selectSets = `
   select s.id, s.broadcast_id, s.at_ms, s.since_ms, s.attempt, s.ids,
          a.origin, a.outcome, a.status, a.reason, a.detail
   from deskbell.attempt_sets s
   join deskbell.answers a on a.broadcast_id = s.broadcast_id and a.id = s.answer_id`;
-
-const selectKnownSets = `${selectSets} where s.id in (${placeholders('id', knownSetBatch)}) order by s.id desc`;
 
 /** The newest sets of a broadcast, of each outcome: an index has them in this order. */
 const newestSets = (wanted: readonly AttemptOutcome[]): string =>
@@ -73,6 +74,20 @@ export const broadcastsWithAttempts = `
   select id from found where id is not null order by number`;
 
 export function createAttemptReader(database: PortableDatabase): AttemptReader {
+  // by its key, so that nobody looks through the answers of all broadcasts
+  const selectKnownSets = `
+    select s.id, s.broadcast_id, s.at_ms, s.since_ms, s.attempt, s.ids,
+           (select ${database.jsonObject}('origin', a.origin, 'outcome', a.outcome, 'status', a.status,
+                                          'reason', a.reason, 'detail', a.detail)
+            from deskbell.answers a where a.broadcast_id = s.broadcast_id and a.id = s.answer_id) as answer
+    from deskbell.attempt_sets s where s.id in (${placeholders('id', knownSetBatch)}) order by s.id desc`;
+  const readKnownSets = async (ids: readonly number[]): Promise<readonly SetRow[]> => {
+    const rows = await database.read<Omit<SetRow, keyof AnswerColumns> & { readonly answer: unknown }>(
+      selectKnownSets,
+      placed('id', ids, knownSetBatch),
+    );
+    return rows.map(({ answer, ...set }) => ({ ...set, ...database.readJson<AnswerColumns>(answer) }));
+  };
   const readSets = (sql: string, values: PortableValues) => database.read<SetRow>(sql, values);
 
   const histories: AttemptReader['histories'] = async (broadcastIds, { firstId, lastId }) => {
@@ -87,7 +102,7 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
     const attempts: AttemptRecord[] = [];
     for (let first = 0; first < setIds.length; first += knownSetBatch) {
       const some = setIds.slice(first, first + knownSetBatch);
-      for (const set of await readSets(selectKnownSets, placed('id', some, knownSetBatch))) {
+      for (const set of await readKnownSets(some)) {
         const ids = firstId === lastId ? [firstId] : decodeIds(set.ids);
         for (const [index, id] of ids.entries()) {
           if (id < firstId || id > lastId) continue;
@@ -187,10 +202,8 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
   };
 }
 
-interface CountRow extends Pick<
-  SetRow,
-  'broadcast_id' | 'origin' | 'outcome' | 'status' | 'reason' | 'detail'
-> {
+interface CountRow extends AnswerColumns {
+  readonly broadcast_id: number;
   readonly rows: number;
   readonly last_at_ms: number;
 }
@@ -208,7 +221,7 @@ const toAttempt = (set: SetRow, index: number, subscriptionId: number): AttemptR
   ...toAnswer(set),
 });
 
-const toAnswer = (row: Pick<SetRow, 'origin' | 'outcome' | 'status' | 'reason' | 'detail'>) => ({
+const toAnswer = (row: AnswerColumns) => ({
   origin: row.origin,
   outcome: row.outcome,
   status: row.status ?? undefined,
