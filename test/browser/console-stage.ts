@@ -154,7 +154,7 @@ async function deliver(store: Store, broadcastId: number, toResult: ToResult, li
 const accept: ToResult = () => ({ attempts: 1, result: 'accepted' });
 
 const mostly: ToResult = (recipient) => {
-  if (recipient.position % 41 === 0) return refuse(recipient);
+  if (recipient.position % 9 === 0 && recipient.endpoint.includes(hosts[2])) return refuse(recipient);
   return { attempts: 1, result: recipient.position % 97 === 0 ? 'expired' : 'accepted' };
 };
 

@@ -77,6 +77,17 @@ test('the figures behind a chart name each bar that has something, by push servi
   ]);
 });
 
+test('figures of a scale never stand on each other', () => {
+  const marksOf = (lost: number) =>
+    [
+      ...htmlText(dayBars([{ startMs: 0, gained: 200, lost }], 0, 3)).matchAll(
+        /<text[^>]*>\s*([^<]*?)\s*<\/text>/g,
+      ),
+    ].map(([, mark]) => mark);
+  assert.deepEqual(marksOf(100), ['200', '0', '100']);
+  assert.deepEqual(marksOf(9), ['200', '0']);
+});
+
 test('subscriptions by day have every day in the table, gained and lost to one scale', () => {
   const dayMs = 24 * 60 * 60 * 1000;
   const text = htmlText(dayBars([{ startMs: dayMs, gained: 100, lost: 50 }], 0, 3));

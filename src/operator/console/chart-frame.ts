@@ -37,6 +37,8 @@ const compact = new Intl.NumberFormat('en', { notation: 'compact' });
 
 export const chartWidth = 600;
 const margin = 1;
+/** The height of a figure of the scale: one that is nearer to the zero has no place. */
+const markPixels = 16;
 
 const firstDigits = [1, 2, 4, 6, 8, 10];
 
@@ -57,6 +59,8 @@ export function chartFrame(
 ): Html {
   const { sinceMs, stepMs, count, ticks } = axis;
   const marks = [scale.top, 0, -scale.bottom].filter((mark, index, all) => all.indexOf(mark) === index);
+  const hasRoom = (mark: number): boolean =>
+    mark === 0 || Math.abs(yOf(mark, scale, heightPixels) - yOf(0, scale, heightPixels)) > markPixels;
   const lines = marks.map((mark) => `M0 ${round(yOf(mark, scale, heightPixels))}H${chartWidth}`);
   return html`<div class="spread">
       ${heading}
@@ -66,16 +70,18 @@ export function chartFrame(
     </div>
     <div class="plot">
       <svg class="scale quiet" height="${heightPixels}" aria-hidden="true">
-        ${marks.map(
-          (mark) =>
-            html`<text
-              x="100%"
-              y="${round(yOf(mark, scale, heightPixels))}"
-              dominant-baseline="${baselineOf(mark, scale)}"
-            >
-              ${compact.format(Math.abs(mark))}
-            </text>`,
-        )}
+        ${marks
+          .filter(hasRoom)
+          .map(
+            (mark) =>
+              html`<text
+                x="100%"
+                y="${round(yOf(mark, scale, heightPixels))}"
+                dominant-baseline="${baselineOf(mark, scale)}"
+              >
+                ${compact.format(Math.abs(mark))}
+              </text>`,
+          )}
       </svg>
       <svg
         class="bars"
