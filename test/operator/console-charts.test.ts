@@ -77,13 +77,14 @@ test('the figures behind a chart name each bar that has something, by push servi
   ]);
 });
 
+const marksOf = (lost: number) =>
+  [
+    ...htmlText(dayBars([{ startMs: 0, gained: 200, lost }], 0, 3)).matchAll(
+      /<text[^>]*>\s*([^<]*?)\s*<\/text>/g,
+    ),
+  ].map(([, mark]) => mark);
+
 test('figures of a scale never stand on each other', () => {
-  const marksOf = (lost: number) =>
-    [
-      ...htmlText(dayBars([{ startMs: 0, gained: 200, lost }], 0, 3)).matchAll(
-        /<text[^>]*>\s*([^<]*?)\s*<\/text>/g,
-      ),
-    ].map(([, mark]) => mark);
   assert.deepEqual(marksOf(100), ['200', '0', '100']);
   assert.deepEqual(marksOf(9), ['200', '0']);
 });
