@@ -112,8 +112,8 @@ const renderFilters = (given: Fields): Html =>
   searchForm(pages.Broadcasts, [
     searchField(given, 'text', 'Words'),
     selectField(given, 'state', 'State', states),
-    searchField(given, 'since', 'Started from', html`type="date"`),
-    searchField(given, 'until', 'to', html`type="date"`),
+    searchField(given, 'since', 'Started from (UTC)', html`type="date"`),
+    searchField(given, 'until', 'to (UTC)', html`type="date"`),
   ]);
 
 function readFilter(query: unknown): BroadcastFilter {
