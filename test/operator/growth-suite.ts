@@ -262,5 +262,5 @@ async function visit({ base, ask }: RunningOperator, cookie: string, path: strin
   // the first figures of a stream are as many as a page has
   for await (const _ of response.body ?? []) break;
   stop.abort();
-  assert.ok(response.ok, `${path}: ${response.status}`);
+  assert.equal(response.status, 200, path);
 }

@@ -20,8 +20,11 @@ function watch({ base }: RunningOperator, path: string, { cookie }: Visitor) {
   return {
     next: async (event = 'message'): Promise<string> => {
       let text = '';
-      while (!new RegExp(`^event: ${event}\\ndata: .*\\n\\n`, 'm').test(text))
-        text += (await (await chunks).next()).value!;
+      while (!new RegExp(`^event: ${event}\\ndata: .*\\n\\n`, 'm').test(text)) {
+        const { value, done } = await (await chunks).next();
+        assert.ok(!done, `the stream ends before the event ${event}`);
+        text += value;
+      }
       return text;
     },
     leave: () => ending.abort(),
