@@ -320,6 +320,9 @@ test('broadcasts are found by words, state and day', async (t) => {
   assert.deepEqual(await found('state=scheduled'), ['Coffee']);
   assert.deepEqual(await found('since=2037-01-01&until=2037-01-01'), ['Coffee']);
   assert.deepEqual(await found('until=2030-12-31&state=done'), []);
+  const inNewYork = 'zone=America/New_York';
+  assert.deepEqual(await found(`since=2036-12-31&until=2036-12-31&${inNewYork}`), ['Coffee']);
+  assert.deepEqual(await found(`since=2037-01-01&${inNewYork}`), []);
 });
 
 test('a message is composed, reviewed with its number of recipients, and sent once', async (t) => {

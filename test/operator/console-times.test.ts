@@ -5,6 +5,7 @@ import { formatSpan } from '../../src/operator/console/duration.ts';
 import {
   describeLocalTime,
   readLocalTime,
+  toInterval,
   toLocalTime,
 } from '../../src/operator/console/local-time-input.ts';
 
@@ -84,4 +85,20 @@ test('a time that was typed is described with its zone, its offset and how far i
     assert.equal(describeLocalTime(Date.parse(iso), { zone }, nowMs), words);
   // a year of which one digit is typed is long past, and no fault
   assert.equal(readLocalTime('0002-01-01T00:00', { zone: 'Europe/Berlin' }, 'startAt') < 0, true);
+});
+
+test('days of a list are whole days of the zone, whatever its clocks do', () => {
+  for (const [zone, day, since, until] of [
+    ['', '2027-01-01', '2027-01-01T00:00:00.000Z', '2027-01-02T00:00:00.000Z'],
+    ['Europe/Berlin', '2027-03-28', '2027-03-27T23:00:00.000Z', '2027-03-28T22:00:00.000Z'],
+    // there is no midnight: at 00:00 clocks show 01:00
+    ['Africa/Cairo', '2026-04-24', '2026-04-23T22:00:00.000Z', '2026-04-24T21:00:00.000Z'],
+  ] as const) {
+    const { sinceMs, untilMs } = toInterval({ since: day, until: day, zone });
+    assert.deepEqual(
+      [sinceMs, untilMs].map((atMs) => new Date(atMs!).toISOString()),
+      [since, until],
+    );
+  }
+  assert.deepEqual(toInterval({ since: 'yesterday', until: '' }), { sinceMs: undefined, untilMs: undefined });
 });

@@ -62,7 +62,9 @@ function fromNow(differenceMs: number): string {
  */
 export function fillZones(): void {
   for (const place of document.querySelectorAll('[data-zone]')) {
-    const times = place.closest('form')?.querySelectorAll<HTMLInputElement>('input[type="datetime-local"]');
+    const times = place
+      .closest('form')
+      ?.querySelectorAll<HTMLInputElement>('input[type="datetime-local"], input[type="date"]');
     if ([...(times ?? [])].some(({ value }) => value !== '')) continue;
     if (place instanceof HTMLInputElement) place.value = zone;
     else place.textContent = zone;

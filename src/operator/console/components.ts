@@ -141,7 +141,7 @@ export const searchForm = (url: string, fields: readonly Html[], button = 'Searc
 export const searchField = (
   given: Fields,
   name: string,
-  label: string,
+  label: string | Html,
   attributes = html`type="search"`,
 ): Html => html`<label>${label} <input ${attributes} name="${name}" value="${given[name] ?? ''}" /></label>`;
 

@@ -59,12 +59,6 @@ export function idField(body: unknown, name: string): number | undefined {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
 
-/** A day as a field of that type gives it: its midnight, UTC. */
-export function readDay(text: string): number | undefined {
-  const atMs = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN;
-  return Number.isNaN(atMs) ? undefined : atMs;
-}
-
 /** What is wrong with a field, in a sentence. */
 export const fieldFault = (name: string, detail: string): DeskbellError =>
   new DeskbellError('ERR_FIELD_VALUE', detail, {

@@ -1,8 +1,9 @@
 // Times as an operator types them, in the operator's own zone. The script of the page puts the browser's zone into the form; without
 // it, times are in UTC, and the form says so.
 import { html, type Html } from '../../http/description/html.ts';
+import { searchField } from './components.ts';
 import { formatSpan } from './duration.ts';
-import { fieldFault, type Fields } from './forms.ts';
+import { fieldFault, textFields, type Fields } from './forms.ts';
 
 /** The field of a form that says in which zone its times are. */
 export const zoneName = 'zone';
@@ -39,6 +40,36 @@ export function readLocalTime(text: string, fields: Fields, name: string): numbe
     name,
     `${text.replace('T', ' ')} does not exist in ${zone}: the clocks go forward; give a later time.`,
   );
+}
+
+/** The fields of a list that is filtered by days, the last one included; the zone goes along into its address. */
+export const readDays = (query: unknown): Fields => textFields(query, ['since', 'until', zoneName]);
+
+/** @param label of the first day */
+export const dayFields = (days: Fields, label: string): readonly Html[] => [
+  searchField(days, 'since', html`${label} (${zoneLabel(days)})`, html`type="date"`),
+  searchField(days, 'until', html`to (${zoneLabel(days)})`, html`type="date"`),
+  zoneField(days),
+];
+
+/**
+ * The times between the first and the last day of a list, in the zone of its form.
+ *
+ * @throws {DeskbellError} ERR_FIELD_VALUE for a zone that is none
+ */
+export function toInterval({ since = '', until = '', ...zone }: Fields): {
+  readonly sinceMs: number | undefined;
+  readonly untilMs: number | undefined;
+} {
+  return { sinceMs: startOfDay(since, 0, zone), untilMs: startOfDay(until, dayMs, zone) };
+}
+
+/** @returns undefined for a text that is no day. Where clocks go forward at midnight, the day begins later. */
+function startOfDay(text: string, afterMs: number, zone: Fields): number | undefined {
+  const wallMs = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) + afterMs : NaN;
+  if (Number.isNaN(wallMs)) return undefined;
+  const format = formatOf(zoneOf(zone));
+  return instantsOf(wallMs, format)[0] ?? instantsOf(wallMs + hourMs, format)[0];
 }
 
 /** For the value of `<input type="datetime-local">`: `2027-01-01T09:00`. */
@@ -86,7 +117,8 @@ function instantsOf(wallMs: number, format: Intl.DateTimeFormat): readonly numbe
 }
 
 const minuteMs = 60 * 1000;
-const dayMs = 24 * 60 * 60 * 1000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE for what is no zone */
 function formatOf(timeZone: string): Intl.DateTimeFormat {

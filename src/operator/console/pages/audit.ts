@@ -15,29 +15,27 @@ import {
   untrusted,
   urlWith,
 } from '../components.ts';
-import { idField, optionalField, readDay, textField, textFields, type Fields } from '../forms.ts';
+import { idField, optionalField, textFields, type Fields } from '../forms.ts';
+import { dayFields, readDays, toInterval } from '../local-time-input.ts';
 import { pages, sendPage } from '../page.ts';
 
 const pageRows = 50;
-const dayMs = 24 * 60 * 60 * 1000;
 
 export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): void {
   app.get('/audit', async (request, reply) => {
     const { query } = request;
-    const given = textFields(query, ['operator', 'action', 'since', 'until']);
+    const days = readDays(query);
+    const given = { ...textFields(query, ['operator', 'action']), ...days };
     const beforeId = idField(query, 'before');
-    const untilMs = readDay(textField(query, 'until'));
     const found = await store.audit.list({
       operator: optionalField(query, 'operator'),
       action: optionalField(query, 'action'),
-      sinceMs: readDay(textField(query, 'since')),
-      // the whole day
-      untilMs: untilMs === undefined ? undefined : untilMs + dayMs,
+      ...toInterval(days),
       beforeId,
       limit: pageRows + 1,
     });
     const records = found.slice(0, pageRows);
-    const isSearch = isFiltered(given) || beforeId !== undefined;
+    const isSearch = isFiltered({ ...given, zone: '' }) || beforeId !== undefined;
     return sendPage(reply, sessionOf(request), {
       title: 'Audit',
       entry: 'Audit',
@@ -49,8 +47,7 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
         ${searchForm(pages.Audit, [
           searchField(given, 'operator', 'Operator'),
           searchField(given, 'action', 'Action'),
-          searchField(given, 'since', 'From (UTC)', html`type="date"`),
-          searchField(given, 'until', 'to', html`type="date"`),
+          ...dayFields(days, 'From'),
         ])}
         ${table(
           'Changes',

@@ -20,12 +20,12 @@ import {
   time,
   urlWith,
 } from '../components.ts';
-import { idField, readDay, textField, textFields, type Fields } from '../forms.ts';
+import { idField, textField, textFields, type Fields } from '../forms.ts';
+import { dayFields, readDays, toInterval } from '../local-time-input.ts';
 import { pages, sendPage } from '../page.ts';
 import { titleOf } from '../broadcast-title.ts';
 
 const pageRows = 25;
-const dayMs = 24 * 60 * 60 * 1000;
 
 const states = ['preparing', 'running', 'scheduled', 'paused', 'done', 'cancelled'] as const;
 
@@ -38,8 +38,8 @@ export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorConte
       beforeId,
       limit: pageRows,
     });
-    const given = textFields(query, ['text', 'state', 'since', 'until']);
-    const isSearch = isFiltered(given) || beforeId !== undefined;
+    const given = { ...textFields(query, ['text', 'state']), ...readDays(query) };
+    const isSearch = isFiltered({ ...given, zone: '' }) || beforeId !== undefined;
     return sendPage(reply, session, {
       title: 'Broadcasts',
       entry: 'Broadcasts',
@@ -112,18 +112,14 @@ const renderFilters = (given: Fields): Html =>
   searchForm(pages.Broadcasts, [
     searchField(given, 'text', 'Words'),
     selectField(given, 'state', 'State', states),
-    searchField(given, 'since', 'Started from (UTC)', html`type="date"`),
-    searchField(given, 'until', 'to (UTC)', html`type="date"`),
+    ...dayFields(given, 'Started from'),
   ]);
 
 function readFilter(query: unknown): BroadcastFilter {
   const state = textField(query, 'state');
-  const untilMs = readDay(textField(query, 'until'));
   return {
     text: textField(query, 'text'),
     state: states.find((known) => known === state),
-    sinceMs: readDay(textField(query, 'since')),
-    // the whole day
-    untilMs: untilMs === undefined ? undefined : untilMs + dayMs,
+    ...toInterval(readDays(query)),
   };
 }
