@@ -5,8 +5,9 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, cp, glob, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { bundle } from './bundle.ts';
+import { removeOtherTypes } from './published-types.ts';
 
 const root = join(import.meta.dirname, '..');
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
@@ -30,6 +31,7 @@ async function build(): Promise<void> {
       copyFurtherFiles(made),
     ]);
     for (const part of parts) if (part.status === 'rejected') throw part.reason;
+    await removeOtherTypes(made, await typesOfEntries());
     await chmod(join(made, 'cli/main.cjs'), 0o755);
     if ((await fingerprint(made)) !== (await fingerprint(dist)))
       await replace(dist, made, join(workspace, 'old'));
@@ -44,6 +46,16 @@ async function compile(project: string, outDir: string, ...flags: readonly strin
   });
   const [exitCode] = await once(compiler, 'exit');
   if (exitCode !== 0) throw new Error(`${project} does not compile.`);
+}
+
+/** Relative to `dist/`. */
+async function typesOfEntries(): Promise<readonly string[]> {
+  const { exports: entries } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    readonly exports: Readonly<Record<string, string | { readonly types?: string }>>;
+  };
+  return Object.values(entries).flatMap((entry) =>
+    typeof entry === 'object' && entry.types !== undefined ? [relative('dist', entry.types)] : [],
+  );
 }
 
 /** Pages, styles and whatever else is not compiled. */
