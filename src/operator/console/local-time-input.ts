@@ -1,6 +1,7 @@
 // Times as an operator types them, in the operator's own zone. The script of the page puts the browser's zone into the form; without
 // it, times are in UTC, and the form says so.
 import { html, type Html } from '../../http/description/html.ts';
+import { cut } from '../../http/problem.ts';
 import { searchField } from './components.ts';
 import { formatSpan } from './duration.ts';
 import { fieldFault, textFields, type Fields } from './forms.ts';
@@ -31,7 +32,10 @@ export function readLocalTime(text: string, fields: Fields, name: string): numbe
     : NaN;
   // some days are no days: 31 February becomes 3 March
   if (Number.isNaN(wallMs) || !new Date(wallMs).toISOString().startsWith(text))
-    throw fieldFault(name, `"${text}" is not a time; give one such as 2027-01-01T09:00.`);
+    throw fieldFault(
+      name,
+      `"${cut(text, shownCharacters)}" is not a time; give one such as 2027-01-01T09:00.`,
+    );
   // while a year is typed it has one digit, then two; no zone says what clocks showed then
   if (wallMs < 0) return wallMs;
   const [first] = instantsOf(wallMs, formatOf(zone));
@@ -42,8 +46,17 @@ export function readLocalTime(text: string, fields: Fields, name: string): numbe
   );
 }
 
-/** The fields of a list that is filtered by days, the last one included; the zone goes along into its address. */
-export const readDays = (query: unknown): Fields => textFields(query, ['since', 'until', zoneName]);
+/**
+ * The fields of a list that is filtered by days, the last one included; the zone goes along into its address. What is no day is
+ * left out: links of the list repeat these fields.
+ */
+export function readDays(query: unknown): Fields {
+  const given = textFields(query, ['since', 'until']);
+  const days = Object.fromEntries(
+    Object.entries(given).filter(([, text]) => /^\d{4}-\d{2}-\d{2}$/.test(text)),
+  );
+  return Object.keys(days).length === 0 ? {} : { ...days, ...textFields(query, [zoneName]) };
+}
 
 /** @param label of the first day */
 export const dayFields = (days: Fields, label: string): readonly Html[] => [
@@ -66,7 +79,7 @@ export function toInterval({ since = '', until = '', ...zone }: Fields): {
 
 /** @returns undefined for a text that is no day. Where clocks go forward at midnight, the day begins later. */
 function startOfDay(text: string, afterMs: number, zone: Fields): number | undefined {
-  const wallMs = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) + afterMs : NaN;
+  const wallMs = Date.parse(text) + afterMs;
   if (Number.isNaN(wallMs)) return undefined;
   const format = formatOf(zoneOf(zone));
   return instantsOf(wallMs, format)[0] ?? instantsOf(wallMs + hourMs, format)[0];
@@ -116,6 +129,8 @@ function instantsOf(wallMs: number, format: Intl.DateTimeFormat): readonly numbe
     .toSorted((one, other) => one - other);
 }
 
+/** Of a value that is no time and no zone. */
+const shownCharacters = 40;
 const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
@@ -127,7 +142,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   } catch {
     throw fieldFault(
       zoneName,
-      `"${timeZone}" is not a time zone; give an IANA name such as Europe/Berlin, or UTC.`,
+      `"${cut(timeZone, shownCharacters)}" is not a time zone; give an IANA name such as Europe/Berlin, or UTC.`,
     );
   }
 }
