@@ -51,11 +51,13 @@ async function compile(project: string, outDir: string, ...flags: readonly strin
 /** Relative to `dist/`. */
 async function typesOfEntries(): Promise<readonly string[]> {
   const { exports: entries } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
-    readonly exports: Readonly<Record<string, string | { readonly types?: string }>>;
+    readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
   };
-  return Object.values(entries).flatMap((entry) =>
-    typeof entry === 'object' && entry.types !== undefined ? [relative('dist', entry.types)] : [],
+  // a script that is an entry by itself has its types beside it
+  const files = Object.values(entries).map((entry) =>
+    typeof entry === 'string' ? entry.replace(/\.js$/, '.d.ts') : entry.types,
   );
+  return files.filter((file) => file.endsWith('.d.ts')).map((file) => relative('dist', file));
 }
 
 /** Pages, styles and whatever else is not compiled. */

@@ -7,6 +7,9 @@ import { actionCount } from './message-form.ts';
 
 const pictures = ['icon', 'image', 'badge'] as const;
 
+/** More than the lines of any surface hold. */
+const maxShownCharacters = 500;
+
 interface Surface {
   readonly name: string;
   /** Its class in the style, which has the lines of title and text. */
@@ -64,7 +67,10 @@ export function renderPreviews(fields: Fields): Html {
 }
 
 function renderSurface(surface: Surface, fields: Fields): Html {
-  const { title = '', message = '', icon = '' } = fields;
+  const { icon = '' } = fields;
+  const [title, message] = ['title', 'message'].map((name) =>
+    (fields[name] ?? '').slice(0, maxShownCharacters),
+  );
   const { name, style, maxActions, hasActionsAtFirst, note } = surface;
   const actions = Array.from({ length: maxActions }, (_, index) => fields[`actionTitle${index}`] ?? '');
   const picture =

@@ -20,6 +20,8 @@ export interface ValueSchema {
 
 export type ValueType = 'string' | 'boolean' | 'integer' | 'array' | 'object' | 'null';
 
+/** Much more than tags have (RFC 5646 §4.4.1: 35 are enough); to refuse a long text takes milliseconds. */
+const maxLanguageCharacters = 255;
 const relativeTo = 'absolute or relative to the page that subscribed';
 
 /** The formats of members. */
@@ -33,7 +35,8 @@ export const messageFormats: Formats = {
     words: `an http(s) or data URL, ${relativeTo}`,
   },
   language: {
-    fits: (value: string) => Intl.getCanonicalLocales(value).length === 1,
+    fits: (value: string) =>
+      value.length <= maxLanguageCharacters && Intl.getCanonicalLocales(value).length === 1,
     words: 'a BCP 47 language tag, such as de or pt-BR',
   },
   timestamp: {
