@@ -99,13 +99,16 @@ browserTest('the demo page can be installed, on a Home Screen too', async ({ bac
 
   const link = await backend.invite('me');
   await page.goto(link);
-  await reload(page);
   let startUrl: string | undefined;
-  // Chromium reads the manifest again some time after its link has changed.
+  const startsWithLink = async (): Promise<boolean> => {
+    startUrl = (await session.send('Page.getAppManifest')).manifest.startUrl;
+    return startUrl === link;
+  };
+  // Chromium reads the manifest again some time after its link has changed; not at all where it was just reading the former one.
   await until(
     async () => {
-      startUrl = (await session.send('Page.getAppManifest')).manifest.startUrl;
-      return startUrl === link;
+      await reload(page);
+      return until(startsWithLink, 'the manifest of the invitation', 5000).catch(() => false);
     },
     () => `an app on the Home Screen that starts with the invitation, not ${startUrl}`,
   );

@@ -255,6 +255,7 @@ export function testConsole(browserTest: BrowserTest): void {
       const site = await startConsole(cleanup, stage.store, stage.sender);
       const page = await testBrowser.browser.newPage();
       await go(page, `${site.url}/console/`);
+      await waitFor(page, 'input:focus');
       await page.keyboard.type(site.token);
       await follow(page, 'Enter');
       await tabTo(page, '.bar nav a[href="/console/broadcasts"]');
