@@ -509,11 +509,14 @@ export function testDemoPage(browserTest: BrowserTest): void {
     await keyboard.press('Tab');
     assert.equal(await focused(), 'Subscribe');
     assert.equal(await hasOutline(), true);
+    await waitFor(page, '#subscribe[aria-disabled="false"]');
     await keyboard.press('Enter');
     await waitFor(page, '#browser.is-on');
     assert.equal(await focused(), 'Subscribe', 'the focus stays');
     await keyboard.press('Tab');
     assert.equal(await focused(), 'Unsubscribe');
+    // the browser is on before the page has done all that a subscription takes
+    await waitFor(page, '#unsubscribe[aria-disabled="false"]');
     await keyboard.press(' ');
     await waitFor(page, '#browser:not(.is-on)');
     assert.deepEqual(await backend.subscriptions(), []);
