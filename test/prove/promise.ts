@@ -26,6 +26,12 @@ const runners = [
     name: 'SQLite: ',
   },
   {
+    suite: /^test\/operator\/growth-suite\.ts$/,
+    source: 'src/store/postgres/',
+    file: 'test/operator/growth-postgres.test.ts',
+    name: '',
+  },
+  {
     suite: /^test\/browser\/(?:cookie|invitation|notification|own-worker)-suite\.ts$/,
     source: '',
     file: 'test/browser/chromium-sites.test.ts',
