@@ -77,8 +77,8 @@ export const operations: readonly DocumentedPromise[] = [
       },
       'src/keys/secret-files.ts': {
         'the current pair is read after the others were listed': [
-          '[...fixed,',
-          '[...(await readFiles(directory, fixedNames)),',
+          '[...fixed, ...(await readFiles(directory, await listPairFiles(directory)))]',
+          '[...(await readFiles(directory, await listPairFiles(directory))), ...(await readFiles(directory, fixedNames))]',
         ],
       },
     },
