@@ -2,6 +2,7 @@
 // by what the rest of Deskbell checks it with, so that a schema refuses what would be refused later.
 import { parsePerPerson } from '../audience/frequency-cap.ts';
 import { checkTags, checkUser } from '../audience/user-and-tags.ts';
+import { isTimeZone } from '../audience/zone-time.ts';
 import { parseIsoTime } from '../delivery/parse-iso-time.ts';
 import { readRecurrence } from '../delivery/schedule/recurrence.ts';
 import type { Formats } from '../errors/describe-schema.ts';
@@ -44,7 +45,7 @@ export const operatorFormats: Formats = {
     words: 'five fields, such as 0 9 * * 1',
   },
   timezone: {
-    fits: checkedBy((value) => readRecurrence('* * * * *', value)),
+    fits: isTimeZone,
     words: 'an IANA name, such as Europe/Berlin',
   },
   endpoint: {

@@ -2,6 +2,7 @@
 // the gap comes at its end, and times of a pattern with "*" or a step are left out; where they are put back, a fixed time
 // comes once, the first time, and the others in both of the hours.
 import { Cron } from 'croner';
+import { isTimeZone } from '../../audience/zone-time.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 /** Times after a given one. */
@@ -12,7 +13,7 @@ export interface Recurrence {
 
 /** @throws {DeskbellError} ERR_SCHEDULE_INVALID */
 export function readRecurrence(cron: string, timezone: string): Recurrence {
-  if (!isTimezone(timezone)) {
+  if (!isTimeZone(timezone)) {
     throw invalid(`"${timezone}" is not a time zone; give an IANA name such as Europe/Berlin, or UTC.`);
   }
   const job = readCron(cron, timezone);
@@ -31,14 +32,6 @@ function readCron(cron: string, timezone: string): Cron {
   } catch (cause) {
     const detail = (cause as Error).message.replace(/^CronPattern: /, '');
     throw invalid(`"${cron}" is not a cron expression: ${detail}`, cause);
-  }
-}
-
-function isTimezone(name: string): boolean {
-  try {
-    return Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
   }
 }
 

@@ -1,5 +1,6 @@
 // Times as an operator types them, in the operator's own zone. The script of the page puts the browser's zone into the form; without
 // it, times are in UTC, and the form says so.
+import { formatWallTime, instantsOf, isTimeZone, toInstant, toWallTime } from '../../audience/zone-time.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { cut } from '../../http/problem.ts';
 import { searchField } from './components.ts';
@@ -26,7 +27,7 @@ export const zoneLabel = (fields: Fields): Html => html`<span data-zone>${zoneOf
  * @throws {DeskbellError} ERR_FIELD_VALUE for what is no time, or none in this zone: when clocks go forward, an hour is left out
  */
 export function readLocalTime(text: string, fields: Fields, name: string): number {
-  const zone = zoneOf(fields);
+  const zone = checkZone(zoneOf(fields));
   const wallMs = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?)?$/.test(text)
     ? Date.parse(text.includes('T') ? `${text}Z` : text)
     : NaN;
@@ -38,7 +39,7 @@ export function readLocalTime(text: string, fields: Fields, name: string): numbe
     );
   // while a year is typed it has one digit, then two; no zone says what clocks showed then
   if (wallMs < 0) return wallMs;
-  const [first] = instantsOf(wallMs, formatOf(zone));
+  const [first] = instantsOf(wallMs, zone);
   if (first !== undefined) return first;
   throw fieldFault(
     name,
@@ -81,21 +82,19 @@ export function toInterval({ since = '', until = '', ...zone }: Fields): {
 function startOfDay(text: string, afterMs: number, zone: Fields): number | undefined {
   const wallMs = Date.parse(text) + afterMs;
   if (Number.isNaN(wallMs)) return undefined;
-  const format = formatOf(zoneOf(zone));
-  return instantsOf(wallMs, format)[0] ?? instantsOf(wallMs + hourMs, format)[0];
+  return toInstant(wallMs, checkZone(zoneOf(zone)));
 }
 
 /** For the value of `<input type="datetime-local">`: `2027-01-01T09:00`. */
 export function toLocalTime(atMs: number, fields: Fields): string {
-  return new Date(readWall(formatOf(zoneOf(fields)), atMs)).toISOString().slice(0, 16);
+  return formatWallTime(toWallTime(atMs, checkZone(zoneOf(fields))));
 }
 
 /** `2027-01-01 09:00 Europe/Berlin (UTC+01:00), in 3 h`: a time that was typed, in the zone of its form. */
 export function describeLocalTime(atMs: number, fields: Fields, nowMs: number): string {
-  const zone = zoneOf(fields);
-  const format = formatOf(zone);
-  const wallMs = readWall(format, atMs);
-  const isTwice = instantsOf(wallMs, format).length > 1;
+  const zone = checkZone(zoneOf(fields));
+  const wallMs = toWallTime(atMs, zone);
+  const isTwice = instantsOf(wallMs, zone).length > 1;
   const parts = [
     `${toLocalTime(atMs, fields).replace('T', ' ')} ${zone}${formatOffset(wallMs - atMs)}`,
     ...(isTwice ? ['the first of two times that day'] : []),
@@ -118,17 +117,6 @@ function formatOffset(offsetMs: number): string {
   return ` (UTC${offsetMs < 0 ? '-' : '+'}${hours}:${rest})`;
 }
 
-/** When clocks show a time: never where they skip it, twice where they are set back. The earlier one comes first. */
-function instantsOf(wallMs: number, format: Intl.DateTimeFormat): readonly number[] {
-  // before a change of the clocks and after it
-  const found = [wallMs - dayMs, wallMs + dayMs].map(
-    (nearMs) => wallMs - (readWall(format, nearMs) - nearMs),
-  );
-  return [...new Set(found)]
-    .filter((atMs) => readWall(format, atMs) === wallMs)
-    .toSorted((one, other) => one - other);
-}
-
 /** Of a value that is no time and no zone. */
 const shownCharacters = 40;
 const minuteMs = 60 * 1000;
@@ -136,17 +124,10 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE for what is no zone */
-function formatOf(timeZone: string): Intl.DateTimeFormat {
-  try {
-    return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
-  } catch {
-    throw fieldFault(
-      zoneName,
-      `"${cut(timeZone, shownCharacters)}" is not a time zone; give an IANA name such as Europe/Berlin, or UTC.`,
-    );
-  }
+function checkZone(timeZone: string): string {
+  if (isTimeZone(timeZone)) return timeZone;
+  throw fieldFault(
+    zoneName,
+    `"${cut(timeZone, shownCharacters)}" is not a time zone; give an IANA name such as Europe/Berlin, or UTC.`,
+  );
 }
-
-/** What clocks of the zone show, as if it were UTC. `2027-01-01 09:00:00` is how Sweden writes it. */
-const readWall = (format: Intl.DateTimeFormat, atMs: number): number =>
-  Date.parse(`${format.format(atMs).replace(' ', 'T')}Z`);

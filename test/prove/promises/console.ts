@@ -59,6 +59,8 @@ export const consolePage: readonly DocumentedPromise[] = [
     changes: {
       'src/operator/console/local-time-input.ts': {
         'they are in UTC': ["fields[zoneName] || 'UTC'", "(fields[zoneName] && 'UTC') || 'UTC'"],
+      },
+      'src/audience/zone-time.ts': {
         'the second is meant': ['one - other', 'other - one'],
       },
       'src/operator/console/form-times.ts': {

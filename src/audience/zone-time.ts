@@ -1,0 +1,100 @@
+// Wall-clock time, what clocks of a time zone show, and the instants at which they show it. A wall time is written as the
+// milliseconds of the instant at which clocks of UTC show it.
+//
+// When clocks go forward, an hour is left out; when they are set back, one comes twice.
+
+const minuteMs = 60 * 1000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** Kept formats: each takes some tens of kilobytes, and as many microseconds to make. */
+const maxFormats = 100;
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** @throws {RangeError} for what is no time zone */
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const kept = formats.get(timeZone);
+  if (kept !== undefined) return kept;
+  // `2027-01-01 09:00:00` is how Sweden writes it
+  const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
+  if (formats.size >= maxFormats) formats.clear();
+  formats.set(timeZone, format);
+  return format;
+}
+
+/** Whether it is the name of a time zone, such as `Europe/Berlin` or `UTC`. */
+export function isTimeZone(name: string): boolean {
+  try {
+    formatOf(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @returns what clocks of the zone show then */
+export const toWallTime = (atMs: number, timeZone: string): number =>
+  Date.parse(`${formatOf(timeZone).format(atMs).replace(' ', 'T')}Z`);
+
+/** When clocks show a time: never where they skip it, twice where they are set back. The earlier one comes first. */
+export function instantsOf(wallMs: number, timeZone: string): readonly number[] {
+  // before a change of the clocks and after it
+  const found = [wallMs - dayMs, wallMs + dayMs].map(
+    (nearMs) => wallMs - (toWallTime(nearMs, timeZone) - nearMs),
+  );
+  return [...new Set(found)]
+    .filter((atMs) => toWallTime(atMs, timeZone) === wallMs)
+    .toSorted((one, other) => one - other);
+}
+
+/**
+ * When clocks show a time first; where they skip it, when they show the next minute that there is.
+ *
+ * @param afterMs what was before or then does not count
+ */
+export function toInstant(wallMs: number, timeZone: string, afterMs = -Infinity): number {
+  const shown = instantsOf(wallMs, timeZone).find((atMs) => atMs > afterMs);
+  return shown ?? endOfGap(wallMs, timeZone);
+}
+
+/** The first minute at which clocks show a time or a later one. */
+function endOfGap(wallMs: number, timeZone: string): number {
+  let before = Math.floor((wallMs - dayMs) / minuteMs);
+  let after = Math.ceil((wallMs + dayMs) / minuteMs);
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    if (toWallTime(middle * minuteMs, timeZone) < wallMs) before = middle;
+    else after = middle;
+  }
+  return after * minuteMs;
+}
+
+const fullTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/;
+const timeOfDay = /^([01]\d|2[0-3]):[0-5]\d$/;
+
+/** Of `2026-12-01T09:00`; undefined for any other text, and for a day that there is not, such as 31 February. */
+export function parseWallTime(text: string): number | undefined {
+  const wallMs = fullTime.test(text) ? Date.parse(`${text}Z`) : NaN;
+  if (Number.isNaN(wallMs) || formatWallTime(wallMs) !== text) return undefined;
+  return wallMs;
+}
+
+/** `2026-12-01T09:00` */
+export const formatWallTime = (wallMs: number): string => new Date(wallMs).toISOString().slice(0, 16);
+
+/** Milliseconds since midnight, of `09:00`. */
+export function parseTimeOfDay(text: string): number | undefined {
+  if (!timeOfDay.test(text)) return undefined;
+  const [hours = 0, minutes = 0] = text.split(':').map(Number);
+  return hours * hourMs + minutes * minuteMs;
+}
+
+/** The next time that clocks of a zone show this time of day, from a minute on. @returns a wall time */
+export function nextTimeOfDay(timeOfDayMs: number, timeZone: string, fromMs: number): number {
+  const wallMs = toWallTime(Math.floor(fromMs / minuteMs) * minuteMs, timeZone);
+  const atMs = startOfDay(wallMs) + timeOfDayMs;
+  return atMs < wallMs ? atMs + dayMs : atMs;
+}
+
+/** Of the day of a wall time. */
+export const startOfDay = (wallMs: number): number => Math.floor(wallMs / dayMs) * dayMs;
