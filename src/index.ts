@@ -51,8 +51,13 @@ export type { SqliteStoreOptions } from './store/sqlite/open-store.ts';
 export type { GoneHook } from './delivery/gone-hook.ts';
 export type { ReceiptCounts, ReceiptEvent, ReceiptStore } from './store/receipts.ts';
 export type { EndedSubscription, EndedSubscriptions } from './store/ended-subscriptions.ts';
+export type { Channel, Choices } from './audience/channels.ts';
+export type { Person, PersonChange } from './audience/person.ts';
+export type { PersonData } from './audience/reader-facts.ts';
 export type { AudienceExpression, TagExpression, UserAndTags } from './audience/user-and-tags.ts';
+export type { ChannelStore } from './store/channels.ts';
 export type { PeopleStore, RemovedPerson } from './store/people.ts';
+export type { Reader, ReaderFacts, ReaderStore } from './store/readers.ts';
 export type { Schedule, ScheduleStore } from './store/schedules.ts';
 export type { Store } from './store/store.ts';
 export type {

@@ -74,16 +74,23 @@ export function checkTags(tags: unknown, pointer: string): readonly string[] {
 const tooMany = (count: number, pointer: string): DeskbellError =>
   wrong('ERR_FIELD_VALUE', pointer, `There are ${count} tags; at most ${maxTags} are allowed.`);
 
-/** One spelling for characters that can be written in two ways (NFC). */
-function checkTag(tag: unknown, pointer: string): string {
-  if (typeof tag !== 'string') throw wrong('ERR_FIELD_TYPE', pointer, 'A tag must be a string.');
+const checkTag = (tag: unknown, pointer: string): string => checkName(tag, pointer, 'A tag');
+
+/**
+ * Checks a tag, or a name that is written as one. One spelling for characters that can be written in two ways (NFC).
+ *
+ * @param what it is, at the beginning of a sentence
+ * @throws {DeskbellError} as `checkUserAndTags` does
+ */
+export function checkName(name: unknown, pointer: string, what: string): string {
+  if (typeof name !== 'string') throw wrong('ERR_FIELD_TYPE', pointer, `${what} must be a string.`);
   // Before the length is known: putting marks in order takes time in proportion to its square.
-  const normalized = tag.length > maxSpelledCharacters ? '' : tag.normalize('NFC');
+  const normalized = name.length > maxSpelledCharacters ? '' : name.normalize('NFC');
   if (tagPattern.test(normalized) && Buffer.byteLength(normalized) <= maxTagBytes) return normalized;
   throw wrong(
     'ERR_FIELD_VALUE',
     pointer,
-    `A tag must be 1 to ${maxTagBytes} bytes of letters, digits and ". _ : -", and begin with a letter or digit.`,
+    `${what} must be 1 to ${maxTagBytes} bytes of letters, digits and ". _ : -", and begin with a letter or digit.`,
   );
 }
 
@@ -110,7 +117,12 @@ export function checkExpression({ user, tags = {} }: AudienceExpression): Audien
   };
 }
 
-function wrong(code: 'ERR_FIELD_TYPE' | 'ERR_FIELD_VALUE', pointer: string, detail: string): DeskbellError {
+/** What is wrong with a field, in a sentence. */
+export function wrong(
+  code: 'ERR_FIELD_TYPE' | 'ERR_FIELD_VALUE',
+  pointer: string,
+  detail: string,
+): DeskbellError {
   const field: FieldError = { pointer, code, detail };
   return new DeskbellError(code, detail, { fields: [field] });
 }

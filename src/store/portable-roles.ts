@@ -1,12 +1,14 @@
 // The roles of a store that are written once for both databases.
 import { createAlarmStore } from './alarms.ts';
 import { createAudit } from './audit.ts';
+import { createChannels } from './channels.ts';
 import { createEndedSubscriptions } from './ended-subscriptions.ts';
 import { createHeldDeletions } from './held-deletions.ts';
 import { createInvitations } from './invitations.ts';
 import { createMessageRequests } from './message-requests.ts';
 import { createOperators } from './operators.ts';
 import type { PortableDatabase } from './portable-sql.ts';
+import { createReaders } from './readers.ts';
 import { createSchedules } from './schedules.ts';
 import { createSenders } from './senders.ts';
 import { createSending } from './sending.ts';
@@ -17,6 +19,8 @@ import { createWebhookOutbox } from './webhook-outbox.ts';
 /** The roles that are whole with this database alone. */
 export const createPortableRoles = (database: PortableDatabase) => ({
   now: database.now,
+  channels: createChannels(database),
+  readers: createReaders(database),
   alarms: createAlarmStore(database),
   schedules: createSchedules(database),
   sending: createSending(database),

@@ -1,6 +1,7 @@
 // SQL that is the same in both databases: what the roles without a hot path are written in, once, in the file of the role. It
 // names tables with their schema (`deskbell.audit`) and values by name (`:nowMs`). Roles that differ, or that are called for
 // each message, have a file of their own name in `sqlite/` and in `postgres/`.
+import type { StoredSubscription } from './subscriptions.ts';
 
 export type PortableValue = string | number | boolean | Uint8Array | null;
 export type PortableValues = Readonly<Record<string, PortableValue>>;
@@ -24,10 +25,17 @@ export interface OwnTables {
   readonly broadcastIntervals: string;
   /** Origins with held deletions: `origin`, `subscriptions`, `since_ms`. */
   readonly heldOrigins: string;
-  /** `id`, `endpoint`, `user_name`, `created_at_ms`. */
+  /** `id`, `endpoint`, `user_name`, `created_at_ms`, `language`, `time_zone`, `channels`. */
   readonly subscriptions: string;
   /** Broadcasts, also with `is_list`: their audience is a list, whose positions are no ids. */
   readonly broadcasts: string;
+}
+
+/** How several subscriptions are found by what is known of them: each is looked up in one index. */
+export interface GivenSubscriptions {
+  /** Rows `s`, with the columns of `OwnTables.subscriptions`, by `:keys`. */
+  readonly sql: string;
+  keysOf(subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[]): string;
 }
 
 export interface PortableDatabase {
@@ -35,6 +43,7 @@ export interface PortableDatabase {
   readonly now: () => number;
   /** What a query names in the place of a table that the databases have in forms of their own. */
   readonly tables: OwnTables;
+  readonly given: GivenSubscriptions;
   /** The collation in which texts are compared byte by byte. */
   readonly byBytes: string;
   /** At the end of a query whose rows are changed next: other transactions pass over them. */

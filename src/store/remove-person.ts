@@ -98,6 +98,7 @@ function* removeRows(user: string, columns: PersonColumns): Work<Omit<RemovedPer
   }
   // those that were marked gone have ended by being deleted
   yield* drop('ended_subscriptions where user_name = :user', { user });
+  yield* drop('people where user_name = :user', { user });
   yield* drop('webhook_events where user_name = :user', { user });
   yield* drop('invitations where user_name = :user', { user });
   yield* drop('person_reaches where person = :person', { person: `user:${user}` });

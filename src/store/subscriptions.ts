@@ -1,6 +1,7 @@
 // Subscriptions as they are stored.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Subscription } from '../protocol/subscription.ts';
+import type { Choices } from '../audience/channels.ts';
 import type { AudienceExpression, UserAndTags } from '../audience/user-and-tags.ts';
 
 /** A subscription as stored. */
@@ -16,6 +17,12 @@ export interface StoredSubscription extends Subscription {
   readonly user: string | undefined;
   /** In the order of their names. */
   readonly tags: readonly string[];
+  /** As the browser says. That of the person, where there is one, holds before it. */
+  readonly language: string | undefined;
+  /** As the browser says, in the same way. */
+  readonly timeZone: string | undefined;
+  /** Choices that were made here. Those of the person hold before them. */
+  readonly channels: Choices;
 }
 
 /** What is to be stored by code that may change every row. */
@@ -26,6 +33,12 @@ export interface NewSubscription {
   readonly assign?: UserAndTags | undefined;
   /** Of a row that is new: when it was first registered elsewhere, at the latest now. Default: now. */
   readonly createdAtMs?: number | undefined;
+  /** BCP 47, in its canonical spelling. Default: a row keeps its own. */
+  readonly language?: string | undefined;
+  /** The IANA name. Default: a row keeps its own. */
+  readonly timeZone?: string | undefined;
+  /** Choices for channels of which the row has none: its own hold. */
+  readonly channels?: Choices | undefined;
 }
 
 /**
@@ -34,8 +47,8 @@ export interface NewSubscription {
  */
 export interface Registration extends NewSubscription {
   /**
-   * The row that this one takes the place of. Where `auth` is its own, its user and tags move here, unless this one has
-   * any, or `assign` is given.
+   * The row that this one takes the place of. Where `auth` is its own, its language, time zone and choices move here, each
+   * unless this one has its own, and its user and tags, unless this one has any, or `assign` is given.
    */
   readonly former?: FormerSubscription | undefined;
   /** Who the request comes from, where that is proved, as by a subscriber token. */

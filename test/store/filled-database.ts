@@ -8,6 +8,11 @@ const fill = `
   insert into subscription_tags (tag, subscription_id) values ('b', 2), ('a/ü', 2), ('"quoted"', 2), ('B', 3);
   update subscriptions set updated_at_ms = updated_at_ms + 5 where id = 3;
   delete from subscriptions where id = 6;
+  update subscriptions set language = 'pt-BR', time_zone = 'Europe/Berlin', channels = '{"news":false,"a b":true}' where id = 2;
+  insert into people (user_name, data, language, time_zone, channels, updated_at_ms)
+    values ('Zoë "ß" 日本', '{"name":"Zoë","b":2.5,"a":1}', 'de', null, '{"news":true}', 7), ('other', '{}', null, 'UTC', null, 8);
+  insert into channels (name, title, titles, is_on_by_default)
+    values ('news', 'News', '{"de":"Nachrichten","af":"Nuus"}', 1), ('Äußerst', 'é', '{}', 0);
   insert into vapid_keys (public_key, state) values ('K1', 'current'), ('K2', 'previous');
   insert into audiences (id, members, created_at_ms) values (2, 3, 1000), (3, 2, 1000);
   insert into audience_sets (audience_id, number, in_partition, first_id, last_id, rows, ids)

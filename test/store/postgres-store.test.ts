@@ -12,6 +12,7 @@ import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.
 import { describePushServices } from './push-services-suite.ts';
 import { describePerPerson } from './frequency-cap-suite.ts';
 import { describeRateShares } from './rate-shares-suite.ts';
+import { describeReaders } from './readers-suite.ts';
 import { describeReceipts } from './receipts-suite.ts';
 import { describeRegistrations } from './registration-suite.ts';
 import { describeRetention } from './retention-suite.ts';
@@ -48,6 +49,7 @@ describeInvitations('PostgreSQL', prepare);
 describeVapidKeys('PostgreSQL', prepare);
 describeWebhookOutbox('PostgreSQL', prepare);
 describeStatistics('PostgreSQL', prepare);
+describeReaders('PostgreSQL', prepare);
 describeReceipts('PostgreSQL', prepare);
 describePeople('PostgreSQL', prepare);
 describeAudiences('PostgreSQL', prepare);

@@ -39,6 +39,9 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
           updatedAtMs: nowMs,
           user: undefined,
           tags: [],
+          language: undefined,
+          timeZone: undefined,
+          channels: {},
         });
         assert.deepEqual(plain(await store.subscriptions.findById(stored.id)), plain(stored));
         assert.deepEqual(

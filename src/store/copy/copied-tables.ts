@@ -107,6 +107,8 @@ const subscriptionTables: readonly CopiedTable[] = [
   { name: 'answer_windows' },
   { name: 'few_deletions' },
   { name: 'ended_subscriptions' },
+  { name: 'people' },
+  { name: 'channels' },
 ];
 
 const broadcastTables: readonly CopiedTable[] = [

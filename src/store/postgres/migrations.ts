@@ -1086,4 +1086,27 @@ export const migrations: readonly string[] = [
   -- events that the webhook did not take in time
   alter table deskbell.webhook_watch add column dropped bigint not null default 0;
   `,
+
+  `
+  -- what browsers say of who reads, and the choices that were made there: {"news":false}; null: none
+  alter table deskbell.subscriptions add column language text, add column time_zone text, add column channels text;
+  -- the same of persons, as the application says; it holds before that of their subscriptions
+  create table deskbell.people (
+    user_name text primary key check (octet_length(user_name) between 1 and 128),
+    -- {"name":"Ada","points":3}
+    data text not null,
+    language text,
+    time_zone text,
+    channels text,
+    updated_at_ms bigint not null
+  );
+  -- what readers switch on and off
+  create table deskbell.channels (
+    name text primary key,
+    title text not null,
+    -- by language: {"de":"Nachrichten"}
+    titles text not null,
+    is_on_by_default int not null
+  );
+  `,
 ];

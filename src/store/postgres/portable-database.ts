@@ -1,5 +1,12 @@
 // Portable SQL in PostgreSQL: a round trip for each statement.
-import type { OwnTables, PortableDatabase, PortableStatement, PortableValue } from '../portable-sql.ts';
+import { hashEndpoint } from '../../protocol/endpoint.ts';
+import type {
+  GivenSubscriptions,
+  OwnTables,
+  PortableDatabase,
+  PortableStatement,
+  PortableValue,
+} from '../portable-sql.ts';
 import type { PostgresDatabase, Query, Value } from './database.ts';
 
 /** Some tens of milliseconds of one transaction. */
@@ -24,6 +31,12 @@ const tables: OwnTables = {
   broadcasts: "(select *, rows_in = 'list' as is_list from deskbell.broadcasts)",
 };
 
+// a hash tells the partition
+const given: GivenSubscriptions = {
+  sql: 'unnest(cast(:keys as uuid[])) k (hash) join deskbell.subscriptions s on s.endpoint_hash = k.hash',
+  keysOf: (subscriptions) => `{${subscriptions.map(({ endpoint }) => hashEndpoint(endpoint)).join(',')}}`,
+};
+
 export function createPortableDatabase(database: PostgresDatabase): PortableDatabase {
   const transaction: PortableDatabase['transaction'] = (work, lock?: string) =>
     database.transaction(async (query) => {
@@ -39,6 +52,7 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
   return {
     now: database.clock.now,
     tables,
+    given,
     byBytes: '"C"',
     skipLocked: 'for update skip locked',
     jsonArray: 'jsonb_agg',

@@ -35,7 +35,8 @@ type PutRow = Omit<RowWithTags, keyof Subscription | 'public_key'> & { readonly 
 const toStored = (row: RowWithTags): StoredSubscription => toSubscription(row, row.tags ?? []);
 
 const selectRow = `
-  select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags
+  select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags,
+    s.language, s.time_zone, s.channels
   from deskbell.subscriptions s join deskbell.vapid_keys v on v.id = s.vapid_key_id
 `;
 
@@ -195,7 +196,7 @@ export function createPostgresSubscriptions(
 
 /** @param registration where the row that is there may be changed with a proof alone */
 function toNewRow(
-  { subscription, vapidPublicKey, assign, createdAtMs }: NewSubscription,
+  { subscription, vapidPublicKey, assign, createdAtMs, language, timeZone, channels }: NewSubscription,
   registration?: Registration,
 ): NewRow {
   const { p256dh, auth } = subscription;
@@ -203,6 +204,9 @@ function toNewRow(
   const options = {
     assign: assign && { user: assign.user, tags: assign.tags ?? [] },
     createdAtMs,
+    language,
+    timeZone,
+    channels,
     ...(registration && toOptions(registration)),
   };
   const text = JSON.stringify(options);
@@ -215,13 +219,10 @@ function toNewRow(
 }
 
 function toOptions(registration: Registration) {
-  const { assign, former } = registration;
+  const { former } = registration;
   const { auth, user } = provenBy(registration);
   return {
-    former:
-      assign === undefined && former
-        ? { hash: hashEndpoint(former.endpoint), auth: toHex(former.auth) }
-        : undefined,
+    former: former && { hash: hashEndpoint(former.endpoint), auth: toHex(former.auth) },
     proof: { auth: auth && toHex(auth), user },
   };
 }

@@ -1,4 +1,5 @@
 // A row of a subscription, as every database gives it.
+import type { Choices } from '../../audience/channels.ts';
 import type { StoredSubscription } from '../subscriptions.ts';
 
 export interface SubscriptionRow {
@@ -10,7 +11,15 @@ export interface SubscriptionRow {
   readonly created_at_ms: number;
   readonly updated_at_ms: number;
   readonly user_name: string | null;
+  readonly language: string | null;
+  readonly time_zone: string | null;
+  /** JSON */
+  readonly channels: string | null;
 }
+
+/** @param channels as they are stored */
+export const readChoices = (channels: string | null): Choices =>
+  channels === null ? {} : (JSON.parse(channels) as Choices);
 
 export const toSubscription = (row: SubscriptionRow, tags: readonly string[]): StoredSubscription => ({
   id: row.id,
@@ -22,4 +31,7 @@ export const toSubscription = (row: SubscriptionRow, tags: readonly string[]): S
   updatedAtMs: row.updated_at_ms,
   user: row.user_name ?? undefined,
   tags,
+  language: row.language ?? undefined,
+  timeZone: row.time_zone ?? undefined,
+  channels: readChoices(row.channels),
 });

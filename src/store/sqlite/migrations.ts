@@ -931,4 +931,29 @@ export const migrations: readonly string[] = [
   -- events that the webhook did not take in time
   alter table webhook_watch add column dropped integer not null default 0;
   `,
+
+  `
+  -- what browsers say of who reads, and the choices that were made there: {"news":false}; null: none
+  alter table subscriptions add column language text;
+  alter table subscriptions add column time_zone text;
+  alter table subscriptions add column channels text;
+  -- the same of persons, as the application says; it holds before that of their subscriptions
+  create table people (
+    user_name text primary key,
+    -- {"name":"Ada","points":3}
+    data text not null,
+    language text,
+    time_zone text,
+    channels text,
+    updated_at_ms integer not null
+  ) strict;
+  -- what readers switch on and off
+  create table channels (
+    name text primary key,
+    title text not null,
+    -- by language: {"de":"Nachrichten"}
+    titles text not null,
+    is_on_by_default integer not null
+  ) strict, without rowid;
+  `,
 ];

@@ -1,6 +1,7 @@
 // Portable SQL in SQLite: all of a transaction runs in one piece, within the transaction that all writes of a turn share.
 import type { SQLInputValue } from 'node:sqlite';
 import type {
+  GivenSubscriptions,
   PortableDatabase,
   PortableStatement,
   PortableValues,
@@ -19,8 +20,14 @@ const tables: OwnTables = {
   outcomeIntervals: 'deskbell.outcome_intervals',
   broadcastIntervals: 'deskbell.broadcast_intervals',
   heldOrigins: 'deskbell.held_origins',
-  subscriptions: '(select id, endpoint, user as user_name, created_at_ms from deskbell.subscriptions)',
+  subscriptions: `(select id, endpoint, user as user_name, created_at_ms, language, time_zone, channels
+                   from deskbell.subscriptions)`,
   broadcasts: '(select *, has_list as is_list from deskbell.broadcasts)',
+};
+
+const given: GivenSubscriptions = {
+  sql: `json_each(:keys) k cross join ${tables.subscriptions} s on s.id = k.value`,
+  keysOf: (subscriptions) => JSON.stringify(subscriptions.map(({ id }) => id)),
 };
 
 export function createPortableDatabase(database: SqliteDatabase): PortableDatabase {
@@ -29,6 +36,7 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
   return {
     now: database.now,
     tables,
+    given,
     byBytes: 'binary',
     skipLocked: '',
     jsonArray: 'json_group_array',

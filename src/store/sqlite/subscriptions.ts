@@ -50,7 +50,7 @@ export function createSqliteSubscriptions(
   };
 
   const put = (
-    { subscription, vapidPublicKey, assign, former, createdAtMs }: Registration,
+    { subscription, vapidPublicKey, assign, former, createdAtMs, language, timeZone, channels }: Registration,
     endpoint = normalizeEndpoint(subscription.endpoint),
   ): StoredSubscription => {
     const { p256dh, auth } = subscription;
@@ -63,16 +63,17 @@ export function createSqliteSubscriptions(
       vapidKeyId: vapidKeyId(vapidPublicKey),
       createdAtMs: Math.min(createdAtMs ?? nowMs, nowMs),
       nowMs,
+      language: language ?? null,
+      timeZone: timeZone ?? null,
+      channels: channels === undefined ? null : JSON.stringify(channels),
     });
     if (row === undefined) throw new Error('The subscription was not stored.');
     if (assign !== undefined) owners.assign(row.id, assign);
-    else if (former !== undefined) moveFromFormer(row.id, former);
+    if (former !== undefined) moveFromFormer(row.id, former, assign === undefined);
     const isPlain = row.created_at_ms === row.updated_at_ms && assign === undefined && former === undefined;
-    const user = isPlain ? undefined : statements.findUser.first({ id: row.id })?.user;
-    return toSubscription(
-      { ...row, endpoint, p256dh, auth, public_key: vapidPublicKey, user_name: user ?? null },
-      isPlain ? [] : owners.tagsOf(row.id),
-    );
+    return isPlain
+      ? toSubscription({ ...row, endpoint, p256dh, auth, public_key: vapidPublicKey, user_name: null }, [])
+      : toStored(statements.findById.first({ id: row.id })!);
   };
 
   const consume = (invitation: Uint8Array, endpoint: string): void => {
@@ -172,7 +173,7 @@ export function createSqliteSubscriptions(
 function prepareStatements(database: SqliteDatabase) {
   const selectRow = `
     select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms,
-      s.user as user_name,
+      s.user as user_name, s.language, s.time_zone, s.channels,
       (select json_group_array(tag) from (
         select tag from subscription_tags where subscription_id = s.id order by tag)) as tags
     from subscriptions s join vapid_keys v on v.id = s.vapid_key_id
@@ -193,27 +194,33 @@ function prepareStatements(database: SqliteDatabase) {
         vapidKeyId: number;
         createdAtMs: number;
         nowMs: number;
+        language: string | null;
+        timeZone: string | null;
+        channels: string | null;
       },
-      { id: number; created_at_ms: number; updated_at_ms: number }
+      Pick<SubscriptionRow, 'id' | 'created_at_ms' | 'updated_at_ms' | 'language' | 'time_zone' | 'channels'>
     >(`
-        insert into subscriptions (endpoint, p256dh, auth, vapid_key_id, created_at_ms, updated_at_ms)
-        values (:endpoint, :p256dh, :auth, :vapidKeyId, :createdAtMs, :nowMs)
+        insert into subscriptions
+          (endpoint, p256dh, auth, vapid_key_id, created_at_ms, updated_at_ms, language, time_zone, channels)
+        values (:endpoint, :p256dh, :auth, :vapidKeyId, :createdAtMs, :nowMs, :language, :timeZone, :channels)
         on conflict (endpoint) do update set
           p256dh = excluded.p256dh,
           auth = excluded.auth,
           vapid_key_id = excluded.vapid_key_id,
           -- grows with every change of the row, even within one millisecond
-          updated_at_ms = max(excluded.updated_at_ms, subscriptions.updated_at_ms + 1)
-        returning id, created_at_ms, updated_at_ms
+          updated_at_ms = max(excluded.updated_at_ms, subscriptions.updated_at_ms + 1),
+          language = coalesce(excluded.language, subscriptions.language),
+          time_zone = coalesce(excluded.time_zone, subscriptions.time_zone),
+          -- its own choices hold
+          channels = iif(excluded.channels is null, subscriptions.channels,
+                         json_patch(excluded.channels, coalesce(subscriptions.channels, '{}')))
+        returning id, created_at_ms, updated_at_ms, language, time_zone, channels
       `),
     findId: database.prepare<{ endpoint: string }, { id: number }>(
       'select id from subscriptions where endpoint = :endpoint',
     ),
     findOwner: database.prepare<{ endpoint: string }, { auth: Uint8Array; user: string | null }>(
       'select auth, user from subscriptions where endpoint = :endpoint',
-    ),
-    findUser: database.prepare<{ id: number }, { user: string | null }>(
-      'select user from subscriptions where id = :id',
     ),
     findById: database.prepare<{ id: number }, RowWithTags>(`${selectRow} where s.id = :id`),
     findByEndpoint: database.prepare<{ endpoint: string }, RowWithTags>(

@@ -20,8 +20,8 @@ export const importing: readonly DocumentedPromise[] = [
     changes: {
       'src/store/sqlite/subscriptions.ts': {
         'the date is not stored': [
-          'values (:endpoint, :p256dh, :auth, :vapidKeyId, :createdAtMs, :nowMs)',
-          'values (:endpoint, :p256dh, :auth, :vapidKeyId, max(:createdAtMs, :nowMs), :nowMs)',
+          'values (:endpoint, :p256dh, :auth, :vapidKeyId, :createdAtMs, :nowMs,',
+          'values (:endpoint, :p256dh, :auth, :vapidKeyId, max(:createdAtMs, :nowMs), :nowMs,',
         ],
         'a row that is there gets it': [
           'p256dh = excluded.p256dh,',

@@ -14,13 +14,14 @@ $$;
 -- last, and those that are not permitted do not come. No endpoint is given twice. A statement that may need any partition
 -- opens all of them, which costs as much as inserting ten rows: the first one asks what is there, and the others are left
 -- out where they have nothing to do.
--- options: null, or {assign: {user, tags}} or {former: {hash, auth}}, and {proof: {auth, user}} where the row that is there
--- may be changed with its auth or by its user alone; with auth in hexadecimal digits; and {createdAtMs} for a row that is
--- new.
+-- options: null, or {assign: {user, tags}}, {former: {hash, auth}}, and {proof: {auth, user}} where the row that is there
+-- may be changed with its auth or by its user alone; with auth in hexadecimal digits; {createdAtMs} for a row that is
+-- new; {language, timeZone}, without which a row keeps its own; and {channels} for a row that has no choice for them.
 create function deskbell_functions.put_subscriptions(
   p_now_ms bigint, hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[], public_keys text[], options jsonb[]
 ) returns table (
-  hash uuid, id bigint, created_at_ms bigint, updated_at_ms bigint, user_name text, tags text[]
+  hash uuid, id bigint, created_at_ms bigint, updated_at_ms bigint, user_name text, tags text[],
+  language text, time_zone text, channels text
 )
 language plpgsql
 -- rows are few beside the table, whatever is known of its size at the first call
@@ -70,7 +71,11 @@ begin
         -- grows with every change of the row, even within one millisecond
         updated_at_ms = greatest(now_ms, s.updated_at_ms + 1),
         user_name = case when given.options ? 'assign' then given.options #>> '{assign,user}' else s.user_name end,
-        tags = case when given.options ? 'assign' then deskbell_functions.read_tags(given.options #> '{assign,tags}') else s.tags end
+        tags = case when given.options ? 'assign' then deskbell_functions.read_tags(given.options #> '{assign,tags}') else s.tags end,
+        language = coalesce(given.options ->> 'language', s.language),
+        time_zone = coalesce(given.options ->> 'timeZone', s.time_zone),
+        channels = case when given.options ? 'channels'
+          then ((given.options -> 'channels') || coalesce(s.channels, '{}')::jsonb)::text else s.channels end
       from unnest(hashes, p256dhs, auths, public_keys, options) as given (hash, p256dh, auth, public_key, options)
         join deskbell.vapid_keys v on v.public_key = given.public_key
       where s.endpoint_hash = given.hash and given.hash = any (permitted);
@@ -80,18 +85,20 @@ begin
     exit when cardinality(changed) + cardinality(refused) = cardinality(hashes);
     return query
       insert into deskbell.subscriptions as s
-        (endpoint_hash, created_at_ms, updated_at_ms, vapid_key_id, endpoint, p256dh, auth, user_name, tags)
+        (endpoint_hash, created_at_ms, updated_at_ms, vapid_key_id, endpoint, p256dh, auth, user_name, tags, language, time_zone, channels)
       -- the dates of an import may be those of a clock that is ahead
       select given.hash, least((given.options ->> 'createdAtMs')::bigint, now_ms), now_ms, v.id,
              given.endpoint, given.p256dh, given.auth,
-             given.options #>> '{assign,user}', deskbell_functions.read_tags(given.options #> '{assign,tags}')
+             given.options #>> '{assign,user}', deskbell_functions.read_tags(given.options #> '{assign,tags}'),
+             given.options ->> 'language', given.options ->> 'timeZone', given.options ->> 'channels'
       from unnest(hashes, endpoints, p256dhs, auths, public_keys, options) with ordinality
           as given (hash, endpoint, p256dh, auth, public_key, options, number)
         join deskbell.vapid_keys v on v.public_key = given.public_key
       where not given.hash = any (changed || refused)
       order by given.number
       on conflict (endpoint_hash) do nothing
-      returning s.endpoint_hash, s.id, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags;
+      returning s.endpoint_hash, s.id, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags,
+        s.language, s.time_zone, s.channels;
     get diagnostics inserted = row_count;
     exit when cardinality(changed) + cardinality(refused) + inserted = cardinality(hashes);
   end loop;
@@ -102,7 +109,8 @@ begin
 
   if cardinality(changed) > 0 then
     return query
-      select s.endpoint_hash, s.id, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags
+      select s.endpoint_hash, s.id, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags,
+        s.language, s.time_zone, s.channels
       from unnest(changed) as given (hash)
       join deskbell.subscriptions s on s.endpoint_hash = given.hash;
   end if;

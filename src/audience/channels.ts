@@ -1,0 +1,108 @@
+// Channels, which readers switch on and off, and their choices, as applications write them. Whoever takes them from outside
+// checks them here first.
+import { checkLanguage } from './reader-facts.ts';
+import { checkName, wrong } from './user-and-tags.ts';
+
+/** What a reader switches on and off, such as news. */
+export interface Channel {
+  /** As a tag is written. */
+  readonly name: string;
+  /** As readers see it, in languages that have none of their own. */
+  readonly title: string;
+  /** By language. */
+  readonly titles: Readonly<Record<string, string>>;
+  /** For readers who have chosen nothing. */
+  readonly isOnByDefault: boolean;
+}
+
+/** Yes or no, by channel. */
+export type Choices = Readonly<Record<string, boolean>>;
+
+/** Of a store, and in one set of choices. */
+export const maxChannels = 100;
+export const maxTitleCharacters = 64;
+const maxTitles = 50;
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` points into the value */
+export function checkChannel({ name, title, titles, isOnByDefault }: Channel): Channel {
+  if (typeof isOnByDefault !== 'boolean')
+    throw wrong('ERR_FIELD_TYPE', '/isOnByDefault', 'isOnByDefault must be true or false.');
+  const languages = Object.entries(titles);
+  if (languages.length > maxTitles) {
+    const detail = `There are titles in ${languages.length} languages; at most ${maxTitles} are allowed.`;
+    throw wrong('ERR_FIELD_VALUE', '/titles', detail);
+  }
+  return {
+    name: checkChannelName(name, '/name'),
+    title: checkTitle(title, '/title'),
+    titles: Object.fromEntries(
+      languages.map(([language, text]) => [
+        checkLanguage(language, '/titles'),
+        checkTitle(text, `/titles/${language}`),
+      ]),
+    ),
+    isOnByDefault,
+  };
+}
+
+/** @throws {DeskbellError} as `checkChannel` does */
+export const checkChannelName = (name: unknown, pointer: string): string =>
+  checkName(name, pointer, 'The name of a channel');
+
+function checkTitle(title: unknown, pointer: string): string {
+  if (typeof title !== 'string') throw wrong('ERR_FIELD_TYPE', pointer, 'A title must be a string.');
+  const text = title.trim();
+  const isPlain = text.isWellFormed() && !/\p{Cc}/u.test(text);
+  if (isPlain && text.length > 0 && text.length <= maxTitleCharacters) return text;
+  throw wrong(
+    'ERR_FIELD_VALUE',
+    pointer,
+    `A title must have 1 to ${maxTitleCharacters} characters, none of them a control character.`,
+  );
+}
+
+/** @throws {DeskbellError} as `checkChannel` does */
+export const checkChoices = (choices: unknown, pointer: string): Choices =>
+  checkEach(choices, pointer, (choice) => typeof choice === 'boolean');
+
+/** The same for a change of choices, where `null` withdraws one. @throws {DeskbellError} as `checkChannel` does */
+export const checkChoiceChange = (
+  choices: unknown,
+  pointer: string,
+): Readonly<Record<string, boolean | null>> =>
+  checkEach(choices, pointer, (choice) => typeof choice === 'boolean' || choice === null);
+
+function checkEach<Choice>(
+  choices: unknown,
+  pointer: string,
+  isChoice: (choice: unknown) => choice is Choice,
+): Readonly<Record<string, Choice>> {
+  if (typeof choices !== 'object' || choices === null || Array.isArray(choices))
+    throw wrong('ERR_FIELD_TYPE', pointer, 'Choices must be an object with true or false by channel.');
+  const given = Object.entries(choices);
+  if (given.length > maxChannels) {
+    const detail = `There are choices for ${given.length} channels; at most ${maxChannels} are allowed.`;
+    throw wrong('ERR_FIELD_VALUE', pointer, detail);
+  }
+  return Object.fromEntries(
+    given.map(([name, choice]) => {
+      const channel = checkChannelName(name, pointer);
+      if (isChoice(choice)) return [channel, choice];
+      const detail = `The choice for "${channel}" must be true or false.`;
+      throw wrong('ERR_FIELD_TYPE', `${pointer}/${channel}`, detail);
+    }),
+  );
+}
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE where a choice is for a channel that is none of these */
+export function checkKnown(
+  choices: Readonly<Record<string, unknown>>,
+  channels: readonly Channel[],
+  pointer: string,
+): void {
+  const names = channels.map(({ name }) => name);
+  const unknown = Object.keys(choices).find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  const known = names.length === 0 ? 'there are none yet' : `there are ${names.join(', ')}`;
+  throw wrong('ERR_FIELD_VALUE', `${pointer}/${unknown}`, `There is no channel "${unknown}"; ${known}.`);
+}

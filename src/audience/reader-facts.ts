@@ -1,0 +1,97 @@
+// What is known of who reads: language, time zone, and the data that texts are filled with, as applications and browsers write
+// them. Whoever takes them from outside checks them here first.
+import { wrong } from './user-and-tags.ts';
+
+/** Of a person, as the application says: what placeholders in texts stand for. */
+export type PersonData = Readonly<Record<string, string | number>>;
+
+/** RFC 5646 §4.4.1 */
+const maxLanguageCharacters = 35;
+const maxTimeZoneCharacters = 64;
+const maxDataBytes = 1024;
+const maxTextCharacters = 200;
+const dataName = /^[A-Za-z_][A-Za-z0-9_]{0,31}$/;
+
+/** @returns the language in its one spelling, undefined for what is no language */
+export function readLanguage(language: unknown): string | undefined {
+  if (typeof language !== 'string' || language.length > maxLanguageCharacters) return undefined;
+  try {
+    return Intl.getCanonicalLocales(language)[0];
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns the time zone in its one spelling, undefined for what is none */
+export function readTimeZone(timeZone: unknown): string | undefined {
+  // not an offset such as +01:00, which no reader keeps all year
+  if (typeof timeZone !== 'string' || !/^[A-Za-z]/.test(timeZone)) return undefined;
+  if (timeZone.length > maxTimeZoneCharacters) return undefined;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
+export const checkLanguage = (language: unknown, pointer: string): string =>
+  require(language, readLanguage, pointer, 'The language must be a BCP 47 language tag, such as de or pt-BR.');
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
+export const checkTimeZone = (timeZone: unknown, pointer: string): string =>
+  require(timeZone, readTimeZone, pointer, 'The time zone must be the IANA name of one, such as Europe/Berlin, or UTC.');
+
+function require(
+  value: unknown,
+  read: (value: unknown) => string | undefined,
+  pointer: string,
+  detail: string,
+): string {
+  const known = read(value);
+  if (known !== undefined) return known;
+  throw wrong(typeof value === 'string' ? 'ERR_FIELD_VALUE' : 'ERR_FIELD_TYPE', pointer, detail);
+}
+
+/**
+ * Checks data, or a change of it, where `null` takes a value away.
+ *
+ * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` points into the value
+ */
+export function checkData<Value extends string | number | null>(
+  data: Readonly<Record<string, Value>>,
+  pointer: string,
+): Readonly<Record<string, Value>> {
+  if (typeof data !== 'object' || data === null || Array.isArray(data))
+    throw wrong('ERR_FIELD_TYPE', pointer, 'The data must be an object of texts and numbers.');
+  for (const [name, value] of Object.entries(data)) {
+    if (!dataName.test(name)) {
+      const detail =
+        'The name of a value must have 1 to 32 letters, digits and "_", and not begin with a digit.';
+      throw wrong('ERR_FIELD_VALUE', pointer, detail);
+    }
+    checkValue(value, `${pointer}/${name}`);
+  }
+  checkDataSize(data, pointer);
+  return data;
+}
+
+function checkValue(value: unknown, pointer: string): void {
+  const isText = typeof value === 'string';
+  if (!isText && typeof value !== 'number' && value !== null)
+    throw wrong('ERR_FIELD_TYPE', pointer, 'A value must be a text or a number.');
+  if (isText && (value.length > maxTextCharacters || !value.isWellFormed())) {
+    const detail = `A text must be well-formed Unicode of at most ${maxTextCharacters} characters.`;
+    throw wrong('ERR_FIELD_VALUE', pointer, detail);
+  }
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw wrong('ERR_FIELD_VALUE', pointer, 'A number must be finite.');
+}
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE where the data of a person would be too large */
+export function checkDataSize(data: object, pointer: string): void {
+  const bytes = Buffer.byteLength(JSON.stringify(data));
+  if (bytes <= maxDataBytes) return;
+  const detail = `The data has ${bytes} bytes as JSON; at most ${maxDataBytes} are allowed.`;
+  throw wrong('ERR_FIELD_VALUE', pointer, detail);
+}

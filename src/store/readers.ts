@@ -1,0 +1,210 @@
+// Readers: what is known of who reads, and what they have chosen. A reader is a person, or a subscription without one. Language,
+// time zone and each choice are the person's, else the subscription's; a choice that neither has made is the channel's default.
+import { checkChoices, checkKnown, maxChannels, type Channel, type Choices } from '../audience/channels.ts';
+import { checkPersonChange, type Person, type PersonChange } from '../audience/person.ts';
+import { checkDataSize, type PersonData } from '../audience/reader-facts.ts';
+import { checkUser } from '../audience/user-and-tags.ts';
+import { createChannels } from './channels.ts';
+import { run, type PortableDatabase, type Work } from './portable-sql.ts';
+import { readChoices } from './rows/subscription-row.ts';
+import type { StoredSubscription } from './subscriptions.ts';
+
+/** What holds for a reader. */
+export interface ReaderFacts {
+  readonly language: string | undefined;
+  readonly timeZone: string | undefined;
+  readonly data: PersonData;
+  /** Choices that were made; for all others the default of the channel holds. */
+  readonly channels: Choices;
+}
+
+/** A stored subscription as it was read, or a person. */
+export type Reader = Pick<StoredSubscription, 'id' | 'user' | 'channels'> | { readonly user: string };
+
+/** What is known of readers, and what they have chosen. */
+export interface ReaderStore {
+  /** Without data and choices where nothing is known. */
+  person(user: string): Promise<Person>;
+  /**
+   * @returns the person as it is afterwards
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE for what is no data, language, time zone or choice, for a channel that
+   *   does not exist, and where there would be too much data; nothing is changed
+   */
+  setPerson(user: string, change: PersonChange): Promise<Person>;
+  /** What holds for who reads these subscriptions, by their ids; without those that are not stored. One query for all. */
+  factsOf(
+    subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[],
+  ): Promise<ReadonlyMap<number, ReaderFacts>>;
+  /** What holds for each channel. */
+  choices(reader: Reader): Promise<Choices>;
+  /**
+   * Stores choices: those of the person, where there is one, else those of the subscription.
+   *
+   * @returns what holds for each channel afterwards
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also for a channel that does not exist; nothing is changed
+   */
+  choose(reader: Reader, choices: Choices): Promise<Choices>;
+}
+
+interface FactRow {
+  readonly language: string | null;
+  readonly time_zone: string | null;
+  /** JSON */
+  readonly data: string | null;
+  /** JSON, as in `own` */
+  readonly channels: string | null;
+}
+
+/** Of a subscription with what is known of its person. */
+interface ReaderRow extends FactRow {
+  readonly id: number;
+  /** Choices of the subscription. */
+  readonly own: string | null;
+}
+
+const selectPerson = 'select * from deskbell.people where user_name = :user';
+
+export function createReaders(database: PortableDatabase): ReaderStore {
+  const channels = createChannels(database);
+  const { sql: givenRows, keysOf } = database.given;
+
+  function* changePerson(user: string, change: PersonChange, known: readonly Channel[]): Work<Person> {
+    const [row] = yield* run<FactRow>(selectPerson, { user });
+    const former = toPerson(user, row);
+    const changed: Person = {
+      user,
+      data: merge(former.data, change.data),
+      language: change.language === undefined ? former.language : (change.language ?? undefined),
+      timeZone: change.timeZone === undefined ? former.timeZone : (change.timeZone ?? undefined),
+      channels: mergeChoices(former.channels, change.channels, known),
+    };
+    checkDataSize(changed.data, '/data');
+    yield* run(
+      `insert into deskbell.people (user_name, data, language, time_zone, channels, updated_at_ms)
+       values (:user, :data, :language, :timeZone, :channels, :nowMs)
+       on conflict (user_name) do update set data = excluded.data, language = excluded.language,
+         time_zone = excluded.time_zone, channels = excluded.channels, updated_at_ms = excluded.updated_at_ms`,
+      {
+        user,
+        data: JSON.stringify(changed.data),
+        language: changed.language ?? null,
+        timeZone: changed.timeZone ?? null,
+        channels: toColumn(changed.channels),
+        nowMs: database.now(),
+      },
+    );
+    return changed;
+  }
+
+  /** Of two changes of one reader at a time, one comes after the other. */
+  const setPerson = (user: string, change: PersonChange, known: readonly Channel[]): Promise<Person> =>
+    database.transaction(() => changePerson(user, change, known), `person ${user}`);
+
+  const person: ReaderStore['person'] = async (user) => {
+    const [row] = await database.read<FactRow>(selectPerson, { user });
+    return toPerson(user, row);
+  };
+
+  return {
+    person,
+
+    setPerson: async (user, given) => {
+      const change = checkPersonChange(given);
+      const known = await channels.list();
+      checkKnown(withoutNull(change.channels ?? {}), known, '/channels');
+      return setPerson(checkUser(user, '/user'), change, known);
+    },
+
+    factsOf: async (subscriptions) => {
+      const rows = await database.read<ReaderRow>(
+        `select s.id, coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as time_zone,
+           s.channels as own, p.channels, p.data
+         from ${givenRows} left join deskbell.people p on p.user_name = s.user_name`,
+        { keys: keysOf(subscriptions) },
+      );
+      return new Map(rows.map((row) => [row.id, toFacts(row)]));
+    },
+
+    choices: async (reader) => {
+      const ofPerson = reader.user === undefined ? {} : (await person(reader.user)).channels;
+      return forEach(await channels.list(), { ...ownChoices(reader), ...ofPerson });
+    },
+
+    choose: async (reader, given) => {
+      const choices = checkChoices(given, '/choices');
+      const known = await channels.list();
+      checkKnown(choices, known, '/choices');
+      if ('id' in reader && reader.user === undefined) {
+        const work = () => changeSubscription(reader.id, choices, known);
+        return forEach(known, await database.transaction(work, `subscription ${reader.id}`));
+      }
+      const { channels: ofPerson } = await setPerson(reader.user!, { channels: choices }, known);
+      return forEach(known, { ...ownChoices(reader), ...ofPerson });
+    },
+  };
+}
+
+function* changeSubscription(id: number, change: Choices, known: readonly Channel[]): Work<Choices> {
+  const [row] = yield* run<Pick<FactRow, 'channels'>>(
+    'select channels from deskbell.subscriptions where id = :id',
+    { id },
+  );
+  const changed = mergeChoices(readChoices(row?.channels ?? null), change, known);
+  yield* run('update deskbell.subscriptions set channels = :channels where id = :id', {
+    id,
+    channels: toColumn(changed),
+  });
+  return changed;
+}
+
+function toPerson(user: string, row: FactRow | undefined): Person {
+  return {
+    user,
+    data: readData(row?.data ?? null),
+    language: row?.language ?? undefined,
+    timeZone: row?.time_zone ?? undefined,
+    channels: readChoices(row?.channels ?? null),
+  };
+}
+
+const toFacts = ({ language, time_zone, data, own, channels }: ReaderRow): ReaderFacts => ({
+  language: language ?? undefined,
+  timeZone: time_zone ?? undefined,
+  data: readData(data),
+  channels: { ...readChoices(own), ...readChoices(channels) },
+});
+
+const ownChoices = (reader: Reader): Choices => ('id' in reader ? reader.channels : {});
+
+const readData = (data: string | null): PersonData => (data === null ? {} : (JSON.parse(data) as PersonData));
+
+const toColumn = (choices: Choices): string | null =>
+  Object.keys(choices).length === 0 ? null : JSON.stringify(choices);
+
+/** @param change as in `PersonChange` */
+const merge = <Value>(
+  former: Readonly<Record<string, Value>>,
+  change: Readonly<Record<string, Value | null>> | null = {},
+): Readonly<Record<string, Value>> => (change === null ? {} : withoutNull({ ...former, ...change }));
+
+const withoutNull = <Value>(
+  members: Readonly<Record<string, Value | null>>,
+): Readonly<Record<string, Value>> =>
+  Object.fromEntries(
+    Object.entries(members).filter((member): member is [string, Value] => member[1] !== null),
+  );
+
+/** Those for channels that were removed stay as long as there is room for them. */
+function mergeChoices(former: Choices, change: PersonChange['channels'], known: readonly Channel[]): Choices {
+  const merged = Object.entries(merge(former, change));
+  if (merged.length <= maxChannels) return Object.fromEntries(merged);
+  return Object.fromEntries(merged.filter(([name]) => known.some((channel) => channel.name === name)));
+}
+
+const forEach = (channels: readonly Channel[], made: Choices): Choices =>
+  Object.fromEntries(
+    channels.map(({ name, isOnByDefault }) => [
+      name,
+      Object.hasOwn(made, name) ? made[name]! : isOnByDefault,
+    ]),
+  );
