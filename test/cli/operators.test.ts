@@ -101,6 +101,9 @@ test('deskbell operators beside serve --operator', async (t) => {
     const files = ['--operator-cert', 'no', '--operator-key', 'no'];
     const missing = await run('serve', '--port', '0', '--operator', '127.0.0.1:0', ...files);
     assert.match(missing.stderr, /\[ERR_FILE\]\n$/);
+    const none = ['--operator-cert', 'package.json', '--operator-key', 'package.json'];
+    const wrong = await run('serve', '--port', '0', '--operator', '127.0.0.1:0', ...none);
+    assert.match(wrong.stderr, /package\.json are not a certificate and its private key, both in PEM/);
   });
 
   assert.equal(await serve.end('SIGTERM'), 0);

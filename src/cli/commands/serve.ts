@@ -27,6 +27,7 @@ import { addressOf, ignoreHangup, listenOn, untilStopped } from '../serve/listen
 import {
   assertListenerIsAskedFor,
   openConfiguredOperator,
+  readListenerAccess,
   type OpenOperator,
 } from '../serve/open-operator.ts';
 import { openSender } from '../send/open-sender.ts';
@@ -87,10 +88,10 @@ export function serveCommand(context: Context): Command {
         log,
         readWarnings: async () => (await readWarnings()).map(({ code }) => code),
       });
-      const metrics =
-        configuration.operator === undefined
-          ? undefined
-          : createMetrics(store, { readWarnings, readMachine: await machineFiguresReader(configuration) });
+      const access =
+        configuration.operator === undefined ? undefined : await readListenerAccess(configuration);
+      const readMachine = machineFiguresReader(configuration, access?.tls?.cert);
+      const metrics = access && createMetrics(store, { readWarnings, readMachine });
       if (metrics !== undefined) countRegistrations(server, prefix, metrics);
       const needsSender = configuration.deliver || configuration.operator !== undefined;
       const onFigures = metrics?.recordFigures;
@@ -102,9 +103,9 @@ export function serveCommand(context: Context): Command {
         : undefined;
       let operator: OpenOperator | undefined;
       try {
-        if (sender && metrics) {
+        if (sender && metrics && access) {
           const parts = { sender, metrics, log, readWarnings, defaultTitle: hostTitle(configuration) };
-          operator = await openConfiguredOperator(configuration, opened, parts, environment);
+          operator = await openConfiguredOperator(configuration, access, opened, parts, environment);
           if (operator !== undefined) await storeOperatorAddress(data, operator.address);
         }
         await listenOn({ host, port }, () => server.listen({ host, port }));

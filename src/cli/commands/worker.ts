@@ -18,7 +18,7 @@ import {
 import { createCommand } from '../command.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import { withExistingData } from '../data/open-data.ts';
-import { openMetricsListener, type OpenOperator } from '../serve/open-operator.ts';
+import { openMetricsListener, readListenerAccess, type OpenOperator } from '../serve/open-operator.ts';
 import { openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { machineFiguresReader } from '../serve/machine-figures.ts';
@@ -46,11 +46,11 @@ export function workerCommand(context: Context): Command {
     const run = async (data: DataDirectory): Promise<void> => {
       const readWarnings = createWarningReader(data.store, data.vapidKeys.keyDirectory);
       for (const { detail, remedy } of await readWarnings()) onWarning(`${detail} ${remedy}`);
-      const readMachine = await machineFiguresReader({ ...configuration, maxSubscriptions: undefined });
-      const metrics =
-        configuration.metrics === undefined
-          ? undefined
-          : createMetrics(data.store, { readWarnings, readMachine });
+      const access =
+        configuration.metrics === undefined ? undefined : await readListenerAccess(configuration);
+      const machine = { ...configuration, maxSubscriptions: undefined };
+      const readMachine = machineFiguresReader(machine, access?.tls?.cert);
+      const metrics = access && createMetrics(data.store, { readWarnings, readMachine });
       const sender = await openSender(configuration, data, context, {
         onWarning,
         onFigures: metrics?.recordFigures,
@@ -58,10 +58,10 @@ export function workerCommand(context: Context): Command {
       });
       let listener: OpenOperator | undefined;
       try {
-        if (configuration.metrics !== undefined && metrics !== undefined) {
+        if (configuration.metrics !== undefined && metrics && access) {
           const log = { info: () => {}, error: (record: object) => output.diagnostic(inspect(record)) };
           const parts = { store: data.store, metrics, log };
-          listener = await openMetricsListener(configuration.metrics, configuration, parts);
+          listener = await openMetricsListener(configuration.metrics, access, parts);
         }
         const { threads } = configuration;
         await output.result(

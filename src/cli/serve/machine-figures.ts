@@ -4,23 +4,19 @@ import { statfs } from 'node:fs/promises';
 import type { MachineFigures } from '../../operator/metrics/machine-figures.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import { readLastBackup } from '../data/last-backup.ts';
-import { readTextFile } from '../input/read-input.ts';
 
-type Configured = Pick<Configuration, 'data' | 'database' | 'maxSubscriptions' | 'operatorCert'>;
+type Configured = Pick<Configuration, 'data' | 'database' | 'maxSubscriptions'>;
 
 /**
- * The certificate is read once, as the listener does, which says what is wrong with it.
- *
+ * @param certificate of the operator's listener, as PEM: its own comes first
  * @returns reads the figures as they are then; what cannot be read is absent
  */
-export async function machineFiguresReader({
-  data,
-  database,
-  maxSubscriptions,
-  operatorCert,
-}: Configured): Promise<() => Promise<MachineFigures>> {
+export function machineFiguresReader(
+  { data, database, maxSubscriptions }: Configured,
+  certificate: string | undefined,
+): () => Promise<MachineFigures> {
   const certificateEndsAtMs =
-    operatorCert === undefined ? undefined : endOf(await readTextFile(operatorCert).catch(() => ''));
+    certificate === undefined ? undefined : new X509Certificate(certificate).validToDate.getTime();
   return async () => {
     const [disk, backedUpAtMs] = await Promise.all([
       statfs(data).catch(() => undefined),
@@ -34,13 +30,4 @@ export async function machineFiguresReader({
       lastBackupAtMs: database === undefined ? (backedUpAtMs ?? 0) : undefined,
     };
   };
-}
-
-/** The listener's own comes first in its file. */
-function endOf(certificate: string): number | undefined {
-  try {
-    return new X509Certificate(certificate).validToDate.getTime();
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 // Opens the operator's listener from the configuration.
 import type { AddressInfo } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { TlsFiles } from '../../http/create-http-server.ts';
@@ -42,17 +43,17 @@ export function assertListenerIsAskedFor({ operator, webhook }: Configuration): 
 
 /**
  * @returns `undefined` where no operator's listener is asked for
- * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE, ERR_LISTEN
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN
  */
 export async function openConfiguredOperator(
   configuration: Configuration,
+  access: ListenerAccess,
   data: Pick<DataDirectory, 'store' | 'sessionKey' | 'vapidKeys'>,
   parts: ListenerParts,
   environment: Context['environment'],
 ): Promise<OpenOperator | undefined> {
-  const { operator, webhook, trustProxy } = configuration;
+  const { operator, webhook } = configuration;
   if (operator === undefined) return undefined;
-  const access = { ...(await readAccess(configuration)), trustProxy };
   const listener = await openOperator(parseListenAddress(operator), access, data, parts);
   const posting =
     webhook === undefined
@@ -88,17 +89,16 @@ async function openWebhook(
 /**
  * Opens a listener with `/metrics` alone.
  *
- * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE, ERR_LISTEN, ERR_METRICS_PACKAGE
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN, ERR_METRICS_PACKAGE
  */
 export async function openMetricsListener(
   where: string,
-  configuration: Configuration,
+  access: ListenerAccess,
   parts: Pick<OperatorOptions, 'store' | 'metrics' | 'log'>,
 ): Promise<OpenOperator> {
   const { createMetricsListener } = await import('../../operator/create-operator.ts');
   const { loadClient } = await import('../../operator/metrics/metrics.ts');
   await loadClient();
-  const access = await readAccess(configuration);
   const address = parseListenAddress(where);
   return listen(createMetricsListener({ ...access, ...address, ...parts }), address, access);
 }
@@ -128,9 +128,10 @@ async function listen(
   };
 }
 
-async function readAccess(configuration: Configuration): Promise<ListenerAccess> {
-  const { operatorBehindProxy: isBehindProxy, operatorHosts: hosts } = configuration;
-  return { isBehindProxy, hosts, tls: await readTls(configuration) };
+/** @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE */
+export async function readListenerAccess(configuration: Configuration): Promise<ListenerAccess> {
+  const { operatorBehindProxy: isBehindProxy, operatorHosts: hosts, trustProxy } = configuration;
+  return { isBehindProxy, hosts, trustProxy, tls: await readTls(configuration) };
 }
 
 async function readTls({ operatorCert, operatorKey }: Configuration): Promise<TlsFiles | undefined> {
@@ -138,5 +139,12 @@ async function readTls({ operatorCert, operatorKey }: Configuration): Promise<Tl
   if (operatorCert === undefined || operatorKey === undefined) {
     throw new DeskbellError('ERR_CONFIGURATION', 'Give both --operator-cert and --operator-key, or neither');
   }
-  return { cert: await readTextFile(operatorCert), key: await readTextFile(operatorKey) };
+  const files = { cert: await readTextFile(operatorCert), key: await readTextFile(operatorKey) };
+  try {
+    createSecureContext(files);
+  } catch (cause) {
+    const detail = `${operatorCert} and ${operatorKey} are not a certificate and its private key, both in PEM`;
+    throw new DeskbellError('ERR_CONFIGURATION', detail, { cause });
+  }
+  return files;
 }
