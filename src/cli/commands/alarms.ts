@@ -7,7 +7,7 @@ import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { createWarningReader } from '../../delivery/installation-warnings.ts';
 import { standingAlarmView } from '../../views/standing-alarm.ts';
 import { createCommand } from '../command.ts';
-import { createDataCommand } from '../data/data-command.ts';
+import { createDataCommand, createListCommand } from '../data/data-command.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import { parseNote, parseOperatorName } from '../flags/arguments.ts';
 import type { Context } from '../context.ts';
@@ -27,21 +27,15 @@ export function alarmsCommand(context: Context): Command {
 const warningsOf = ({ store, vapidKeys }: DataDirectory) =>
   createWarningReader(store, vapidKeys.keyDirectory);
 
-function listCommand({ environment, output }: Context): Command {
-  return createDataCommand(environment, {
-    name: 'list',
+const listCommand = (context: Context): Command =>
+  createListCommand(context, {
     description: 'Prints each alarm: what is wrong, about how many, since when, and who knows of it.',
-    json: 'Prints JSON Lines.',
     examples: ['deskbell alarms list', 'deskbell alarms list --json'],
-  }).onData(async (data, flags: JsonFlag) => {
-    await output.table(flags, {
-      rows: (await readAlarms(data.store, warningsOf(data))).standing,
-      toJson: standingAlarmView.toJson,
-      toText,
-      ifEmpty: 'Nothing is wrong.',
-    });
+    rowsOf: async (data) => (await readAlarms(data.store, warningsOf(data))).standing,
+    toJson: standingAlarmView.toJson,
+    toText,
+    ifEmpty: 'Nothing is wrong.',
   });
-}
 
 interface AcknowledgeFlags extends JsonFlag {
   readonly note: string;

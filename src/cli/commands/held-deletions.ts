@@ -5,7 +5,7 @@ import { requireHeldDeletions } from '../../store/held-deletions.ts';
 import { heldDeletionView } from '../../views/held-deletion.ts';
 import { parseOrigin } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
-import { createDataCommand } from '../data/data-command.ts';
+import { createDataCommand, createListCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
 
@@ -21,22 +21,16 @@ export function heldDeletionsCommand(context: Context): Command {
     .addCommand(decisionCommand(context, 'discard', 'Keeps', 'Kept'));
 }
 
-function listCommand({ environment, output }: Context): Command {
-  return createDataCommand(environment, {
-    name: 'list',
+const listCommand = (context: Context): Command =>
+  createListCommand(context, {
     description: 'Prints each push service with held deletions, how many there are, and since when.',
-    json: 'Prints JSON Lines.',
     examples: ['deskbell held-deletions list', 'deskbell held-deletions list --json'],
-  }).onData(async ({ store }, flags: JsonFlag) => {
-    await output.table(flags, {
-      rows: await store.heldDeletions.list(),
-      toJson: heldDeletionView.toJson,
-      toText: ({ origin, subscriptions, sinceMs }) =>
-        `${origin}  ${formatCount(subscriptions)} since ${isoTime(sinceMs)}`,
-      ifEmpty: 'No deletions are held.',
-    });
+    rowsOf: ({ store }) => store.heldDeletions.list(),
+    toJson: heldDeletionView.toJson,
+    toText: ({ origin, subscriptions, sinceMs }) =>
+      `${origin}  ${formatCount(subscriptions)} since ${isoTime(sinceMs)}`,
+    ifEmpty: 'No deletions are held.',
   });
-}
 
 function decisionCommand(
   { environment, output }: Context,

@@ -8,7 +8,7 @@ import { parseOperatorName } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import { dataSettings, type Configuration } from '../configuration/configuration.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
-import { createDataCommand } from '../data/data-command.ts';
+import { createDataCommand, createListCommand } from '../data/data-command.ts';
 import { exists, withData } from '../data/open-data.ts';
 import type { Context } from '../context.ts';
 import { readOperatorAddress } from '../serve/operator-address.ts';
@@ -91,17 +91,15 @@ function sendLine(address: string, token: string): string {
   return `curl --fail-with-body --retry 5 ${given} -d "Backups are done" '${address}/v1/messages?user=me'`;
 }
 
-function listCommand({ environment, output }: Context): Command {
-  return createDataCommand(environment, {
-    name: 'list',
+const listCommand = (context: Context): Command =>
+  createListCommand(context, {
     description: 'Prints name, role and age of each operator. Tokens are not stored and not shown.',
-    json: 'Prints JSON Lines.',
     examples: ['deskbell operators list'],
-  }).onData(async ({ store }, flags: JsonFlag) => {
-    const rows = await store.operators.list();
-    await output.table(flags, { rows, toJson, toText, ifEmpty: 'No operators yet.' });
+    rowsOf: ({ store }) => store.operators.list(),
+    toJson,
+    toText,
+    ifEmpty: 'No operators yet.',
   });
-}
 
 function removeCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { describeCommand, type CommandDescription } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
+import type { JsonFlag, Table } from '../output/output.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { withNamedData } from './open-data.ts';
 
@@ -33,3 +34,21 @@ export const createDataCommand = (
   description: Omit<CommandDescription, 'settings'>,
 ): DataCommand =>
   describeCommand(new DataCommand(description.name, environment), { ...description, settings: dataSettings });
+
+/** `list` of what there are few of: all of them. @param rowsOf reads them */
+export const createListCommand = <Row>(
+  { environment, output }: Pick<Context, 'environment' | 'output'>,
+  {
+    description,
+    examples,
+    rowsOf,
+    ...table
+  }: Pick<CommandDescription, 'description' | 'examples'> &
+    Omit<Table<Row>, 'rows'> & { rowsOf(data: DataDirectory): Promise<readonly Row[]> },
+): Command =>
+  createDataCommand(environment, {
+    name: 'list',
+    description,
+    json: 'Prints JSON Lines.',
+    examples,
+  }).onData(async (data, flags: JsonFlag) => output.table(flags, { ...table, rows: await rowsOf(data) }));
