@@ -417,7 +417,7 @@ test('a start is a time in the zone of the form: what clocks skip or show twice 
     return { status: page.status, html: page.html, words: wordsOf(page) };
   };
   const berlin = await review('2037-01-01T09:00', 'Europe/Berlin');
-  assert.match(berlin.words, /Start 2037-01-01 09:00 Europe\/Berlin \(UTC\+01:00\), in [\d,]+ days/);
+  assert.match(berlin.words, /Start 2037-01-01 09:00 Europe\/Berlin \(UTC\+01:00\), in \d+ years/);
   await visitor.submit('/console/send', {});
   assert.match(visitor.page.html, /Start \(<span data-zone>Europe\/Berlin<\/span>\)/);
   await review('2037-01-01T09:00', 'Europe/Berlin');

@@ -1,4 +1,5 @@
 // Times in the reader's own zone, with its name; the page has them in UTC. One format everywhere: 2027-01-01 09:00 CET.
+import { fromNow } from './from-now.ts';
 
 const wall = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });
 const zone = wall.resolvedOptions().timeZone;
@@ -38,22 +39,6 @@ export function showTimesFromNow(within: ParentNode): void {
     present?.remove();
     time.append(words);
   }
-}
-
-const units = [
-  [2 * 365 * 24 * 3600, 365 * 24 * 3600, 'years'],
-  [2 * 24 * 3600, 24 * 3600, 'days'],
-  [5400, 3600, 'h'],
-  [90, 60, 'min'],
-  [0, 1, 's'],
-] as const;
-
-/** `in 3 h`, `12 min ago` */
-function fromNow(differenceMs: number): string {
-  const seconds = Math.abs(differenceMs) / 1000;
-  const [, length, unit] = units.find(([from]) => seconds >= from)!;
-  const amount = `${Math.round(seconds / length).toLocaleString('en')} ${unit}`;
-  return differenceMs > 0 ? `in ${amount}` : `${amount} ago`;
 }
 
 /**

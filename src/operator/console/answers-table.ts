@@ -5,7 +5,8 @@ import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { AnswerCount } from '../../store/attempts.ts';
-import { badge, table, time, untrusted } from './components.ts';
+import { renderWords } from './attempts-table.ts';
+import { badge, capitalize, table, time } from './components.ts';
 
 const shownAnswers = 50;
 
@@ -38,7 +39,7 @@ export function answersTable(answers: readonly AnswerCount[], none: string): Htm
         badge(sum.outcome, sum.outcome === 'rejected' ? 'bad' : 'plain'),
         sum.status === undefined ? '' : String(sum.status),
         formatCount(sum.rows),
-        renderWords(sum),
+        explain(sum),
         time(sum.lastAtMs),
       ]),
     none,
@@ -56,13 +57,10 @@ function renderRest(rest: readonly AnswerCount[]): Html | false {
   );
 }
 
-function renderWords({ outcome, reason, detail }: AnswerCount): Html {
+/** With what can be done about it. */
+function explain({ outcome, reason, detail }: AnswerCount): Html {
   if (reason === undefined && detail === undefined)
-    return html`${outcome !== 'retry' && sentence(countMeanings[outcome])}`;
-  const { meaning, remedy } = reason === undefined ? { meaning: '', remedy: '' } : meaningOf(reason);
-  // Nothing between them: a phone leaves out a cell that is empty.
-  const said = detail !== undefined && html`“${untrusted(detail)}” `;
-  return html`${said}${reason !== undefined && (meaning || reason)}${remedy !== '' && html` <span class="quiet">${remedy}</span>`}`;
+    return html`${outcome !== 'retry' && `${capitalize(countMeanings[outcome])}.`}`;
+  const remedy = reason === undefined ? '' : meaningOf(reason).remedy;
+  return html`${renderWords({ reason, detail })}${remedy !== '' && html` <span class="quiet">${remedy}</span>`}`;
 }
-
-const sentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;

@@ -31,10 +31,6 @@ export function attemptsTable(attempts: readonly AttemptRecord[], none: string):
   );
 }
 
-function renderWords({ reason, detail }: AttemptRecord): Html {
-  // Nothing between them: a phone leaves out a cell that is empty.
-  const said = detail !== undefined && html`“${untrusted(detail)}” `;
-  const meaning =
-    reason !== undefined && html`<span class="quiet">${meaningOf(reason).meaning || reason}</span>`;
-  return html`${said}${meaning}`;
-}
+/** What a push service said, and what its reason means. Nothing between them: a phone leaves out a cell that is empty. */
+export const renderWords = ({ reason, detail }: Pick<AttemptRecord, 'reason' | 'detail'>): Html =>
+  html`${detail !== undefined && html`“${untrusted(detail)}” `}${reason !== undefined && (meaningOf(reason).meaning || reason)}`;

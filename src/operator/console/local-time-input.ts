@@ -4,7 +4,7 @@ import { formatWallTime, instantsOf, isTimeZone, toInstant, toWallTime } from '.
 import { html, type Html } from '../../http/description/html.ts';
 import { cut } from '../../http/problem.ts';
 import { searchField } from './components.ts';
-import { formatSpan } from './duration.ts';
+import { fromNow } from './duration.ts';
 import { fieldFault, textFields, type Fields } from './forms.ts';
 
 /** The field of a form that says in which zone its times are. */
@@ -98,15 +98,9 @@ export function describeLocalTime(atMs: number, fields: Fields, nowMs: number): 
   const parts = [
     `${toLocalTime(atMs, fields).replace('T', ' ')} ${zone}${formatOffset(wallMs - atMs)}`,
     ...(isTwice ? ['the first of two times that day'] : []),
-    formatDistance(atMs - nowMs),
+    fromNow(atMs - nowMs),
   ];
   return parts.join(', ');
-}
-
-function formatDistance(distanceMs: number): string {
-  const minutes = Math.round(Math.abs(distanceMs) / minuteMs);
-  if (minutes === 0) return 'now';
-  return distanceMs > 0 ? `in ${formatSpan(minutes * 60)}` : `${formatSpan(minutes * 60)} ago`;
 }
 
 /** ` (UTC+01:00)`; nothing for UTC itself. */

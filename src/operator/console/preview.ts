@@ -8,7 +8,7 @@ import { actionCount } from './message-form.ts';
 const pictures = ['icon', 'image', 'badge'] as const;
 
 /** More than the lines of any surface hold. */
-const maxShownCharacters = 500;
+const maxPreviewCharacters = 500;
 
 interface Surface {
   readonly name: string;
@@ -69,7 +69,7 @@ export function renderPreviews(fields: Fields): Html {
 function renderSurface(surface: Surface, fields: Fields): Html {
   const { icon = '' } = fields;
   const [title, message] = ['title', 'message'].map((name) =>
-    (fields[name] ?? '').slice(0, maxShownCharacters),
+    (fields[name] ?? '').slice(0, maxPreviewCharacters),
   );
   const { name, style, maxActions, hasActionsAtFirst, note } = surface;
   const actions = Array.from({ length: maxActions }, (_, index) => fields[`actionTitle${index}`] ?? '');

@@ -17,7 +17,16 @@ import { receiptEvents } from '../../../store/receipts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
 import { progressBar, serviceCharts, toServiceBars } from '../charts.ts';
 import { formatSpan } from '../duration.ts';
-import { empty, moreHosts, stateBadge, untrusted, table, tile, timeFromNow } from '../components.ts';
+import {
+  capitalize,
+  empty,
+  moreHosts,
+  stateBadge,
+  untrusted,
+  table,
+  tile,
+  timeFromNow,
+} from '../components.ts';
 
 export function renderProgress(broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html {
   const { recipients, counts, startAtMs, finishedAtMs } = broadcast;
@@ -159,4 +168,3 @@ export function renderServices({ origins, heldBack, receipts }: Broadcast): Html
 }
 
 const maxOrigins = 20;
-const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);

@@ -9,6 +9,7 @@ import { sessionOf } from '../require-session.ts';
 import { progressBar } from '../charts.ts';
 import {
   badge,
+  capitalize,
   isFiltered,
   older,
   searchField,
@@ -83,8 +84,6 @@ const renderCounts = (counts: OpenBroadcasts): Html =>
       ),
     )}
   </dl>`;
-
-const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
 const columns = [
   { title: 'Id', kind: 'number' },

@@ -27,7 +27,7 @@ import type { ConsoleSession } from '../sessions.ts';
 /** A message has at most 4 kB, three times that in a form; the rest is for a list of ids. */
 const bodyLimit = 64 * 1024;
 /** A form that is longer is not shown again with what is wrong: the browser still has it. */
-const maxShownCharacters = 8192;
+const maxRepeatedCharacters = 8192;
 const maxSuggestions = 200;
 /** A fraction of a second's work; an audience with more is estimated, until its number is asked for. */
 const reviewCandidates = 100_000;
@@ -196,7 +196,7 @@ const renderFault = ({ message }: DeskbellError): Html =>
 /** @throws what is not to be shown beside the form */
 function faultToShow(error: unknown, fields: Fields): DeskbellError {
   const characters = Object.values(fields).reduce((sum, text) => sum + text.length, 0);
-  if (error instanceof DeskbellError && characters <= maxShownCharacters) return error;
+  if (error instanceof DeskbellError && characters <= maxRepeatedCharacters) return error;
   throw error;
 }
 

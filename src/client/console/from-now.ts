@@ -1,0 +1,17 @@
+// How far a time is, in words. The server says it in the same ones (operator/console/duration.ts); a test compares them.
+
+const units = [
+  [2 * 365 * 24 * 3600, 365 * 24 * 3600, 'years'],
+  [2 * 24 * 3600, 24 * 3600, 'days'],
+  [5400, 3600, 'h'],
+  [90, 60, 'min'],
+  [0, 1, 's'],
+] as const;
+
+/** `in 3 h`, `12 min ago`: as the server says it. */
+export function fromNow(differenceMs: number): string {
+  const seconds = Math.abs(differenceMs) / 1000;
+  const [, length, unit] = units.find(([from]) => seconds >= from)!;
+  const amount = `${Math.round(seconds / length).toLocaleString('en')} ${unit}`;
+  return differenceMs > 0 ? `in ${amount}` : `${amount} ago`;
+}
