@@ -14,6 +14,7 @@ import { axeFaults, faultsOf } from './console-pages-suite.ts';
 import { openStage } from './console-stage.ts';
 import { Cleanup, go, openConsole, press, startConsole, type } from './console-site.ts';
 import { shown, textOf, waitFor } from '../../tools/browser/demo-page.ts';
+import type { TestBrowser } from '../../tools/browser/test-browser.ts';
 import { startHeldPushService } from '../../tools/held-push-service.ts';
 import { until } from '../../tools/until.ts';
 
@@ -250,10 +251,7 @@ export function testConsole(browserTest: BrowserTest): void {
     'console: by keyboard alone an operator signs in, reads a chart, pauses, resumes and sends',
     async ({ testBrowser }) => {
       await using cleanup = new Cleanup();
-      const stage = await openStage(200);
-      cleanup.after(stage.remove);
-      const site = await startConsole(cleanup, stage.store, stage.sender);
-      const page = await testBrowser.browser.newPage();
+      const { stage, site, page } = await openOwnSite(testBrowser, cleanup);
       await go(page, `${site.url}/console/`);
       await waitFor(page, 'input:focus');
       await page.keyboard.type(site.token);
@@ -303,16 +301,21 @@ export function testConsole(browserTest: BrowserTest): void {
   );
 }
 
+/** A console over a store of its own, and a page of which nothing is loaded yet. */
+async function openOwnSite({ browser }: TestBrowser, cleanup: Cleanup) {
+  const stage = await openStage(200);
+  cleanup.after(stage.remove);
+  const site = await startConsole(cleanup, stage.store, stage.sender);
+  return { stage, site, page: await browser.newPage() };
+}
+
 /** In a browser that can be told to run no scripts. */
 export function testConsoleWithoutScripts(browserTest: BrowserTest): void {
   browserTest(
     'console: without JavaScript figures say of when they are, charts have tables, and messages are sent',
     async ({ testBrowser }) => {
       await using cleanup = new Cleanup();
-      const stage = await openStage(200);
-      cleanup.after(stage.remove);
-      const site = await startConsole(cleanup, stage.store, stage.sender);
-      const page = await testBrowser.browser.newPage();
+      const { stage, site, page } = await openOwnSite(testBrowser, cleanup);
       await page.setJavaScriptEnabled(false);
       await go(page, `${site.url}/console/`);
       await page.type('[name="token"]', site.token);

@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { promtool, skipWithout } from '../../scripts/install-test-tools.ts';
 import { machineFiguresReader } from '../../src/cli/serve/machine-figures.ts';
@@ -252,10 +252,9 @@ test('metrics to page on: alarms, lateness, webhook, disk, backup, limit and cer
   const data = await mkdtemp(join(tmpdir(), 'deskbell-machine-'));
   t.after(() => rm(data, { recursive: true }));
   const { store } = await startOperator(t);
-  const operatorCert = join(data, 'cert.pem');
-  await writeFile(operatorCert, makeCertificate(['127.0.0.1']).cert);
-  const configuration = { data, database: undefined, maxSubscriptions: 50, operatorCert };
-  const metrics = createMetrics(store, { readMachine: await machineFiguresReader(configuration) });
+  const configuration = { data, database: undefined, maxSubscriptions: 50 };
+  const { cert } = makeCertificate(['127.0.0.1']);
+  const metrics = createMetrics(store, { readMachine: machineFiguresReader(configuration, cert) });
   const scrape = async () => valuesOf((await metrics.render(undefined)).text);
 
   const before = await scrape();
@@ -306,8 +305,6 @@ test(
   'a broadcast that nobody delivers raises an alert, one that is delivered does not',
   { skip },
   async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'deskbell-alerts-'));
-    t.after(() => rm(folder, { recursive: true }));
     const labels = 'origin="fcm.googleapis.com"';
     const series = `deskbell_attempts_total{${labels}}`;
     const stalled = {
@@ -318,25 +315,17 @@ test(
           'See that a worker runs (`deskbell worker`, `serve --deliver`), and what `deskbell broadcasts list` says of retries.',
       },
     };
-    const file = join(folder, 'test.yml');
-    await writeFile(
-      file,
-      JSON.stringify({
-        rule_files: [join(monitoring, 'alerts.yml')],
-        tests: [
-          scenario([], [stalled]),
-          scenario([{ series, values: '100x60' }], [stalled]),
-          scenario([{ series, values: '0+100x60' }], []),
-        ],
-      }),
-    );
-    await promisify(execFile)('promtool', ['test', 'rules', file]);
+    await testAlerts(t, {
+      tests: [
+        scenario([], [stalled]),
+        scenario([{ series, values: '100x60' }], [stalled]),
+        scenario([{ series, values: '0+100x60' }], []),
+      ],
+    });
   },
 );
 
 test('each alert is raised by what it is about, and by nothing less', { skip }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'deskbell-alerts-'));
-  t.after(() => rm(folder, { recursive: true }));
   const dayS = 86_400;
   const here = '{machine="push-1"}';
   // promtool's time begins at 0
@@ -427,13 +416,17 @@ test('each alert is raised by what it is about, and by nothing less', { skip }, 
       ],
     })),
   );
-  const file = join(folder, 'test.yml');
-  await writeFile(
-    file,
-    JSON.stringify({ rule_files: [join(monitoring, 'alerts.yml')], evaluation_interval: '10m', tests }),
-  );
-  await promisify(execFile)('promtool', ['test', 'rules', file]);
+  await testAlerts(t, { evaluation_interval: '10m', tests });
 });
+
+/** Has Prometheus' own tool run tests of the alert rules. */
+async function testAlerts(t: TestContext, tests: object): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-alerts-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'test.yml');
+  await writeFile(file, JSON.stringify({ rule_files: [join(monitoring, 'alerts.yml')], ...tests }));
+  await promisify(execFile)('promtool', ['test', 'rules', file]);
+}
 
 /** Values by series, as promtool writes them. */
 type Series = Readonly<Record<string, string>>;
