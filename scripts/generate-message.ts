@@ -7,6 +7,7 @@ import {
   actionMembers,
   memberDescriptions,
   messageSchema,
+  textDescriptions,
   type MemberDescription,
 } from '../src/protocol/message/members.ts';
 import { messageFormats, type ValueSchema, type ValueType } from '../src/protocol/message/value-schema.ts';
@@ -42,6 +43,11 @@ ${renderMembers(memberDescriptions, (name, type) => (required.has(name) ? `${nam
 export interface MessageAction {
 ${renderMembers(actionMembers, (name, type) => (name === 'title' ? `${name}: ${type}` : `${name}?: ${orUndefined(type)}`))}
 }
+
+/** What a message has of its own in one language. What a button leaves out, it has from the message's button in its place. */
+export interface MessageTexts {
+${renderMembers(textDescriptions, (name, type) => `${name}?: ${orUndefined(type)}`, 'as the message has it')}
+}
 `;
 }
 
@@ -60,6 +66,8 @@ ${renderMembers(members, (name, type) => `${name}${required.has(name) ? '' : '?'
   readonly receivedAtMs: number;
   /** Tells one message that was delivered twice from two; where the sender asked to alert again. */
   readonly id?: string;
+  /** The channel that the action \`turn-off-channel\` turns off. */
+  readonly channel?: string;
   /** Proves what the service worker reports of the message, where its sender asks for receipts. */
   readonly receipt?: string | undefined;
 }
@@ -71,16 +79,23 @@ ${renderMembers(actionMembers, (name, type) => `${name}${name === 'title' || nam
 `;
 }
 
-function renderMembers(members: Members, declare: (name: string, type: string) => string): string {
+/** @param fallbackOfAll what holds where any of them is not given */
+function renderMembers(
+  members: Members,
+  declare: (name: string, type: string) => string,
+  fallbackOfAll?: string,
+): string {
   return Object.entries(members)
     .map(([name, { schema, description, byDefault = 'required' }]) => {
-      const fallback = byDefault === 'required' ? '' : ` Default: ${byDefault.replace(/; see \[.*/, '')}.`;
+      const given = fallbackOfAll ?? byDefault.replace(/; see \[.*/, '');
+      const fallback = given === 'required' ? '' : ` Default: ${given}.`;
       return `  /** ${description}${fallback} */\n  readonly ${declare(name, typeScriptOf(schema))};`;
     })
     .join('\n');
 }
 
-function typeScriptOf({ type, enum: choices, items, properties }: ValueSchema): string {
+function typeScriptOf({ type, enum: choices, items, properties, additionalProperties }: ValueSchema): string {
+  if (additionalProperties !== undefined) return 'Readonly<Record<string, MessageTexts>>';
   if (choices !== undefined) return choices.map((value) => `'${value}'`).join(' | ');
   if (properties !== undefined) return 'MessageAction';
   if (Array.isArray(type)) return type.map((each: ValueType) => typeScriptOf({ type: each })).join(' | ');
@@ -104,7 +119,7 @@ async function renderTable(): Promise<string> {
   const page = await readFile(join(import.meta.dirname, '../docs/notifications.md'), 'utf8');
   const rows = Object.entries(memberDescriptions).map(
     ([name, { schema, expected = describeSchema(schema, messageFormats), description, byDefault }]) =>
-      `| \`${name}\` | ${description} | ${expected} | ${byDefault} |`,
+      `| ${[`\`${name}\``, description, expected, byDefault].map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`,
   );
   const table = ['| Member | What it is | Takes | Default |', '|---|---|---|---|', ...rows].join('\n');
   return page.replace(/(<!-- members:[^>]*-->\n)[^]*?(<!-- end of members -->)/, `$1\n${table}\n\n$2`);

@@ -37,7 +37,7 @@ export type {
   RowWait,
 } from './store/attempts.ts';
 export type { AskedAudience, BroadcastCreator, ListKind } from './store/broadcast-source.ts';
-export type { Message, MessageAction } from './protocol/message/message.ts';
+export type { Message, MessageAction, MessageTexts } from './protocol/message/message.ts';
 export type { Outcome, RetryReason } from './protocol/outcome.ts';
 export type { PushResponse } from './protocol/push-response.ts';
 export type { RejectionReason } from './protocol/refusal-reason.ts';

@@ -39,6 +39,8 @@ export interface PushMessage {
   readonly receivedAtMs: number;
   /** Tells one message that was delivered twice from two; where the sender asked to alert again. */
   readonly id?: string;
+  /** The channel that the action `turn-off-channel` turns off. */
+  readonly channel?: string;
   /** Proves what the service worker reports of the message, where its sender asks for receipts. */
   readonly receipt?: string | undefined;
 }

@@ -18,6 +18,7 @@ export interface DescribedSchema {
   readonly properties?: Readonly<Record<string, unknown>>;
   readonly required?: readonly string[];
   readonly minProperties?: number;
+  readonly maxProperties?: number;
 }
 
 /** A form of text or number that a schema names. */
@@ -76,7 +77,13 @@ function describeType(type: string | undefined, schema: DescribedSchema, formats
   }
 }
 
-function describeObject({ required = [], properties = {}, minProperties = 0 }: DescribedSchema): string {
+function describeObject({
+  required = [],
+  properties = {},
+  minProperties = 0,
+  maxProperties,
+}: DescribedSchema): string {
+  if (maxProperties !== undefined) return `an object of at most ${formatNumber(maxProperties)} members`;
   if (required.length > 0) return `an object with ${listWords(required, 'and')}`;
   const names = Object.keys(properties);
   if (minProperties === 0 || names.length === 0) return 'an object';

@@ -41,13 +41,15 @@ export function toFieldErrors(
 ): readonly FieldError[] {
   const byPointer = new Map<string, FieldError>();
   for (const error of reduceAlternatives(errors)) {
-    const { instancePath, parentSchema } = error;
+    const { instancePath, parentSchema, propertyName } = error;
+    // it repeats what is wrong with the name
+    if (error.keyword === 'propertyNames') continue;
     const fault = findFault(error, part, formats);
     const {
       code = 'ERR_FIELD_VALUE',
       what,
       remedy = `; give ${describeSchema(parentSchema as DescribedSchema, formats)}`,
-      member,
+      member = propertyName,
     } = fault;
     const pointer = member === undefined ? instancePath : `${instancePath}/${escapePointer(member)}`;
     const name = cut(toName(pointer) || part.name, maxNameCharacters);
@@ -91,6 +93,8 @@ function findFault(
       return { what: describeLength((data as readonly unknown[]).length, 'item') };
     case 'minProperties':
       return { what: 'is empty' };
+    case 'maxProperties':
+      return { what: describeLength(Object.keys(data as object).length, 'member') };
     case 'minimum':
     case 'maximum':
       return { what: `is ${data as number}` };

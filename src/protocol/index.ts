@@ -11,7 +11,7 @@ export { splitEndpoint, type EndpointParts } from './endpoint.ts';
 export { createEndpointPolicy, type EndpointFault, type EndpointPolicy } from './endpoint-policy.ts';
 export { readResponse, type Outcome, type ResponseContext, type RetryReason } from './outcome.ts';
 export { encodePayload } from './message/encode-payload.ts';
-export type { Message, MessageAction } from './message/message.ts';
+export type { Message, MessageAction, MessageTexts } from './message/message.ts';
 export type { PushResponse } from './push-response.ts';
 export type { RejectionReason } from './refusal-reason.ts';
 export {

@@ -4,6 +4,7 @@ import {
   actionMembers,
   memberDescriptions,
   messageSchema as messageValueSchema,
+  textDescriptions,
 } from '../protocol/message/members.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { ValueSchema } from '../protocol/message/value-schema.ts';
@@ -20,6 +21,17 @@ const actionSchema = Type.Model(
   }),
 );
 
+const textsSchema = Type.Model(
+  'Texts',
+  Type.Unsafe<object>({
+    ...memberDescriptions['texts']!.schema.additionalProperties,
+    additionalProperties: false,
+    description:
+      'What a message has of its own in one language. What a button leaves out, it has from the message’s button in its place.',
+    properties: withModels(textDescriptions),
+  }),
+);
+
 /** The members of a notification; docs/notifications.md says more of each. */
 export const messageSchema = Type.Model(
   'Message',
@@ -28,11 +40,16 @@ export const messageSchema = Type.Model(
     additionalProperties: false,
     description: 'The notification to be shown.',
     properties: {
-      ...withDescriptions(memberDescriptions),
-      actions: { ...withDescriptions(memberDescriptions)['actions'], items: actionSchema },
+      ...withModels(memberDescriptions),
+      texts: { ...withDescriptions(memberDescriptions)['texts'], additionalProperties: textsSchema },
     },
   }),
 );
+
+function withModels(members: Members): Readonly<Record<string, object>> {
+  const described = withDescriptions(members);
+  return { ...described, actions: { ...described['actions'], items: actionSchema } };
+}
 
 function withDescriptions(members: Members): Readonly<Record<string, object>> {
   const described = Object.entries(members).map(([name, { schema, description }]) => [
@@ -44,3 +61,11 @@ function withDescriptions(members: Members): Readonly<Record<string, object>> {
 
 /** A message for the examples of the description. */
 export const exampleMessage = { title: 'Ding dong', message: 'Tea is ready' };
+
+/** One that differs by reader. */
+export const exampleForReaders = {
+  title: 'Ding dong, {name|dear guest}',
+  message: 'Tea is ready',
+  texts: { de: { title: 'Ding dong, {name|lieber Gast}', message: 'Der Tee ist fertig' } },
+  placeholders: true,
+};

@@ -13,7 +13,7 @@ import { startOperator, startStage } from './running-operator.ts';
 /** Keywords that say something of a value; `src/http/schema-errors.ts` has words for each. */
 const knownKeywords = new Set(
   (
-    'type const enum anyOf not required properties additionalProperties minProperties items minItems maxItems minLength ' +
+    'type const enum anyOf not required properties additionalProperties propertyNames minProperties maxProperties items minItems maxItems minLength ' +
     // the last ones say nothing of a value
     'maxLength minimum maximum pattern format description default examples'
   ).split(' '),
@@ -42,8 +42,9 @@ const schemasOf = ({ parameters = [], requestBody }: Operation): readonly JsonSc
 
 function* partsOf(schema: JsonSchema): Generator<JsonSchema> {
   yield schema;
-  const { anyOf = [], items, properties = {} } = schema;
-  for (const part of [...anyOf, ...(items ? [items] : []), ...Object.values(properties)])
+  const { anyOf = [], items, properties = {}, additionalProperties, propertyNames } = schema;
+  const map = typeof additionalProperties === 'object' ? [additionalProperties, propertyNames ?? {}] : [];
+  for (const part of [...anyOf, ...(items ? [items] : []), ...map, ...Object.values(properties)])
     yield* partsOf(part);
 }
 
@@ -118,16 +119,23 @@ test('what fits a schema is not refused as not valid', async (t) => {
   assert.equal(asked.size, operations.length);
 });
 
-/** Rules over several members, which no schema says: those of the declarative form, and names of buttons. */
+/** Rules over several members, which no schema says: those of the declarative form, of placeholders, and names of buttons. */
 function withoutOtherRules(value: unknown): unknown {
   const { message } = (value ?? {}) as { message?: Record<string, unknown> };
   if (message === undefined) return value;
-  const { declarative: _declarative, mutable: _mutable, actions, ...others } = message;
-  const named = (actions as readonly object[] | undefined)?.map((action, index) => ({
-    ...action,
-    action: `name ${index}`,
-  }));
-  return { ...(value as object), message: { ...others, ...(named && { actions: named }) } };
+  const { declarative: _declarative, mutable: _mutable, placeholders: _placeholders, ...others } = message;
+  const { texts } = others as { texts?: Record<string, object> };
+  const named =
+    texts && Object.entries(texts).map(([language, text]) => [language, withNames(text)] as const);
+  return {
+    ...(value as object),
+    message: { ...withNames(others), ...(named && { texts: Object.fromEntries(named) }) },
+  };
+}
+
+function withNames(text: { readonly actions?: readonly object[] }): object {
+  const actions = text.actions?.map((action, index) => ({ ...action, action: `name ${index}` }));
+  return { ...text, ...(actions && { actions }) };
 }
 
 function formatsOf(pushService: string): FormatValues {

@@ -94,6 +94,18 @@ const faults: readonly (readonly [string, unknown, readonly string[]])[] = [
     ],
   ],
   [
+    'POST /v1/broadcasts',
+    {
+      audience: 'all',
+      message: { title: 't', message: 'm', texts: { de_DE: {}, de: { title: 1, icon: '/' } } },
+    },
+    [
+      'message.texts.de_DE is not usable; give a BCP 47 language tag, such as de or pt-BR.',
+      'message.texts.de.icon is unknown; there are title, message, url and actions.',
+      'message.texts.de.title is of type number; give a string.',
+    ],
+  ],
+  [
     'POST /v1/messages',
     { to: { id: 1, user: '42' }, message },
     [

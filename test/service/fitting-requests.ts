@@ -22,7 +22,8 @@ export interface JsonSchema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minProperties?: number;
-  readonly additionalProperties?: boolean;
+  readonly additionalProperties?: boolean | JsonSchema;
+  readonly propertyNames?: JsonSchema;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
 }
 
@@ -81,6 +82,10 @@ function objectsFitting(schema: JsonSchema, formats: FormatValues): fc.Arbitrary
     })
     .filter((value) => Object.keys(value).length >= minProperties);
   if (!additionalProperties) return own;
+  if (typeof additionalProperties === 'object') {
+    const names = valuesFitting(schema.propertyNames ?? { type: 'string' }, formats) as fc.Arbitrary<string>;
+    return fc.dictionary(names, valuesFitting(additionalProperties, formats), { maxKeys: 2 });
+  }
   const free = furtherMembers.filter((name) => !Object.hasOwn(properties, name));
   const further = fc.dictionary(fc.constantFrom(...free), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 2 });
   return fc.tuple(further, own).map((parts) => Object.assign({}, ...parts) as unknown);

@@ -97,16 +97,18 @@ function placeholderOf({ type, format, enum: choices }: ValueSchema): string {
   if (choices !== undefined) return `<${choices.join('|')}>`;
   if (type === 'integer') return '<number>';
   if (type === 'array') return '<list>';
-  return type === undefined ? '<json>' : '<text>';
+  return isJson(type) ? '<json>' : '<text>';
 }
 
 /** What the value of a flag is read by; undefined for a text. */
 export function parserOf({ type, items }: ValueSchema): ((value: string) => unknown) | undefined {
   if (type === 'integer') return parseWholeNumber;
-  if (type === undefined) return parseJson;
+  if (isJson(type)) return parseJson;
   const parseItem = (items && parserOf(items)) ?? String;
   return type === 'array' ? (value) => value.split(',').map(parseItem) : undefined;
 }
+
+const isJson = (type: ValueSchema['type']): boolean => type === undefined || type === 'object';
 
 function parseJson(value: string): unknown {
   try {

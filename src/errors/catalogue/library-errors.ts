@@ -11,6 +11,10 @@ export const libraryErrors = {
     'The push message or one of its options is not valid',
     'Fix the option named in the message.',
   ),
+  ERR_PLACEHOLDER_VALUE: entry(
+    'A placeholder without a default has no value for its reader',
+    'Give the placeholder a default, such as {name|there}, or set the value in the data of the person.',
+  ),
   ERR_DECRYPTION_FAILED: entry(
     'The push message cannot be decrypted',
     'Decrypt the body as it was posted, with the keys of the subscription that it was posted to.',

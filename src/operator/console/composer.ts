@@ -36,7 +36,7 @@ export function renderComposer(form: Composer, session: ConsoleSession): Html {
       ${zoneField(fields)} ${renderSuggestions(form)}
       <div class="form">
         ${renderTexts(form)} ${renderAudience(form)} ${renderLinks(form)} ${renderActions(form)}
-        ${renderBehaviour(form)} ${renderDelivery(form)}
+        ${renderReaders(form)} ${renderBehaviour(form)} ${renderDelivery(form)}
       </div>
       <aside class="form">${renderSummary(form)} ${card('Preview', renderPreviews(fields))}</aside>
     </form>`;
@@ -102,20 +102,22 @@ function renderInputs(inputs: readonly (readonly [name: string, input: Input])[]
     ${render(wide)}`;
 }
 
-const isWide = ({ schema, field }: Input): boolean =>
-  schema.type === undefined || (schema.type === 'boolean' && field.choices === undefined);
+const isJson = ({ schema }: Input): boolean => schema.type === undefined || schema.type === 'object';
+
+const isWide = (input: Input): boolean =>
+  isJson(input) || (input.schema.type === 'boolean' && input.field.choices === undefined);
 
 const membersOf = (group: FieldDescription['group']) =>
   Object.entries(memberDescriptions).filter(([, { field }]) => field.group === group);
 
-function renderMember(name: string, { schema, field }: Input, form: FormState): Html {
+function renderMember(name: string, input: Input, form: FormState): Html {
+  const { schema, field } = input;
   const { label, hint, choices } = field;
   if (name === 'tag') return renderTag(form);
   if (name === 'message') return textArea(form, name, { label, attributes: html`rows="3"` });
   if (choices !== undefined) return choice(form, name, label, Object.entries(choices));
   if (schema.type === 'boolean') return checkbox(form, name, label, hint);
-  if (schema.type === undefined)
-    return textArea(form, name, { label, hint, attributes: html`rows="2" class="code"` });
+  if (isJson(input)) return textArea(form, name, { label, hint, attributes: html`rows="2" class="code"` });
   if (schema.format !== 'timestamp') return textInput(form, name, { label, hint });
   const labelWithZone = html`<span>${label} (${zoneLabel(form.fields)})</span>`;
   return textInput(form, name, { label: labelWithZone, hint }, 'datetime-local');
@@ -194,6 +196,14 @@ const renderActions = (form: FormState): Html =>
           ${textInput(form, `actionName${index}`, { label: 'Name' })}
         </div>`,
     )}`,
+  );
+
+const renderReaders = (form: FormState): Html =>
+  folded(
+    'Languages and placeholders',
+    form,
+    membersOf('readers').map(([name]) => name),
+    memberFields('readers', form),
   );
 
 const renderBehaviour = (form: FormState): Html =>

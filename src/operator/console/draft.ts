@@ -3,7 +3,7 @@
 import { formatAudienceSize, type AudienceEstimator } from '../../delivery/broadcast/estimate-audience.ts';
 import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { measurePayload, memberSizes } from '../../protocol/message/encode-payload.ts';
+import { measureMessage, memberSizes } from '../../protocol/message/encode-payload.ts';
 import { memberDescriptions } from '../../protocol/message/members.ts';
 import type { FormState } from './form-fields.ts';
 import { toStart } from './form-times.ts';
@@ -49,15 +49,20 @@ function describeMessage(fields: Fields): Draft {
   try {
     const message = toMessage(fields);
     const { receipts: isWithReceipts = false } = toOptions({ ...fields, startAt: '' });
-    const { payload, maxBytes } = measurePayload(message, { isWithReceipts });
-    const size = `${formatCount(payload.length)} of ${formatCount(maxBytes)} bytes`;
-    const excess = payload.length - maxBytes;
+    const [longest] = measureMessage(message, { isWithReceipts }).toSorted(
+      (one, other) => other.bytes - one.bytes,
+    );
+    const { localized, bytes, maxBytes } = longest!;
+    const language = localized.language === undefined ? '' : `, in ${localized.language}`;
+    const size = `${formatCount(bytes)} of ${formatCount(maxBytes)} bytes${language}`;
+    const excess = bytes - maxBytes;
     if (excess <= 0) return { notes: { size }, faults: {} };
-    const [largest] = memberSizes(message);
+    const [largest] = memberSizes(localized);
+    const [field = ''] = largest?.member.split('.') ?? [];
     return {
       notes: { size: `${size}, ${formatCount(excess)} too many` },
       faults: {
-        [largest?.member === 'actions' ? 'actionTitle0' : (largest?.member ?? '')]:
+        [field === 'actions' ? 'actionTitle0' : field]:
           `This has ${formatCount(largest?.bytes ?? 0)} bytes, and the message ${formatCount(excess)} more than the ` +
           `${formatCount(maxBytes)} that fit into a push message. Shorten it.`,
       },

@@ -72,7 +72,7 @@ function toText(name: string, value: unknown): string {
   const { type, format } = memberDescriptions[name]!.schema;
   if (type === 'boolean') return value === true ? 'yes' : 'no';
   if (format === 'timestamp') return toLocalTime(Number(value), {});
-  return type === undefined ? JSON.stringify(value) : String(value);
+  return type === undefined || type === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /** What holds by default is left to the form. */

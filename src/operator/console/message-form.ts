@@ -56,7 +56,7 @@ function toValue(fields: Fields, name: string, { type, format, items }: ValueSch
   if (type === 'boolean') return toFlag(fields, name);
   if (format === 'timestamp') return toTime(fields, name)?.getTime();
   if (type === 'integer') return toNumber(fields, name);
-  if (type === undefined) return toJson(fields, name);
+  if (type === undefined || type === 'object') return toJson(fields, name);
   if (type !== 'array') return optionalField(fields, name);
   const values = toList(fields, name);
   if (values.length === 0) return undefined;

@@ -3,7 +3,9 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { describeSchema } from '../../errors/describe-schema.ts';
 import { typeOf } from '../../errors/type-of.ts';
+import { localizeMessage, type LocalizedMessage } from './localize-message.ts';
 import { memberDescriptions, messageSchema } from './members.ts';
+import { messageError } from './message-error.ts';
 import type { Message, MessageAction } from './message.ts';
 import { findFault, messageFormats } from './value-schema.ts';
 
@@ -31,16 +33,16 @@ export function checkMessage(message: Message): void {
       cause,
     );
   }
-  checkActionNames(message.actions ?? []);
+  for (const localized of localizeMessage(message)) checkActionNames(localized);
 }
 
-function checkActionNames(actions: readonly MessageAction[]): void {
+function checkActionNames({ message: { actions = [] }, nameOf }: LocalizedMessage): void {
   const names = new Set<string>();
   for (const [index, action] of actions.entries()) {
     const name = actionName(action, index);
     if (names.has(name)) {
       throw messageError(
-        `actions[${index}].action`,
+        nameOf(`actions[${index}].action`),
         'the same as that of an earlier action',
         'each action a different name',
       );
@@ -53,16 +55,3 @@ function checkActionNames(actions: readonly MessageAction[]): void {
 export function actionName({ action }: MessageAction, index: number): string {
   return action ?? String(index);
 }
-
-/** @param expected what to give, after "give" */
-export const messageError = (
-  member: string,
-  fault: string,
-  expected: string,
-  cause?: unknown,
-): DeskbellError =>
-  new DeskbellError(
-    'ERR_MESSAGE_INVALID',
-    `The member ${member} of the message is ${fault}; give ${expected}.`,
-    cause === undefined ? {} : { cause },
-  );

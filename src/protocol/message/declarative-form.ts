@@ -1,7 +1,8 @@
 // The declarative form of a message: browsers that know it show it by themselves, without any service worker. The plain
 // members stand beside it for service workers that do not read it.
-import { messageError } from './check-message.ts';
+import type { LocalizedMessage } from './localize-message.ts';
 import { actionMembers, memberDescriptions, type MemberDescription } from './members.ts';
+import { messageError } from './message-error.ts';
 import type { Message } from './message.ts';
 
 /** Names the form in its member `web_push`. */
@@ -15,14 +16,15 @@ const declarativePush = 8030;
  * @see https://w3c.github.io/push-api/#declarative-push-message
  */
 export function toDeclarativeForm(
-  message: Message & { readonly id?: string | undefined },
+  message: Message & { readonly id?: string | undefined; readonly channel?: string | undefined },
   mutable: boolean | undefined,
 ): object {
-  const { title, message: body, url, actions, appBadge, id, ...options } = message;
+  const { title, message: body, url, actions, appBadge, id, channel, ...options } = message;
   return {
     title,
     message: body,
     id,
+    channel,
     web_push: declarativePush,
     notification: {
       ...options,
@@ -45,28 +47,29 @@ export function toDeclarativeForm(
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */
-export function checkDeclarative(message: Message): void {
+export function checkDeclarative({ message, nameOf }: LocalizedMessage): void {
   const { declarative, mutable, title, actions = [] } = message;
   if (!declarative) {
     if (mutable !== undefined) throw messageError('declarative', 'missing', 'true, or leave out mutable');
     return;
   }
-  if (title === '') throw messageError('title', 'empty', 'a title: the declarative form needs one');
+  if (title === '') throw messageError(nameOf('title'), 'empty', 'a title: the declarative form needs one');
   if (message.url === undefined)
     throw messageError('url', 'missing', 'the URL that a click opens: the declarative form needs one');
-  checkAbsolute(message, memberDescriptions, '');
-  for (const [index, action] of actions.entries()) checkAbsolute(action, actionMembers, `actions[${index}].`);
+  checkAbsolute(message, memberDescriptions, nameOf);
+  for (const [index, action] of actions.entries())
+    checkAbsolute(action, actionMembers, (name) => nameOf(`actions[${index}].${name}`));
 }
 
 function checkAbsolute(
   owner: object,
   members: Readonly<Record<string, Pick<MemberDescription, 'schema'>>>,
-  path: string,
+  nameOf: (name: string) => string,
 ): void {
   for (const [name, value] of Object.entries(owner)) {
     const format = members[name]?.schema.format;
     if ((format !== 'link' && format !== 'picture') || value === undefined) continue;
     if (!URL.canParse(value as string))
-      throw messageError(path + name, 'relative', 'an absolute URL: the declarative form needs one');
+      throw messageError(nameOf(name), 'relative', 'an absolute URL: the declarative form needs one');
   }
 }

@@ -1,30 +1,83 @@
 // The payload of a push message: what the service worker receives and shows.
-import { randomBytes } from 'node:crypto';
-import { checkOptions, isFlag, type OptionChecks } from '../../errors/check-options.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import { checkOptions, isFlag, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { typeOf } from '../../errors/type-of.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
 import { actionName, checkMessage } from './check-message.ts';
 import { checkDeclarative, toDeclarativeForm } from './declarative-form.ts';
+import { localizeMessage, type LocalizedMessage } from './localize-message.ts';
+import { messageError } from './message-error.ts';
 import type { Message } from './message.ts';
+import { uniquePlaceholders, type Placeholder } from './placeholders.ts';
 import { receiptMemberBytes } from './receipt-token.ts';
+import { createTemplate } from './template.ts';
 
-interface PayloadOptions {
+export interface PayloadOptions {
+  /** Leaves room for the token of receipts (`receipt-token.ts`). */
   readonly isWithReceipts?: boolean;
+  /** The channel of the broadcast: the payload has it where an action turns it off. */
+  readonly channel?: string | undefined;
 }
 
-const payloadChecks: OptionChecks<PayloadOptions> = { isWithReceipts: isFlag };
+const payloadChecks: OptionChecks<PayloadOptions> = { isWithReceipts: isFlag, channel: isText };
+
+/** The name of the action that turns off the channel of the message instead of opening a page. */
+export const turnOffChannelAction = 'turn-off-channel';
+
+/** The payloads of a message, as they are stored: with placeholders as they are written. */
+export interface EncodedMessage {
+  /** Of the message's own text. */
+  readonly payload: Uint8Array;
+  /** By canonical BCP 47 tag, for `chooseLanguage`; in the order of the tags. */
+  readonly texts: ReadonlyMap<string, Uint8Array>;
+  /** In all of its texts. Where there are none, its payloads are what is sent; else `createTemplate` fills them. */
+  readonly placeholders: readonly Placeholder[];
+}
+
+/**
+ * Encodes a message in all of its languages.
+ *
+ * @returns payloads that fit into a push message, with the defaults of their placeholders
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE; they name the language, such as `texts.de.title`
+ */
+export function encodeMessage(
+  message: Message,
+  options: PayloadOptions = {},
+  createId: () => string = randomId,
+): EncodedMessage {
+  checkOptions(options, payloadChecks, { code: 'ERR_MESSAGE_INVALID' });
+  const { isWithReceipts = false } = options;
+  const measured = measureMessage(message, options, createId);
+  for (const { localized, bytes, maxBytes } of measured) {
+    if (bytes <= maxBytes) continue;
+    throw new DeskbellError(
+      'ERR_PAYLOAD_TOO_LARGE',
+      `The payload ${localized.language === undefined ? '' : `in ${localized.language} `}has ${bytes} bytes of UTF-8` +
+        `${message.placeholders ? ' with the defaults of its placeholders' : ''}; at most ${maxBytes} fit into one push message` +
+        `${isWithReceipts ? ` with the ${receiptMemberBytes} of its receipt token` : ''}. ` +
+        `Shorten ${largestFirst(localized)}.` +
+        (message.declarative ? ' The declarative form has title and message twice.' : ''),
+    );
+  }
+  const [own, ...others] = measured;
+  return {
+    payload: own!.payload,
+    texts: new Map(others.map(({ localized, payload }) => [localized.language!, payload])),
+    placeholders: uniquePlaceholders(measured.flatMap(({ placeholders }) => placeholders)),
+  };
+}
 
 /**
  * Encodes a message as a payload: the UTF-8 bytes of its JSON text, `title` and `message` first, and nothing else where
  * these are all. A message with `tag: null` gets an ID as its tag, one with `renotify` a member `id`, so that whoever
- * receives the same payload twice can tell.
+ * receives the same payload twice can tell. Of a message with texts in other languages it is the payload of its own text.
  *
  * @example
  * const payload = encodePayload({ title: 'Hello', message: 'Backups are done' });
  * @param createId by default 16 random characters of base64url
- * @param options `isWithReceipts`: leaves room for the token of receipts (`receipt-token.ts`)
- * @returns at most 3993 bytes
+ * @param options `isWithReceipts`: leaves room for the token of receipts (`receipt-token.ts`); `channel`: of the broadcast
+ * @returns at most 3993 bytes, with the defaults of its placeholders
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
  */
 export function encodePayload(
@@ -32,37 +85,62 @@ export function encodePayload(
   createId: () => string = randomId,
   options: PayloadOptions = {},
 ): Uint8Array {
-  checkOptions(options, payloadChecks, { code: 'ERR_MESSAGE_INVALID' });
-  const { isWithReceipts = false } = options;
-  const { payload, maxBytes } = measurePayload(message, options, createId);
-  if (payload.length > maxBytes) {
-    throw new DeskbellError(
-      'ERR_PAYLOAD_TOO_LARGE',
-      `The payload has ${payload.length} bytes of UTF-8; at most ${maxBytes} fit into one push message` +
-        `${isWithReceipts ? ` with the ${receiptMemberBytes} of its receipt token` : ''}. ` +
-        `Shorten ${largestFirst(message)}.` +
-        (message.declarative ? ' The declarative form has title and message twice.' : ''),
-    );
-  }
-  return payload;
+  return encodeMessage(message, options, createId).payload;
+}
+
+/** A message in one of its languages, however large it is. */
+export interface MeasuredText {
+  readonly localized: LocalizedMessage;
+  readonly payload: Uint8Array;
+  /** Of the payload, with the defaults of its placeholders. */
+  readonly bytes: number;
+  /** How many it may have. */
+  readonly maxBytes: number;
+  readonly placeholders: readonly Placeholder[];
 }
 
 /**
- * The payload of a message, however large it is, and how many bytes it may have.
+ * Measures a message in all of its languages, its own text first.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */
-export function measurePayload(
+export function measureMessage(
   message: Message,
-  { isWithReceipts = false }: PayloadOptions = {},
+  { isWithReceipts = false, channel }: PayloadOptions = {},
   createId: () => string = randomId,
-): { readonly payload: Uint8Array; readonly maxBytes: number } {
+): readonly MeasuredText[] {
   checkMessage(message);
-  checkDeclarative(message);
-  const { title, message: text, declarative, mutable, ...further } = message;
-  const whole = { title, message: text, ...complete(further, createId) };
-  const payload = Buffer.from(toJson(declarative ? toDeclarativeForm(whole, mutable) : whole));
-  return { payload, maxBytes: maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0) };
+  // the same for all, so that a reader who changes the language gets one of them
+  const id = message.tag === null || message.renotify ? createId() : undefined;
+  const maxBytes = maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0);
+  return localizeMessage(message).map((localized) => {
+    checkDeclarative(localized);
+    const { title, message: text, declarative, mutable, placeholders, ...further } = localized.message;
+    const whole = { title, message: text, ...complete(further, id), ...channelFor(localized, channel) };
+    const payload = Buffer.from(toJson(declarative ? toDeclarativeForm(whole, mutable) : whole));
+    if (!placeholders) return { localized, payload, bytes: payload.length, maxBytes, placeholders: [] };
+    const template = createTemplate(payload, localized.nameOf);
+    return { localized, payload, bytes: template.minBytes, maxBytes, placeholders: template.placeholders };
+  });
+}
+
+/** The placeholders of a message in all of its languages. @throws {DeskbellError} ERR_MESSAGE_INVALID */
+export const placeholdersOf = (message: Message): readonly Placeholder[] =>
+  uniquePlaceholders(measureMessage(message).flatMap(({ placeholders }) => placeholders));
+
+/**
+ * The hash of a message's content: the same message has the same one, though its tag or ID is another each time. It is what the
+ * content hash of a broadcast takes for its message, since languages and `placeholders` do not reach the payload of its own text.
+ *
+ * @param options as for the payloads
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
+ */
+export function hashMessage(message: Message, options: PayloadOptions = {}): Uint8Array {
+  const { payload, texts } = encodeMessage(message, options, () => '');
+  const hash = createHash('sha256').update(payload);
+  if (message.placeholders) hash.update('\nplaceholders');
+  for (const [language, text] of texts) hash.update(`\n${language}\n`).update(text);
+  return hash.digest();
 }
 
 /**
@@ -87,9 +165,8 @@ export function checkPayload(payload: Uint8Array): void {
 const toJson = (value: unknown): string => JSON.stringify(value);
 
 /** Adds what is fixed when the message is made: its ID, and the names of its actions. */
-function complete(further: Omit<Message, 'title' | 'message'>, createId: () => string) {
+function complete(further: Omit<Message, 'title' | 'message'>, id: string | undefined) {
   const { tag, actions, renotify } = further;
-  const id = tag === null || renotify ? createId() : undefined;
   return {
     ...further,
     tag: tag === null ? id : tag,
@@ -98,19 +175,28 @@ function complete(further: Omit<Message, 'title' | 'message'>, createId: () => s
   };
 }
 
+function channelFor({ message: { actions = [] }, nameOf }: LocalizedMessage, channel: string | undefined) {
+  const index = actions.findIndex(({ action }) => action === turnOffChannelAction);
+  if (index === -1) return undefined;
+  if (channel !== undefined) return { channel };
+  const fault = `${turnOffChannelAction}, and the message is to no channel`;
+  throw messageError(nameOf(`actions[${index}].action`), fault, 'a channel, or the action another name');
+}
+
 const randomId = (): string => randomBytes(12).toString('base64url');
 
 /** The members that are given, with the bytes of their values, the largest first. */
-export const memberSizes = (
-  message: Message,
-): readonly { readonly member: string; readonly bytes: number }[] =>
+export const memberSizes = ({
+  message,
+  nameOf,
+}: LocalizedMessage): readonly { readonly member: string; readonly bytes: number }[] =>
   Object.entries(message)
-    .filter(([, value]) => value !== undefined)
-    .map(([member, value]) => ({ member, bytes: Buffer.byteLength(toJson(value)) }))
+    .filter(([member, value]) => value !== undefined && member !== 'placeholders')
+    .map(([member, value]) => ({ member: nameOf(member), bytes: Buffer.byteLength(toJson(value)) }))
     .toSorted((one, other) => other.bytes - one.bytes);
 
-/** Such as "message (3951 bytes), title (12)". */
-const largestFirst = (message: Message): string =>
-  memberSizes(message)
+/** Such as "message (3951 bytes), texts.de.title (12)". */
+const largestFirst = (localized: LocalizedMessage): string =>
+  memberSizes(localized)
     .map(({ member, bytes }, index) => `${member} (${bytes}${index === 0 ? ' bytes' : ''})`)
     .join(', ');

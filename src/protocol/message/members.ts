@@ -22,7 +22,7 @@ export interface MemberDescription {
 export interface FieldDescription {
   readonly label: string;
   readonly hint?: string;
-  readonly group: 'texts' | 'pictures' | 'actions' | 'behaviour';
+  readonly group: 'texts' | 'pictures' | 'actions' | 'readers' | 'behaviour';
   /** A choice of values with their words; the empty one is the default. */
   readonly choices?: Readonly<Record<string, string>>;
 }
@@ -47,10 +47,11 @@ export const actionMembers = {
 const actionSchema: ValueSchema = {
   type: 'object',
   required: ['title'],
-  properties: Object.fromEntries(Object.entries(actionMembers).map(([name, { schema }]) => [name, schema])),
+  properties: schemasOf(actionMembers),
 };
 
-export const messageMembers = {
+/** The members that may differ by language. */
+const textMembers = {
   title: {
     schema: { type: 'string' },
     description: 'Title of the notification.',
@@ -73,6 +74,30 @@ export const messageMembers = {
       group: 'texts',
     },
   },
+  actions: {
+    schema: { type: 'array', items: actionSchema },
+    description: 'Buttons, the most important first: browsers show as many as fit.',
+    expected: 'an array of actions, each { title, action, url, icon } with a title at least',
+    byDefault: 'no buttons',
+    field: { label: 'Buttons', group: 'actions' },
+  },
+} as const satisfies Readonly<Record<string, MemberDescription>>;
+
+/** The same, for code that treats all of them alike. */
+export const textDescriptions: Readonly<Record<string, MemberDescription>> = textMembers;
+
+const textsSchema: ValueSchema = {
+  type: 'object',
+  maxProperties: 50,
+  // RFC 5646 §4.4.1
+  propertyNames: { type: 'string', format: 'language', maxLength: 35 },
+  additionalProperties: { type: 'object', properties: schemasOf(textMembers) },
+};
+
+export const messageMembers = {
+  title: textMembers.title,
+  message: textMembers.message,
+  url: textMembers.url,
   icon: {
     schema: picture,
     description: 'Image beside the text.',
@@ -91,12 +116,32 @@ export const messageMembers = {
     byDefault: 'none',
     field: { label: 'Badge', hint: 'URL of a small image for a status bar.', group: 'pictures' },
   },
-  actions: {
-    schema: { type: 'array', items: actionSchema },
-    description: 'Buttons, the most important first: browsers show as many as fit.',
-    expected: 'an array of actions, each { title, action, url, icon } with a title at least',
-    byDefault: 'no buttons',
-    field: { label: 'Buttons', group: 'actions' },
+  actions: textMembers.actions,
+  texts: {
+    schema: textsSchema,
+    description:
+      'What differs in other languages: the reader’s language decides, without its region where there is no text for that; other readers get the message as it is.',
+    expected:
+      'an object of at most 50 language tags, each with { title, message, url, actions } or some of them, such as { de: { title: "Hallo" } }',
+    byDefault: 'one text for all; see [below](#texts-by-language)',
+    field: {
+      label: 'In other languages',
+      hint: 'JSON: {"de": {"title": "Hallo", "message": "Es regnet"}}',
+      group: 'readers',
+    },
+    isForEncoder: true,
+  },
+  placeholders: {
+    schema: flag,
+    description:
+      'Whether {name} and {name|default} in title, message, url and buttons stand for the data of the person who reads it.',
+    byDefault: '`false`: braces are text; see [below](#placeholders)',
+    field: {
+      label: 'With placeholders',
+      hint: '{name|there} is the name in the data of the person, else “there”. {{ and }} are braces.',
+      group: 'readers',
+    },
+    isForEncoder: true,
   },
   tag: {
     schema: { type: ['string', 'null'], minLength: 1 },
@@ -200,5 +245,11 @@ export const memberDescriptions: Readonly<Record<string, MemberDescription>> = m
 export const messageSchema: ValueSchema = {
   type: 'object',
   required: ['title', 'message'],
-  properties: Object.fromEntries(Object.entries(messageMembers).map(([name, { schema }]) => [name, schema])),
+  properties: schemasOf(messageMembers),
 };
+
+function schemasOf(
+  members: Readonly<Record<string, { readonly schema: ValueSchema }>>,
+): Readonly<Record<string, ValueSchema>> {
+  return Object.fromEntries(Object.entries(members).map(([name, { schema }]) => [name, schema]));
+}

@@ -22,6 +22,10 @@ export interface Message {
   readonly badge?: string | undefined;
   /** Buttons, the most important first: browsers show as many as fit. Default: no buttons. */
   readonly actions?: readonly MessageAction[] | undefined;
+  /** What differs in other languages: the reader’s language decides, without its region where there is no text for that; other readers get the message as it is. Default: one text for all. */
+  readonly texts?: Readonly<Record<string, MessageTexts>> | undefined;
+  /** Whether {name} and {name|default} in title, message, url and buttons stand for the data of the person who reads it. Default: `false`: braces are text. */
+  readonly placeholders?: boolean | undefined;
   /** A notification replaces an earlier one with the same tag. With null it replaces none: it gets a unique tag when it is encoded. Default: `deskbell`. */
   readonly tag?: string | null | undefined;
   /** Whether a notification that replaces another one alerts the user again. Default: `false`. */
@@ -56,4 +60,16 @@ export interface MessageAction {
   readonly url?: string | undefined;
   /** Image beside its text. */
   readonly icon?: string | undefined;
+}
+
+/** What a message has of its own in one language. What a button leaves out, it has from the message's button in its place. */
+export interface MessageTexts {
+  /** Title of the notification. Default: as the message has it. */
+  readonly title?: string | undefined;
+  /** Body text of the notification. Default: as the message has it. */
+  readonly message?: string | undefined;
+  /** Opened by a click on the notification. Default: as the message has it. */
+  readonly url?: string | undefined;
+  /** Buttons, the most important first: browsers show as many as fit. Default: as the message has it. */
+  readonly actions?: readonly MessageAction[] | undefined;
 }

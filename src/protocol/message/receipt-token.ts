@@ -22,6 +22,8 @@ const tokenSyntax = new RegExp(receiptTokenPattern);
 
 const memberStart = ',"receipt":"';
 const memberEnd = '"}';
+/** What a payload has before its last brace. */
+export const toReceiptMember = (token: string): string => `${memberStart}${token}"`;
 /** What the token takes of the payload: `,"receipt":"…"`. */
 export const receiptMemberBytes = memberStart.length + tokenLength + 1;
 

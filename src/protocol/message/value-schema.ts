@@ -7,6 +7,7 @@ export interface ValueSchema {
   readonly type?: ValueType | readonly ValueType[];
   readonly enum?: readonly string[];
   readonly minLength?: number;
+  readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
   /** One of `messageFormats`, or of whoever else checks the value. */
@@ -15,6 +16,10 @@ export interface ValueSchema {
   readonly maxItems?: number;
   /** No other members are allowed. */
   readonly properties?: Readonly<Record<string, ValueSchema>>;
+  /** Of a map: what each member is, what its name may be, and how many there may be. */
+  readonly additionalProperties?: ValueSchema;
+  readonly propertyNames?: ValueSchema;
+  readonly maxProperties?: number;
   readonly required?: readonly string[];
 }
 
@@ -73,7 +78,23 @@ export function findFault(value: unknown, schema: ValueSchema, path: string): Fo
       if (found !== undefined) return found;
     }
   }
+  if (schema.additionalProperties !== undefined) return findEntryFault(value as object, schema, path);
   return schema.properties === undefined ? undefined : findMemberFault(value as object, schema, path);
+}
+
+function findEntryFault(
+  map: object,
+  { additionalProperties, propertyNames }: ValueSchema,
+  path: string,
+): FoundFault | undefined {
+  for (const [name, member] of Object.entries(map)) {
+    const memberPath = `${path}.${name}`;
+    const wrongName = findFault(name, propertyNames ?? {}, memberPath);
+    if (wrongName !== undefined) return { ...wrongName, fault: 'named by a text that is not usable' };
+    const found = findFault(member, additionalProperties ?? {}, memberPath);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function findMemberFault(value: object, schema: ValueSchema, path: string): FoundFault | undefined {
@@ -94,18 +115,21 @@ function fits(value: unknown, schema: ValueSchema): boolean {
   const {
     type,
     minLength = 0,
+    maxLength = Infinity,
     minimum = -Infinity,
     maximum = Infinity,
     maxItems = Infinity,
+    maxProperties = Infinity,
     format,
   } = schema;
   if (type === undefined) return JSON.stringify(value) !== undefined;
-  if (typeof value === 'string' && value.length < minLength) return false;
+  if (typeof value === 'string' && (value.length < minLength || value.length > maxLength)) return false;
   if (typeof value === 'string' && !(schema.enum?.includes(value) ?? true)) return false;
   if (typeof value === 'number' && !(Number.isSafeInteger(value) && value >= minimum && value <= maximum)) {
     return false;
   }
   if (Array.isArray(value) && value.length > maxItems) return false;
+  if (type === 'object' && Object.keys(value as object).length > maxProperties) return false;
   return value === null || format === undefined || messageFormats[format]!.fits(value as never);
 }
 

@@ -1,0 +1,190 @@
+// A message in several languages: what each payload has, and what is refused in which of them.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import {
+  encodeMessage,
+  encodePayload,
+  hashMessage,
+  type PayloadOptions,
+} from '../../../src/protocol/message/encode-payload.ts';
+import type { Message } from '../../../src/protocol/message/message.ts';
+
+const plain = { title: 'Hello', message: 'It rains', url: '/en' } satisfies Message;
+const message: Message = {
+  ...plain,
+  actions: [
+    { title: 'Open', url: '/open', action: 'open' },
+    { title: 'Later', icon: 'later.png' },
+  ],
+  texts: {
+    'pt-br': { title: 'Olá', url: '/pt' },
+    de: {
+      title: 'Hallo',
+      message: 'Es regnet',
+      actions: [{ title: 'Öffnen' }, { title: 'Später', url: '/später' }],
+    },
+  },
+};
+const read = (payload: Uint8Array | undefined): unknown => JSON.parse(Buffer.from(payload!).toString());
+
+test('each language has a payload of its own, with what it does not say as all have it', () => {
+  const { payload, texts, placeholders } = encodeMessage(message);
+  const { texts: _texts, ...own } = message;
+  assert.deepEqual(payload, encodePayload(own));
+  assert.deepEqual([...texts.keys()], ['de', 'pt-BR']);
+  assert.deepEqual(read(texts.get('de')), {
+    title: 'Hallo',
+    message: 'Es regnet',
+    url: '/en',
+    actions: [
+      { title: 'Öffnen', url: '/open', action: 'open' },
+      { title: 'Später', url: '/später', icon: 'later.png', action: '1' },
+    ],
+    lang: 'de',
+  });
+  assert.deepEqual(read(texts.get('pt-BR')), {
+    title: 'Olá',
+    message: 'It rains',
+    url: '/pt',
+    actions: [
+      { title: 'Open', url: '/open', action: 'open' },
+      { title: 'Later', icon: 'later.png', action: '1' },
+    ],
+    lang: 'pt-BR',
+  });
+  assert.deepEqual(placeholders, []);
+});
+
+test('a message has one ID in all languages, and the declarative form in each', () => {
+  const declarative: Message = {
+    ...plain,
+    url: 'https://example.org/',
+    tag: null,
+    renotify: true,
+    declarative: true,
+    texts: { de: { title: 'Hallo' } },
+  };
+  const { payload, texts } = encodeMessage(declarative);
+  const [own, german] = [payload, texts.get('de')].map(
+    (each) => read(each) as { id: string; notification: { title: string; tag: string; lang?: string } },
+  );
+  assert.equal(own!.id, german!.id);
+  assert.equal(german!.notification.tag, own!.id);
+  assert.deepEqual([german!.notification.title, german!.notification.lang], ['Hallo', 'de']);
+});
+
+const refused: readonly [members: object, options: PayloadOptions, fault: RegExp][] = [
+  [
+    { texts: { de: { title: 1 } } },
+    {},
+    /member texts\.de\.title of the message is of type number; give a string/,
+  ],
+  [{ texts: { de: { icon: '/x' } } }, {}, /Unknown message member "texts\.de\.icon"/],
+  [{ texts: { de: 'Hallo' } }, {}, /member texts\.de of the message is of type string; give an object/],
+  [
+    { texts: { de_DE: {} } },
+    {},
+    /member texts\.de_DE of the message is named by .*; give a BCP 47 language tag/,
+  ],
+  [{ texts: { [`de${'-abcde'.repeat(6)}`]: {} } }, {}, /named by a text that is not usable/],
+  [{ texts: { 'de-at': {}, 'de-AT': {} } }, {}, /member texts\.de-AT of the message is the same language/],
+  [
+    { texts: Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`de-x-${index}`, {}])) },
+    {},
+    /member texts of the message is not usable; give an object of at most 50 language tags/,
+  ],
+  [
+    { texts: { de: { url: 'javascript:alert(1)' } } },
+    {},
+    /member texts\.de\.url of the message is not usable/,
+  ],
+  [
+    {
+      texts: {
+        de: {
+          actions: [
+            { title: 'a', action: 'x' },
+            { title: 'b', action: 'x' },
+          ],
+        },
+      },
+    },
+    {},
+    /member texts\.de\.actions\[1\]\.action of the message is the same/,
+  ],
+  [
+    { declarative: true, url: 'https://example.org/', texts: { de: { url: '/de' } } },
+    {},
+    /member texts\.de\.url of the message is relative/,
+  ],
+  [
+    { declarative: true, url: 'https://example.org/', texts: { de: { title: '' } } },
+    {},
+    /member texts\.de\.title of the message is empty/,
+  ],
+  [
+    { texts: { de: { actions: [{ title: 'Aus', action: 'turn-off-channel' }] } } },
+    {},
+    /member texts\.de\.actions\[0\]\.action of the message is turn-off-channel, and the message is to no channel/,
+  ],
+];
+for (const [members, options, fault] of refused) {
+  test(`texts are refused: ${String(fault).slice(1, 70)}`, () =>
+    assert.throws(() => encodeMessage({ ...plain, ...members } as Message, options), {
+      code: 'ERR_MESSAGE_INVALID',
+      message: fault,
+    }));
+}
+
+test('the size of each language is checked, with room for receipts, and the error names it', () => {
+  const long: Message = { ...plain, texts: { en: {}, de: { message: 'ä'.repeat(1955) } } };
+  encodeMessage(long);
+  for (const encode of [
+    encodeMessage,
+    (whole: Message, options: PayloadOptions) => encodePayload(whole, undefined, options),
+  ])
+    assert.throws(() => encode(long, { isWithReceipts: true }), {
+      code: 'ERR_PAYLOAD_TOO_LARGE',
+      message:
+        /payload in de has 39\d\d bytes of UTF-8; at most 3\d+ fit .* Shorten texts\.de\.message \(3912 bytes\), title/,
+    });
+});
+
+test('a payload has the channel only where an action turns it off', () => {
+  const channel = 'news';
+  const off = { title: 'Turn these off', action: 'turn-off-channel' };
+  assert.deepEqual(encodePayload(message, undefined, { channel }), encodePayload(message));
+  const { payload, texts } = encodeMessage({ ...plain, texts: { de: { actions: [off] } } }, { channel });
+  assert.deepEqual(payload, encodePayload(plain));
+  assert.equal((read(texts.get('de')) as { channel?: string }).channel, 'news');
+  const declarative = encodePayload(
+    { ...plain, url: 'https://example.org/', actions: [off], declarative: true },
+    undefined,
+    { channel },
+  );
+  assert.equal((read(declarative) as { channel?: string }).channel, 'news');
+});
+
+const hash = (whole: Message): string => Buffer.from(hashMessage(whole)).toString('hex');
+
+test('the hash of the content has every language and whether there are placeholders, and no ID', () => {
+  const unique: Message = { ...plain, tag: null };
+  assert.equal(
+    hash(unique),
+    createHash('sha256')
+      .update(encodePayload(unique, () => ''))
+      .digest('hex'),
+  );
+  const german: Message = { ...unique, texts: { de: { title: 'Hallo' }, fr: { title: 'Salut' } } };
+  assert.equal(hash(german), hash({ ...german, texts: { fr: { title: 'Salut' }, de: { title: 'Hallo' } } }));
+  const others: readonly Message[] = [
+    unique,
+    { ...unique, placeholders: true },
+    german,
+    { ...german, texts: { de: { title: 'Hallo' } } },
+    { ...german, texts: { de: { title: 'Salut' }, fr: { title: 'Hallo' } } },
+    { ...german, placeholders: true },
+  ];
+  assert.equal(new Set(others.map(hash)).size, others.length);
+});
