@@ -122,7 +122,7 @@ export function testConsole(browserTest: BrowserTest): void {
 
       const zone = await page.evaluate('Intl.DateTimeFormat().resolvedOptions().timeZone');
       await fill('startAt', '2037-01-01T09:00');
-      await says('startAt', new RegExp(`^2037-01-01 09:00 ${String(zone)}.*, in [\\d,]+ days`));
+      await says('startAt', new RegExp(`^2037-01-01 09:00 ${String(zone)}.*, in \\d+ years`));
       await fill('message', 'x'.repeat(4000));
       await says('size', /too many$/);
       assert.match(await textOf(page, '[data-fault="message"]'), /^This has 4,002 bytes/);
