@@ -1,5 +1,6 @@
 // Channels, which readers switch on and off, and their choices, as applications write them. Whoever takes them from outside
 // checks them here first.
+import { DeskbellError } from '../errors/deskbell-error.ts';
 import { checkLanguage } from './reader-facts.ts';
 import { checkName, wrong } from './user-and-tags.ts';
 
@@ -21,7 +22,7 @@ export type Choices = Readonly<Record<string, boolean>>;
 /** Of a store, and in one set of choices. */
 export const maxChannels = 100;
 export const maxTitleCharacters = 64;
-const maxTitles = 50;
+export const maxTitles = 50;
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` points into the value */
 export function checkChannel({ name, title, titles, isOnByDefault }: Channel): Channel {
@@ -49,11 +50,12 @@ export function checkChannel({ name, title, titles, isOnByDefault }: Channel): C
 export const checkChannelName = (name: unknown, pointer: string): string =>
   checkName(name, pointer, 'The name of a channel');
 
-function checkTitle(title: unknown, pointer: string): string {
+/** @throws {DeskbellError} as `checkChannel` does */
+export function checkTitle(title: unknown, pointer: string): string {
   if (typeof title !== 'string') throw wrong('ERR_FIELD_TYPE', pointer, 'A title must be a string.');
   const text = title.trim();
   const isPlain = text.isWellFormed() && !/\p{Cc}/u.test(text);
-  if (isPlain && text.length > 0 && text.length <= maxTitleCharacters) return text;
+  if (isPlain && text !== '' && Array.from(text).length <= maxTitleCharacters) return text;
   throw wrong(
     'ERR_FIELD_VALUE',
     pointer,
@@ -94,15 +96,11 @@ function checkEach<Choice>(
   );
 }
 
-/** @throws {DeskbellError} ERR_FIELD_VALUE where a choice is for a channel that is none of these */
-export function checkKnown(
-  choices: Readonly<Record<string, unknown>>,
-  channels: readonly Channel[],
-  pointer: string,
-): void {
-  const names = channels.map(({ name }) => name);
-  const unknown = Object.keys(choices).find((name) => !names.includes(name));
+/** @throws {DeskbellError} ERR_CHANNEL_NOT_FOUND, with the names that there are, where a name is none of them */
+export function checkKnown(names: readonly string[], channels: readonly Channel[]): void {
+  const unknown = names.find((name) => !channels.some((channel) => channel.name === name));
   if (unknown === undefined) return;
-  const known = names.length === 0 ? 'there are none yet' : `there are ${names.join(', ')}`;
-  throw wrong('ERR_FIELD_VALUE', `${pointer}/${unknown}`, `There is no channel "${unknown}"; ${known}.`);
+  const known =
+    channels.length === 0 ? 'there are none yet' : `there are ${channels.map(({ name }) => name).join(', ')}`;
+  throw new DeskbellError('ERR_CHANNEL_NOT_FOUND', `There is no channel "${unknown}"; ${known}.`);
 }

@@ -1,16 +1,19 @@
 // What is known of who reads: language, time zone, and the data that texts are filled with, as applications and browsers write
 // them. Whoever takes them from outside checks them here first.
 import { wrong } from './user-and-tags.ts';
+import { formatOf } from './zone-time.ts';
 
 /** Of a person, as the application says: what placeholders in texts stand for. */
 export type PersonData = Readonly<Record<string, string | number>>;
 
 /** RFC 5646 §4.4.1 */
 const maxLanguageCharacters = 35;
+/** More than any name of a time zone has. */
 const maxTimeZoneCharacters = 64;
 const maxDataBytes = 1024;
 const maxTextCharacters = 200;
-const dataName = /^[A-Za-z_][A-Za-z0-9_]{0,31}$/;
+/** Of the name of a value in the data of a person. */
+export const dataName = /^[A-Za-z_][A-Za-z0-9_]{0,31}$/;
 
 /** @returns the language in its one spelling, undefined for what is no language */
 export function readLanguage(language: unknown): string | undefined {
@@ -22,13 +25,13 @@ export function readLanguage(language: unknown): string | undefined {
   }
 }
 
-/** @returns the time zone in its one spelling, undefined for what is none */
+/** @returns the time zone as it is known, undefined for what is none */
 export function readTimeZone(timeZone: unknown): string | undefined {
   // not an offset such as +01:00, which no reader keeps all year
   if (typeof timeZone !== 'string' || !/^[A-Za-z]/.test(timeZone)) return undefined;
   if (timeZone.length > maxTimeZoneCharacters) return undefined;
   try {
-    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone;
+    return formatOf(timeZone).resolvedOptions().timeZone;
   } catch {
     return undefined;
   }
@@ -76,11 +79,12 @@ export function checkData<Value extends string | number | null>(
   return data;
 }
 
-function checkValue(value: unknown, pointer: string): void {
+/** Of a value in the data of a person. @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
+export function checkValue(value: unknown, pointer: string): void {
   const isText = typeof value === 'string';
   if (!isText && typeof value !== 'number' && value !== null)
     throw wrong('ERR_FIELD_TYPE', pointer, 'A value must be a text or a number.');
-  if (isText && (value.length > maxTextCharacters || !value.isWellFormed())) {
+  if (isText && (Array.from(value).length > maxTextCharacters || !value.isWellFormed())) {
     const detail = `A text must be well-formed Unicode of at most ${maxTextCharacters} characters.`;
     throw wrong('ERR_FIELD_VALUE', pointer, detail);
   }

@@ -12,7 +12,7 @@ const maxFormats = 100;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** @throws {RangeError} for what is no time zone */
-function formatOf(timeZone: string): Intl.DateTimeFormat {
+export function formatOf(timeZone: string): Intl.DateTimeFormat {
   const kept = formats.get(timeZone);
   if (kept !== undefined) return kept;
   // `2027-01-01 09:00:00` is how Sweden writes it

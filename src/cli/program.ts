@@ -6,6 +6,7 @@ import { auditCommand } from './commands/audit.ts';
 import { alarmsCommand } from './commands/alarms.ts';
 import { backupCommand } from './commands/backup.ts';
 import { broadcastsCommand } from './commands/broadcasts.ts';
+import { channelsCommand } from './commands/channels.ts';
 import { completionCommand } from './commands/completion.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -14,6 +15,7 @@ import { helpCommand } from './commands/help.ts';
 import { inviteCommand } from './commands/invite.ts';
 import { keysCommand } from './commands/keys.ts';
 import { operatorsCommand } from './commands/operators.ts';
+import { peopleCommand } from './commands/people.ts';
 import { pushServiceCommand } from './commands/push-service.ts';
 import { restoreCommand } from './commands/restore.ts';
 import { schedulesCommand } from './commands/schedules.ts';
@@ -81,6 +83,8 @@ export function createProgram(context: Context): Command {
     .addCommand(sendingCommand(context))
     .addCommand(workerCommand(context))
     .addCommand(subscriptionsCommand(context))
+    .addCommand(peopleCommand(context))
+    .addCommand(channelsCommand(context))
     .addCommand(inviteCommand(context))
     .addCommand(tokenCommand(context))
     .addCommand(alarmsCommand(context))

@@ -17,7 +17,7 @@ export const operatorDescription: Description = {
   },
   tags: {
     Sending: 'Messages and broadcasts.',
-    Subscriptions: 'Who can be sent to.',
+    Subscriptions: 'Who can be sent to, channels, and what is known of people.',
     'Push services': 'How sending goes, and the deletions that wait for a decision.',
     Installation: 'Keys, audit and this description.',
   },

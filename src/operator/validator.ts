@@ -1,6 +1,8 @@
 // The validator of the operator's schemas, and the formats that they name: what a value must be beyond its type and size, checked
 // by what the rest of Deskbell checks it with, so that a schema refuses what would be refused later.
 import { parsePerPerson } from '../audience/frequency-cap.ts';
+import { checkTitle } from '../audience/channels.ts';
+import { checkValue, dataName } from '../audience/reader-facts.ts';
 import { checkTags, checkUser } from '../audience/user-and-tags.ts';
 import { isTimeZone } from '../audience/zone-time.ts';
 import { parseIsoTime } from '../delivery/parse-iso-time.ts';
@@ -35,6 +37,18 @@ export const operatorFormats: Formats = {
   tags: {
     fits: checkedBy((value) => checkTags(splitTags(value), '')),
     words: 'tags that are separated by commas, at most 32',
+  },
+  'channel-title': {
+    fits: checkedBy((value) => checkTitle(value, '')),
+    words: '1 to 64 characters, none of them a control character',
+  },
+  'data-name': {
+    fits: (value: string) => dataName.test(value),
+    words: '1 to 32 letters, digits and "_" that do not begin with a digit',
+  },
+  'data-text': {
+    fits: checkedBy((value) => checkValue(value, '')),
+    words: 'a text of at most 200 characters',
   },
   'frequency-cap': {
     fits: checkedBy(parsePerPerson),

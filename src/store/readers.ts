@@ -27,8 +27,8 @@ export interface ReaderStore {
   person(user: string): Promise<Person>;
   /**
    * @returns the person as it is afterwards
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE for what is no data, language, time zone or choice, for a channel that
-   *   does not exist, and where there would be too much data; nothing is changed
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also where there would be too much data; ERR_CHANNEL_NOT_FOUND. Nothing
+   *   is changed then
    */
   setPerson(user: string, change: PersonChange): Promise<Person>;
   /** What holds for who reads these subscriptions, by their ids; without those that are not stored. One query for all. */
@@ -41,7 +41,7 @@ export interface ReaderStore {
    * Stores choices: those of the person, where there is one, else those of the subscription.
    *
    * @returns what holds for each channel afterwards
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also for a channel that does not exist; nothing is changed
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, ERR_CHANNEL_NOT_FOUND; nothing is changed then
    */
   choose(reader: Reader, choices: Choices): Promise<Choices>;
 }
@@ -111,7 +111,7 @@ export function createReaders(database: PortableDatabase): ReaderStore {
     setPerson: async (user, given) => {
       const change = checkPersonChange(given);
       const known = await channels.list();
-      checkKnown(withoutNull(change.channels ?? {}), known, '/channels');
+      checkKnown(Object.keys(withoutNull(change.channels ?? {})), known);
       return setPerson(checkUser(user, '/user'), change, known);
     },
 
@@ -133,7 +133,7 @@ export function createReaders(database: PortableDatabase): ReaderStore {
     choose: async (reader, given) => {
       const choices = checkChoices(given, '/choices');
       const known = await channels.list();
-      checkKnown(choices, known, '/choices');
+      checkKnown(Object.keys(choices), known);
       if ('id' in reader && reader.user === undefined) {
         const work = () => changeSubscription(reader.id, choices, known);
         return forEach(known, await database.transaction(work, `subscription ${reader.id}`));

@@ -2,6 +2,7 @@
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
 import type { StoredSubscription } from '../store/subscriptions.ts';
+import { choicesSchema } from './person.ts';
 import type { View } from './view.ts';
 
 /** A stored subscription. */
@@ -14,6 +15,9 @@ export const subscriptionView: View<StoredSubscription> = {
       vapidPublicKey: Type.String(),
       user: Type.Optional(Type.String({ description: 'Absent: anonymous.' })),
       tags: Type.Array(Type.String()),
+      language: Type.Optional(Type.String({ description: 'As its browser says.' })),
+      timeZone: Type.Optional(Type.String({ description: 'As its browser says.' })),
+      channels: choicesSchema('Choices that were made there. Those of its user hold before them.'),
       createdAt: Type.String({ format: 'date-time' }),
       updatedAt: Type.String({ format: 'date-time' }),
     }),
@@ -24,15 +28,21 @@ export const subscriptionView: View<StoredSubscription> = {
     vapidPublicKey: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
     user: '42',
     tags: ['beta', 'news'],
+    language: 'de',
+    timeZone: 'Europe/Berlin',
+    channels: { news: false },
     createdAt: '2027-01-01T09:00:00.000Z',
     updatedAt: '2027-01-01T09:00:00.000Z',
   },
-  toJson: ({ id, endpoint, vapidPublicKey, user, tags, createdAtMs, updatedAtMs }) => ({
+  toJson: ({ id, endpoint, vapidPublicKey, createdAtMs, updatedAtMs, ...row }) => ({
     id,
     pushService: new URL(endpoint).origin,
     vapidPublicKey,
-    user,
-    tags,
+    user: row.user,
+    tags: row.tags,
+    language: row.language,
+    timeZone: row.timeZone,
+    channels: row.channels,
     createdAt: isoTime(createdAtMs),
     updatedAt: isoTime(updatedAtMs),
   }),

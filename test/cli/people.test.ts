@@ -19,6 +19,13 @@ const lines = (rows: readonly unknown[]): string => rows.map((row) => `${JSON.st
 const ownersOf = (stdout: string) => parseLines(stdout).map(({ user, tags }) => ({ user, tags }));
 const exportOwners = async (run: Run) => ownersOf((await run(['subscriptions', 'export'])).stdout);
 
+const factsOf = async (run: Run) =>
+  parseLines((await run(['subscriptions', 'export'])).stdout).map(({ language, timeZone, channels }) => ({
+    language,
+    timeZone,
+    channels,
+  }));
+
 suite('deskbell subscriptions with people', { concurrency: true }, () => {
   test('export and import carry user and tags; a row without them changes neither', async () => {
     const [from, to] = [await newData(), await newData()];
@@ -168,5 +175,104 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     for (const words of [['--user', '42', '3'], []]) {
       assert.match((await run(['subscriptions', 'remove', ...words])).stderr, /ERR_USAGE/);
     }
+  });
+
+  test('channels are made and removed, and a person’s choices and data are set and shown', async () => {
+    const run = await newData();
+    const print = async (...words: string[]) => {
+      const { stdout, stderr, exitCode } = await run(words);
+      assert.equal(exitCode, 0, stderr);
+      return stdout;
+    };
+    const fail = async (...words: string[]) => (await run(words)).stderr;
+    assert.match(
+      await fail('channels', 'set', 'news'),
+      /There is no channel "news" yet; give its --title.*USAGE/,
+    );
+    await print('channels', 'set', 'news', '--title', 'News', '--title-in', 'DE=Neues');
+    await print('channels', 'set', 'offers', '--title', 'Offers', '--default', 'off');
+    await print('channels', 'set', 'news', '--title-in', 'de=Nachrichten', '--title-in', 'fr=Actualités');
+    assert.equal(
+      await print('channels', 'list'),
+      'news  on by default  “News”  de “Nachrichten”  fr “Actualités”\noffers  off by default  “Offers”\n',
+    );
+    await print('people', 'set', '42', '--values', '{"name": "Ada", "points": 3}', '--language', 'DE');
+    await print('people', 'set', '42', '--values', '{"points": null}', '--channel', 'news=off');
+    assert.equal(
+      await print('people', 'show', '42'),
+      'Person 42\n' +
+        '  data       {"name":"Ada"}\n' +
+        '  language   de\n' +
+        '  time zone  that of each browser\n' +
+        '  news: off, chosen\n' +
+        '  offers: off, by default\n',
+    );
+    const [person] = parseLines(
+      await print('people', 'set', '42', '--language', '', '--channel', 'news=default', '--json'),
+    );
+    assert.deepEqual(person, { user: '42', data: { name: 'Ada' }, channels: {} });
+    assert.match(
+      await fail('people', 'set', '42', '--channel', 'nwes=on'),
+      /There is no channel "nwes"; there are/,
+    );
+    assert.match(await fail('people', 'set', '42', '--channel', 'news'), /news=off.*ERR_USAGE/);
+    assert.match(await fail('people', 'set', '42', '--values', 'Ada'), /It must be a JSON object.*ERR_USAGE/);
+    assert.match(
+      await fail('people', 'set', '42', '--time-zone', 'Berlin'),
+      /such as Europe\/Berlin.*ERR_FIELD_VALUE/,
+    );
+    await print('channels', 'remove', 'offers');
+    assert.match(await fail('channels', 'remove', 'offers'), /ERR_CHANNEL_NOT_FOUND/);
+  });
+
+  test('export and import carry language, time zone and choices; an import overrides no choice', async () => {
+    const [from, to] = [await newData(), await newData()];
+    const table =
+      'endpoint,p256dh,auth,user,language,time_zone,channels\n' +
+      [1, 2]
+        .map(exampleSubscription)
+        .map(({ endpoint, keys }, index) =>
+          index === 0
+            ? `${endpoint},${keys.p256dh},${keys.auth},42,pt-br,Europe/Berlin,"{""news"": true, ""offers"": true}"\n`
+            : `${endpoint},${keys.p256dh},${keys.auth},,,,\n`,
+        )
+        .join('');
+    for (const run of [from, to]) await run(['channels', 'set', 'news', '--title', 'News']);
+    await from(['subscriptions', 'import', '-'], table);
+    const own = { language: 'pt-BR', timeZone: 'Europe/Berlin', channels: { news: true, offers: true } };
+    const nothing = { language: undefined, timeZone: undefined, channels: undefined };
+    assert.deepEqual(await factsOf(from), [own, nothing]);
+    // what the person has chosen goes along
+    await from(['people', 'set', '42', '--language', 'de', '--channel', 'news=off']);
+    const held = { ...own, language: 'de', channels: { news: false, offers: true } };
+    assert.deepEqual(await factsOf(from), [held, nothing]);
+    await to(['subscriptions', 'import', '-'], (await from(['subscriptions', 'export'])).stdout);
+    assert.deepEqual(await factsOf(to), [held, nothing]);
+    await to(['subscriptions', 'import', '-'], table);
+    assert.deepEqual(await factsOf(to), [{ ...held, language: 'pt-BR' }, nothing]);
+    await from(['subscriptions', 'import', '-'], table);
+    assert.deepEqual(await factsOf(from), [held, nothing], 'the person’s choice holds');
+  });
+
+  test('rows with a language, time zone or choices that are not valid are refused', async () => {
+    const run = await newData();
+    const rows = [
+      { ...exampleSubscription(1), language: 'English language' },
+      { ...exampleSubscription(2), timeZone: '+01:00' },
+      { ...exampleSubscription(3), channels: 'news' },
+      { ...exampleSubscription(4), channels: { news: 1 } },
+    ];
+    const { stdout } = await run(['subscriptions', 'import', '-', '--json'], lines(rows));
+    const reports = parseLines(stdout);
+    assert.deepEqual(reports.pop(), { imported: 0, refused: 4 });
+    assert.deepEqual(
+      reports.map(({ errors: [{ pointer, code }] }) => `${pointer} ${code}`),
+      [
+        '/language ERR_FIELD_VALUE',
+        '/timeZone ERR_FIELD_VALUE',
+        '/channels ERR_FIELD_TYPE',
+        '/channels/news ERR_FIELD_TYPE',
+      ],
+    );
   });
 });

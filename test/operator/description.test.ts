@@ -97,7 +97,8 @@ test('every example of a request works, and every answer has the form that the d
     const body = requestBody?.content['application/json']?.example;
     // A stream of events would go on for as long as its broadcast.
     const headers: Record<string, string> = path.endsWith('/events') ? { 'last-event-id': '0-done' } : {};
-    const response = await ask(path.replace('{id}', String(id)) + query, { method, body, headers });
+    const url = path.replace('{id}', String(id)).replace('{name}', 'news');
+    const response = await ask(url + query, { method, body, headers });
     const text = await response.text();
     const where = `${method} ${path}: ${response.status} ${text}`;
     assert(response.ok, where);

@@ -201,6 +201,8 @@ test('the role metrics reads /metrics alone, and nobody reads anything without a
       'GET /v1/broadcasts/1/outcomes 404',
       'HEAD /v1/broadcasts/1/outcomes 404',
       'GET /v1/broadcasts/1/outcomes.csv 404',
+      'GET /v1/channels 200',
+      'HEAD /v1/channels 200',
     ],
   });
 });

@@ -55,6 +55,8 @@ export function valuesFitting(schema: JsonSchema, formats: FormatValues = {}): f
       return stringsFitting(schema);
     case 'integer':
       return integersFitting(schema);
+    case 'number':
+      return fc.double({ noDefaultInfinity: true, noNaN: true });
     case 'array':
       return fc.array(valuesFitting(items ?? {}, formats), { minLength: minItems, maxLength: maxItems });
     case 'object':

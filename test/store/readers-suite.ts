@@ -141,7 +141,7 @@ export function describeReaders(name: string, prepare: () => Promise<StoreUnderT
       test('cannot choose a channel that does not exist, and nothing else of the same call is stored', async () => {
         const row = await register(1);
         await assert.rejects(store.readers.choose(row, { sport: true, nwes: false }), {
-          code: 'ERR_FIELD_VALUE',
+          code: 'ERR_CHANNEL_NOT_FOUND',
           message: 'There is no channel "nwes"; there are constructor, news, sport.',
         });
         await assert.rejects(

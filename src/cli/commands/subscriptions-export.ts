@@ -10,11 +10,12 @@ export function exportCommand({ environment, output, stop }: Context): Command {
     name: 'export',
     description:
       'Prints every subscription as JSON Lines, in the form that browsers and other web push tools use. ' +
-      'The lines are secrets: with the private key, they are enough to send to these browsers.',
+      'Language, time zone and choices are those that hold for its reader. The lines are secrets: with the private key, they are enough to send to these browsers.',
     examples: ['(umask 077; deskbell subscriptions export > subscriptions.jsonl)'],
   }).onData(async ({ store }) => {
     for await (const page of subscriptionPages(store.subscriptions, stop)) {
-      await output.line(page.map(formatLine).join('\n'));
+      const facts = await store.readers.factsOf(page);
+      await output.line(page.map((row) => formatLine(row, facts.get(row.id))).join('\n'));
     }
   });
 }

@@ -49,7 +49,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
     description:
       'Imports subscriptions from JSON Lines, a JSON array, or CSV with a header. Each row is {"endpoint", "keys": ' +
       '{"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, or has one in its member "subscription" or "sub"; with ' +
-      '"vapidPublicKey" if it was made with another VAPID key pair, "user", "tags" and "created_at". Columns of CSV have ' +
+      '"vapidPublicKey" if it was made with another VAPID key pair, "user", "tags", "language", "time_zone", "channels" (choices: {"news": false}) and "created_at". Columns of CSV have ' +
       'the same names; further ones are known, and others are ignored. The exit code is 1 if a row is not valid.',
     settings: [...dataSettings, 'pushServices'],
     json: 'Prints JSON Lines: one for each row that is not valid, then the counts.',

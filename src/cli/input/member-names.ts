@@ -7,7 +7,10 @@ export type Member =
   | 'p256dh'
   | 'auth'
   | 'vapidPublicKey'
-  | 'createdAt';
+  | 'createdAt'
+  | 'language'
+  | 'timeZone'
+  | 'channels';
 
 /** Each in any case, with or without "_", "." and other signs. */
 export const memberNames: Readonly<Record<Member, readonly string[]>> = {
@@ -18,6 +21,9 @@ export const memberNames: Readonly<Record<Member, readonly string[]>> = {
   auth: ['auth', 'keys.auth', 'key_auth', 'auth_key', 'auth_secret', 'auth_token', 'user_auth_token'],
   vapidPublicKey: ['vapid_public_key'],
   createdAt: ['created_at', 'created'],
+  language: ['language'],
+  timeZone: ['time_zone'],
+  channels: ['channels'],
 };
 
 /** What user and tags are called, which each application calls otherwise. */

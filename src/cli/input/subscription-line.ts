@@ -2,8 +2,11 @@
 // `PushSubscription.toJSON()`, which other web push tools accept, with what else the store knows; what it imports may have
 // the forms in which applications store subscriptions.
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
+import { checkChoices } from '../../audience/channels.ts';
+import { checkLanguage, checkTimeZone } from '../../audience/reader-facts.ts';
 import { type UserAndTags, checkTags, checkUser } from '../../audience/user-and-tags.ts';
-import type { StoredSubscription } from '../../store/subscriptions.ts';
+import type { ReaderFacts } from '../../store/readers.ts';
+import type { NewSubscription, StoredSubscription } from '../../store/subscriptions.ts';
 import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
 import { typeOf } from '../../errors/type-of.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
@@ -17,19 +20,14 @@ import {
   type GivenMembers,
   type Row,
 } from './given-members.ts';
-import { createMemberOf, defaultColumns, memberNames, type MemberOf } from './member-names.ts';
+import { createMemberOf, defaultColumns, memberNames, type Member, type MemberOf } from './member-names.ts';
 import { parseDate } from './parse-date.ts';
 
 /** Maximum length of a line: an endpoint has at most 4096 characters, the rest is short. */
 export const maxLineBytes = 65_536;
 
-export interface ImportedRow {
-  readonly subscription: Subscription;
-  readonly vapidPublicKey: string;
-  /** Where the line has a user or tags. */
-  readonly assign: UserAndTags | undefined;
-  readonly createdAtMs: number | undefined;
-}
+/** Its user and tags are those of the line, where it has any. */
+export type ImportedRow = NewSubscription;
 
 /**
  * Reads a row of an import. Without `vapidPublicKey` the subscription belongs to `currentPublicKey`.
@@ -43,11 +41,18 @@ export function readImportedRow(
   memberOf: MemberOf,
 ): ImportedRow {
   const members = findMembers(row, memberOf);
+  const read = <Value>(member: Member, check: (value: unknown, pointer: string) => Value) => {
+    const given = members.ofRow(member);
+    return given && check(given.value, given.pointer);
+  };
   return {
     subscription: readSubscription(row, members, policy),
     vapidPublicKey: readPublicKey(members) ?? currentPublicKey,
     assign: readUserAndTags(members),
     createdAtMs: readDate(members),
+    language: read('language', checkLanguage),
+    timeZone: read('timeZone', checkTimeZone),
+    channels: read('channels', (value, pointer) => checkChoices(fromText(value), pointer)),
   };
 }
 
@@ -61,7 +66,8 @@ export function parseLine(line: string | undefined, policy: EndpointPolicy): Sub
   return readSubscription(row, findMembers(row, createMemberOf(defaultColumns)), policy);
 }
 
-export function formatLine(row: StoredSubscription): string {
+/** @param facts what holds for the reader: choices of the person go along, those of others keep what their browser said */
+export function formatLine(row: StoredSubscription, facts: ReaderFacts = { ...row, data: {} }): string {
   return JSON.stringify({
     id: row.id,
     endpoint: row.endpoint,
@@ -69,6 +75,9 @@ export function formatLine(row: StoredSubscription): string {
     vapidPublicKey: row.vapidPublicKey,
     user: row.user,
     tags: row.tags.length > 0 ? row.tags : undefined,
+    language: facts.language,
+    timeZone: facts.timeZone,
+    channels: Object.keys(facts.channels).length > 0 ? facts.channels : undefined,
     createdAt: new Date(row.createdAtMs).toISOString(),
     updatedAt: new Date(row.updatedAtMs).toISOString(),
   });
@@ -139,6 +148,15 @@ function readUserAndTags(members: GivenMembers): UserAndTags | undefined {
   const tags = members.ofRow('tags');
   if (user === undefined && tags === undefined) return undefined;
   return { user: user && checkUser(toText(user.value), user.pointer), tags: tags ? readTags(tags) : [] };
+}
+
+/** A table has choices as a text of JSON. */
+function fromText(choices: unknown): unknown {
+  try {
+    return typeof choices === 'string' ? JSON.parse(choices) : choices;
+  } catch {
+    return choices;
+  }
 }
 
 const readTags = ({ value, pointer }: GivenMember): readonly string[] =>

@@ -149,6 +149,7 @@ export const libraryErrors = {
     'The times of the schedule are not valid',
     'Give five fields, such as "0 9 * * 1", and an IANA time zone, such as Europe/Berlin.',
   ),
+  ERR_CHANNEL_NOT_FOUND: entry('There is no such channel', 'See `deskbell channels list`.'),
   ERR_SCHEDULE_NOT_FOUND: entry('There is no such schedule', 'See `deskbell schedules list`.'),
   ERR_BROADCAST_STATE: entry(
     'The broadcast is not in a state that allows this',

@@ -68,6 +68,7 @@ export const operatorErrors = {
   ERR_FIELD_VALUE: answer(400, fieldErrors.ERR_FIELD_VALUE),
   ERR_CONFIGURATION: answer(409, libraryErrors.ERR_CONFIGURATION),
   ERR_SCHEDULE_INVALID: answer(400, libraryErrors.ERR_SCHEDULE_INVALID),
+  ERR_CHANNEL_NOT_FOUND: answer(404, libraryErrors.ERR_CHANNEL_NOT_FOUND),
   ERR_SCHEDULE_NOT_FOUND: answer(404, libraryErrors.ERR_SCHEDULE_NOT_FOUND),
   ERR_MESSAGE_INVALID: answer(400, libraryErrors.ERR_MESSAGE_INVALID),
   ERR_PAYLOAD_TOO_LARGE: answer(400, libraryErrors.ERR_PAYLOAD_TOO_LARGE),

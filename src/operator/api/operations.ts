@@ -6,12 +6,13 @@ import { sendJson } from '../../http/json-text.ts';
 import { idKeywords, Type, type ObjectValue, type Properties, type Schema } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import type { OperatorRole } from '../../store/operators.ts';
+import { userKeywords } from '../../views/audience.ts';
 import type { View } from '../../views/view.ts';
 import type { AuditedAction } from '../audit-changes.ts';
 import { cutPage, defaultLimit, namedPageQuery, pageOf, pageQuery, type Page } from './page.ts';
 
 /** `GET /v1/things` */
-type Route = `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`;
+type Route = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
 
 type Request<Params extends Properties, Query extends Properties, Body> = FastifyRequest & {
   readonly params: ObjectValue<Params>;
@@ -86,6 +87,10 @@ export interface Operations {
 
 /** Of a path that names one thing by its number. */
 export const idParams = { id: Type.Integer(idKeywords) };
+
+export const userParams = {
+  user: Type.String({ ...userKeywords, description: 'The person, percent-encoded.' }),
+};
 
 const byType = (json: Schema, text: Schema) => ({
   content: { 'application/json': { schema: json }, 'text/plain': { schema: text } },

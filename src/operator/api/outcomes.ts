@@ -14,7 +14,7 @@ import type { OperatorContext } from '../context.ts';
 import { createOwnBroadcasts } from '../own-broadcasts.ts';
 import { findPersonDevices, idsOf } from '../person-devices.ts';
 import { sendOutcomes } from '../send-outcomes.ts';
-import { idParams, operationsOf } from './operations.ts';
+import { idParams, operationsOf, userParams } from './operations.ts';
 
 /** Ids that are looked at for one page. */
 const idsAtOnce = 1000;
@@ -40,8 +40,6 @@ const query = {
     Type.String({ ...userKeywords, description: 'Of the devices of this person, at most 20.' }),
   ),
 };
-
-const userParams = { user: Type.String({ ...userKeywords, description: 'The person, percent-encoded.' }) };
 
 const ofBroadcasts =
   'Broadcasts whose audience the subscription was in. A page has all outcomes of at most `limit` broadcasts, of which it looks ' +

@@ -1,0 +1,117 @@
+// `deskbell channels`: what readers switch on and off.
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { Channel } from '../../audience/channels.ts';
+import { readLanguage } from '../../audience/reader-facts.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { channelView } from '../../views/channel.ts';
+import { createCommand } from '../command.ts';
+import { createDataCommand } from '../data/data-command.ts';
+import type { Context } from '../context.ts';
+import type { JsonFlag } from '../output/output.ts';
+
+type Titles = Channel['titles'];
+
+interface SetFlags extends JsonFlag {
+  readonly title?: string;
+  readonly titleIn?: Titles;
+  readonly default?: 'on' | 'off';
+}
+
+export function channelsCommand(context: Context): Command {
+  return createCommand({
+    name: 'channels',
+    description: 'Lists, makes, changes and removes channels: what readers switch on and off.',
+    examples: ['deskbell channels list', 'deskbell channels set news --title News'],
+  })
+    .addCommand(listCommand(context))
+    .addCommand(setCommand(context))
+    .addCommand(removeCommand(context));
+}
+
+function listCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'list',
+    description: 'Prints each channel with its default and its titles.',
+    json: 'Prints JSON Lines.',
+    examples: ['deskbell channels list', 'deskbell channels list --json'],
+  }).onData(async ({ store }, flags: JsonFlag) => {
+    await output.table(flags, {
+      rows: await store.channels.list(),
+      toJson: channelView.toJson,
+      toText: formatChannel,
+      ifEmpty: 'No channels yet.',
+    });
+  });
+}
+
+function setCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'set',
+    description:
+      'Makes a channel, or changes one. What is not given stays as it is; choices of readers stay.',
+    json: 'Prints JSON.',
+    examples: [
+      'deskbell channels set news --title News --title-in de=Nachrichten',
+      'deskbell channels set offers --title Offers --default off',
+    ],
+  })
+    .argument('<name>', 'Name of the channel: letters, digits and ". _ : -".')
+    .option(
+      '--title <text>',
+      'Title for readers, in languages without one of their own. Needed for a new channel.',
+    )
+    .option(
+      '--title-in <language=text>',
+      'Title in a language; empty removes it. May be given several times.',
+      addTitle,
+    )
+    .addOption(
+      new Option('--default <state>', 'For readers who have chosen nothing. A new channel is on.').choices([
+        'on',
+        'off',
+      ]),
+    )
+    .onData(async ({ store }, name: string, flags: SetFlags) => {
+      const known = (await store.channels.list()).find((channel) => channel.name === name);
+      const title = flags.title ?? known?.title;
+      if (title === undefined)
+        throw new DeskbellError('ERR_USAGE', `There is no channel "${name}" yet; give its --title`);
+      const titles = Object.entries({ ...known?.titles, ...flags.titleIn });
+      const channel = await store.channels.put({
+        name,
+        title,
+        titles: Object.fromEntries(titles.filter(([, text]) => text !== '')),
+        isOnByDefault: flags.default === undefined ? (known?.isOnByDefault ?? true) : flags.default === 'on',
+      });
+      await output.result(flags, channelView.toJson(channel), formatChannel(channel));
+    });
+}
+
+function removeCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'remove',
+    description:
+      'Removes a channel. Choices that readers have made for it hold again if a channel of its name is made anew.',
+    json: 'Prints JSON.',
+    examples: ['deskbell channels remove news'],
+  })
+    .argument('<name>', 'Name of the channel.')
+    .onData(async ({ store }, name: string, flags: JsonFlag) => {
+      if (!(await store.channels.remove(name)))
+        throw new DeskbellError('ERR_CHANNEL_NOT_FOUND', `There is no channel "${name}"`);
+      await output.result(flags, { name }, `Removed the channel ${name}.`);
+    });
+}
+
+/** In the one spelling of the language, so that it replaces the title that is there. */
+function addTitle(given: string, former: Titles = {}): Titles {
+  const [, language = '', title = ''] = /^([^=]+)=(.*)$/.exec(given) ?? [];
+  if (language === '')
+    throw new InvalidArgumentError('It must be a language and a title, such as de=Nachrichten.');
+  return { ...former, [readLanguage(language) ?? language]: title };
+}
+
+function formatChannel({ name, title, titles, isOnByDefault }: Channel): string {
+  const translated = Object.entries(titles).map(([language, text]) => `${language} “${text}”`);
+  return [name, `${isOnByDefault ? 'on' : 'off'} by default`, `“${title}”`, ...translated].join('  ');
+}

@@ -1,0 +1,112 @@
+// `deskbell people`: what is known of a person, and what the person has chosen.
+import { InvalidArgumentError, type Command } from 'commander';
+import type { Person, PersonChange } from '../../audience/person.ts';
+import type { Choices } from '../../audience/channels.ts';
+import type { Store } from '../../store/store.ts';
+import { personView } from '../../views/person.ts';
+import { createCommand } from '../command.ts';
+import { createDataCommand } from '../data/data-command.ts';
+import type { Context } from '../context.ts';
+import type { JsonFlag } from '../output/output.ts';
+
+interface SetFlags extends JsonFlag {
+  readonly values?: PersonChange['data'];
+  readonly language?: string;
+  readonly timeZone?: string;
+  readonly channel?: PersonChange['channels'];
+}
+
+export function peopleCommand(context: Context): Command {
+  return createCommand({
+    name: 'people',
+    description:
+      'Shows and sets what is known of a person: data, language, time zone and choices of channels.',
+    examples: ['deskbell people show 42', 'deskbell people set 42 --channel news=off'],
+  })
+    .addCommand(showCommand(context))
+    .addCommand(setCommand(context));
+}
+
+function showCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'show',
+    description: 'Prints what is known of a person, and which channels are on.',
+    json: 'Prints JSON.',
+    examples: ['deskbell people show 42'],
+  })
+    .argument('<user>', 'The person.')
+    .onData(async ({ store }, user: string, flags: JsonFlag) => {
+      const person = await store.readers.person(user);
+      await output.result(flags, personView.toJson(person), await formatPerson(person, store));
+    });
+}
+
+function setCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'set',
+    description: 'Sets what is known of a person. What is not given stays as it is.',
+    json: 'Prints JSON: the person as it is then.',
+    examples: [
+      `deskbell people set 42 --values '{"name": "Ada", "points": 3}' --language de --time-zone Europe/Berlin`,
+      'deskbell people set 42 --channel news=off --channel offers=default',
+    ],
+  })
+    .argument('<user>', 'The person.')
+    .option(
+      '--values <json>',
+      'Texts and numbers for placeholders, as a JSON object; null removes a value.',
+      parseData,
+    )
+    .option('--language <tag>', 'Language (BCP 47), such as pt-BR; empty: that of each browser.')
+    .option('--time-zone <name>', 'Time zone (IANA), such as Europe/Berlin; empty: that of each browser.')
+    .option(
+      '--channel <name=state>',
+      'Switches a channel on or off; default withdraws the choice. May be given several times.',
+      addChoice,
+    )
+    .onData(async ({ store }, user: string, flags: SetFlags) => {
+      const change: PersonChange = {
+        data: flags.values,
+        language: flags.language === '' ? null : flags.language,
+        timeZone: flags.timeZone === '' ? null : flags.timeZone,
+        channels: flags.channel,
+      };
+      const person = await store.readers.setPerson(user, change);
+      await output.result(flags, personView.toJson(person), await formatPerson(person, store));
+    });
+}
+
+/** Its members are checked where they are stored. */
+function parseData(text: string): NonNullable<PersonChange['data']> {
+  try {
+    return JSON.parse(text) as NonNullable<PersonChange['data']>;
+  } catch {
+    throw new InvalidArgumentError(`It must be a JSON object, such as '{"name": "Ada"}'.`);
+  }
+}
+
+const choices = { on: true, off: false, default: null };
+
+function addChoice(given: string, former: PersonChange['channels'] = {}): PersonChange['channels'] {
+  const [, name = '', state = ''] = /^(.+)=(on|off|default)$/.exec(given) ?? [];
+  if (name === '')
+    throw new InvalidArgumentError('It must be a channel and on, off or default, such as news=off.');
+  return { ...former, [name]: choices[state as keyof typeof choices] };
+}
+
+async function formatPerson(
+  { user, data, language, timeZone, channels }: Person,
+  store: Store,
+): Promise<string> {
+  const holding = await store.readers.choices({ user });
+  return [
+    `Person ${user}`,
+    `  data       ${Object.keys(data).length === 0 ? 'none' : JSON.stringify(data)}`,
+    `  language   ${language ?? 'that of each browser'}`,
+    `  time zone  ${timeZone ?? 'that of each browser'}`,
+    ...Object.entries(holding).map(([name, isOn]) => formatChoice(name, isOn, channels)),
+  ].join('\n');
+}
+
+const formatChoice = (name: string, isOn: boolean, made: Choices): string =>
+  `  ${name}: ${isOn ? 'on' : 'off'}, ${Object.hasOwn(made, name) ? 'chosen' : 'by default'}`;
