@@ -8,7 +8,10 @@ import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscriptio
 import { signIn, type Visitor } from './console-visitor.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
 
-/** Follows a live page. `next`: up to the next event of this kind, with new parts unless told otherwise */
+/**
+ * Follows a live page. `next`: up to the next event of this kind, with new parts unless told otherwise; `begin`: what is read for this
+ * viewer, and what is read after it for all
+ */
 function watch({ base }: RunningOperator, path: string, { cookie }: Visitor) {
   const ending = new AbortController();
   const chunks = fetch(base + path, { headers: { cookie }, signal: ending.signal }).then(
@@ -17,16 +20,19 @@ function watch({ base }: RunningOperator, path: string, { cookie }: Visitor) {
       return body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
     },
   );
+  const next = async (event = 'message', times = 1): Promise<string> => {
+    let text = '';
+    const wanted = new RegExp(`^event: ${event}\\ndata: .*\\n\\n`, 'gm');
+    while ((text.match(wanted)?.length ?? 0) < times) {
+      const { value, done } = await (await chunks).next();
+      assert.ok(!done, `the stream ends before the event ${event}`);
+      text += value;
+    }
+    return text;
+  };
   return {
-    next: async (event = 'message'): Promise<string> => {
-      let text = '';
-      while (!new RegExp(`^event: ${event}\\ndata: .*\\n\\n`, 'm').test(text)) {
-        const { value, done } = await (await chunks).next();
-        assert.ok(!done, `the stream ends before the event ${event}`);
-        text += value;
-      }
-      return text;
-    },
+    next,
+    begin: () => next('read', 2),
     leave: () => ending.abort(),
   };
 }
@@ -49,7 +55,7 @@ test('who looks at a live page first hands nothing of the own session to the oth
   assert.equal(new Set(Object.values(own)).size, 3);
   const paths = operator.routes.map(({ path }) => path).filter((path) => path.includes('/live/'));
   assert(paths.length >= 3);
-  for (const path of paths) {
+  const lookAt = async (path: string): Promise<void> => {
     for (const order of [
       ['eve', 'ada', 'grace'],
       ['grace', 'ada', 'eve'],
@@ -57,8 +63,13 @@ test('who looks at a live page first hands nothing of the own session to the oth
       const pages = [];
       for (const name of order) {
         const page = watch(operator, path, viewers[name]);
-        pages.push(page);
-        const text = await page.next();
+        // the next viewer comes once this one has asked
+        pages.push({ name, page, text: await page.next() });
+      }
+      for (const { name, page, text: first } of pages) {
+        const later = await page.begin();
+        assert.doesNotMatch(later, /"live-controls"/, `${name} keeps the buttons at ${path}`);
+        const text = first + later;
         const tokens = tokensIn(text);
         assert(
           tokens.every((token) => token === own[name]),
@@ -67,9 +78,10 @@ test('who looks at a live page first hands nothing of the own session to the oth
         if (name === 'eve') assert.doesNotMatch(text, /<form|<button/, path);
         else if (path.includes('/broadcasts/')) assert.equal(tokens.length, 1, `${name} has the button`);
       }
-      for (const page of pages) page.leave();
+      for (const { page } of pages) page.leave();
     }
-  }
+  };
+  await Promise.all(paths.map(lookAt));
 });
 
 test('the buttons of a live page follow the broadcast, for each who may press them', async (t) => {
