@@ -25,10 +25,10 @@ export const postgresql: readonly DocumentedPromise[] = [
       title: 'nothing that is done again and again costs more',
     },
     changes: {
-      'src/store/postgres/functions/push-services.sql': {
-        'every broadcast is asked for suspended rows': [
-          'continue when not exists (select from deskbell.retries r where r.push_service_id = service.id);',
-          '',
+      'src/store/postgres/functions/leases.sql': {
+        'those that began first come first': [
+          'order by w.slices_at_ms, w.broadcast_id)',
+          'order by (select b.start_at_ms from deskbell.broadcasts b where b.id = w.broadcast_id))',
         ],
       },
     },
