@@ -1,7 +1,12 @@
 // Finds subscriptions by person, tags and push service: in the order of ids, a bounded number of rows looked at each time.
 import { setImmediate } from 'node:timers/promises';
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
-import type { StoredSubscription, SubscriptionStore } from '../store/subscriptions.ts';
+import type {
+  SearchedSubscriptions,
+  StoredSubscription,
+  SubscriptionSearch,
+  SubscriptionStore,
+} from '../store/subscriptions.ts';
 
 export interface SubscriptionFilter {
   /** As `checkExpression` gives it. */
@@ -18,7 +23,7 @@ export interface FoundSubscriptions {
 
 type Range = { readonly afterId: number; readonly limit: number };
 type ReadPage = (range: Range) => Promise<readonly StoredSubscription[]>;
-type Pages = Pick<SubscriptionStore, 'page' | 'pageOfPushService'>;
+type Pages = Pick<SubscriptionStore, 'page' | 'pageOfPushService' | 'search'>;
 
 /** Rows that one call looks at, at most: some milliseconds. */
 const searchBatchSize = 10_000;
@@ -32,18 +37,12 @@ export async function findSubscriptions(
   { matching, pushService }: SubscriptionFilter,
   { afterId = 0, limit }: { readonly afterId?: number | undefined; readonly limit: number },
 ): Promise<FoundSubscriptions> {
-  const ofMatching: ReadPage = (range) => store.page({ ...range, matching });
-  if (pushService === undefined) return readOne(ofMatching, { afterId, limit });
+  if (pushService === undefined)
+    return readOne((range) => store.page({ ...range, matching }), { afterId, limit });
   if (!URL.canParse(pushService)) return { subscriptions: [] };
-  const ofPushService: ReadPage = (range) => store.pageOfPushService(pushService, range);
-  if (matching === undefined) return readOne(ofPushService, { afterId, limit });
-  return readBoth(
-    [
-      { read: ofMatching, fits: ({ endpoint }) => endpoint.startsWith(`${pushService}/`) },
-      { read: ofPushService, fits: (row) => fitsExpression(row, matching) },
-    ],
-    { afterId, limit },
-  );
+  return matching === undefined
+    ? readOne((range) => store.pageOfPushService(pushService, range), { afterId, limit })
+    : searchBoth(store, { matching, pushService }, { afterId, limit });
 }
 
 async function readOne(read: ReadPage, { afterId, limit }: Range): Promise<FoundSubscriptions> {
@@ -54,53 +53,40 @@ async function readOne(read: ReadPage, { afterId, limit }: Range): Promise<Found
     : { subscriptions };
 }
 
-interface Source {
-  readonly read: ReadPage;
-  /** Whether a row is in the other source, too. */
-  readonly fits: (row: StoredSubscription) => boolean;
-}
-
-/** Rows that are in both sources. Of the first rows of each, those that reach further are the rarer ones: they are gone through. */
-async function readBoth(
-  sources: readonly [Source, Source],
+/** Of the first rows that each of both leads to, those that reach further are the rarer ones: they are gone through. */
+async function searchBoth(
+  store: Pages,
+  filter: Required<SubscriptionFilter>,
   { limit, ...range }: Range,
 ): Promise<FoundSubscriptions> {
   let { afterId } = range;
-  let batchSize = firstBatchSize;
-  const [one, other] = await Promise.all(
-    sources.map(async (source) => ({ source, rows: await source.read({ afterId, limit: batchSize }) })),
-  );
-  const rarer = reachOf(one!.rows, batchSize) >= reachOf(other!.rows, batchSize) ? one! : other!;
-  const { read, fits } = rarer.source;
+  const search = (by: SubscriptionSearch['by'], rows: number) =>
+    store.search({ ...(filter as Pick<SubscriptionSearch, keyof SubscriptionFilter>), by, afterId, rows });
+  const first = await Promise.all([
+    search('matching', firstBatchSize),
+    search('pushService', firstBatchSize),
+  ]);
+  const [ofMatching, ofPushService] = first.map((searched) => reachOf(searched, firstBatchSize));
+  const by = ofMatching! >= ofPushService! ? 'matching' : 'pushService';
   const subscriptions: StoredSubscription[] = [];
-  for (let { rows } = rarer, searched = 0; ; rows = await read({ afterId, limit: batchSize })) {
-    for (const row of rows) {
+  let searched = first[by === 'matching' ? 0 : 1];
+  let searchedRows = 0;
+  for (let batchSize = firstBatchSize; ; batchSize = readBatchSize) {
+    if (searchedRows > 0) searched = await search(by, batchSize);
+    for (const row of searched.found) {
       if (subscriptions.length === limit) return { subscriptions, nextAfterId: afterId };
       afterId = row.id;
-      if (fits(row)) subscriptions.push(row);
+      subscriptions.push(row);
     }
-    if (rows.length < batchSize) return { subscriptions };
-    searched += rows.length;
-    if (searched >= searchBatchSize) return { subscriptions, nextAfterId: afterId };
-    batchSize = readBatchSize;
+    afterId = searched.throughId;
+    if (searched.rows < batchSize) return { subscriptions };
+    searchedRows += searched.rows;
+    if (searchedRows >= searchBatchSize) return { subscriptions, nextAfterId: afterId };
     // Reading takes the thread; others get their turn in between.
     await setImmediate();
   }
 }
 
 /** How far a batch reaches, in ids: without an end where it has all rows that are left. */
-const reachOf = (rows: readonly StoredSubscription[], batchSize: number): number =>
-  rows.length < batchSize ? Number.POSITIVE_INFINITY : rows.at(-1)!.id;
-
-function fitsExpression(
-  row: StoredSubscription,
-  { user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression,
-): boolean {
-  const has = (tag: string): boolean => row.tags.includes(tag);
-  return (
-    (user === undefined || row.user === user) &&
-    all.every(has) &&
-    (any.length === 0 || any.some(has)) &&
-    !none.some(has)
-  );
-}
+const reachOf = ({ rows, throughId }: SearchedSubscriptions, batchSize: number): number =>
+  rows < batchSize ? Number.POSITIVE_INFINITY : throughId;

@@ -63,6 +63,27 @@ export interface FormerSubscription {
   readonly auth: Uint8Array;
 }
 
+export interface SubscriptionSearch {
+  /** As `checkExpression` gives it. */
+  readonly matching: AudienceExpression;
+  /** Origin in its normal form. */
+  readonly pushService: string;
+  /** Which of the two leads to the rows: the rarer one finds more in less time. */
+  readonly by: 'matching' | 'pushService';
+  readonly afterId: number;
+  /** How many rows are looked at, at most. */
+  readonly rows: number;
+}
+
+export interface SearchedSubscriptions {
+  /** In the order of ids. */
+  readonly found: readonly StoredSubscription[];
+  /** How many rows were looked at. */
+  readonly rows: number;
+  /** The last one of them. */
+  readonly throughId: number;
+}
+
 /** Stores, finds and deletes subscriptions. */
 export interface SubscriptionStore {
   /**
@@ -106,6 +127,8 @@ export interface SubscriptionStore {
     origin: string,
     range: { readonly afterId: number; readonly limit: number },
   ): Promise<readonly StoredSubscription[]>;
+  /** Looks at as many rows as are asked for, which one of two conditions leads to, for those that meet both. */
+  search(range: SubscriptionSearch): Promise<SearchedSubscriptions>;
 }
 
 /**

@@ -168,7 +168,7 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
           const endpoint = subscription.endpoint.replace('https://fcm.googleapis.com', origin);
           return store.subscriptions.put({ ...subscription, endpoint }, vapidPublicKey);
         };
-        const rows = [];
+        const rows: StoredSubscription[] = [];
         for (let index = 0; index < 25; index += 1) rows.push(await put(origins[index % 5]!, index));
         for (const [number, origin] of origins.entries()) {
           const expected: readonly StoredSubscription[] = rows.filter((_, index) => index % 5 === number);
@@ -186,6 +186,38 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
           limit: 3,
         });
         assert.deepEqual(none, []);
+
+        // every third has the tag: of Apple's rows 0, 5, 10, 15 and 20 these are 0 and 15
+        for (let index = 0; index < 25; index += 3)
+          await store.people.assign(rows[index]!.id, { user: `user-${index}`, tags: ['news'] });
+        const search = async (by: 'matching' | 'pushService', filter: object, afterId = 0, count = 4) => {
+          const { found, ...looked } = await store.subscriptions.search({
+            matching: { tags: { all: ['news'] } },
+            pushService: origins[0]!,
+            by,
+            afterId,
+            rows: count,
+            ...filter,
+          });
+          return { ...looked, indexes: found.map(({ id }) => rows.findIndex((row) => row.id === id)) };
+        };
+        const idOf = (index: number) => rows[index]!.id;
+        const first = { indexes: [0], rows: 4 };
+        assert.deepEqual(await search('matching', {}), { ...first, throughId: idOf(9) });
+        assert.deepEqual(await search('pushService', {}), {
+          ...first,
+          indexes: [0, 15],
+          throughId: idOf(15),
+        });
+        const rest = { indexes: [15], rows: 4, throughId: idOf(21) };
+        assert.deepEqual(await search('matching', {}, idOf(9)), rest);
+        const end = { indexes: [], rows: 0, throughId: idOf(24) };
+        assert.deepEqual(await search('matching', {}, idOf(24)), end);
+        const byUser = { matching: { user: 'user-15', tags: { none: ['beta'] } } };
+        const fifteen = { indexes: [15], rows: 1, throughId: idOf(15) };
+        assert.deepEqual(await search('matching', byUser), fifteen);
+        assert.deepEqual((await search('pushService', byUser, 0, 9)).indexes, [15]);
+        assert.deepEqual((await search('pushService', { pushService: 'https://nobody.example' })).rows, 0);
       });
 
       test('one bad row among many at once fails alone', async () => {

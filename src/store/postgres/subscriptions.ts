@@ -34,14 +34,16 @@ type PutRow = Omit<RowWithTags, keyof Subscription | 'public_key'> & { readonly 
 
 const toStored = (row: RowWithTags): StoredSubscription => toSubscription(row, row.tags ?? []);
 
-const selectRow = `
+const selectFrom = (source: string): string => `
   select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags,
     s.language, s.time_zone, s.channels
-  from deskbell.subscriptions s join deskbell.vapid_keys v on v.id = s.vapid_key_id
+  from ${source} s join deskbell.vapid_keys v on v.id = s.vapid_key_id
 `;
 
-/** The expression of the index. */
-const hostOfRow = `(split_part(s.endpoint, '/', 3) collate "C")`;
+const selectRow = selectFrom('deskbell.subscriptions');
+
+/** Of rows `s` of the host `$3` with the prefix `$4`. */
+const isOfPushService = `split_part(s.endpoint, '/', 3) collate "C" = $3 and starts_with(s.endpoint, $4)`;
 
 const everything = { condition: 'true', values: [] } as const;
 
@@ -51,6 +53,7 @@ export function createPostgresSubscriptions(
   functions: string,
   subscriptionLimit: SubscriptionLimit | undefined,
 ): SubscriptionStore {
+  const pushServicePage = `${functions}.push_service_page($3, $4, $1::bigint, $2::int)`;
   const budget = subscriptionLimit && new InsertBudget(subscriptionLimit);
 
   const count = async (expression?: AudienceExpression): Promise<number> => {
@@ -181,15 +184,32 @@ export function createPostgresSubscriptions(
     },
 
     pageOfPushService: async (origin, { afterId, limit }) => {
-      const rows = await database.query<RowWithTags>(
-        // rows are compared, not columns: so that no index but that of both is in this order
-        `${selectRow}
-         where (${hostOfRow}, s.id) > ($1, $2) and (${hostOfRow}, s.id) <= ($1, ${Number.MAX_SAFE_INTEGER})
-           and starts_with(s.endpoint, $3)
-         order by ${hostOfRow}, s.id limit $4`,
-        [new URL(origin).host, afterId, `${origin}/`, limit],
-      );
+      const rows = await database.query<RowWithTags>(`${selectFrom(pushServicePage)} order by s.id`, [
+        afterId,
+        limit,
+        new URL(origin).host,
+        `${origin}/`,
+      ]);
       return rows.map(toStored);
+    },
+
+    search: async ({ by, matching: expression, pushService, afterId, rows }) => {
+      const { condition, values } = audienceCondition(expression, 5);
+      const matching = `(
+        select * from deskbell.subscriptions s where s.id > $1 and ${condition} order by s.id limit $2)`;
+      const [source, both] = by === 'matching' ? [matching, isOfPushService] : [pushServicePage, condition];
+      const found = await database.query<
+        RowWithTags & { readonly rows: number; readonly through_id: number }
+      >(
+        `with looked_at as materialized (select * from ${source} s),
+           ends as (select count(*) as rows, coalesce(max(id), $1) as through_id from looked_at)
+         select ends.rows, ends.through_id, f.*
+         from ends left join (${selectFrom('looked_at')} where ${both}) f on true
+         order by f.id`,
+        [afterId, rows, new URL(pushService).host, `${pushService}/`, ...values],
+      );
+      const [{ rows: looked = 0, through_id: throughId = afterId } = {}] = found;
+      return { found: found.filter(({ id }) => id !== null).map(toStored), rows: looked, throughId };
     },
   };
 }

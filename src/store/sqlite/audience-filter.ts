@@ -17,6 +17,8 @@ export interface MatchingRange {
 export interface AudienceFilter {
   /** @param rows about how many candidates the range has. It is to be used in the same transaction, or turn */
   rangeAfter(expression: AudienceExpression, afterId: number, rows: number): MatchingRange;
+  /** Of these ids those that meet the expression. */
+  among(ids: readonly number[], expression: AudienceExpression): readonly number[];
 }
 
 const maxId = Number.MAX_SAFE_INTEGER;
@@ -40,6 +42,9 @@ const sources = {
     where tag in (select value from json_each(:drivers))
       and subscription_id > :afterId and subscription_id <= :throughId`,
   everything: 'select id from subscriptions where id > :afterId and id <= :throughId',
+  listed: `
+    select id from subscriptions
+    where id in (select value from json_each(:ids)) and (:user is null or user = :user)`,
 } as const;
 
 export function createAudienceFilter(database: SqliteDatabase): AudienceFilter {
@@ -74,29 +79,37 @@ export function createAudienceFilter(database: SqliteDatabase): AudienceFilter {
   return {
     rangeAfter: (expression, afterId, rows) => {
       const { source, throughId, user, drivers, all, any } = findCandidates(expression, afterId, rows);
-      const none = expression.tags?.none ?? [];
       const ids = statements.ofSource[source];
       const values = {
         afterId,
         throughId: throughId ?? maxId,
         ...(source === 'user' && { user }),
         ...(source === 'tags' && { drivers: JSON.stringify(drivers) }),
-        all: JSON.stringify(all),
-        allCount: all.length,
-        any: JSON.stringify(any),
-        anyCount: any.length,
-        none: JSON.stringify(none),
-        noneCount: none.length,
+        ...tagValues({ all, any, none: expression.tags?.none }),
       };
       return {
         throughId: throughId ?? undefined,
         ids: () => ids.all(values).map(({ id }) => id),
       };
     },
+
+    among: (ids, { user = null, tags = {} }) =>
+      statements.ofSource.listed
+        .all({ ids: JSON.stringify(ids), user, ...tagValues(tags) })
+        .map(({ id }) => id),
   };
 }
 
 type RangeValues = Readonly<Record<string, string | number | null>>;
+
+const tagValues = ({ all = [], any = [], none = [] }: NonNullable<AudienceExpression['tags']>) => ({
+  all: JSON.stringify(all),
+  allCount: all.length,
+  any: JSON.stringify(any),
+  anyCount: any.length,
+  none: JSON.stringify(none),
+  noneCount: none.length,
+});
 
 // A list of tags is one parameter: the statements are the same for all expressions.
 const hasOneOf = (list: string): string => `exists (
@@ -125,6 +138,7 @@ function prepareStatements(database: SqliteDatabase) {
       user: ofSource(sources.user),
       tags: ofSource(sources.tags),
       everything: ofSource(sources.everything),
+      listed: ofSource(sources.listed),
     },
     endOfUser: database.prepare<{ user: string; afterId: number; rows: number }, { id: number }>(`
       select id from subscriptions where user = :user and id > :afterId

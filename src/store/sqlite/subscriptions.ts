@@ -6,7 +6,13 @@ import { consumeInvitation, notInvited } from '../invitations.ts';
 import { checkRight } from '../registration-right.ts';
 import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
-import type { Registration, StoredSubscription, SubscriptionStore } from '../subscriptions.ts';
+import type {
+  Registration,
+  SearchedSubscriptions,
+  StoredSubscription,
+  SubscriptionSearch,
+  SubscriptionStore,
+} from '../subscriptions.ts';
 import { createAudienceFilter } from './audience-filter.ts';
 import type { SqliteDatabase } from './database.ts';
 import { runPortable } from './portable-database.ts';
@@ -104,23 +110,42 @@ export function createSqliteSubscriptions(
     return count;
   };
 
-  const matchingPage = (
+  const matchingIds = (
     expression: AudienceExpression,
     start: number,
     throughId: number,
     limit: number,
-  ): readonly StoredSubscription[] => {
-    const rows: StoredSubscription[] = [];
+  ): readonly number[] => {
+    const found: number[] = [];
     for (let afterId: number | undefined = start; afterId !== undefined && afterId < throughId;) {
       const range = matching.rangeAfter(expression, afterId, matchingBatchRows);
       for (const id of range.ids()) {
-        if (rows.length === limit || id > throughId) return rows;
-        const row = statements.findById.first({ id });
-        if (row !== undefined) rows.push(toStored(row));
+        if (found.length === limit || id > throughId) return found;
+        found.push(id);
       }
       afterId = range.throughId;
     }
-    return rows;
+    return found;
+  };
+
+  const readRows = (ids: readonly number[]): readonly StoredSubscription[] =>
+    ids
+      .map((id) => statements.findById.first({ id }))
+      .filter((row) => row !== undefined)
+      .map(toStored);
+
+  const search = (range: SubscriptionSearch): SearchedSubscriptions => {
+    const { by, matching: expression, pushService, afterId, rows } = range;
+    const prefix = `${pushService}/`;
+    const ids =
+      by === 'matching'
+        ? matchingIds(expression, afterId, Number.MAX_SAFE_INTEGER, rows)
+        : statements.idsOfPushService.all({ prefix, afterId, limit: rows }).map(({ id }) => id);
+    const both =
+      by === 'matching'
+        ? statements.amongPushService.all({ prefix, ids: JSON.stringify(ids) }).map(({ id }) => id)
+        : matching.among(ids, expression);
+    return { found: readRows(both), rows: ids.length, throughId: ids.at(-1) ?? afterId };
   };
 
   return {
@@ -160,15 +185,22 @@ export function createSqliteSubscriptions(
       database.read(() =>
         expression === undefined
           ? statements.page.all({ afterId, throughId, limit }).map(toStored)
-          : matchingPage(expression, afterId, throughId, limit),
+          : readRows(matchingIds(expression, afterId, throughId, limit)),
       ),
 
     pageOfPushService: (origin, { afterId, limit }) =>
       database.read(() =>
-        statements.pageOfPushService.all({ prefix: `${origin}/`, afterId, limit }).map(toStored),
+        readRows(
+          statements.idsOfPushService.all({ prefix: `${origin}/`, afterId, limit }).map(({ id }) => id),
+        ),
       ),
+
+    search: (range) => database.read(() => search(range)),
   };
 }
+
+/** The expression is that of the index. */
+const isOfPushService = "substr(endpoint, 1, instr(substr(endpoint, 9), '/') + 8) = :prefix";
 
 function prepareStatements(database: SqliteDatabase) {
   const selectRow = `
@@ -233,11 +265,12 @@ function prepareStatements(database: SqliteDatabase) {
     page: database.prepare<{ afterId: number; throughId: number; limit: number }, RowWithTags>(
       `${selectRow} where s.id > :afterId and s.id <= :throughId order by s.id limit :limit`,
     ),
-    // the expression is that of the index
-    pageOfPushService: database.prepare<{ prefix: string; afterId: number; limit: number }, RowWithTags>(
-      `${selectRow}
-       where substr(s.endpoint, 1, instr(substr(s.endpoint, 9), '/') + 8) = :prefix and s.id > :afterId
-       order by s.id limit :limit`,
+    idsOfPushService: database.prepare<{ prefix: string; afterId: number; limit: number }, { id: number }>(
+      `select id from subscriptions where ${isOfPushService} and id > :afterId order by id limit :limit`,
+    ),
+    amongPushService: database.prepare<{ prefix: string; ids: string }, { id: number }>(
+      `select id from subscriptions indexed by subscriptions_by_push_service
+       where ${isOfPushService} and id in (select value from json_each(:ids)) order by id`,
     ),
   };
 }

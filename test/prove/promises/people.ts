@@ -29,8 +29,8 @@ export const people: readonly DocumentedPromise[] = [
           "{ ...none, source: 'user', throughId, user, any: [] }",
         ],
         'tags of `none` are ignored beside a user': [
-          'const none = expression.tags?.none ?? [];',
-          'const none = (user === null ? expression.tags?.none : undefined) ?? [];',
+          'none: expression.tags?.none',
+          'none: user === null ? expression.tags?.none : []',
         ],
       },
       'src/store/postgres/audience-filter.ts': {

@@ -124,3 +124,20 @@ begin
       and s.endpoint_hash = (select o.endpoint_hash from deskbell.subscriptions o where o.id = p_id);
   return found;
 end $$;
+
+-- Subscriptions of a host, whose endpoints begin with a prefix, behind an id, in the order of ids.
+create function deskbell_functions.push_service_page(host text, prefix text, after bigint, max_rows int)
+returns setof deskbell.subscriptions language plpgsql
+-- planning for all partitions takes longer than reading a page of them: it is done once, for the index of hosts and ids
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+as $$
+begin
+  return query
+    -- rows are compared, not columns: so that no index but that of both is in this order
+    select s.* from deskbell.subscriptions s
+    where (split_part(s.endpoint, '/', 3) collate "C", s.id) > (host, after)
+      and (split_part(s.endpoint, '/', 3) collate "C", s.id) <= (host, :everyWindow)
+      and starts_with(s.endpoint, prefix)
+    order by split_part(s.endpoint, '/', 3) collate "C", s.id limit max_rows;
+end $$;
