@@ -12,7 +12,15 @@
 //   const { counts } = await run.finished;
 
 export { createSender } from './delivery/sender.ts';
-export type { Sender, SenderOptions, SenderVapid, SendResult, SubscriptionInput } from './delivery/sender.ts';
+export type {
+  GivenReader,
+  Sender,
+  SenderOptions,
+  SenderVapid,
+  SendOptions,
+  SendResult,
+  SubscriptionInput,
+} from './delivery/sender.ts';
 export type { Audience } from './delivery/broadcast/audience.ts';
 export type { BroadcastOptions } from './delivery/broadcast/create-broadcast.ts';
 export type { RecurringAudience, ScheduleOptions } from './delivery/schedule/create-schedule.ts';

@@ -10,18 +10,19 @@ import type { Audience } from './broadcast/audience.ts';
 import type { BroadcastOptions } from './broadcast/create-broadcast.ts';
 import type { Progress } from './broadcast/progress.ts';
 import type { RecurringAudience, ScheduleOptions } from './schedule/create-schedule.ts';
+import type { GivenReader } from './single/reader.ts';
 import type { SubscriptionInput } from './subscription-input.ts';
 
 /** Sends messages to one subscription or to many, and controls broadcasts. Made by `createSender`. */
 export interface Sender {
   /**
    * Sends one message, once, within `sendTimeoutMs`. What the push service or the network do is told by the outcome,
-   * never thrown.
+   * never thrown. A message with `texts` or `placeholders` is the one for the subscription's reader.
    *
    * @throws {DeskbellError} before anything is sent: ERR_SUBSCRIPTION_INVALID, ERR_MESSAGE_INVALID,
-   *   ERR_PAYLOAD_TOO_LARGE, ERR_CLOSED
+   *   ERR_PAYLOAD_TOO_LARGE, ERR_PLACEHOLDER_VALUE, ERR_FIELD_VALUE and ERR_FIELD_TYPE (of `reader`), ERR_CLOSED
    */
-  send(subscription: SubscriptionInput, message: Message, options?: PushOptions): Promise<SendResult>;
+  send(subscription: SubscriptionInput, message: Message, options?: SendOptions): Promise<SendResult>;
   /**
    * The same with a payload of the caller's own, for a service worker that reads it.
    *
@@ -69,6 +70,12 @@ export interface Sender {
   work(signal: AbortSignal, onFault?: (fault: unknown) => void): Promise<void>;
   /** Stops broadcasts here, waits for what is in flight, at most ten seconds, and closes the connections. May be called again. */
   close(): Promise<void>;
+}
+
+/** How a single message is delivered, and to whom. */
+export interface SendOptions extends PushOptions {
+  /** Default: what the store knows of the reader, where there is a store that has the subscription. */
+  readonly reader?: GivenReader | undefined;
 }
 
 /** What came of one message: its meaning, and the push service's response where there was one. */

@@ -9,7 +9,8 @@ import type { SenderOptions } from './sender-options.ts';
 import type { Sender } from './sender-interface.ts';
 import { resolveThreadCount } from './worker/thread-count.ts';
 
-export type { Sender, SendResult } from './sender-interface.ts';
+export type { Sender, SendOptions, SendResult } from './sender-interface.ts';
+export type { GivenReader } from './single/reader.ts';
 export type { SenderOptions } from './sender-options.ts';
 export type { SenderVapid } from './settings.ts';
 export type { SubscriptionInput } from './subscription-input.ts';

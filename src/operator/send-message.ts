@@ -1,9 +1,10 @@
 // One message to one subscription, or to all devices of a person, and what came of it.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { SendResult } from '../delivery/sender.ts';
+import { encodeForReaders, isForReaders } from '../protocol/message/encode-payload.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';
-import { requireSubscription } from '../store/subscriptions.ts';
+import { requireSubscription, type StoredSubscription } from '../store/subscriptions.ts';
 import type { Addressees } from '../views/audience.ts';
 import { sentMessageToJson } from '../views/sent-message.ts';
 import type { OperatorContext } from './context.ts';
@@ -34,7 +35,7 @@ export async function sendMessage(
     'user' in to
       ? await readAddressedDevices(to.user, store.subscriptions)
       : [requireSubscription(await store.subscriptions.findById(to.id), to.id)];
-  const results = await Promise.allSettled(rows.map((row) => sender.send(row, message, options)));
+  const results = await Promise.allSettled(await startSending(rows, message, options, { store, sender }));
   const isAnySent = results.some(({ status }) => status === 'fulfilled');
   const items = rows.map(({ id: rowId, endpoint }, index) => {
     const result = results[index]!;
@@ -46,6 +47,20 @@ export async function sendMessage(
     items,
     isInDoubt: results.some((result) => result.status === 'fulfilled' && isInDoubt(result.value)),
   };
+}
+
+/** A message that depends on its reader is encoded for all of them before the first is sent. */
+async function startSending(
+  rows: readonly StoredSubscription[],
+  message: Message,
+  options: PushOptions,
+  { store, sender }: Pick<OperatorContext, 'store' | 'sender'>,
+): Promise<readonly Promise<SendResult>[]> {
+  if (!isForReaders(message)) return rows.map((row) => sender.send(row, message, options));
+  const encodeFor = encodeForReaders(message);
+  const facts = await store.readers.factsOf(rows);
+  const payloads = rows.map((row) => encodeFor(facts.get(row.id) ?? {}));
+  return rows.map((row, index) => sender.sendPayload(row, payloads[index]!, options));
 }
 
 const isInDoubt = ({ outcome }: SendResult): boolean =>

@@ -9,6 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { createHeaderSource } from '../../src/delivery/message-path/header-source.ts';
 import {
   createSender,
+  type GivenReader,
   type Sender,
   type SenderOptions,
   type SubscriptionInput,
@@ -74,6 +75,54 @@ describe('with the local push service', () => {
     assert.equal(response?.status, 201);
     const received = await userAgent.nextMessage();
     assert.deepEqual(received.json(), message);
+  });
+
+  test('without a store, the caller says who reads; without that, it is the message’s own text', async () => {
+    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+    const subscription = await userAgent.subscribe(keys.publicKey);
+    const greeting = {
+      title: 'Hello {name|there}',
+      message: 'm',
+      texts: { de: { title: 'Hallo {name}' } },
+      placeholders: true,
+    };
+    const titleFor = async (reader?: GivenReader): Promise<string> => {
+      await sender.send(subscription, greeting, { reader });
+      return ((await userAgent.nextMessage()).json() as typeof message).title;
+    };
+    assert.equal(await titleFor(), 'Hello there');
+    assert.equal(await titleFor({ language: 'de-AT', data: { name: 'Ada' } }), 'Hallo Ada');
+    const wrong: readonly [GivenReader, DeskbellError['code']][] = [
+      [{ language: 'de' }, 'ERR_PLACEHOLDER_VALUE'],
+      [{ language: 'de_AT' }, 'ERR_FIELD_VALUE'],
+      [{ data: { name: ['Ada'] } as unknown as { name: string } }, 'ERR_FIELD_TYPE'],
+      [{ zone: 'UTC' } as GivenReader, 'ERR_MESSAGE_INVALID'],
+    ];
+    for (const [reader, code] of wrong)
+      await assert.rejects(sender.send(subscription, greeting, { reader }), { code });
+  });
+
+  test('a message for all asks the store for no reader', async () => {
+    await using bench = await openBroadcastBench();
+    const [endpoint] = await bench.subscribe(await bench.startPushService(), 1);
+    const row = (await bench.store.subscriptions.findByEndpoint(endpoint!))!;
+    const asked: string[] = [];
+    const spied = <Role extends object>(role: Role): Role =>
+      new Proxy(role, {
+        get(target, name: string) {
+          asked.push(name);
+          return Reflect.get(target, name) as unknown;
+        },
+      });
+    const { store } = bench;
+    const spying = {
+      store: { ...store, readers: spied(store.readers), subscriptions: spied(store.subscriptions) },
+    };
+    const own = bench.createSender(spying);
+    await own.send(row, message);
+    assert.deepEqual(asked, []);
+    await own.send(row, { ...message, texts: {} });
+    assert.deepEqual(asked, ['findByEndpoint', 'factsOf']);
   });
 
   test('the shape of PushSubscription.toJSON() and stored bytes are taken too', async () => {

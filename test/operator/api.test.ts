@@ -64,6 +64,58 @@ suite('POST /v1/messages', () => {
     assert.deepEqual(await auditOf(stage), [['tester', 'message.send', 'user #3', 200]]);
   });
 
+  test('each device gets the text for its reader; none gets any where a value is missing', async (t) => {
+    const stage = await startStage(t, [{ user: 'ada' }, { user: 'ada' }, { user: 'bob' }, {}]);
+    const { store } = stage;
+    const rows = await store.subscriptions.page({ afterId: 0, limit: 9 });
+    const languages = ['de-AT', 'en', 'de', 'fr'];
+    await store.subscriptions.putAll(
+      rows.map((row, index) => ({
+        subscription: row,
+        vapidPublicKey: row.vapidPublicKey,
+        language: languages[index],
+      })),
+    );
+    await store.readers.setPerson('ada', { data: { name: 'Ada', count: 3 } });
+    await store.readers.setPerson('bob', { data: { name: 'Bob {count}' }, language: 'fr' });
+    const forReaders = {
+      title: 'Hello {name|there}',
+      message: '{count|Some} messages',
+      texts: {
+        de: { title: 'Hallo {name|du}', message: '{count} Nachrichten' },
+        fr: { title: 'Salut {name|toi}' },
+      },
+      placeholders: true,
+    };
+    const send = (to: object) =>
+      stage.ask('/v1/messages', { method: 'POST', body: { to, message: forReaders } });
+    const received = async (count: number) => {
+      const payloads = [];
+      for (let index = 0; index < count; index += 1)
+        payloads.push((await stage.userAgent.nextMessage()).json() as typeof message);
+      return payloads.map(({ title, message: text }) => `${title}: ${text}`).toSorted();
+    };
+    assert.equal((await send({ user: 'ada' })).status, 200);
+    assert.deepEqual(await received(2), ['Hallo Ada: 3 Nachrichten', 'Hello Ada: 3 messages']);
+    assert.equal((await send({ id: 3 })).status, 200);
+    assert.deepEqual(await received(1), ['Salut Bob {count}: Some messages']);
+    const [, , bob, anonymous] = rows;
+    const { outcome } = await stage.sender.send(anonymous!, forReaders);
+    assert.equal(outcome.kind, 'accepted');
+    assert.deepEqual(await received(1), ['Salut toi: Some messages']);
+    await stage.sender.send(bob!, forReaders, { reader: { language: 'de-ch', data: { count: 7 } } });
+    assert.deepEqual(await received(1), ['Hallo Bob {count}: 7 Nachrichten']);
+
+    await store.readers.setPerson('ada', { data: { count: null, name: 'Secret' } });
+    const refused = await send({ user: 'ada' });
+    assert.equal(refused.status, 422);
+    const { code, detail } = (await refused.json()) as { readonly code: string; readonly detail: string };
+    assert.equal(code, 'ERR_PLACEHOLDER_VALUE');
+    assert.match(detail, /placeholder \{count\} in texts\.de\.message of the message/);
+    assert.doesNotMatch(detail, /Secret/);
+    assert.equal(stage.pushService.statistics().answers[201], 5);
+  });
+
   test('a repeated request with the same key sends nothing and gets the first answer', async (t) => {
     const stage = await startStage(t);
     const accepted = () => stage.pushService.statistics().answers[201];

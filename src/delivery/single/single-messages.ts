@@ -5,7 +5,12 @@ import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
 import { createEncryptBatch, type EncryptBatch } from '../../protocol/encrypt-batch.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
-import { checkPayload, encodePayload } from '../../protocol/message/encode-payload.ts';
+import {
+  checkPayload,
+  encodeForReaders,
+  encodePayload,
+  isForReaders,
+} from '../../protocol/message/encode-payload.ts';
 import { checkPushOptions, type PushOptions } from '../../protocol/request.ts';
 import { systemClock } from '../../transport/clock.ts';
 import { createTransport } from '../../transport/create-transport.ts';
@@ -13,6 +18,7 @@ import { defaultTimeouts, maxTimeoutMs } from '../../transport/timeouts.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
 import { AnswerLog } from './answer-log.ts';
 import type { Addressee } from '../message-path/destinations.ts';
+import { checkReader, findReader } from './reader.ts';
 import { gatherTurn } from './gather.ts';
 import { createMessagePath } from '../message-path/message-path.ts';
 import type { Result } from '../message-path/post.ts';
@@ -94,7 +100,7 @@ export function openSingleMessages(given: SenderOptions): Pick<Sender, 'send' | 
 
   const post = async (
     input: SubscriptionInput,
-    payload: Uint8Array,
+    content: Uint8Array | ((recipient: Addressee) => Promise<Uint8Array>),
     options: PushOptions = {},
   ): Promise<SendResult> => {
     const deadlineMs = monotonicNow() + timeoutMs;
@@ -102,6 +108,7 @@ export function openSingleMessages(given: SenderOptions): Pick<Sender, 'send' | 
     let recipient = readSubscription(input, policy);
     const completing = completeKey(recipient);
     if (completing !== undefined) recipient = await completing;
+    const payload = typeof content === 'function' ? await track(() => content(recipient)) : content;
     const destination = path.destinations.find(recipient);
     const result = await new Promise<Result>((resolve, reject) => {
       turn.add({ recipient, destination, payload, options, deadlineMs, resolve, reject });
@@ -113,7 +120,16 @@ export function openSingleMessages(given: SenderOptions): Pick<Sender, 'send' | 
   };
 
   return {
-    send: async (input, message, options) => post(input, encodePayload(message), options),
+    async send(input, message, options) {
+      if (options?.reader === undefined && !isForReaders(message))
+        return post(input, encodePayload(message), options);
+      const { reader = {}, ...pushOptions } = options ?? {};
+      const checked = checkReader(reader);
+      const encodeFor = encodeForReaders(message);
+      const payloadOf = async ({ endpoint }: Addressee) =>
+        encodeFor(await findReader(checked, endpoint, store));
+      return post(input, isForReaders(message) ? payloadOf : encodeFor({}), pushOptions);
+    },
 
     async sendPayload(input, payload, options) {
       checkPayload(payload);

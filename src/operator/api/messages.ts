@@ -5,7 +5,7 @@ import { Type, type ObjectValue, type ValueOf } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { addresseesSchema, userKeywords, type Addressees } from '../../views/audience.ts';
 import { pushOptionSchemas } from '../../views/delivery-options.ts';
-import { exampleMessage, messageSchema } from '../../views/message.ts';
+import { exampleForReaders, exampleMessage, messageSchema } from '../../views/message.ts';
 import { sentMessageSchema } from '../../views/sent-message.ts';
 import type { OperatorContext } from '../context.ts';
 import { senders } from '../authorize.ts';
@@ -19,7 +19,13 @@ const body = Type.Model(
   'MessageRequest',
   Type.Object(
     { to: addresseesSchema, message: messageSchema, ...pushOptionSchemas },
-    { additionalProperties: false, examples: [{ to: { id: 1 }, message: exampleMessage, urgency: 'high' }] },
+    {
+      additionalProperties: false,
+      examples: [
+        { to: { id: 1 }, message: exampleMessage, urgency: 'high' },
+        { to: { user: '42' }, message: exampleForReaders },
+      ],
+    },
   ),
 );
 
@@ -54,7 +60,8 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
     description:
       'The message is not stored or retried: where no push service accepts it and one may accept it later, the answer is a 503, and ' +
       'the request is to be repeated. Messages that were all rejected, or whose subscriptions have all ended, are a 200 with these outcomes. For many subscriptions, create a broadcast. If the answer is lost and the request ' +
-      'repeated without an Idempotency-Key, the message is sent twice; it replaces itself on the screen unless its tag is null.',
+      'repeated without an Idempotency-Key, the message is sent twice; it replaces itself on the screen unless its tag is null. ' +
+      'Of a message with texts or placeholders, each stored subscription gets what is for its reader.',
     headers: idempotencyKeyOf(
       'A text of your own, at most 200 characters, that holds for a day. A repeated request with the same key and body sends ' +
         'nothing and gets the first answer; while there is none, or where the process ended before there was one, a 409.',
@@ -72,6 +79,7 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
     errors: [
       'ERR_MESSAGE_INVALID',
       'ERR_PAYLOAD_TOO_LARGE',
+      'ERR_PLACEHOLDER_VALUE',
       'ERR_SUBSCRIPTION_INVALID',
       'ERR_SUBSCRIPTION_NOT_FOUND',
       'ERR_FIELD_VALUE',

@@ -5,13 +5,15 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { typeOf } from '../../errors/type-of.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
 import { actionName, checkMessage } from './check-message.ts';
+import { chooseLanguage } from './choose-language.ts';
 import { checkDeclarative, toDeclarativeForm } from './declarative-form.ts';
 import { localizeMessage, type LocalizedMessage } from './localize-message.ts';
 import { messageError } from './message-error.ts';
 import type { Message } from './message.ts';
 import { uniquePlaceholders, type Placeholder } from './placeholders.ts';
+import type { ReaderData } from './reader-value.ts';
 import { receiptMemberBytes } from './receipt-token.ts';
-import { createTemplate } from './template.ts';
+import { createTemplate, type Template } from './template.ts';
 
 export interface PayloadOptions {
   /** Leaves room for the token of receipts (`receipt-token.ts`). */
@@ -46,6 +48,20 @@ export function encodeMessage(
   options: PayloadOptions = {},
   createId: () => string = randomId,
 ): EncodedMessage {
+  const [own, ...others] = encodeTexts(message, options, createId);
+  return {
+    payload: own!.payload,
+    texts: new Map(others.map(({ localized, payload }) => [localized.language!, payload])),
+    placeholders: placeholdersIn([own!, ...others]),
+  };
+}
+
+/** Measures a message and refuses what does not fit. @throws {DeskbellError} as `encodeMessage` */
+function encodeTexts(
+  message: Message,
+  options: PayloadOptions,
+  createId: () => string,
+): readonly MeasuredText[] {
   checkOptions(options, payloadChecks, { code: 'ERR_MESSAGE_INVALID' });
   const { isWithReceipts = false } = options;
   const measured = measureMessage(message, options, createId);
@@ -60,11 +76,31 @@ export function encodeMessage(
         (message.declarative ? ' The declarative form has title and message twice.' : ''),
     );
   }
-  const [own, ...others] = measured;
-  return {
-    payload: own!.payload,
-    texts: new Map(others.map(({ localized, payload }) => [localized.language!, payload])),
-    placeholders: uniquePlaceholders(measured.flatMap(({ placeholders }) => placeholders)),
+  return measured;
+}
+
+/** Who reads a message, as far as it makes a difference to it. */
+export interface MessageReader {
+  /** A canonical BCP 47 tag. */
+  readonly language?: string | undefined;
+  readonly data?: ReaderData | undefined;
+}
+
+/** Whether what is sent depends on its reader. */
+export const isForReaders = (message: Message): boolean =>
+  message?.texts !== undefined || message?.placeholders === true;
+
+/**
+ * Encodes a message for its readers, one by one.
+ *
+ * @returns gives the payload for a reader; it throws what `Template.fill` throws
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
+ */
+export function encodeForReaders(message: Message): (reader: MessageReader) => Uint8Array {
+  const texts = new Map(encodeTexts(message, {}, randomId).map((text) => [text.localized.language, text]));
+  return ({ language, data = {} }) => {
+    const { template, payload } = texts.get(chooseLanguage(language, texts))!;
+    return template?.fill(data) ?? payload;
   };
 }
 
@@ -96,7 +132,8 @@ export interface MeasuredText {
   readonly bytes: number;
   /** How many it may have. */
   readonly maxBytes: number;
-  readonly placeholders: readonly Placeholder[];
+  /** Of a message with placeholders. */
+  readonly template: Template | undefined;
 }
 
 /**
@@ -118,15 +155,17 @@ export function measureMessage(
     const { title, message: text, declarative, mutable, placeholders, ...further } = localized.message;
     const whole = { title, message: text, ...complete(further, id), ...channelFor(localized, channel) };
     const payload = Buffer.from(toJson(declarative ? toDeclarativeForm(whole, mutable) : whole));
-    if (!placeholders) return { localized, payload, bytes: payload.length, maxBytes, placeholders: [] };
-    const template = createTemplate(payload, localized.nameOf);
-    return { localized, payload, bytes: template.minBytes, maxBytes, placeholders: template.placeholders };
+    const template = placeholders ? createTemplate(payload, localized.nameOf) : undefined;
+    return { localized, payload, bytes: template?.minBytes ?? payload.length, maxBytes, template };
   });
 }
 
 /** The placeholders of a message in all of its languages. @throws {DeskbellError} ERR_MESSAGE_INVALID */
 export const placeholdersOf = (message: Message): readonly Placeholder[] =>
-  uniquePlaceholders(measureMessage(message).flatMap(({ placeholders }) => placeholders));
+  placeholdersIn(measureMessage(message));
+
+const placeholdersIn = (texts: readonly MeasuredText[]): readonly Placeholder[] =>
+  uniquePlaceholders(texts.flatMap(({ template }) => template?.placeholders ?? []));
 
 /**
  * The hash of a message's content: the same message has the same one, though its tag or ID is another each time. It is what the

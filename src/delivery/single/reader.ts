@@ -1,0 +1,37 @@
+// Who reads a single message: what the caller says, and what the store knows of the subscription's reader.
+import { checkData, checkLanguage, type PersonData } from '../../audience/reader-facts.ts';
+import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';
+import type { MessageReader } from '../../protocol/message/encode-payload.ts';
+import type { Store } from '../../store/store.ts';
+
+/** Who reads a message with `texts` or `placeholders`. What is given here stands before what the store knows. */
+export interface GivenReader {
+  /** A BCP 47 tag, such as `de-AT`. */
+  readonly language?: string | undefined;
+  /** What placeholders stand for. */
+  readonly data?: PersonData | undefined;
+}
+
+const readerChecks: OptionChecks<GivenReader> = {
+  language: (value) => checkLanguage(value, '/reader/language'),
+  data: (value) => checkData(value as PersonData, '/reader/data'),
+};
+
+/** @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_FIELD_VALUE, ERR_FIELD_TYPE */
+export function checkReader(reader: GivenReader): MessageReader {
+  checkOptions(reader, readerChecks, { code: 'ERR_MESSAGE_INVALID', name: 'reader' });
+  const { language, data } = reader;
+  return { language: language && checkLanguage(language, '/reader/language'), data };
+}
+
+/** @param store where there is one; a subscription that it does not have is one of which nothing is known */
+export async function findReader(
+  given: MessageReader,
+  endpoint: string,
+  store: Pick<Store, 'subscriptions' | 'readers'> | undefined,
+): Promise<MessageReader> {
+  // by its endpoint: a caller's object may have an id of its own
+  const row = await store?.subscriptions.findByEndpoint(endpoint);
+  const known = row && (await store!.readers.factsOf([row])).get(row.id);
+  return { language: given.language ?? known?.language, data: { ...known?.data, ...given.data } };
+}
