@@ -9,6 +9,7 @@ export type FailureReason =
   | 'permission-dismissed'
   | 'service-worker-failed'
   | 'push-service-unreachable'
+  | 'not-subscribed'
   | 'server-unreachable'
   | 'server-refused';
 

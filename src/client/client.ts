@@ -1,12 +1,18 @@
 // The page's client: one object with the life cycle of this browser's subscription.
-import type { FailureReason } from './client-error.ts';
+import { ClientError, type FailureReason } from './client-error.ts';
 import { streamMessages } from './message-stream.ts';
 import type { PushMessage } from './push-message.ts';
 import { resolveAddress } from './resolve-address.ts';
-import { ServiceApi, type ServiceApiOptions, subscriptionBody } from './service-api.ts';
+import {
+  type Channel,
+  type Choices,
+  ServiceApi,
+  type ServiceApiOptions,
+  subscriptionBody,
+} from './service-api.ts';
 import { readState, updateState } from './stored-state.ts';
-import { atPushService, ownName, reconcile, type Subscribed } from './subscription.ts';
-import { missingSupport, permissionFailure } from './support.ts';
+import { atPushService, ownName, reconcile } from './subscription.ts';
+import { assertSupport, missingSupport, permissionDenied } from './support.ts';
 import { WorkerRegistration } from './worker-registration.ts';
 
 /** Where this browser stands. */
@@ -126,7 +132,7 @@ class DeskbellClient extends EventTarget {
     super();
     const { serviceUrl = './', serviceWorkerUrl } = options;
     const service = resolveAddress(serviceUrl);
-    if (!service.pathname.endsWith('/')) service.pathname += '/';
+    service.pathname = service.pathname.replace(/\/?$/, '/');
     this.#service = new ServiceApi(service, options);
     const scriptUrl = serviceWorkerUrl === undefined ? undefined : resolveAddress(serviceWorkerUrl);
     this.#worker = new WorkerRegistration(scriptUrl, this.#service.timeoutMs);
@@ -143,24 +149,24 @@ class DeskbellClient extends EventTarget {
   }
 
   async subscribe({ invitation }: SubscribeOptions = {}): Promise<PushSubscription> {
-    const missing = missingSupport();
-    if (missing) throw missing;
+    assertSupport();
     // Before anything that waits: browsers ask only shortly after a click.
     const permission = await Notification.requestPermission();
-    if (permission !== 'granted') throw permissionFailure(permission);
+    if (permission === 'denied') throw permissionDenied();
+    if (permission !== 'granted') {
+      throw new ClientError('permission-dismissed', 'The question about notifications was closed.');
+    }
     return withLock(async () => {
       this.#service.invitation = invitation;
-      const { subscription } = await this.#reconcile(true);
-      return subscription;
+      return this.#reconcile(true);
     });
   }
 
   async unsubscribe(): Promise<void> {
-    const missing = missingSupport();
-    if (missing) throw missing;
+    assertSupport();
     await withLock(async () => {
-      const { subscription, body, scope } = await this.#current();
-      if (scope) await updateState(scope, { storedBody: undefined });
+      const { registration, subscription, body } = await this.#current();
+      if (registration) await updateState(registration.scope, { storedBody: undefined });
       try {
         if (subscription) await atPushService(subscription.unsubscribe(), this.#service.timeoutMs);
       } finally {
@@ -173,36 +179,55 @@ class DeskbellClient extends EventTarget {
     if (missingSupport()) return;
     await withLock(async () => {
       const { body } = await this.#current();
-      if (body) await this.#service.signOut(body);
+      if (body) await this.#service.remove(body, 'webPush/user');
     });
   }
 
   async state(): Promise<ClientState> {
     const missing = missingSupport();
-    if (missing)
-      return { obstacle: missing.reason, permission: 'default', subscription: undefined, isStored: false };
-    const { permission } = Notification;
-    const { subscription } = await this.#current();
+    const permission = missing ? 'default' : Notification.permission;
+    const subscription = missing ? undefined : (await this.#current()).subscription;
     return {
-      obstacle: permission === 'denied' ? 'permission-denied' : undefined,
+      obstacle: missing?.reason ?? (permission === 'denied' ? 'permission-denied' : undefined),
       permission,
       subscription,
-      isStored: subscription !== undefined && subscription.endpoint === this.#service.storedEndpoint,
+      isStored: this.#isStored(subscription),
     };
   }
 
   async resync(): Promise<SyncResult> {
     if (missingSupport()) return 'not-subscribed';
     return withLock(async () => {
-      const registration = await this.#worker.find();
-      if (!registration || !(await this.#isWanted(registration))) return 'not-subscribed';
-      const { isNew } = await this.#reconcile(false);
-      return isNew ? 'subscribed-anew' : 'sent-again';
+      const { subscription, storedBody } = await this.#current();
+      // This browser is subscribed, or was until the push service dropped the subscription.
+      const isWanted = subscription || (storedBody && Notification.permission === 'granted');
+      if (!isWanted) return 'not-subscribed';
+      await this.#reconcile(false);
+      return this.#isStored(subscription) ? 'sent-again' : 'subscribed-anew';
+    });
+  }
+
+  channels(): Promise<readonly Channel[]> {
+    return this.setChannels({});
+  }
+
+  async setChannels(choices: Choices): Promise<readonly Channel[]> {
+    assertSupport();
+    return withLock(async () => {
+      const { body } = await this.#current();
+      const channels = body && (await this.#service.choose(body, choices));
+      // It does not say that it does not know a subscription: it answers as it does to those who have chosen nothing.
+      if (channels?.every(({ name, isOn }) => isOn === (choices[name] ?? isOn))) return channels;
+      throw new ClientError('not-subscribed', 'The service has no subscription of this browser.');
     });
   }
 
   messages(): AsyncIterableIterator<PushMessage> {
     return streamMessages(this);
+  }
+
+  #isStored(subscription: PushSubscription | undefined): boolean {
+    return subscription !== undefined && subscriptionBody(subscription) === this.#service.storedBody;
   }
 
   /** The browser's subscription, and the body by which the service knows it, or the one before. */
@@ -211,17 +236,11 @@ class DeskbellClient extends EventTarget {
     const subscription = (await registration?.pushManager.getSubscription()) ?? undefined;
     const { storedBody } = registration ? await readState(registration.scope) : {};
     const body = storedBody ?? (subscription && subscriptionBody(subscription));
-    return { subscription, body, scope: registration?.scope };
-  }
-
-  /** Whether this browser is subscribed, or was until the push service dropped the subscription. */
-  async #isWanted({ pushManager, scope }: ServiceWorkerRegistration): Promise<boolean> {
-    if (await pushManager.getSubscription()) return true;
-    return Notification.permission === 'granted' && (await readState(scope)).storedBody !== undefined;
+    return { registration, subscription, storedBody, body };
   }
 
   /** @param isAsked somebody subscribes now, on this page */
-  #reconcile(isAsked: boolean): Promise<Subscribed> {
+  #reconcile(isAsked: boolean): Promise<PushSubscription> {
     const register = async () => {
       const registration = await this.#worker.register();
       if (isAsked) await this.#worker.check(registration);
@@ -244,8 +263,9 @@ class DeskbellClient extends EventTarget {
 
 /** Without what may be secret in it, and what is of this visit alone. */
 function ownPageUrl(): string {
-  const { origin, pathname } = new URL(document.baseURI);
-  return origin === location.origin ? origin + pathname : location.origin + location.pathname;
+  const base = new URL(document.baseURI);
+  const { origin, pathname } = base.origin === location.origin ? base : location;
+  return origin + pathname;
 }
 
 /** One at a time, over all pages of this origin and its service worker. */

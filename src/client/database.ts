@@ -11,15 +11,11 @@ const name = 'deskbell';
  *
  * @param work awaits nothing but requests to the store
  */
-export async function inStore<Result>(
+export function inStore<Result>(
   mode: IDBTransactionMode,
   work: (store: IDBObjectStore) => Promise<Result>,
 ): Promise<Result | undefined> {
-  try {
-    return await withTimeLimit(storageTimeoutMs, inTransaction(mode, work));
-  } catch {
-    return undefined;
-  }
+  return withTimeLimit(storageTimeoutMs, inTransaction(mode, work)).catch(() => undefined);
 }
 
 async function inTransaction<Result>(

@@ -9,15 +9,9 @@ export type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
  */
 export async function requestService(url: URL, init: RequestInit, request: Fetch = fetch): Promise<Response> {
   const response = await request(url, { ...init, credentials: 'same-origin' });
-  if (!(await asksForCsrfToken(response))) return response;
+  if (response.status !== 403) return response;
+  const copy = response.clone();
+  const problem = await copy.json().catch(() => undefined);
+  if (problem?.code !== 'ERR_CSRF') return response;
   return request(url, { ...init, credentials: 'omit' });
-}
-
-async function asksForCsrfToken(response: Response): Promise<boolean> {
-  if (response.status !== 403) return false;
-  const problem = await response
-    .clone()
-    .json()
-    .catch(() => undefined);
-  return problem?.code === 'ERR_CSRF';
 }

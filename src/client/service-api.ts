@@ -7,7 +7,23 @@ import { defaultTimeoutMs } from './time-limit.ts';
 /** A subscriber token of the application, for the person who is signed in; none where nobody is. */
 type GetToken = () => string | undefined | Promise<string | undefined>;
 
+type Headers = Readonly<Record<string, string>>;
+
 export const jsonType = { 'content-type': 'application/json' };
+
+/** What a person wants of channels, by their names: on or off. */
+export type Choices = Readonly<Record<string, boolean>>;
+
+/** What a person can switch on and off. */
+export interface Channel {
+  readonly name: string;
+  /** In the language of the browser, where there is one. */
+  readonly title: string;
+  /** Of the title (BCP 47), where it is known. */
+  readonly language?: string;
+  /** For whoever reads this browser's subscription. */
+  readonly isOn: boolean;
+}
 
 /** How the service is asked; all of it has defaults. */
 export interface ServiceApiOptions {
@@ -26,8 +42,8 @@ export interface ServiceApiOptions {
 export class ServiceApi {
   readonly url: URL;
   readonly timeoutMs: number;
-  /** Of the subscription that was stored last. */
-  storedEndpoint: string | undefined;
+  /** By which the subscription was stored last. */
+  storedBody: string | undefined;
   /** The token of an invitation, until a subscription was stored with it. */
   invitation: string | undefined;
   readonly #options: ServiceApiOptions;
@@ -40,73 +56,77 @@ export class ServiceApi {
   }
 
   /** The key to subscribe with, as unpadded base64url. */
-  async fetchVapidKey(): Promise<string> {
+  fetchVapidKey(): Promise<string> {
     // A new URL each time: a service worker of the site may answer from its cache, and would give a former key for ever.
-    const response = await this.#request(`vapidKey?${Date.now()}`, { cache: 'no-store' });
-    const vapidKey: unknown = await response.json().catch(() => undefined);
-    if (typeof vapidKey === 'string') return vapidKey;
-    throw refused(`${new URL('vapidKey', this.url).href} answered without a key`, response);
+    return this.#request('GET', `vapidKey?${Date.now()}`) as Promise<string>;
   }
 
-  /** @param former what it takes the place of, as `subscriptionBody` makes it */
-  async store(subscription: PushSubscription, vapidKey: string, former: string | undefined): Promise<void> {
-    const token = await this.#options.token?.();
-    await this.#request('webPush', {
-      method: 'POST',
-      headers: {
-        ...jsonType,
-        'deskbell-vapid-key': vapidKey,
-        ...(former && { 'deskbell-former-subscription': former }),
-        ...(token && { authorization: `Bearer ${token}` }),
-        ...(this.invitation && { 'deskbell-invitation': this.invitation }),
-      },
-      body: subscriptionBody(subscription),
-    });
-    this.storedEndpoint = subscription.endpoint;
+  /**
+   * @param body of the subscription, as `subscriptionBody` makes it
+   * @param former what it takes the place of
+   */
+  async store(body: string, vapidKey: string, former: string | undefined): Promise<void> {
+    const { language } = navigator;
+    const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+    const headers = {
+      'deskbell-vapid-key': vapidKey,
+      ...(former && { 'deskbell-former-subscription': former }),
+      ...(this.invitation && { 'deskbell-invitation': this.invitation }),
+    };
+    await this.#post('webPush', body, { language, timeZone }, headers);
+    this.storedBody = body;
     this.invitation = undefined;
   }
 
-  async signOut(body: string): Promise<void> {
-    await this.#request('webPush/user', { method: 'DELETE', headers: jsonType, body });
+  /** Removes a subscription; at `webPush/user`, its user and tags. */
+  remove(body: string, path = 'webPush'): Promise<unknown> {
+    return this.#request('DELETE', path, jsonType, body);
   }
 
-  async remove(body: string): Promise<void> {
-    await this.#request('webPush', { method: 'DELETE', headers: jsonType, body });
+  /**
+   * The channels of whoever reads a subscription, as they are afterwards.
+   *
+   * @param body as `subscriptionBody` makes it
+   * @param choices of channels to change
+   */
+  choose(body: string, choices?: Choices): Promise<readonly Channel[]> {
+    return this.#post('webPush/channels', body, { choices }) as Promise<readonly Channel[]>;
   }
 
-  async #request(path: string, init: RequestInit): Promise<Response> {
+  /** As the person who is signed in. */
+  async #post(path: string, body: string, further: object, headers?: Headers): Promise<unknown> {
+    const token = await this.#options.token?.();
+    const all = { ...jsonType, ...headers, ...(token && { authorization: `Bearer ${token}` }) };
+    return this.#request('POST', path, all, JSON.stringify({ ...JSON.parse(body), ...further }));
+  }
+
+  async #request(method: string, path: string, headers?: Headers, body?: string): Promise<unknown> {
     const url = new URL(path, this.url);
-    const { method = 'GET' } = init;
     const name = `${method} ${url.origin}${url.pathname}`;
     let response: Response;
     try {
       const signal = AbortSignal.timeout(this.timeoutMs);
-      response = await requestService(url, { signal, ...init }, this.#options.fetch);
+      const init = { method, headers, body, signal };
+      response = await requestService(url, init as RequestInit, this.#options.fetch);
     } catch (cause) {
       throw reported(new ClientError('server-unreachable', `${name}: the service cannot be reached.`, cause));
     }
-    if (response.ok) return response;
-    // RFC 9457: `detail` says what was wrong with this very request.
-    const problem = await response.json().catch(() => undefined);
-    throw refused(`${name} answered ${response.status}`, response, problem?.detail ?? problem?.title);
+    const { ok, status } = response;
+    const answer = await response.json().catch(() => undefined);
+    if (ok && (typeof answer === 'string' || method !== 'GET')) return answer;
+    const what = ok ? 'without a key' : status;
+    const isHtml = response.headers.get('content-type')?.includes('html');
+    const html = isHtml
+      ? " with an HTML page, perhaps of the site's service worker, or of a server that answers unknown paths with index.html"
+      : '';
+    const detail = answer?.detail ?? 'Check serviceUrl, the proxy and --prefix.';
+    throw reported(
+      new ClientError('server-refused', `${name} answered ${what}${html}: ${detail}`, undefined, status),
+    );
   }
 }
 
-/** @param detail none where the answer is not the service's own */
-function refused(
-  what: string,
-  { headers, status }: Response,
-  detail = 'Check serviceUrl, the proxy and --prefix.',
-): ClientError {
-  const isHtml = headers.get('content-type')?.includes('html');
-  const html =
-    " with an HTML page, perhaps of the site's service worker, or of a server that answers unknown paths with index.html";
-  return reported(
-    new ClientError('server-refused', `${what}${isHtml ? html : ''}: ${detail}`, undefined, status),
-  );
-}
-
-/** The body of `POST /webPush`: the three strings, as the service specifies them. */
+/** The three strings, as the service specifies them: what a subscription is known and proved by. */
 export function subscriptionBody(subscription: PushSubscription): string {
   return JSON.stringify({
     endpoint: subscription.endpoint,
@@ -117,5 +137,5 @@ export function subscriptionBody(subscription: PushSubscription): string {
 
 /** Standard base64 with padding. */
 export function base64(bytes: ArrayBuffer | null): string {
-  return btoa(String.fromCharCode(...new Uint8Array(bytes ?? [])));
+  return btoa(String.fromCharCode(...new Uint8Array(bytes!)));
 }

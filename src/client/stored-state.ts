@@ -1,6 +1,7 @@
 // What this browser keeps for each registration of a service worker: what the page library knows and the service worker
 // must know, also while no page is open.
 import { inStore, resultOf } from './database.ts';
+import type { Choices } from './service-api.ts';
 
 export interface StoredState {
   /** The folder of the Deskbell service. */
@@ -13,6 +14,8 @@ export interface StoredState {
    * where this browser is not subscribed.
    */
   readonly storedBody?: string | undefined;
+  /** What was chosen of channels, until the service has taken it. */
+  readonly choices?: Choices | undefined;
   /** Path of the script that was activated last and has Deskbell in it. */
   readonly scriptPath?: string;
 }
@@ -26,12 +29,11 @@ export async function readState(scope: string): Promise<StoredState> {
 export async function updateState(scope: string, changes: StoredState): Promise<void> {
   await inStore('readwrite', async (store) => {
     const state = await read(store, scope);
-    await resultOf(store.put({ ...state, ...changes }, keyOf(scope)));
+    store.put({ ...state, ...changes }, keyOf(scope));
   });
 }
 
 const keyOf = (scope: string): IDBValidKey => [scope, 'state'];
 
-async function read(store: IDBObjectStore, scope: string): Promise<StoredState | undefined> {
-  return resultOf(store.get(keyOf(scope)));
-}
+const read = (store: IDBObjectStore, scope: string): Promise<StoredState | undefined> =>
+  resultOf(store.get(keyOf(scope)));

@@ -2,20 +2,14 @@
 import { ClientError } from './client-error.ts';
 import { base64, type ServiceApi, subscriptionBody } from './service-api.ts';
 import { readState, updateState } from './stored-state.ts';
-import { permissionFailure } from './support.ts';
+import { permissionDenied } from './support.ts';
 import { withTimeLimit } from './time-limit.ts';
 
 /** Name of the lock that pages and the service worker share, and of the worker's sync. */
 export const ownName = 'deskbell';
 
-/** This browser's subscription, and whether it was made just now. */
-export interface Subscribed {
-  readonly subscription: PushSubscription;
-  readonly isNew: boolean;
-}
-
 /** Statuses with which the service, its `onSubscribe` or a login in front of it does not want a subscription. */
-const refusals: ReadonlySet<number> = new Set([400, 401, 403]);
+const refusals: readonly unknown[] = [400, 401, 403];
 
 /**
  * Makes browser, push service and Deskbell agree: one subscription, with the current key, stored.
@@ -26,30 +20,36 @@ export async function reconcile(
   register: () => Promise<ServiceWorkerRegistration>,
   service: ServiceApi,
   isRefused = false,
-): Promise<Subscribed> {
+): Promise<PushSubscription> {
   const vapidKey = await service.fetchVapidKey();
   const { pushManager, scope } = await register();
   const existing = await pushManager.getSubscription();
-  const subscribed = await subscribe(pushManager, vapidKey, service.timeoutMs, isRefused);
-  const body = subscriptionBody(subscribed.subscription);
-  const { storedBody } = await readState(scope);
+  const subscription = await subscribe(pushManager, vapidKey, service.timeoutMs, isRefused);
+  const body = subscriptionBody(subscription);
+  const { storedBody, choices } = await readState(scope);
   const known = storedBody ?? (existing && subscriptionBody(existing));
-  const former = known && known !== body ? known : undefined;
+  const former = known === body ? undefined : known;
   try {
-    await service.store(subscribed.subscription, vapidKey, former);
+    await service.store(body, vapidKey, former);
   } catch (error) {
     // The service has another key by now, or knows the endpoint with other keys: only a new subscription can be stored.
-    const { status = 0 } = error as ClientError;
+    const { status } = error as ClientError;
     if (!isRefused && status === 409) return reconcile(register, service, true);
     // Whoever asks for it first and is refused is not subscribed, nor stored at a later page load as somebody else's.
-    if (!known && refusals.has(status)) {
-      await atPushService(subscribed.subscription.unsubscribe(), service.timeoutMs).catch(() => undefined);
+    if (!known && refusals.includes(status)) {
+      await atPushService(subscription.unsubscribe(), service.timeoutMs).catch(() => undefined);
     }
     throw error;
   }
   if (former) await service.remove(former);
-  await updateState(scope, { storedBody: body });
-  return subscribed;
+  if (choices) {
+    await service.choose(body, choices).catch((error: ClientError) => {
+      // What the service refuses, such as a channel that is no more, is given up.
+      if (!error.status) throw error;
+    });
+  }
+  await updateState(scope, { storedBody: body, choices: undefined });
+  return subscription;
 }
 
 /**
@@ -63,14 +63,11 @@ export async function subscribe(
   applicationServerKey: string,
   timeoutMs: number,
   isRefused = false,
-): Promise<Subscribed> {
+): Promise<PushSubscription> {
   const existing = await pushManager.getSubscription();
-  if (existing && !isRefused && isUsable(existing, applicationServerKey)) {
-    return { subscription: existing, isNew: false };
-  }
+  if (existing && !isRefused && isUsable(existing, applicationServerKey)) return existing;
   if (existing) await atPushService(existing.unsubscribe(), timeoutMs);
-  const subscribing = pushManager.subscribe({ userVisibleOnly: true, applicationServerKey });
-  return { subscription: await atPushService(subscribing, timeoutMs), isNew: true };
+  return atPushService(pushManager.subscribe({ userVisibleOnly: true, applicationServerKey }), timeoutMs);
 }
 
 /**
@@ -82,7 +79,7 @@ export async function atPushService<Result>(work: Promise<Result>, timeoutMs: nu
   try {
     return await withTimeLimit(timeoutMs, work);
   } catch (cause) {
-    if ((cause as Error).name === 'NotAllowedError') throw permissionFailure('denied', cause);
+    if ((cause as Error).name === 'NotAllowedError') throw permissionDenied(cause);
     throw new ClientError('push-service-unreachable', "The browser's push service cannot be reached.", cause);
   }
 }
@@ -91,9 +88,6 @@ export async function atPushService<Result>(work: Promise<Result>, timeoutMs: nu
 const removedHost = 'permanently-removed.invalid';
 
 function isUsable({ endpoint, options }: PushSubscription, vapidKey: string): boolean {
-  const key = base64(options.applicationServerKey);
-  return (
-    key.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '') === vapidKey &&
-    new URL(endpoint).host !== removedHost
-  );
+  const key = `${vapidKey.replaceAll('-', '+').replaceAll('_', '/')}=`;
+  return base64(options.applicationServerKey) === key && new URL(endpoint).host !== removedHost;
 }

@@ -17,12 +17,12 @@ export function missingSupport(): ClientError | undefined {
   return new ClientError('no-support', 'This browser has no Web Push.');
 }
 
-export function permissionFailure(permission: 'denied' | 'default', cause?: unknown): ClientError {
-  return permission === 'denied'
-    ? new ClientError('permission-denied', 'Notifications are blocked for this site.', cause)
-    : new ClientError(
-        'permission-dismissed',
-        'The question about notifications was closed unanswered.',
-        cause,
-      );
+/** @throws {ClientError} */
+export function assertSupport(): void {
+  const missing = missingSupport();
+  if (missing) throw missing;
+}
+
+export function permissionDenied(cause?: unknown): ClientError {
+  return new ClientError('permission-denied', 'Notifications are blocked for this site.', cause);
 }

@@ -120,6 +120,5 @@ async function subscribeHere(vapidKey: string): Promise<PushSubscription> {
   }
   await navigator.serviceWorker.register('/console/service-worker.js', { scope: '/console/' });
   const { pushManager } = await navigator.serviceWorker.ready;
-  const { subscription } = await subscribe(pushManager, vapidKey, defaultTimeoutMs);
-  return subscription;
+  return subscribe(pushManager, vapidKey, defaultTimeoutMs);
 }

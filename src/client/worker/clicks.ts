@@ -1,6 +1,7 @@
 // What a click on a notification does, and what is reported when one is closed.
 import type { PushMessage } from '../push-message.ts';
 import { report } from './receipts.ts';
+import { turnOff } from './renewal.ts';
 import { hooks, openPages, passOn, readPageUrl, toUrl, worker } from './scope.ts';
 
 const linkScheme = /^https?:/;
@@ -26,6 +27,7 @@ async function actOnClick(message: PushMessage, actionName: string): Promise<voi
   } catch (error) {
     console.error('Deskbell: onClick failed, so the page is opened.', error);
   }
+  if (message.channel && actionName === 'turn-off-channel') return turnOff(message.channel);
   const action = message.actions?.find((candidate) => candidate.action === actionName);
   await openPage(message, action?.url ?? message.url);
 }

@@ -65,6 +65,7 @@ function fromDeclarativeForm(form: Record<string, unknown>): Record<string, unkn
     message,
     id: form['id'],
     receipt: form['receipt'],
+    channel: form['channel'],
     url,
     data,
     appBadge: form['app_badge'],

@@ -17,7 +17,7 @@ export async function report({ receipt }: PushMessage, event: string, action?: s
   try {
     // Kept until it has been told: browsers close a service worker when they like.
     const kept = JSON.stringify({ token: receipt, event, action });
-    await inStore('readwrite', (store) => resultOf(store.put(kept, [...keyPrefix(), kept])));
+    await inStore('readwrite', async (store) => void store.put(kept, [...keyPrefix(), kept]));
     await new Promise((resolve) => setTimeout(resolve, receiptDelayMs));
     await sendReceipts();
   } catch {
@@ -39,7 +39,7 @@ export function sendReceipts(): Promise<void> {
       headers: jsonType,
       body: `{"receipts":[${kept.join()}]}`,
     });
-    if (status === 429 || status >= 500) throw new Error(`The service answered with ${status}.`);
+    if (status === 429 || status >= 500) throw new Error('Not taken yet.');
     // Taken, or never to be taken.
     await inStore('readwrite', async (store) => {
       for (const key of kept) void store.delete([...keyPrefix(), key]);

@@ -24,20 +24,25 @@ export async function renewWithRetries(former: PushSubscription | null): Promise
   await tryLater(ownName);
 }
 
+/** Has the service turn a channel off; it gets the subscription first, in case that it has lost it. */
+export async function turnOff(channel: string): Promise<void> {
+  const { choices } = await readOwnState();
+  await updateOwnState({ choices: { ...choices, [channel]: false } });
+  await renewWithRetries(null);
+}
+
 /** Subscribes anew and puts the new subscription in the place of the former one; failures are on the console. */
 export async function renew(): Promise<void> {
   try {
-    await navigator.locks.request(ownName, resubscribe);
+    await navigator.locks.request(ownName, async () => {
+      const { serviceUrl, storedBody } = await readOwnState();
+      // Unsubscribed, or notifications were blocked, in the meantime.
+      if (storedBody === undefined || Notification.permission !== 'granted') return;
+      // There is no token here: user and tags move over.
+      await reconcile(async () => worker.registration, new ServiceApi(new URL(serviceUrl!)));
+    });
   } catch (error) {
     console.error('Deskbell: this browser could not be subscribed anew.', error);
     throw error;
   }
-}
-
-async function resubscribe(): Promise<void> {
-  const { serviceUrl, storedBody } = await readOwnState();
-  // Unsubscribed, or notifications were blocked, in the meantime.
-  if (storedBody === undefined || Notification.permission !== 'granted') return;
-  // There is no token here: user and tags move over.
-  await reconcile(async () => worker.registration, new ServiceApi(new URL(serviceUrl!)));
 }
