@@ -23,7 +23,14 @@ const loadedByUrl = [
 ];
 
 /** What pages load, in src/client/. */
-const clientScripts = ['index.js', 'service-worker.js', 'console/console.js', 'demo/demo.js', 'docs/docs.js'];
+const clientScripts = [
+  'index.js',
+  'service-worker.js',
+  'console/console.js',
+  'demo/demo.js',
+  'docs/docs.js',
+  'preferences/preferences.js',
+];
 
 /** @param to the folder that becomes dist/ */
 export async function bundle(to: string): Promise<void> {

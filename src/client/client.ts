@@ -70,6 +70,22 @@ export interface Client extends EventTarget {
    * @throws {ClientError}
    */
   signOut(): Promise<void>;
+  /**
+   * The channels that there are, each on or off for whoever reads this browser's subscription: the person who is signed in, or
+   * this browser alone. Needs a service that lets readers choose.
+   *
+   * @throws {ClientError} `not-subscribed` where this browser has no subscription
+   */
+  channels(): Promise<readonly Channel[]>;
+  /**
+   * Switches channels on or off, by their names; the others stay as they are.
+   *
+   * @example
+   * await client.setChannels({ news: false });
+   * @returns all channels, as they are then
+   * @throws {ClientError} `not-subscribed` also where the service has no such subscription any more
+   */
+  setChannels(choices: Choices): Promise<readonly Channel[]>;
   /** Reads where this browser stands, without a request. */
   state(): Promise<ClientState>;
   /**
@@ -132,7 +148,7 @@ class DeskbellClient extends EventTarget {
     super();
     const { serviceUrl = './', serviceWorkerUrl } = options;
     const service = resolveAddress(serviceUrl);
-    service.pathname = service.pathname.replace(/\/?$/, '/');
+    if (!service.pathname.endsWith('/')) service.pathname += '/';
     this.#service = new ServiceApi(service, options);
     const scriptUrl = serviceWorkerUrl === undefined ? undefined : resolveAddress(serviceWorkerUrl);
     this.#worker = new WorkerRegistration(scriptUrl, this.#service.timeoutMs);
@@ -215,7 +231,7 @@ class DeskbellClient extends EventTarget {
     assertSupport();
     return withLock(async () => {
       const { body } = await this.#current();
-      const channels = body && (await this.#service.choose(body, choices));
+      const channels = body ? await this.#service.choose(body, choices) : undefined;
       // It does not say that it does not know a subscription: it answers as it does to those who have chosen nothing.
       if (channels?.every(({ name, isOn }) => isOn === (choices[name] ?? isOn))) return channels;
       throw new ClientError('not-subscribed', 'The service has no subscription of this browser.');

@@ -65,7 +65,7 @@ export class ServiceApi {
    * @param body of the subscription, as `subscriptionBody` makes it
    * @param former what it takes the place of
    */
-  async store(body: string, vapidKey: string, former: string | undefined): Promise<void> {
+  async store(body: string, vapidKey: string, former: string | null | undefined): Promise<void> {
     const { language } = navigator;
     const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
     const headers = {

@@ -8,9 +8,6 @@ import { withTimeLimit } from './time-limit.ts';
 /** Name of the lock that pages and the service worker share, and of the worker's sync. */
 export const ownName = 'deskbell';
 
-/** Statuses with which the service, its `onSubscribe` or a login in front of it does not want a subscription. */
-const refusals: readonly unknown[] = [400, 401, 403];
-
 /**
  * Makes browser, push service and Deskbell agree: one subscription, with the current key, stored.
  *
@@ -33,10 +30,11 @@ export async function reconcile(
     await service.store(body, vapidKey, former);
   } catch (error) {
     // The service has another key by now, or knows the endpoint with other keys: only a new subscription can be stored.
-    const { status } = error as ClientError;
+    const { status = 0 } = error as ClientError;
     if (!isRefused && status === 409) return reconcile(register, service, true);
-    // Whoever asks for it first and is refused is not subscribed, nor stored at a later page load as somebody else's.
-    if (!known && refusals.includes(status)) {
+    // Whoever asks for it first and is refused, by the service, its `onSubscribe` or a login in front of it, is not subscribed,
+    // nor stored at a later page load as somebody else's.
+    if (!known && [400, 401, 403].includes(status)) {
       await atPushService(subscription.unsubscribe(), service.timeoutMs).catch(() => undefined);
     }
     throw error;

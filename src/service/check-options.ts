@@ -53,6 +53,7 @@ export const serviceChecks: OptionChecks<ServiceOptions> = {
   registrationsPerMinute: isRequestLimit,
   receiptKey: isSecret(32),
   receiptsPerMinute: isRequestLimit,
+  channels: isFlag,
   log: isObject,
   subscriberTokens: areSubscriberTokens,
   onSubscribe: isFunction,

@@ -70,7 +70,7 @@ export interface ServiceOptions<Request = FastifyRequest> {
   readonly registrations?: 'open' | 'invited' | undefined;
   /**
    * `POST /webPush` requests that one client address may make in a minute, at all services on one PostgreSQL database
-   * together, or at this one. Default: 60.
+   * together, or at this one, and as many for its channels. Default: 60.
    */
   readonly registrationsPerMinute?: number | 'off' | undefined;
   /**
@@ -80,6 +80,10 @@ export interface ServiceOptions<Request = FastifyRequest> {
   readonly receiptKey?: Uint8Array | undefined;
   /** `POST /webPush/receipts` requests that one client address may make in a minute. Default: 600. */
   readonly receiptsPerMinute?: number | 'off' | undefined;
+  /**
+   * Lets readers choose their channels: `POST /webPush/channels`, and the page `/preferences`. Default: there are no such paths.
+   */
+  readonly channels?: boolean | undefined;
   /** Where records go. Default: standard output, as JSON lines or, on a terminal, readable lines. */
   readonly log?: Log | undefined;
   /**

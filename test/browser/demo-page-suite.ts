@@ -56,7 +56,12 @@ export function testDemoPage(browserTest: BrowserTest): void {
       }
       assert.equal(backend.registrations.length, 6);
       for (const body of backend.registrations as Record<string, string>[]) {
-        assert.deepEqual(Object.keys(body).sort(), ['auth', 'endpoint', 'p256dh']);
+        assert.deepEqual(Object.keys(body).sort(), ['auth', 'endpoint', 'language', 'p256dh', 'timeZone']);
+        assert.equal(body['language'], await page.evaluate('navigator.language'));
+        assert.equal(
+          body['timeZone'],
+          await page.evaluate('Intl.DateTimeFormat().resolvedOptions().timeZone'),
+        );
         assert.match(body['p256dh']!, /^[A-Za-z0-9+/]{87}=$/);
         assert.match(body['auth']!, /^[A-Za-z0-9+/]{22}==$/);
       }

@@ -143,8 +143,12 @@ const service = {
   }),
   registrationsPerMinute: requestsPerMinute({
     description:
-      'POST /webPush requests allowed for each client address, by all services on one PostgreSQL database together.',
+      'POST /webPush requests allowed for each client address, by all services on one PostgreSQL database together; as many ' +
+      'for its channels.',
     default: defaultRegistrationsPerMinute,
+  }),
+  channels: boolean({
+    description: 'Lets readers choose their channels: /webPush/channels, and the page /preferences.',
   }),
   receiptsPerMinute: requestsPerMinute({
     description: 'POST /webPush/receipts requests allowed for each client address.',

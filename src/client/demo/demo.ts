@@ -40,6 +40,10 @@ const advice: Readonly<Record<FailureReason, Advice>> = {
     remedy:
       'Check that this machine is online and that no firewall keeps the browser from its push service, then press Subscribe again.',
   },
+  'not-subscribed': {
+    heading: 'This browser is not subscribed',
+    remedy: 'Press Subscribe first.',
+  },
   'server-unreachable': {
     heading: 'The server cannot be reached',
     remedy: 'Check that “deskbell serve” is running, then try again.',

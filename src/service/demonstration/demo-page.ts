@@ -26,6 +26,9 @@ const contentSecurityPolicy =
 /** Part of the page, for whoever can use a shell on the server. */
 const howToSend = /<!-- send -->.*<!-- \/send -->/s;
 
+/** Part of the page, where readers choose channels. */
+const linkToChannels = /<!-- channels -->.*<!-- \/channels -->/s;
+
 /** With `pushOnly` it is the page that links of invitations open: how to send is left out. */
 export function addDemoPage(
   app: ServiceApp,
@@ -33,10 +36,12 @@ export function addDemoPage(
     pushOnly = false,
     sendCommand = 'deskbell send --subject mailto:you@example.org',
     registrations = 'open',
-  }: Pick<ServiceOptions, 'pushOnly' | 'sendCommand' | 'registrations'>,
+    channels = false,
+  }: Pick<ServiceOptions, 'pushOnly' | 'sendCommand' | 'registrations' | 'channels'>,
 ): void {
   const fillIn = (template: string): string => {
-    const page = template.replace('{{registrations}}', registrations);
+    const whole = template.replace('{{registrations}}', registrations);
+    const page = channels ? whole : whole.replace(linkToChannels, '');
     return pushOnly
       ? page.replace(howToSend, '')
       : page.replace('{{sendCommand}}', () => escapeHtml(sendCommand));

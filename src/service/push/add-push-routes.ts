@@ -2,9 +2,11 @@
 import rateLimit from '@fastify/rate-limit';
 import type { ServiceApp } from '../../http/service-app.ts';
 import type { Settings } from '../options.ts';
+import { addChannelsRoute } from './channels.ts';
 import { addClientFiles } from './client-files.ts';
 import { createClientLimits } from './client-limits.ts';
 import { createReadVapidKeys } from './current-keys.ts';
+import { addPreferencesPage } from './preferences-page.ts';
 import { addReceiptRoute } from './receipts.ts';
 import { addVapidKeyRoute } from './vapid-key.ts';
 import { addWebPushRoutes } from './web-push.ts';
@@ -28,5 +30,9 @@ export async function addPushRoutes(app: ServiceApp, settings: Settings): Promis
   });
   addWebPushRoutes(app, settings, readVapidKeys);
   addReceiptRoute(app, settings);
+  if (settings.channels) {
+    addChannelsRoute(app, settings);
+    addPreferencesPage(app);
+  }
   addClientFiles(app);
 }

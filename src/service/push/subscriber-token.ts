@@ -1,7 +1,7 @@
 // Subscriber tokens: JWTs by which an application's backend says whose a subscription is. The client sends one with
 // `POST /webPush`, as `Authorization: Bearer`. The claims: `sub` is the user, `tags` the tags, `exp` and `aud` as in RFC 7519.
 import { createPublicKey } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errors, jwtVerify, SignJWT, type JWTPayload } from 'jose';
 
 import {
@@ -90,7 +90,10 @@ export async function createSubscriberToken(options: SubscriberTokenOptions): Pr
  *
  * @throws {DeskbellError} ERR_SUBSCRIBER_TOKEN says why a token is refused
  */
-export type ReadSubscriberToken = (headers: IncomingHttpHeaders) => Promise<UserAndTags | undefined>;
+export type ReadSubscriberToken = (
+  request: Pick<FastifyRequest, 'headers'>,
+  reply: Pick<FastifyReply, 'header'>,
+) => Promise<UserAndTags | undefined>;
 
 /**
  * @param tokens without it, the header is ignored
@@ -110,12 +113,13 @@ export function createReadSubscriberToken(tokens: SubscriberTokens | undefined):
     });
     return readClaims(payload);
   };
-  return async ({ authorization = '' }) => {
+  return async ({ headers: { authorization = '' } }, reply) => {
     const [, token] = /^Bearer(?: +(.*))?$/i.exec(authorization) ?? [];
     if (token === undefined && !/^Bearer$/i.test(authorization)) return undefined;
     try {
       return await verify(token ?? '');
     } catch (error) {
+      reply.header('www-authenticate', 'Bearer error="invalid_token"'); // RFC 6750 §3
       throw tokenError(error, tokens);
     }
   };

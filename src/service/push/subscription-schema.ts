@@ -24,6 +24,21 @@ const keys = {
   }),
 };
 
+/** What is no language or time zone counts as absent: no subscription is lost for it. */
+const readerFacts = {
+  language: Type.Optional(
+    Type.Unsafe<unknown>({
+      description: 'Of the browser: a BCP 47 language tag such as `de-AT`. Another value counts as absent.',
+    }),
+  ),
+  timeZone: Type.Optional(
+    Type.Unsafe<unknown>({
+      description:
+        'Of the browser: an IANA time zone such as `Europe/Vienna`. Another value counts as absent.',
+    }),
+  ),
+};
+
 /** Nothing that a URL parser would escape or resolve: no dot segments, plain or escaped. */
 const pathPattern = String.raw`(?![^?]*/(?:\.|%2[eE]){1,2}(?:[/?]|$))(?:/[\w.~!$&'()*+,;=:@%|/-]*)?(?:\?[\w.~!$&()*+,;=:@%|/?-]+)?`;
 
@@ -38,27 +53,31 @@ export function createSubscriptionBody(originPattern: string) {
     'PushSubscription',
     Type.Union(
       [
-        Type.Object({ endpoint, ...keys }),
+        Type.Object({ endpoint, ...keys, ...readerFacts }),
         Type.Object({
           endpoint,
           keys: Type.Object(keys),
           p256dh: Type.Optional(Type.Never()),
           auth: Type.Optional(Type.Never()),
+          ...readerFacts,
         }),
       ],
       {
         description:
-          'The three values, or what PushSubscription.toJSON() gives. Further members are ignored.',
-        examples: [exampleSubscription],
+          'The three values, or what PushSubscription.toJSON() gives. Absent, language and time zone stay as they are. ' +
+          'Further members are ignored.',
+        examples: [{ ...exampleSubscription, language: 'de-AT', timeZone: 'Europe/Vienna' }],
       },
     ),
   );
 }
 
+export const exampleProof = { endpoint: exampleSubscription.endpoint, auth: exampleSubscription.auth };
+
 export const removalBody = Type.Model(
   'SubscriptionProof',
   Type.Object(
     { endpoint: Type.String(), auth: Type.String({ description: 'Of the subscription, as base64.' }) },
-    { examples: [{ endpoint: exampleSubscription.endpoint, auth: exampleSubscription.auth }] },
+    { examples: [exampleProof] },
   ),
 );

@@ -3,6 +3,7 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from '../../http/schema.ts';
 
+import { readLanguage, readTimeZone } from '../../audience/reader-facts.ts';
 import { decodeBase64 } from '../../protocol/base64.ts';
 import { parseSubscription } from '../../protocol/subscription.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
@@ -109,12 +110,18 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
       const subscription = parseSubscription(request.body, endpointPolicy);
       const vapidPublicKey = readVapidKey(request.headers, await readVapidKeys());
       const former = readFormerSubscription(request.headers);
-      const assign = await readSubscriberToken(request.headers).catch((error: unknown) => {
-        reply.header('www-authenticate', 'Bearer error="invalid_token"'); // RFC 6750 §3
-        throw error;
-      });
+      const assign = await readSubscriberToken(request, reply);
+      const { language, timeZone } = request.body;
       const keys = request.body.auth === undefined ? request.body.keys : request.body;
-      const registration = { subscription, vapidPublicKey, assign, former, provenUser: assign?.user };
+      const registration = {
+        subscription,
+        vapidPublicKey,
+        assign,
+        former,
+        provenUser: assign?.user,
+        language: readLanguage(language),
+        timeZone: readTimeZone(timeZone),
+      };
       await register(registration, keys, request);
       return sendJson(reply, acknowledgement);
     },

@@ -1,0 +1,87 @@
+// The page on which a reader chooses channels. Everything about push is in the page library; here is only what a person sees.
+import { type Channel, ClientError, createClient } from '../index.ts';
+import { chooseTexts } from './texts.ts';
+
+const { lang, texts } = chooseTexts(navigator.languages);
+const element = (id: string): HTMLElement => document.getElementById(id)!;
+const main = element('preferences');
+const list = element('channels');
+const retry = element('retry');
+
+const client = createClient();
+
+document.documentElement.lang = lang;
+document.documentElement.dir = 'ltr';
+document.title = `${texts.heading} – ${location.host}`;
+element('heading').textContent = texts.heading;
+element('intro').textContent = fill(texts.intro);
+retry.textContent = texts.retry;
+main.hidden = false;
+retry.addEventListener('click', async () => {
+  await load(client.resync());
+  // The button that had the focus is gone where it has helped.
+  if (retry.hidden) list.querySelector('input')?.focus();
+});
+await load(client.synced);
+
+/** @param synced the service has the subscription by then */
+async function load(synced: Promise<unknown>): Promise<void> {
+  main.ariaBusy = 'true';
+  try {
+    await synced;
+    const channels = await client.channels();
+    list.replaceChildren(...channels.map(itemOf));
+    say(channels.length === 0 ? texts.none : '');
+  } catch (error) {
+    say('', error);
+  }
+  main.ariaBusy = 'false';
+}
+
+function itemOf({ name, title, language = '', isOn }: Channel): HTMLLIElement {
+  const words = document.createElement('span');
+  words.textContent = title;
+  words.lang = language;
+  words.dir = 'auto';
+  const input = document.createElement('input');
+  input.type = 'checkbox';
+  input.setAttribute('role', 'switch');
+  input.checked = isOn;
+  input.addEventListener('change', async () => {
+    const { checked } = input;
+    say('');
+    try {
+      await client.setChannels({ [name]: checked });
+      say(texts.saved);
+    } catch (error) {
+      input.checked = !checked;
+      say('', error, `${texts.notSaved} `);
+    }
+  });
+  const label = document.createElement('label');
+  label.append(words, input);
+  const item = document.createElement('li');
+  item.append(label);
+  return item;
+}
+
+/** Puts this in the place of what was said before. */
+function say(status: string, error?: unknown, before = ''): void {
+  element('status').textContent = status;
+  const problem = error === undefined ? undefined : problemOf(error);
+  element('problem').textContent = problem ? before + fill(texts[problem]) : '';
+  retry.hidden = problem !== 'offline' && problem !== 'failed';
+}
+
+function problemOf(error: unknown): 'unsubscribed' | 'lost' | 'offline' | 'failed' {
+  if (!(error instanceof ClientError)) return 'failed';
+  const { reason, status = 0 } = error;
+  if (reason === 'server-unreachable' || reason === 'push-service-unreachable') return 'offline';
+  // It has no subscription of this browser any more, and does not take it.
+  if (reason === 'server-refused') return status === 401 || status === 403 ? 'lost' : 'failed';
+  return list.childElementCount > 0 ? 'lost' : 'unsubscribed';
+}
+
+function fill(text: string): string {
+  return text.replace('{site}', location.host);
+}

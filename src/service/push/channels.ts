@@ -1,0 +1,153 @@
+// POST /webPush/channels says which channels a reader has on, and changes that: for whoever has the `auth` of a subscription, or a
+// subscriber token. Whoever has neither is answered as a reader who has chosen nothing.
+import {
+  checkChoices,
+  checkKnown,
+  maxChannels,
+  type Channel,
+  type Choices,
+} from '../../audience/channels.ts';
+import { readLanguage } from '../../audience/reader-facts.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { contentResponse } from '../../http/description/openapi-responses.ts';
+import type { Operation } from '../../http/description/operation.ts';
+import { sendJson } from '../../http/json-text.ts';
+import { Type, type ValueOf } from '../../http/schema.ts';
+import type { ServiceApp } from '../../http/service-app.ts';
+import { decodeBase64 } from '../../protocol/base64.ts';
+import { chooseLanguage } from '../../protocol/message/choose-language.ts';
+import type { Reader } from '../../store/readers.ts';
+import { isSameSecret } from '../../store/registration-right.ts';
+import type { Store } from '../../store/store.ts';
+import type { Settings } from '../options.ts';
+import { defaultRegistrationsPerMinute, limitPerMinute } from './rate-limit.ts';
+import { createReadSubscriberToken } from './subscriber-token.ts';
+import { exampleProof } from './subscription-schema.ts';
+
+const body = Type.Model(
+  'ChannelChoices',
+  Type.Object(
+    {
+      endpoint: Type.Optional(Type.String()),
+      auth: Type.Optional(Type.String({ description: 'Of the subscription, as base64.' })),
+      choices: Type.Optional(
+        Type.Unsafe<Choices>({
+          type: 'object',
+          description: 'Channels to switch on (`true`) or off, by their names. Others stay as they are.',
+          additionalProperties: { type: 'boolean' },
+          maxProperties: maxChannels,
+        }),
+      ),
+    },
+    { examples: [{ ...exampleProof, choices: { news: false } }] },
+  ),
+);
+
+const answer = Type.Array(
+  Type.Model(
+    'ReaderChannel',
+    Type.Object({
+      name: Type.String(),
+      title: Type.String({ description: 'In the first language of Accept-Language, where there is one.' }),
+      language: Type.Optional(Type.String({ description: 'Of the title, where it is known.' })),
+      isOn: Type.Boolean({ description: 'For this reader.' }),
+    }),
+  ),
+);
+
+const operation: Operation = {
+  operationId: 'chooseChannels',
+  tag: 'Web Push',
+  summary: 'Says which channels a reader has on, and changes it',
+  description:
+    'The reader is the person of a subscriber token, if the request has one, else whoever reads the subscription: its user, if it ' +
+    'has one. Choices are stored durably before the response, which has all channels as they are then. A wrong `auth` changes ' +
+    'nothing and is answered as for a reader who has chosen nothing.',
+  responses: {
+    200: contentResponse('application/json', 'The channels, in the order of their names.', answer, [
+      { name: 'news', title: 'Nachrichten', language: 'de', isOn: false },
+      { name: 'offers', title: 'Special offers', isOn: true },
+    ]),
+  },
+  errors: ['ERR_SUBSCRIBER_TOKEN', 'ERR_RATE_LIMITED', 'ERR_STORE_UNAVAILABLE'],
+};
+
+export function addChannelsRoute(app: ServiceApp, settings: Settings): void {
+  const { store, subscriberTokens, registrationsPerMinute = defaultRegistrationsPerMinute } = settings;
+  const readSubscriberToken = createReadSubscriberToken(subscriberTokens);
+
+  app.post(
+    '/webPush/channels',
+    {
+      schema: { body },
+      config: {
+        operation: { ...operation, security: subscriberTokens && [{}, { subscriberToken: [] }] },
+        rateLimit: limitPerMinute(registrationsPerMinute, 'ask for channels'),
+      },
+    },
+    async (request, reply) => {
+      const signedIn = await readSubscriberToken(request, reply);
+      const channels = await store.channels.list();
+      const choices = readChoices(request.body.choices, channels);
+      const reader =
+        signedIn?.user === undefined ? await findReader(request.body, store) : { user: signedIn.user };
+      const held = reader && (await hold(reader, choices, store));
+      return sendJson(
+        reply,
+        channels.map(toAnswer(held, readFirstLanguage(request.headers['accept-language']))),
+      );
+    },
+  );
+}
+
+/** @throws {DeskbellError} ERR_REQUEST_INVALID names a channel that there is none of */
+function readChoices(given: Choices = {}, channels: readonly Channel[]): Choices {
+  try {
+    const choices = checkChoices(given, '/choices');
+    checkKnown(choices, channels, '/choices');
+    return choices;
+  } catch (error) {
+    if (!(error instanceof DeskbellError)) throw error;
+    throw new DeskbellError('ERR_REQUEST_INVALID', error.message, { fields: error.fields, cause: error });
+  }
+}
+
+/**
+ * @returns undefined where `auth` is not that of a stored subscription
+ * @throws {DeskbellError} ERR_SUBSCRIBER_TOKEN where nothing says who the reader is
+ */
+async function findReader(
+  { endpoint, auth }: ValueOf<typeof body>,
+  { subscriptions }: Store,
+): Promise<Reader | undefined> {
+  if (endpoint === undefined || auth === undefined) {
+    throw new DeskbellError(
+      'ERR_SUBSCRIBER_TOKEN',
+      'Nothing says whose channels are meant: send "endpoint" and "auth" of the subscription, or a subscriber token if this service takes them.',
+    );
+  }
+  const row = await subscriptions.findByEndpoint(endpoint);
+  const authBytes = decodeBase64(auth);
+  return row && authBytes && isSameSecret(row.auth, authBytes) ? row : undefined;
+}
+
+/** @returns what holds for the reader then */
+function hold(reader: Reader, choices: Choices, { readers }: Store): Promise<Choices> {
+  return Object.keys(choices).length > 0 ? readers.choose(reader, choices) : readers.choices(reader);
+}
+
+const toAnswer =
+  (held: Choices | undefined, wanted: string | undefined) =>
+  ({ name, title, titles, isOnByDefault }: Channel) => {
+    const language = chooseLanguage(wanted, new Set(Object.keys(titles)));
+    return {
+      name,
+      title: language === undefined ? title : titles[language]!,
+      language,
+      isOn: held?.[name] ?? isOnByDefault,
+    };
+  };
+
+/** Browsers name the one first that the reader prefers, as in `navigator.language`. */
+const readFirstLanguage = (header = ''): string | undefined =>
+  readLanguage(/^[\w-]+/.exec(header.trim())?.[0]);

@@ -1,0 +1,258 @@
+// POST /webPush/channels: readers see and change their channels, by the `auth` of a subscription or by a subscriber token.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createMiddleware } from '../../src/service/create-middleware.ts';
+import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
+import { createServer as createHttpServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { Problem } from '../../src/http/problem.ts';
+import type { ServerOptions } from '../../src/service/options.ts';
+import type { Store } from '../../src/store/store.ts';
+import {
+  newSubscription,
+  sendJson,
+  startService,
+  startServiceForSuite,
+  vapidPublicKey,
+} from './running-service.ts';
+
+const key = new Uint8Array(32).fill(7);
+const audience = 'channel-test';
+const options = {
+  channels: true,
+  subscriberTokens: { algorithm: 'HS256', key, audience },
+} satisfies Partial<ServerOptions>;
+
+interface Answered {
+  readonly name: string;
+  readonly isOn: boolean;
+}
+
+async function addChannels(store: Store): Promise<void> {
+  await store.channels.put({
+    name: 'news',
+    title: 'News',
+    titles: { de: 'Nachrichten', 'pt-BR': 'Notícias' },
+    isOnByDefault: true,
+  });
+  await store.channels.put({ name: 'offers', title: 'Offers', titles: {}, isOnByDefault: false });
+}
+
+describe('POST /webPush/channels', () => {
+  const service = startServiceForSuite(options);
+
+  const ask = (body: object, headers: Record<string, string> = {}) =>
+    sendJson(service.base, 'POST', '/webPush/channels', body, headers);
+  const isOn = async (body: object, headers?: Record<string, string>) => {
+    const response = await ask(body, headers);
+    assert.equal(response.status, 200);
+    return Object.fromEntries(
+      ((await response.json()) as Answered[]).map(({ name, isOn: on }) => [name, on]),
+    );
+  };
+  const as = async (user: string) => ({
+    authorization: `Bearer ${await createSubscriberToken({ key, audience, user })}`,
+  });
+  const register = async (headers?: Record<string, string>, further?: object) => {
+    const subscription = newSubscription();
+    const response = await sendJson(
+      service.base,
+      'POST',
+      '/webPush',
+      { ...subscription, ...further },
+      headers,
+    );
+    assert.equal(response.status, 200);
+    return { endpoint: subscription.endpoint, auth: subscription.auth };
+  };
+
+  const asDefault = { news: true, offers: false };
+
+  test('answers with all channels, and their titles in the language of the reader', async () => {
+    await addChannels(service.store);
+    const proof = await register();
+    const titlesIn = async (language: string) =>
+      (await (await ask(proof, { 'accept-language': language })).json()) as object[];
+    const offers = { name: 'offers', title: 'Offers', isOn: false };
+    const german = { name: 'news', title: 'Nachrichten', language: 'de', isOn: true };
+    assert.deepEqual(await titlesIn('de-AT,de;q=0.9,en;q=0.5'), [german, offers]);
+    assert.deepEqual(await titlesIn('DE'), [german, offers]);
+    const own = { name: 'news', title: 'News', isOn: true };
+    for (const other of ['en-GB,de;q=0.5', 'pt-PT', '*', '', ';;', 'x'.repeat(500)])
+      assert.deepEqual(await titlesIn(other), [own, offers], other);
+  });
+
+  test('a reader of a subscription without a person chooses for it alone', async () => {
+    const [proof, other] = [await register(), await register()];
+    assert.deepEqual(await isOn(proof), asDefault);
+    assert.deepEqual(await isOn({ ...proof, choices: { news: false } }), { news: false, offers: false });
+    assert.deepEqual(await isOn({ ...proof, choices: { offers: true } }), { news: false, offers: true });
+    assert.deepEqual(await isOn(proof), { news: false, offers: true });
+    assert.deepEqual(await isOn(other), asDefault);
+  });
+
+  test('what a person chooses holds on each of their browsers, by token and by subscription', async () => {
+    const [one, two] = [await register(await as('ada')), await register(await as('ada'))];
+    assert.deepEqual(await isOn({ ...one, choices: { news: false } }), { news: false, offers: false });
+    assert.deepEqual(await isOn(two), { news: false, offers: false });
+    assert.deepEqual(await isOn({ choices: { offers: true } }, await as('ada')), {
+      news: false,
+      offers: true,
+    });
+    assert.deepEqual(await isOn(one), { news: false, offers: true });
+    assert.deepEqual((await service.store.readers.person('ada')).channels, { news: false, offers: true });
+  });
+
+  test('the person who is signed in chooses, on a browser that was registered for another one too', async () => {
+    const browser = await register(await as('bob'));
+    assert.deepEqual(await isOn({ ...browser, choices: { news: false } }, await as('eve')), {
+      news: false,
+      offers: false,
+    });
+    assert.deepEqual((await service.store.readers.person('bob')).channels, {});
+    assert.deepEqual(await isOn(browser), asDefault, 'bob’s');
+    assert.equal((await sendJson(service.base, 'DELETE', '/webPush/user', browser)).status, 204);
+    assert.deepEqual(await isOn({ ...browser, choices: { offers: true } }), { news: true, offers: true });
+    assert.deepEqual((await service.store.readers.person('bob')).channels, {}, 'nobody’s by then');
+  });
+
+  test('a wrong auth changes nothing, and is answered as for a reader who has chosen nothing', async () => {
+    const proof = await register();
+    await ask({ ...proof, choices: { news: false } });
+    for (const wrong of [
+      { ...proof, auth: newSubscription().auth },
+      { ...proof, auth: 'not base64' },
+      { ...proof, auth: '' },
+      { ...proof, endpoint: newSubscription().endpoint },
+      { ...proof, endpoint: 'no URL' },
+    ]) {
+      const response = await ask({ ...wrong, choices: { offers: true } });
+      const unknown = await ask({ ...newSubscription(), choices: { offers: true } });
+      assert.equal(response.status, unknown.status);
+      assert.equal(await response.text(), await unknown.text());
+      assert.deepEqual(await isOn(wrong), asDefault);
+    }
+    assert.deepEqual(await isOn(proof), { news: false, offers: false });
+  });
+
+  test('a channel that there is none of is a 400 that names it and those that there are', async () => {
+    const proof = await register();
+    const before = await isOn(proof);
+    for (const [name, given] of [
+      ['sport', proof],
+      ['__proto__', newSubscription()],
+    ] as const) {
+      const body = `{"endpoint":"${given.endpoint}","auth":"${given.auth}","choices":{"news":false,"${name}":false}}`;
+      const response = await ask(JSON.parse(body) as object);
+      assert.equal(response.status, 400);
+      const problem = (await response.json()) as Problem;
+      assert.equal(problem.code, 'ERR_REQUEST_INVALID');
+      assert.match(problem.errors![0]!.pointer, /^\/choices/);
+    }
+    const [field] = ((await (await ask({ ...proof, choices: { sport: true } })).json()) as Problem).errors!;
+    assert.equal(field!.pointer, '/choices/sport');
+    assert.match(field!.detail, /"sport".*there are news, offers/);
+    assert.equal((await ask({ ...proof, choices: { news: 'no' } })).status, 400);
+    assert.equal((await ask({ ...proof, choices: ['news'] })).status, 400);
+    assert.deepEqual(await isOn(proof), before);
+  });
+
+  test('a request that says nothing of its reader, or has a wrong token, is a 401', async () => {
+    const { endpoint } = await register();
+    for (const [body, headers] of [
+      [{}, {}],
+      [{ endpoint }, {}],
+      [{}, { authorization: 'Bearer wrong' }],
+    ] as const) {
+      const response = await ask(body, headers);
+      assert.equal(response.status, 401);
+      assert.equal(((await response.json()) as Problem).code, 'ERR_SUBSCRIBER_TOKEN');
+    }
+  });
+
+  test('language and time zone come with a registration, and stay where a request has none that is usable', async () => {
+    const facts = { language: 'de-at', timeZone: 'Europe/Vienna' };
+    const subscription = newSubscription();
+    const send = (further: object) =>
+      sendJson(service.base, 'POST', '/webPush', { ...subscription, ...further });
+    const stored = async () => {
+      const { language, timeZone } = (await service.store.subscriptions.findByEndpoint(
+        subscription.endpoint,
+      ))!;
+      return { language, timeZone };
+    };
+    assert.equal((await send({})).status, 200);
+    assert.deepEqual(await stored(), { language: undefined, timeZone: undefined });
+    for (const further of [
+      facts,
+      {},
+      { language: 'no language', timeZone: 'Mars/Olympus' },
+      { language: 7, timeZone: null },
+      { language: { toString: 1 }, timeZone: ['Europe/Paris'] },
+      { language: 'x'.repeat(5000) },
+    ]) {
+      assert.equal((await send(further)).status, 200);
+      assert.deepEqual(await stored(), { language: 'de-AT', timeZone: 'Europe/Vienna' });
+    }
+    assert.equal((await send({ timeZone: 'Europe/Paris' })).status, 200);
+    assert.deepEqual(await stored(), { language: 'de-AT', timeZone: 'Europe/Paris' });
+  });
+
+  test('a subscription that takes the place of another one keeps its choices', async () => {
+    const former = await register({}, { language: 'pl', timeZone: 'Europe/Warsaw' });
+    await ask({ ...former, choices: { news: false } });
+    const next = await register({ 'deskbell-former-subscription': JSON.stringify(former) });
+    assert.deepEqual(await isOn(next), { news: false, offers: false });
+    const { language, timeZone } = (await service.store.subscriptions.findByEndpoint(next.endpoint))!;
+    assert.deepEqual({ language, timeZone }, { language: 'pl', timeZone: 'Europe/Warsaw' });
+  });
+});
+
+test('route, page and its files are there where channels are on, with pushOnly too, and as a middleware', async (t) => {
+  const paths = ['/preferences', '/client/preferences/preferences.js', '/client/preferences/preferences.css'];
+  for (const [given, status] of [
+    [{}, 404],
+    [{ pushOnly: true }, 404],
+    [{ channels: true }, 200],
+    [{ channels: true, pushOnly: true }, 200],
+  ] as const) {
+    const { base } = await startService(given, t);
+    for (const path of paths) assert.equal((await fetch(base + path)).status, status, path);
+    const response = await sendJson(base, 'POST', '/webPush/channels', newSubscription());
+    assert.equal(response.status, status);
+    if (!('pushOnly' in given))
+      assert.equal((await (await fetch(`${base}/`)).text()).includes('href="preferences"'), status === 200);
+  }
+  const { store, sessionKey } = await startService({}, t);
+  const middleware = createMiddleware({
+    store,
+    sessionKey,
+    vapidPublicKey,
+    pushOnly: true,
+    channels: true,
+    logging: [],
+  });
+  const server = createHttpServer((request, response) => middleware(request, response)).listen(
+    0,
+    '127.0.0.1',
+  );
+  await once(server, 'listening');
+  t.after(async () => {
+    server.close();
+    await middleware.close();
+  });
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  assert.equal((await fetch(`${base}/preferences`)).status, 200);
+  assert.deepEqual(await (await sendJson(base, 'POST', '/webPush/channels', newSubscription())).json(), []);
+});
+
+test('one client address may ask so many times a minute; registrations have a limit of their own', async (t) => {
+  const { base } = await startService({ channels: true, registrationsPerMinute: 1 }, t);
+  const ask = () => sendJson(base, 'POST', '/webPush/channels', newSubscription());
+  assert.equal((await ask()).status, 200);
+  const refused = await ask();
+  assert.equal(refused.status, 429);
+  assert.match(await refused.text(), /may ask for channels 1 times a minute/);
+  assert.equal((await sendJson(base, 'POST', '/webPush', newSubscription())).status, 200);
+});
