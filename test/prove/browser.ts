@@ -27,8 +27,8 @@ export const browser: ClaimChanges = {
       'if (Math) return JSON.stringify(subscription); return JSON.stringify({',
     ],
     'the client sends URL-safe base64': [
-      'return btoa(String.fromCharCode(...new Uint8Array(bytes ?? [])));',
-      'return btoa(String.fromCharCode(...new Uint8Array(bytes ?? []))).replaceAll("+", "-").replaceAll("/", "_");',
+      'return btoa(String.fromCharCode(...new Uint8Array(bytes!)));',
+      'return btoa(String.fromCharCode(...new Uint8Array(bytes!))).replaceAll("+", "-").replaceAll("/", "_");',
     ],
   }),
   'A refusal by the server is written to the browser’s console': changesOf(clientError, {

@@ -39,6 +39,10 @@ async function addChannels(store: Store): Promise<void> {
   await store.channels.put({ name: 'offers', title: 'Offers', titles: {}, isOnByDefault: false });
 }
 
+const as = async (user: string) => ({
+  authorization: `Bearer ${await createSubscriberToken({ key, audience, user })}`,
+});
+
 describe('POST /webPush/channels', () => {
   const service = startServiceForSuite(options);
 
@@ -51,9 +55,6 @@ describe('POST /webPush/channels', () => {
       ((await response.json()) as Answered[]).map(({ name, isOn: on }) => [name, on]),
     );
   };
-  const as = async (user: string) => ({
-    authorization: `Bearer ${await createSubscriberToken({ key, audience, user })}`,
-  });
   const register = async (headers?: Record<string, string>, further?: object) => {
     const subscription = newSubscription();
     const response = await sendJson(

@@ -100,15 +100,24 @@ export function addChannelsRoute(app: ServiceApp, settings: Settings): void {
   );
 }
 
-/** @throws {DeskbellError} ERR_REQUEST_INVALID names a channel that there is none of */
+/** @throws {DeskbellError} ERR_REQUEST_INVALID names a channel that there is none of, and those that there are */
 function readChoices(given: Choices = {}, channels: readonly Channel[]): Choices {
+  let pointer = '/choices';
   try {
-    const choices = checkChoices(given, '/choices');
-    checkKnown(choices, channels, '/choices');
+    const choices = checkChoices(given, pointer);
+    for (const name of Object.keys(choices)) {
+      pointer = `/choices/${name}`;
+      checkKnown([name], channels);
+    }
     return choices;
-  } catch (error) {
-    if (!(error instanceof DeskbellError)) throw error;
-    throw new DeskbellError('ERR_REQUEST_INVALID', error.message, { fields: error.fields, cause: error });
+  } catch (cause) {
+    if (!(cause instanceof DeskbellError)) throw cause;
+    const { message, fields } = cause;
+    const field = { pointer, code: 'ERR_FIELD_VALUE', detail: message } as const;
+    throw new DeskbellError('ERR_REQUEST_INVALID', message, {
+      fields: fields.length > 0 ? fields : [field],
+      cause,
+    });
   }
 }
 

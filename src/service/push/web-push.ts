@@ -113,15 +113,9 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
       const assign = await readSubscriberToken(request, reply);
       const { language, timeZone } = request.body;
       const keys = request.body.auth === undefined ? request.body.keys : request.body;
-      const registration = {
-        subscription,
-        vapidPublicKey,
-        assign,
-        former,
-        provenUser: assign?.user,
-        language: readLanguage(language),
-        timeZone: readTimeZone(timeZone),
-      };
+      const facts = { language: readLanguage(language), timeZone: readTimeZone(timeZone) };
+      const proof = { former, provenUser: assign?.user };
+      const registration = { subscription, vapidPublicKey, assign, ...proof, ...facts };
       await register(registration, keys, request);
       return sendJson(reply, acknowledgement);
     },
