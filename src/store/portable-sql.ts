@@ -31,9 +31,9 @@ export interface OwnTables {
   readonly broadcasts: string;
 }
 
-/** How several subscriptions are found by what is known of them: each is looked up in one index. */
+/** How several subscriptions are found by what is known of them: each is looked up in one index, whatever the tables' sizes. */
 export interface GivenSubscriptions {
-  /** Rows `s`, with the columns of `OwnTables.subscriptions`, by `:keys`. */
+  /** Rows `s`, with the columns of `OwnTables.subscriptions`, by `:keys`, and of people `p`, where there is one. */
   readonly sql: string;
   keysOf(subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[]): string;
 }

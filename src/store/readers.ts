@@ -119,7 +119,7 @@ export function createReaders(database: PortableDatabase): ReaderStore {
       const rows = await database.read<ReaderRow>(
         `select s.id, coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as time_zone,
            s.channels as own, p.channels, p.data
-         from ${givenRows} left join deskbell.people p on p.user_name = s.user_name`,
+         from ${givenRows}`,
         { keys: keysOf(subscriptions) },
       );
       return new Map(rows.map((row) => [row.id, toFacts(row)]));

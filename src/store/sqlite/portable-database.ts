@@ -26,7 +26,8 @@ const tables: OwnTables = {
 };
 
 const given: GivenSubscriptions = {
-  sql: `json_each(:keys) k cross join ${tables.subscriptions} s on s.id = k.value`,
+  sql: `json_each(:keys) k cross join ${tables.subscriptions} s on s.id = k.value
+        left join deskbell.people p on p.user_name = s.user_name`,
   keysOf: (subscriptions) => JSON.stringify(subscriptions.map(({ id }) => id)),
 };
 
