@@ -25,6 +25,8 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   '/console/broadcasts/1': ['/console/broadcasts/5', '/console/broadcasts/6'],
   '/console/subscriptions': [`/console/subscriptions?pushService=nowhere`, '/console/subscriptions'],
   '/console/people': [`/console/people?user=${words.user}`, '/console/people'],
+  '/console/channels/edit': ['/console/channels/edit?name=news', '/console/channels/edit'],
+  '/console/channels/remove': ['/console/channels/remove?name=news'],
   '/console/people/remove': [`/console/people/remove?user=${words.user}`],
 };
 

@@ -81,6 +81,21 @@ export async function openStage(rows = 400) {
   const paused = await at(0, 'Maintenance tonight', 'From 22:00 to 23:00');
   await store.broadcasts.pause(paused);
 
+  const titles = { de: 'Nachrichten', fa: words.persian, 'pt-BR': 'Notícias da cidade e do mundo' };
+  await store.channels.put({ name: 'news', title: 'News', titles, isOnByDefault: true });
+  await store.channels.put({
+    name: words.tag,
+    title: words.long.slice(0, 64),
+    titles: {},
+    isOnByDefault: false,
+  });
+  await store.readers.setPerson(words.user, {
+    data: { name: words.persian, points: 3, a_value_that_has_a_long_name: words.long },
+    language: 'fa',
+    timeZone: 'America/Argentina/ComodRivadavia',
+    channels: { news: false },
+  });
+
   await store.schedules.add(madeUpSchedule({ nextAtMs: nowMs + 3 * 60 * minuteMs }));
   await store.audit.finish(
     await store.audit.begin({ operator: 'ada', action: 'broadcast.pause', target: `broadcast ${paused}` }),

@@ -84,6 +84,9 @@ test('what strangers wrote is text on every page, and no page shows an endpoint 
   const message = { title: hostile, message: hostile };
   await operator.store.schedules.add(madeUpSchedule({ message, topic: hostile }));
   await operator.store.audit.begin({ operator: 'shop', action: 'broadcast.pause', target: hostile });
+  const title = hostile.replaceAll(/\p{Cc}/gu, '');
+  await operator.store.channels.put({ name: 'news', title, titles: { de: title }, isOnByDefault: true });
+  await operator.store.readers.setPerson('user-1', { data: { name: hostile }, channels: { news: false } });
   const visitor = await signIn(operator);
   const paths = [
     '/console/',
@@ -96,6 +99,10 @@ test('what strangers wrote is text on every page, and no page shows an endpoint 
     '/console/subscriptions/1',
     `/console/people?user=${encodeURIComponent('<img src=x onerror=alert(1)>"\'&')}`,
     `/console/people/remove?user=${encodeURIComponent(hostile)}`,
+    '/console/people?user=user-1',
+    '/console/channels',
+    '/console/channels/edit?name=news',
+    '/console/channels/remove?name=news',
     '/console/subscriptions/1/remove',
     `/console/subscriptions?done=${encodeURIComponent(hostile)}`,
     '/console/push-services',
@@ -610,6 +617,61 @@ test('subscriptions are found by user, tags, push service and id; one is removed
     [
       ['person.remove', 'user #6'],
       ['subscription.remove', 'subscription 3'],
+    ],
+  );
+});
+
+test('channels are added, changed and removed, and a person’s choices are changed', async (t) => {
+  const operator = await startOperator(t);
+  const { store } = operator;
+  const visitor = await signIn(operator);
+  await visitor.open('/console/channels');
+  assert.match(wordsOf(visitor.page), /No channels yet/);
+  await visitor.open('/console/channels/edit');
+  await visitor.submit('/console/channels/edit', { name: 'a b', title: 'News', titles: 'de Nachrichten' });
+  assert.equal(visitor.page.status, 400);
+  assert.match(wordsOf(visitor.page), /Write one line for each language, such as de: Nachrichten/);
+  await visitor.submit('/console/channels/edit', { name: 'a b', title: 'News', titles: '' });
+  assert.match(wordsOf(visitor.page), /The name of a channel must be 1 to 64 bytes/);
+  const fields = { name: 'news', title: 'News', titles: 'de: Nachrichten\npt-br: Notícias', isOn: 'yes' };
+  await visitor.submit('/console/channels/edit', fields);
+  assert.match(wordsOf(visitor.page), /News news de Nachrichten , pt-BR Notícias on Remove…/);
+  await visitor.open('/console/channels/edit?name=news');
+  await visitor.submit('/console/channels/edit', { ...fields, title: 'All news', isOn: '' });
+  assert.deepEqual(await store.channels.list(), [
+    {
+      name: 'news',
+      title: 'All news',
+      titles: { de: 'Nachrichten', 'pt-BR': 'Notícias' },
+      isOnByDefault: false,
+    },
+  ]);
+
+  await store.readers.setPerson('ada', { data: { name: 'Ada' }, language: 'de' });
+  const holding = async () => (await store.readers.choices({ user: 'ada' }))['news'];
+  await visitor.open('/console/people?user=ada');
+  assert.match(wordsOf(visitor.page), /Language de Time zone that of each browser Data: name Ada/);
+  assert.match(wordsOf(visitor.page), /All news news off by default/);
+  await visitor.submit('/console/people/choose');
+  assert.match(wordsOf(visitor.page), /All news news on chosen Turn off Withdraw/);
+  assert.equal(await holding(), true);
+  await visitor.submit('/console/people/choose', { choice: 'default' });
+  assert.match(wordsOf(visitor.page), /All news news off by default/);
+  assert.deepEqual((await store.readers.person('ada')).channels, {});
+
+  await visitor.open('/console/channels/remove?name=news');
+  assert.match(wordsOf(visitor.page), /Readers no longer see All news/);
+  await visitor.submit('/console/channels/remove');
+  assert.match(wordsOf(visitor.page), /Removed the channel\./);
+  assert.deepEqual(await store.channels.list(), []);
+  const audit = await store.audit.list({ limit: 4 });
+  assert.deepEqual(
+    audit.map(({ action, target, status }) => [action, target, status]),
+    [
+      ['channel.remove', 'channel news', 303],
+      ['person.update', 'user #3', 303],
+      ['person.update', 'user #3', 303],
+      ['channel.put', 'channel news', 303],
     ],
   );
 });

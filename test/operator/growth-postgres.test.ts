@@ -45,6 +45,8 @@ describeGrowth('PostgreSQL', {
              lateral (select 'https://fcm.googleapis.com/fcm/send/' || i as e) e;
       create temp table made as
         select i, i <= ${to.open - from.open} as is_open, nextval('broadcasts_id_seq') as id from generate_series(1, ${made}) i;
+      insert into people (user_name, data, updated_at_ms)
+        select 'user-' || i, '{"name":"Ada"}', 1 from generate_series(${from.subscriptions + 1}, ${to.subscriptions}) i;
       insert into broadcasts (id, creation, content_hash, state, payload, ttl_seconds, urgency, rows_in, audience, created_at_ms,
           start_at_ms, expires_at_ms, finished_at_ms, attempts_dropped_at_ms) overriding system value
         select id, 'made-' || id, '\\x00',

@@ -206,13 +206,18 @@ async function commit(
 async function serve(store: Store, round: number): Promise<void> {
   const { subscriptions, people } = store;
   const fresh = madeUpSubscription(2_000_000 + round);
-  const registration = { subscription: fresh, vapidPublicKey };
+  const registration = { subscription: fresh, vapidPublicKey, language: 'de', timeZone: 'UTC' };
   const { id } = await subscriptions.register(registration);
   await subscriptions.register(registration);
   await subscriptions.findByEndpoint(fresh.endpoint);
   await subscriptions.findById(id);
   await people.assign(id, { user: 'ada', tags: ['news'] });
   await people.changeTags(id, { add: ['tea'] });
+  const row = (await subscriptions.findById(id))!;
+  await store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+  await store.readers.choose(row, { news: false });
+  await store.readers.choose({ ...row, user: undefined }, { news: false });
+  await store.readers.factsOf([row]);
   await people.signOut(fresh.endpoint, fresh.auth);
   await subscriptions.removeByEndpoint(fresh.endpoint, fresh.auth);
   await store.clientRequests?.count('192.0.2.1 register', 60_000);
@@ -251,6 +256,7 @@ const filtered = [
   '/v1/broadcasts/1/attempts?outcome=rejected&limit=5',
   '/v1/broadcasts/1/outcomes?user=user-3',
   '/v1/people/user-3/outcomes',
+  '/v1/people/user-3',
   '/v1/subscriptions?user=user-3',
   '/v1/subscriptions?tag=news&limit=5',
 ];

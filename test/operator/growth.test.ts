@@ -25,6 +25,8 @@ describeGrowth('SQLite', {
         from ${series(from.subscriptions, to.subscriptions)};
       insert into subscription_tags (tag, subscription_id)
         select iif(id % 5000 = 7, 'rare', 'news'), id from subscriptions where user like 'user-%' on conflict do nothing;
+      insert into people (user_name, data, updated_at_ms)
+        select 'user-' || i, '{"name":"Ada"}', 1 from ${series(from.subscriptions, to.subscriptions)};
       create temp table made as
         select i, i <= ${to.open - from.open} as is_open, (select coalesce(max(id), 0) from broadcasts) + i as id
         from ${series(0, to.open - from.open + to.past - from.past)};

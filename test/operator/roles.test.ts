@@ -28,6 +28,9 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const forms: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '/console/send/confirm': { title: 'Ding', message: 'dong', audience: 'all' },
   '/console/people/remove': { user: '42' },
+  '/console/people/choose': { user: '42', channel: 'news', choice: 'off' },
+  '/console/channels/edit': { name: 'offers', title: 'Offers' },
+  '/console/channels/remove': { name: 'news' },
   '/console/held-deletions/confirm': { origin: 'https://fcm.googleapis.com' },
   '/console/held-deletions/discard': { origin: 'https://fcm.googleapis.com' },
 };
@@ -38,6 +41,7 @@ async function startWithAll(t: TestContext) {
   const { sender, read, base } = stage;
   const later = { startAt: new Date('2099-01-01T00:00Z') };
   await sender.createBroadcast('all', { title: 'Later', message: 'Tea' }, later);
+  await stage.store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
   const { paths } = await read<OpenApiDocument>('/openapi.json');
   const examples = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, { requestBody }]) => ({

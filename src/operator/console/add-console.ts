@@ -16,6 +16,7 @@ import { addAuditPage } from './pages/audit.ts';
 import { addAlarmPage } from './pages/alarm.ts';
 import { addBroadcastPages } from './pages/broadcast.ts';
 import { addBroadcastsPage } from './pages/broadcasts.ts';
+import { addChannelPages } from './pages/channels.ts';
 import { addSchedulePages } from './pages/schedules.ts';
 import { addSendPages } from './pages/send.ts';
 import { addKeysPage } from './pages/keys.ts';
@@ -46,6 +47,7 @@ export async function addConsole(app: FastifyInstance, parts: OperatorContext): 
       addSendPages(scope, parts);
       addSubscriptionPages(scope, parts);
       addPeoplePages(scope, parts);
+      addChannelPages(scope, parts);
       addPushServicesPage(scope, parts, addLive);
       addHeldDeletionPages(scope, parts);
       addKeysPage(scope, parts);

@@ -17,6 +17,7 @@ const texts = {
   cancelled: (count: number) => `Cancelled. ${countOf(count, 'message')} will not be sent.`,
   confirmed: (count: number) => `Deleted ${countOf(count, 'subscription')}.`,
   discarded: (count: number) => `Kept ${countOf(count, 'subscription')}.`,
+  unlisted: () => 'Removed the channel.',
   removed: (count: number) => `Removed ${countOf(count, 'subscription')}.`,
 } as const;
 

@@ -16,6 +16,7 @@ export const pages = {
   Schedules: '/console/schedules',
   Send: '/console/send',
   Subscriptions: '/console/subscriptions',
+  Channels: '/console/channels',
   'Push services': '/console/push-services',
   Keys: '/console/keys',
   Audit: '/console/audit',

@@ -1,4 +1,4 @@
-// A person: the devices, what came of broadcasts to them, and the removal of all that is known.
+// A person: the devices, what is known, choices of channels, what came of broadcasts to them, and the removal of all that is known.
 import type { FastifyInstance } from 'fastify';
 import { countAudience } from '../../../delivery/broadcast/count-audience.ts';
 import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
@@ -19,13 +19,17 @@ import {
   urlWith,
 } from '../components.ts';
 import { countOf } from '../done.ts';
-import { audited, textField } from '../forms.ts';
+import { audited, textField, textFields } from '../forms.ts';
 import { confirmation, postForm, sendPage } from '../page.ts';
 import { sessionOf } from '../require-session.ts';
 import type { ConsoleSession } from '../sessions.ts';
+import { renderChoices, renderPerson } from '../reader-cards.ts';
 import { renderTags } from '../tag-links.ts';
 
 export const personUrl = (user: string): string => urlWith('/console/people', { user });
+
+/** What a button asks for; anything else withdraws the choice. */
+const choices: Readonly<Record<string, boolean>> = { on: true, off: false };
 
 export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): void {
   const { store } = parts;
@@ -37,12 +41,18 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
     const form = searchForm('/console/people', [searchField({ user }, 'user', 'User')], 'Show');
     if (user === '')
       return sendPage(reply, session, { title: 'Person', entry: 'Subscriptions', content: form });
-    const devices = await findPersonDevices(user, store);
+    const [devices, person, channels] = await Promise.all([
+      findPersonDevices(user, store),
+      store.readers.person(user),
+      store.channels.list(),
+    ]);
     return sendPage(reply, session, {
       title: 'Person',
       entry: 'Subscriptions',
       lead: html`<p class="quiet">${untrusted(user)}</p>`,
       content: html`${form} ${card('Devices', renderDevices(devices))}
+      ${card('What is known', renderPerson(person))}
+      ${card('Channels', renderChoices(person, channels, session))}
       ${card(
         'Broadcasts',
         await renderBroadcastsTo(idsOf(devices), '/console/people', query, store, { user }),
@@ -53,6 +63,20 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
       }`,
     });
   });
+
+  app.post(
+    '/people/choose',
+    audited('person.update', ({ body }) => `user ${parts.hashPerson(textField(body, 'user'))}`),
+    async (request, reply) => {
+      const {
+        user = '',
+        channel = '',
+        choice = '',
+      } = textFields(request.body, ['user', 'channel', 'choice']);
+      await store.readers.setPerson(user, { channels: { [channel]: choices[choice] ?? null } });
+      return reply.redirect(personUrl(user), 303);
+    },
+  );
 
   app.get('/people/remove', async (request, reply) => {
     const user = textField(request.query, 'user');

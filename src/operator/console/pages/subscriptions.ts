@@ -28,6 +28,7 @@ import { audited, idField, optionalField, textField, textFields, type Fields } f
 import { toTags } from '../message-form.ts';
 import { confirmation, pages, postForm, sendPage } from '../page.ts';
 import type { ConsoleSession } from '../sessions.ts';
+import { renderOwnChoices } from '../reader-cards.ts';
 import { renderTags } from '../tag-links.ts';
 import { personUrl } from './people.ts';
 
@@ -169,11 +170,14 @@ const renderUser = ({ user }: StoredSubscription): Html =>
     : html`<a href="${personUrl(user)}">${untrusted(user)}</a>`;
 
 function renderFacts(subscription: StoredSubscription): Html {
-  const { endpoint, createdAtMs, updatedAtMs, vapidPublicKey } = subscription;
+  const { endpoint, createdAtMs, updatedAtMs, vapidPublicKey, language, timeZone } = subscription;
   return facts([
     ['Push service', hostOf(endpoint)],
     ['User', renderUser(subscription)],
     ['Tags', subscription.tags.length === 0 ? 'none' : renderTags(subscription.tags)],
+    ['Language', language ?? 'unknown'],
+    ['Time zone', timeZone ?? 'unknown'],
+    ['Choices made there', renderOwnChoices(subscription.channels)],
     ['Since', timeFromNow(createdAtMs)],
     ['Renewed', timeFromNow(updatedAtMs)],
     ['VAPID key', html`<code>${vapidPublicKey.slice(0, 12)}…</code>`],

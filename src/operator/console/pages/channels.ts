@@ -1,0 +1,194 @@
+// Channels: what readers switch on and off. A page lists them; others make, change and remove one.
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { maxTitleCharacters, type Channel } from '../../../audience/channels.ts';
+import { DeskbellError } from '../../../errors/deskbell-error.ts';
+import { html, type Html } from '../../../http/description/html.ts';
+import type { OperatorContext } from '../../context.ts';
+import { badge, notice, prose, table, untrusted, urlWith } from '../components.ts';
+import { csrfField } from '../csrf.ts';
+import { doneUrl } from '../done.ts';
+import { toFaults } from '../draft.ts';
+import { checkbox, textArea, textInput, type FormState } from '../form-fields.ts';
+import { audited, fieldFault, textField, textFields, type Fields } from '../forms.ts';
+import { confirmation, pages, postForm, sendPage } from '../page.ts';
+import { sessionOf } from '../require-session.ts';
+import type { ConsoleSession } from '../sessions.ts';
+
+const editUrl = `${pages.Channels}/edit`;
+const fieldNames = ['name', 'title', 'titles', 'isOn', 'isKnown'];
+
+export function addChannelPages(app: FastifyInstance, { store: { channels } }: OperatorContext): void {
+  const find = async (name: string): Promise<Channel | undefined> =>
+    (await channels.list()).find((channel) => channel.name === name);
+
+  app.get('/channels', async (request, reply) => {
+    const session = sessionOf(request);
+    return sendPage(reply, session, {
+      title: 'Channels',
+      entry: 'Channels',
+      actions: session.mayChange && html`<a class="button primary" href="${editUrl}">Add a channel</a>`,
+      lead: html`<p class="quiet">
+        What readers switch on and off; a broadcast to one reaches who has it on.
+      </p>`,
+      content: table(
+        'Channels',
+        columns,
+        (await channels.list()).map((channel) => renderRow(channel, session)),
+        'No channels yet.',
+      ),
+    });
+  });
+
+  app.get('/channels/edit', async (request, reply) => {
+    const known = await find(textField(request.query, 'name'));
+    return sendForm(reply, sessionOf(request), known === undefined ? { isOn: 'yes' } : toFields(known));
+  });
+
+  app.post(
+    '/channels/edit',
+    audited('channel.put', ({ body }) => `channel ${textField(body, 'name')}`),
+    async (request, reply) => {
+      const fields = textFields(request.body, fieldNames);
+      try {
+        await channels.put({
+          name: textField(fields, 'name').trim(),
+          title: textField(fields, 'title'),
+          titles: readTitles(textField(fields, 'titles')),
+          isOnByDefault: fields['isOn'] === 'yes',
+        });
+      } catch (error) {
+        return sendForm(reply.code(400), sessionOf(request), fields, toFaults(error));
+      }
+      return reply.redirect(pages.Channels, 303);
+    },
+  );
+
+  app.get('/channels/remove', async (request, reply) => {
+    const session = sessionOf(request);
+    const channel = await find(textField(request.query, 'name'));
+    if (channel === undefined) return reply.redirect(pages.Channels, 303);
+    return sendPage(reply, session, renderQuestion(channel, session));
+  });
+
+  app.post(
+    '/channels/remove',
+    audited('channel.remove', ({ body }) => `channel ${textField(body, 'name')}`),
+    async (request, reply) => {
+      const name = textField(request.body, 'name');
+      if (!(await channels.remove(name)))
+        throw new DeskbellError('ERR_CHANNEL_NOT_FOUND', `There is no channel "${name}".`);
+      return reply.redirect(doneUrl(sessionOf(request), pages.Channels, 'unlisted', 1), 303);
+    },
+  );
+}
+
+const columns = [
+  { title: 'Title', kind: 'words' },
+  { title: 'Name', kind: 'short' },
+  { title: 'In other languages', kind: 'words' },
+  { title: 'By default', kind: 'short' },
+  { title: 'Change', kind: 'short' },
+] as const;
+
+function renderRow({ name, title, titles, isOnByDefault }: Channel, session: ConsoleSession) {
+  const others = Object.entries(titles);
+  return [
+    session.mayChange
+      ? html`<a href="${urlWith(editUrl, { name })}">${prose(title)}</a>`
+      : html`${prose(title)}`,
+    html`<code>${untrusted(name)}</code>`,
+    others.length === 0
+      ? html`<span class="quiet">none</span>`
+      : html`${others.map(([language, text], index) => html`${index > 0 && ', '}<code>${language}</code> ${prose(text)}`)}`,
+    renderState(isOnByDefault),
+    session.mayChange
+      ? html`<a class="button small-button" href="${urlWith(`${pages.Channels}/remove`, { name })}"
+          >Remove…</a
+        >`
+      : html``,
+  ];
+}
+
+export const renderState = (isOn: boolean): Html => badge(isOn ? 'on' : 'off', isOn ? 'good' : 'plain');
+
+const toFields = ({ name, title, titles, isOnByDefault }: Channel): Fields => ({
+  name,
+  title,
+  titles: Object.entries(titles)
+    .map(([language, text]) => `${language}: ${text}`)
+    .join('\n'),
+  isOn: isOnByDefault ? 'yes' : '',
+  isKnown: 'yes',
+});
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE */
+function readTitles(text: string): Channel['titles'] {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [, language, title] = /^\s*([\w-]+)\s*:(.*)$/.exec(line) ?? [];
+      if (language !== undefined && title !== undefined) return [language, title];
+      throw fieldFault('titles', 'Write one line for each language, such as de: Nachrichten.');
+    }),
+  );
+}
+
+/** @param faults by their fields */
+function sendForm(reply: FastifyReply, session: ConsoleSession, fields: Fields, faults: Fields = {}) {
+  const isKnown = fields['isKnown'] === 'yes';
+  return sendPage(reply, session, {
+    title: isKnown ? 'Change a channel' : 'Add a channel',
+    entry: 'Channels',
+    lead: isKnown ? html`<p class="quiet"><code>${untrusted(fields['name'] ?? '')}</code></p>` : undefined,
+    content: session.mayChange
+      ? renderForm({ fields, notes: {}, faults }, isKnown, session)
+      : notice('warn', 'You may look, and not change channels'),
+  });
+}
+
+function renderForm(form: FormState, isKnown: boolean, session: ConsoleSession): Html {
+  const needed = html`required autocomplete="off"`;
+  const hint = 'Letters, digits and . _ : - such as news. It cannot be changed later.';
+  return html`<form method="post" action="${editUrl}" class="card form">
+    ${csrfField(session)}
+    ${
+      isKnown
+        ? html`<input type="hidden" name="isKnown" value="yes" />
+            <input type="hidden" name="name" value="${form.fields['name'] ?? ''}" />`
+        : textInput(form, 'name', { label: 'Name', hint, attributes: needed })
+    }
+    ${textInput(form, 'title', {
+      label: 'Title',
+      hint: `As readers see it, where there is no title in their language; at most ${maxTitleCharacters} characters.`,
+      attributes: needed,
+    })}
+    ${textArea(form, 'titles', {
+      label: 'Titles in other languages',
+      hint: 'One line for each language (BCP 47), such as de: Nachrichten.',
+      attributes: html`rows="4"`,
+    })}
+    ${checkbox(form, 'isOn', 'On by default', 'For readers who have chosen nothing.')}
+    <div class="buttons">
+      <button class="primary">Save</button> <a class="button" href="${pages.Channels}">Back</a>
+    </div>
+  </form>`;
+}
+
+function renderQuestion({ name, title }: Channel, session: ConsoleSession) {
+  return {
+    title: 'Remove a channel?',
+    entry: 'Channels',
+    content: confirmation(
+      html`Readers no longer see <strong>${prose(title)}</strong> (<code>${untrusted(name)}</code>), and no
+        new broadcast can be sent to it. Their choices stay stored, and hold again if a channel of this name
+        is made anew.`,
+      session.mayChange
+        ? postForm(session, `${pages.Channels}/remove`, 'Remove the channel', {
+            style: 'danger',
+            fields: { name },
+          })
+        : html``,
+      pages.Channels,
+    ),
+  } as const;
+}

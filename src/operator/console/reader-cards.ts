@@ -1,0 +1,64 @@
+// What is known of a reader, as the pages of a person and of a subscription show it.
+import type { Channel, Choices } from '../../audience/channels.ts';
+import type { Person } from '../../audience/person.ts';
+import { html, type Html } from '../../http/description/html.ts';
+import { facts, prose, table, untrusted } from './components.ts';
+import { renderState } from './pages/channels.ts';
+import { postForm } from './page.ts';
+import type { ConsoleSession } from './sessions.ts';
+
+const ofBrowsers = 'that of each browser';
+
+export const renderPerson = ({ data, language = ofBrowsers, timeZone = ofBrowsers }: Person): Html =>
+  facts([
+    ['Language', language],
+    ['Time zone', timeZone],
+    ...Object.entries(data).map(
+      ([name, value]) => [`Data: ${name}`, typeof value === 'number' ? String(value) : prose(value)] as const,
+    ),
+  ]);
+
+/** Each channel with what holds for the person, and the buttons that change it. */
+export const renderChoices = (
+  { user, channels: made }: Person,
+  channels: readonly Channel[],
+  session: ConsoleSession,
+): Html =>
+  table(
+    'Channels',
+    [
+      { title: 'Channel', kind: 'words' },
+      { title: 'State', kind: 'short' },
+      { title: 'Because', kind: 'words' },
+      { title: 'Change', kind: 'short' },
+    ],
+    channels.map(({ name, title, isOnByDefault }) => {
+      const isChosen = Object.hasOwn(made, name);
+      const isOn = isChosen ? made[name]! : isOnByDefault;
+      const button = (text: string, choice: string): Html =>
+        postForm(session, '/console/people/choose', text, {
+          style: 'small-button',
+          fields: { user, channel: name, choice },
+        });
+      return [
+        html`${prose(title)} <code class="quiet">${untrusted(name)}</code>`,
+        renderState(isOn),
+        isChosen ? 'chosen' : 'by default; a subscription may have a choice of its own',
+        session.mayChange
+          ? html`<div class="buttons">
+              ${isOn ? button('Turn off', 'off') : button('Turn on', 'on')}
+              ${isChosen && button('Withdraw', 'default')}
+            </div>`
+          : html``,
+      ];
+    }),
+    'There are no channels yet.',
+  );
+
+/** Of a subscription. */
+export const renderOwnChoices = (choices: Choices): Html | string => {
+  const made = Object.entries(choices);
+  return made.length === 0
+    ? 'none'
+    : html`${made.map(([name, isOn]) => html`<code>${untrusted(name)}</code> ${renderState(isOn)} `)}`;
+};
