@@ -1,34 +1,38 @@
-// A test file that leaves something open ends all the same, with a report of each of its tests.
+// A test file that leaves something open, or in which an error is not caught, ends all the same, with a report of each of its tests.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
 const preload = pathToFileURL(join(import.meta.dirname, 'end-when-done.ts')).href;
+
+/** Runs a file of these lines as `npm test` does. */
+async function runFile(t: TestContext, lines: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'open.test.mjs');
+  await writeFile(file, lines);
+  const { NODE_TEST_CONTEXT: _ours, ...env } = process.env;
+  return spawnSync(process.execPath, ['--import', preload, '--test', '--test-reporter=tap', file], {
+    encoding: 'utf8',
+    env: { ...env, DESKBELL_TEST_GRACE_MS: '100' },
+  });
+}
 
 for (const [what, statement] of [
   ['passes', ''],
   ['fails', `throw new Error('on purpose')`],
 ] as const) {
   test(`a file that ${what} with a server open is reported to its last test, and fails`, async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'deskbell-'));
-    t.after(() => rm(folder, { recursive: true }));
-    const file = join(folder, 'open.test.mjs');
-    await writeFile(
-      file,
+    const { status, stdout } = await runFile(
+      t,
       `import { createServer } from 'node:net';
       import { test } from 'node:test';
       test('opens', () => { createServer().listen(0); ${statement} });
       test('the last one', () => undefined);`,
-    );
-    const { NODE_TEST_CONTEXT: _ours, ...env } = process.env;
-    const { status, stdout } = spawnSync(
-      process.execPath,
-      ['--import', preload, '--test', '--test-reporter=tap', file],
-      { encoding: 'utf8', env: { ...env, DESKBELL_TEST_GRACE_MS: '100' } },
     );
     assert.equal(status, 1, stdout);
     assert.match(stdout, /open\.test\.mjs left open: .*TCPServerWrap/);
@@ -36,3 +40,33 @@ for (const [what, statement] of [
     assert.match(stdout, /^# fail 1$/m);
   });
 }
+
+for (const [what, statement] of [
+  ['an error that is thrown by a callback', `setImmediate(() => { throw new Error('on purpose') });`],
+  ['a promise that is rejected', `Promise.reject(new Error('on purpose'));`],
+] as const) {
+  test(`${what}, and not caught, fails the file and is shown`, async (t) => {
+    const { status, stdout } = await runFile(
+      t,
+      `import { test } from 'node:test';
+      import { setTimeout } from 'node:timers/promises';
+      test('does not catch it', async () => { ${statement} await setTimeout(10); });
+      test('the last one', () => undefined);`,
+    );
+    assert.equal(status, 1, stdout);
+    assert.match(stdout, /Error: on purpose/);
+    assert.match(stdout, /ok \d+ - the last one/);
+    assert.match(stdout, /^# fail 1$/m);
+  });
+}
+
+test('nothing follows the promises of a test, which would take a fifth of its time', async (t) => {
+  const { status, stdout } = await runFile(
+    t,
+    `import assert from 'node:assert/strict';
+    import { executionAsyncId } from 'node:async_hooks';
+    import { test } from 'node:test';
+    test('has no id after it waited', async () => { await undefined; assert.equal(executionAsyncId(), 0); });`,
+  );
+  assert.equal(status, 0, stdout);
+});
