@@ -1,7 +1,7 @@
 // The brake on deletions, whatever database is behind the store: subscriptions that their push service calls gone are
 // deleted in a normal run, and kept for an operator where the push service accepts almost nothing.
 import assert from 'node:assert/strict';
-import { beforeEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
@@ -9,7 +9,7 @@ import {
   addSubscriptions,
   answerCommit,
   madeUpBroadcast,
-  openForSuite,
+  openForEachTest,
   recordAnswer,
   removeSubscriptions,
   type StoreUnderTest,
@@ -26,17 +26,10 @@ const range = (first: number, count: number) => Array.from({ length: count }, (_
 
 export function describeHeldDeletions(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`held deletions: ${name}`, () => {
-    /** Each test has its own, with no answers yet. */
-    let origin: string;
-    let origins = 0;
+    const origin = 'https://push.example';
     const nowMs = 1_800_000_000_000;
 
-    const store = openForSuite(prepare, () => nowMs);
-    beforeEach(async () => {
-      origins += 1;
-      origin = `https://push-${origins}.example`;
-      await removeSubscriptions(store);
-    });
+    const store = openForEachTest(prepare, () => nowMs);
 
     const workedWell = async (answers = 400) => {
       for (let count = 0; count < answers; count += 1) await answerOne(9999, 'accepted');
