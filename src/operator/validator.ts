@@ -4,7 +4,6 @@ import { parsePerPerson } from '../audience/frequency-cap.ts';
 import { checkTitle } from '../audience/channels.ts';
 import { checkValue, dataName } from '../audience/reader-facts.ts';
 import { checkTags, checkUser } from '../audience/user-and-tags.ts';
-import { isTimeZone } from '../audience/zone-time.ts';
 import { parseIsoTime } from '../delivery/parse-iso-time.ts';
 import { readRecurrence } from '../delivery/schedule/recurrence.ts';
 import type { Formats } from '../errors/describe-schema.ts';
@@ -59,7 +58,7 @@ export const operatorFormats: Formats = {
     words: 'five fields, such as 0 9 * * 1',
   },
   timezone: {
-    fits: isTimeZone,
+    fits: checkedBy((value) => readRecurrence('* * * * *', value)),
     words: 'an IANA name, such as Europe/Berlin',
   },
   endpoint: {

@@ -2,6 +2,7 @@
 import type { DocumentedPromise } from '../promise.ts';
 
 const sessions = 'test/service/application-session.test.ts';
+const readers = 'test/store/readers-suite.ts';
 const audiences = 'test/store/audiences-suite.ts';
 
 export const people: readonly DocumentedPromise[] = [
@@ -106,6 +107,49 @@ export const people: readonly DocumentedPromise[] = [
     changes: {
       'src/store/preparations.ts': {
         'the next subscription is looked at too': ['throughId: lastId,', 'throughId: lastId + 1,'],
+      },
+    },
+  },
+  {
+    claim: 'For a channel the choice of the person holds, else that of the subscription, else its default',
+    test: { file: readers, title: 'has the default of a channel, then the own choice' },
+    changes: {
+      'src/store/readers.ts': {
+        'the own choice holds first': [
+          'return forEach(await channels.list(), { ...ownChoices(reader), ...ofPerson });',
+          'return forEach(await channels.list(), { ...ofPerson, ...ownChoices(reader) });',
+        ],
+        'the default holds': ['Object.hasOwn(made, name) ? made[name]! : isOnByDefault', 'isOnByDefault'],
+      },
+    },
+  },
+  {
+    claim: 'An import overrides no choice that a reader has made',
+    test: { file: readers, title: 'an import adds choices, and overrides none' },
+    changes: {
+      'src/store/sqlite/subscriptions.ts': {
+        'that of the import holds': [
+          "json_patch(excluded.channels, coalesce(subscriptions.channels, '{}'))",
+          "json_patch(coalesce(subscriptions.channels, '{}'), excluded.channels)",
+        ],
+      },
+      'src/store/postgres/functions/subscriptions.sql': {
+        'that of the import holds': [
+          "(given.options -> 'channels') || coalesce(s.channels, '{}')::jsonb",
+          "coalesce(s.channels, '{}')::jsonb || (given.options -> 'channels')",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Removing a person removes its data, language, time zone and choices',
+    test: { file: readers, title: 'leaves no trace once it is removed' },
+    changes: {
+      'src/store/remove-person.ts': {
+        'they stay': [
+          "drop('people where user_name = :user', { user })",
+          "drop('people where user_name = :user', { user: '' })",
+        ],
       },
     },
   },
