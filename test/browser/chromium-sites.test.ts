@@ -6,10 +6,12 @@ import { testCookies } from './cookie-suite.ts';
 import { testInvitations } from './invitation-suite.ts';
 import { testNotifications } from './notification-suite.ts';
 import { testOwnWorkers } from './own-worker-suite.ts';
+import { testPreferences } from './preferences-suite.ts';
 
 const browserTest = createBrowserTests(startChromium, skipWithout('the Chromium tests', [chromium]));
 testCookies(browserTest);
 testInvitations(browserTest);
+testPreferences(browserTest, ['light', 'dark']);
 testNotifications(browserTest, []);
 // Blocked and allowed again: both subscriptions are empty.
 testOwnWorkers(browserTest, 'changed false false');

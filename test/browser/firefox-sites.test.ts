@@ -8,6 +8,7 @@ import { testCookies } from './cookie-suite.ts';
 import { testInvitations } from './invitation-suite.ts';
 import { testNotifications } from './notification-suite.ts';
 import { testOwnWorkers } from './own-worker-suite.ts';
+import { testPreferences } from './preferences-suite.ts';
 
 const browserTest = createBrowserTests(
   () => startFirefox({ isDark: true }),
@@ -15,6 +16,7 @@ const browserTest = createBrowserTests(
 );
 testCookies(browserTest);
 testInvitations(browserTest);
+testPreferences(browserTest, ['dark']);
 testNotifications(browserTest, ['image', 'badge', 'renotify', 'timestamp']);
 testOwnWorkers(browserTest, 'changed true false');
 testConsolePages(browserTest, ['dark'], ['in trouble']);

@@ -32,7 +32,7 @@ const runners = [
     name: '',
   },
   {
-    suite: /^test\/browser\/(?:cookie|invitation|notification|own-worker)-suite\.ts$/,
+    suite: /^test\/browser\/(?:cookie|invitation|notification|own-worker|preferences)-suite\.ts$/,
     source: '',
     file: 'test/browser/chromium-sites.test.ts',
     name: '',

@@ -6,6 +6,7 @@ import { createServer as createHttpServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import type { Channel } from '../../src/audience/channels.ts';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { retireKey, rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
@@ -26,6 +27,7 @@ export interface Backend extends AsyncDisposable {
   /** Another origin for each backend, so that no test sees what the browser keeps of another. */
   readonly url: string;
   subscriptions(): Promise<readonly StoredSubscription[]>;
+  addChannel(channel: Channel): Promise<unknown>;
   /** Makes a subscriber token, as the backend of an application does. */
   createToken(user: string, tags?: readonly string[]): Promise<string>;
   /** @returns the link, as `deskbell invite` prints it */
@@ -76,7 +78,7 @@ const audience = 'browser-test';
 /** Of every backend's service. */
 export const sessionKey = new Uint8Array(32);
 
-interface BackendOptions extends Pick<ServerOptions, 'prefix' | 'pushOnly' | 'registrations'> {
+interface BackendOptions extends Pick<ServerOptions, 'prefix' | 'pushOnly' | 'registrations' | 'channels'> {
   /** Of the service; by default the system picks one. */
   readonly port?: number;
 }
@@ -106,6 +108,7 @@ export async function startBackend(
     get url() {
       return `http://localhost:${port}${prefix}/`;
     },
+    addChannel: (channel) => store.channels.put(channel),
     createToken: async (user, tags) =>
       createSubscriberToken({ key: await data.subscriberTokenKey(), audience, user, tags }),
     async invite(user) {

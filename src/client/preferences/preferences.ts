@@ -31,6 +31,7 @@ async function load(synced: Promise<unknown>): Promise<void> {
     await synced;
     const channels = await client.channels();
     list.replaceChildren(...channels.map(itemOf));
+    show(channels);
     say(channels.length === 0 ? texts.none : '');
   } catch (error) {
     say('', error);
@@ -38,7 +39,15 @@ async function load(synced: Promise<unknown>): Promise<void> {
   main.ariaBusy = 'false';
 }
 
-function itemOf({ name, title, language = '', isOn }: Channel): HTMLLIElement {
+/** Puts the switches as they are now. */
+function show(channels: readonly Channel[]): void {
+  for (const { name, isOn } of channels) {
+    const input = list.querySelector<HTMLInputElement>(`[name="${name}"]`);
+    if (input) input.checked = isOn;
+  }
+}
+
+function itemOf({ name, title, language = '' }: Channel): HTMLLIElement {
   const words = document.createElement('span');
   words.textContent = title;
   words.lang = language;
@@ -46,12 +55,12 @@ function itemOf({ name, title, language = '', isOn }: Channel): HTMLLIElement {
   const input = document.createElement('input');
   input.type = 'checkbox';
   input.setAttribute('role', 'switch');
-  input.checked = isOn;
+  input.name = name;
   input.addEventListener('change', async () => {
     const { checked } = input;
     say('');
     try {
-      await client.setChannels({ [name]: checked });
+      show(await client.setChannels({ [name]: checked }));
       say(texts.saved);
     } catch (error) {
       input.checked = !checked;

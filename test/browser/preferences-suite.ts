@@ -1,0 +1,155 @@
+// The page on which a reader chooses channels, in every browser: by keyboard, at every width, and where something is missing.
+import assert from 'node:assert/strict';
+import type { Page } from 'puppeteer-core';
+import { type Backend, startBackend } from '../../tools/browser/backend.ts';
+import { openDemoPage, press, textOf, waitFor } from '../../tools/browser/demo-page.ts';
+import { until } from '../../tools/until.ts';
+import type { BrowserTest, BrowserTestContext } from './browser-test.ts';
+import { axeFaults, type Scheme } from './console-pages-suite.ts';
+
+const widths = [320, 390, 1440];
+
+/** @param schemes that the browser can be told to prefer; one that it prefers by itself is told nothing */
+export function testPreferences(browserTest: BrowserTest, schemes: readonly Scheme[]): void {
+  browserTest('a reader switches a channel off and on by keyboard', async (context) => {
+    await using backend = await startWithChannels(context);
+    const consoleErrors: string[] = [];
+    const page = await openDemoPage(context.testBrowser.browser, backend.url, consoleErrors);
+    const faults: string[] = [];
+    const look = async (what: string) => faults.push(...(await faultsAt(page, what, schemes)));
+
+    await page.goto(await page.$eval('a[href="preferences"]', ({ href }) => href));
+    await untilIdle(page);
+    assert.match(await textOf(page, '#problem'), /^This browser gets no notifications from localhost:\d+\./);
+    await look('unsubscribed');
+    await page.goto(backend.url);
+    await press(page, 'Subscribe');
+    await open(page, backend);
+    assert.equal(await textOf(page, '#status'), 'There is nothing to choose at the moment.');
+
+    await backend.addChannel({
+      name: 'news',
+      title: 'News',
+      titles: { en: 'News', de: 'Nachrichten' },
+      isOnByDefault: true,
+    });
+    await backend.addChannel({
+      name: 'offers',
+      title: 'عروض خاصة',
+      titles: {},
+      isOnByDefault: false,
+    });
+    await open(page, backend);
+    assert.deepEqual(await switches(page), ['News: on', 'عروض خاصة: off']);
+    assert.equal(await page.evaluate('document.documentElement.lang'), 'en');
+    assert.equal(await page.$eval('li span', (title) => title.getAttribute('lang')), 'en');
+    await look('channels');
+    await page.focus('body');
+    await page.keyboard.press('Tab');
+    assert.equal(
+      await page.evaluate("getComputedStyle(document.activeElement).outlineStyle !== 'none'"),
+      true,
+    );
+    await page.keyboard.press(' ');
+    await untilSaid(page, '#status', 'Saved.');
+    const choices = async () => (await backend.subscriptions())[0]!.channels;
+    assert.deepEqual(await choices(), { news: false });
+    await page.keyboard.press('Tab');
+    await page.keyboard.press(' ');
+    await until(async () => (await choices())['offers'] === true, 'the offers to be switched on');
+    await open(page, backend);
+    assert.deepEqual(await switches(page), ['News: off', 'عروض خاصة: on']);
+    assert.deepEqual(consoleErrors, [], 'the console stays empty, under the content security policy too');
+
+    await backend.stopService();
+    await page.click('[role="switch"]');
+    await untilSaid(page, '#problem', 'Your choice was not saved. The server cannot be reached.');
+    assert.deepEqual(await switches(page), ['News: off', 'عروض خاصة: on'], 'as they are');
+    await look('offline');
+    await backend.startService();
+    await page.focus('#retry');
+    await page.keyboard.press('Enter');
+    await untilSaid(page, '#problem', '');
+    assert.equal(await page.$eval(':focus', (element) => element.getAttribute('role')), 'switch');
+
+    await backend.forget((await backend.subscriptions())[0]!.id);
+    await page.click('[role="switch"]');
+    await untilSaid(page, '#status', 'Saved.');
+    assert.deepEqual(await switches(page), ['News: on', 'عروض خاصة: off'], 'as for who has chosen nothing');
+    await page.click('[role="switch"]');
+    await untilSaid(
+      page,
+      '#problem',
+      'Your choice was not saved. The server does not know this browser any more.',
+    );
+    assert.deepEqual(faults, []);
+  });
+
+  browserTest('the page speaks the language of the reader, below a prefix too', async (context) => {
+    await using backend = await startWithChannels(context, '/some/folder');
+    const page = await openDemoPage(context.testBrowser.browser, backend.url);
+    await press(page, 'Subscribe');
+    for (const [languages, lang, heading] of [
+      ['["xx", "de-CH", "en"]', 'de', 'Ihre Benachrichtigungen'],
+      ['["zh-TW"]', 'zh-Hans', '您的通知'],
+      ['["fa"]', 'en', 'Your notifications'],
+    ] as const) {
+      await page.evaluateOnNewDocument(
+        `Object.defineProperty(navigator, 'languages', { configurable: true, value: ${languages} })`,
+      );
+      await open(page, backend);
+      assert.equal(await page.evaluate('document.documentElement.lang'), lang);
+      assert.equal(await page.evaluate('document.documentElement.dir'), 'ltr');
+      assert.equal(await textOf(page, 'h1'), heading);
+      assert.equal(await textOf(page, '#problem'), '');
+    }
+  });
+}
+
+async function startWithChannels(
+  { testBrowser, permit }: BrowserTestContext,
+  prefix?: string,
+): Promise<Backend> {
+  const backend = await startBackend(testBrowser.access, { channels: true, prefix });
+  await permit(backend.url, 'granted');
+  return backend;
+}
+
+async function open(page: Page, { url }: Backend): Promise<void> {
+  await page.goto(`${url}preferences`);
+  await untilIdle(page);
+}
+
+const untilIdle = (page: Page): Promise<void> => waitFor(page, '#preferences[aria-busy="false"]');
+
+const switches = (page: Page): Promise<readonly string[]> =>
+  page.$$eval('label', (labels) =>
+    labels.map((label) => `${label.textContent}: ${label.querySelector('input')!.checked ? 'on' : 'off'}`),
+  );
+
+async function untilSaid(page: Page, selector: string, start: string): Promise<void> {
+  let said = '';
+  await until(
+    async () => {
+      said = await textOf(page, selector);
+      return start === '' ? said === '' : said.startsWith(start);
+    },
+    () => `“${start}” on the page, which says “${said}”`,
+  );
+}
+
+async function faultsAt(page: Page, what: string, schemes: readonly Scheme[]): Promise<readonly string[]> {
+  const faults: string[] = [];
+  for (const width of widths) {
+    await page.setViewport({ width, height: 900 });
+    const shown = await page.evaluate('document.documentElement.scrollWidth');
+    if (shown !== width) faults.push(`${what} at ${width}: ${shown} wide`);
+    for (const scheme of schemes) {
+      if (schemes.length > 1)
+        await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+      assert.equal(await page.evaluate(`matchMedia('(prefers-color-scheme: ${scheme})').matches`), true);
+      faults.push(...(await axeFaults(page, `${what} ${scheme} ${width}`)));
+    }
+  }
+  return faults;
+}
