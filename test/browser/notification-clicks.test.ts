@@ -6,6 +6,8 @@ import { chromium, firefox } from '../../scripts/install-test-tools.ts';
 import type { TestBrowser } from '../../tools/browser/test-browser.ts';
 import { startChromium } from '../../tools/browser/chromium.ts';
 import { createDesktopTests } from './desktop-test.ts';
+import { startBackend } from '../../tools/browser/backend.ts';
+import { openDemoPage, press } from '../../tools/browser/demo-page.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
 import { subscribeWithHooks } from './other-site.ts';
 import { until } from '../../tools/until.ts';
@@ -114,6 +116,35 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
         await untilShown(1);
         await desktop.clickAction('Left');
         await untilOpen(testBrowser, `${url}?left`);
+      },
+    );
+
+    browserTest(
+      'the action turn-off-channel turns the channel of its message off and opens no page',
+      async ({ testBrowser, permit }) => {
+        await using backend = await startBackend(testBrowser.access, { channels: true });
+        await permit(backend.url, 'granted');
+        await backend.addChannel({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+        const page = await openDemoPage(testBrowser.browser, backend.url);
+        await press(page, 'Subscribe');
+        const [row] = await backend.subscriptions();
+        const { length } = await testBrowser.browser.pages();
+        const message = {
+          title: 'News',
+          message: 'It rains',
+          channel: 'news',
+          actions: [{ title: 'Turn these off', action: 'turn-off-channel', url: '?opened' }],
+        };
+        await backend.sendPayload(row!, Buffer.from(JSON.stringify(message)));
+        await untilShown(1);
+        await desktop.clickAction('Turn these off');
+        await untilShown(0);
+        await until(
+          async () => (await backend.subscriptions())[0]!.channels['news'] === false,
+          'the channel to be off',
+        );
+        const pages = await testBrowser.browser.pages();
+        assert.deepEqual([pages.length, page.url()], [length, backend.url]);
       },
     );
 

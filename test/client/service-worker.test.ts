@@ -280,6 +280,74 @@ async function startReporting(answers: number[]) {
   return { countKept, bodies, syncs, report };
 }
 
+const vapidKey = Buffer.alloc(65, 4).toString('base64url');
+
+/** A scope whose page is subscribed, at a service that gives these answers to what is asked of channels; without one it is away. */
+async function startChoosing(answers: number[]) {
+  const bodies: unknown[] = [];
+  const syncs: string[] = [];
+  const subscription = {
+    endpoint: 'https://push.example/1',
+    getKey: () => new Uint8Array([1]).buffer,
+    options: { applicationServerKey: new Uint8Array(65).fill(4).buffer },
+  };
+  const proof = { endpoint: subscription.endpoint, p256dh: 'AQ==', auth: 'AQ==' };
+  const scope = runScript({
+    registration: {
+      scope: 'https://example.org/',
+      pushManager: { getSubscription: async () => subscription },
+      sync: { register: async (tag: string) => void syncs.push(tag) },
+    },
+    navigator: { locks, language: 'de' },
+    Notification: { permission: 'granted' },
+    btoa,
+    async fetch({ pathname }: URL, { body }: RequestInit) {
+      if (pathname === '/push/vapidKey') return Response.json(vapidKey);
+      if (pathname === '/push/webPush') return Response.json('Subscription received.');
+      assert.equal(pathname, '/push/webPush/channels');
+      bodies.push(JSON.parse(String(body)));
+      const status = answers.shift();
+      if (status === undefined) throw new TypeError('Failed to fetch');
+      return Response.json([], { status });
+    },
+    setTimeout: endAtOnce,
+    console: { error: () => undefined },
+  });
+  await scope['updateOwnState']({ serviceUrl, storedBody: JSON.stringify(proof) });
+  const waiting = async (): Promise<unknown> => {
+    const { choices } = await scope['readOwnState']();
+    return choices && JSON.parse(JSON.stringify(choices));
+  };
+  return { scope, proof, bodies, syncs, waiting };
+}
+
+test('an action turns its channel off with the stored subscription', async () => {
+  const { scope, proof, bodies, waiting } = await startChoosing([200]);
+  await scope['turnOff']('news');
+  assert.deepEqual(bodies, [{ ...proof, choices: { news: false } }]);
+  assert.equal(await waiting(), undefined);
+});
+
+test('what cannot be turned off now is kept, tried again, and sent with what is turned off later', async () => {
+  const { scope, bodies, syncs, waiting } = await startChoosing([]);
+  await scope['turnOff']('news');
+  assert.equal(bodies.length, 4, 'at once, and after 2, 8 and 20 s');
+  assert.deepEqual(syncs, ['deskbell']);
+  assert.deepEqual(await waiting(), { news: false });
+  await scope['turnOff']('offers');
+  assert.deepEqual(await waiting(), { news: false, offers: false });
+});
+
+test('Background Sync turns off what was kept; what the service refuses is given up', async () => {
+  for (const status of [200, 400, 404]) {
+    const { scope, proof, bodies, waiting } = await startChoosing([status]);
+    await scope['updateOwnState']({ choices: { news: false } });
+    await scope['renew']();
+    assert.deepEqual(bodies, [{ ...proof, choices: { news: false } }]);
+    assert.equal(await waiting(), undefined);
+  }
+});
+
 const token = 'A'.repeat(38);
 
 test('what became of a notification is reported with its token and its action', async () => {

@@ -1,6 +1,6 @@
 // POST /webPush/channels: readers see and change their channels, by the `auth` of a subscription or by a subscriber token.
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { createMiddleware } from '../../src/service/create-middleware.ts';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
 import { createServer as createHttpServer } from 'node:http';
@@ -45,6 +45,7 @@ const as = async (user: string) => ({
 
 describe('POST /webPush/channels', () => {
   const service = startServiceForSuite(options);
+  before(() => addChannels(service.store));
 
   const ask = (body: object, headers: Record<string, string> = {}) =>
     sendJson(service.base, 'POST', '/webPush/channels', body, headers);
@@ -71,7 +72,6 @@ describe('POST /webPush/channels', () => {
   const asDefault = { news: true, offers: false };
 
   test('answers with all channels, and their titles in the language of the reader', async () => {
-    await addChannels(service.store);
     const proof = await register();
     const titlesIn = async (language: string) =>
       (await (await ask(proof, { 'accept-language': language })).json()) as object[];

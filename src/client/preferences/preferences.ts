@@ -78,6 +78,7 @@ function itemOf({ name, title, language = '' }: Channel): HTMLLIElement {
 function say(status: string, error?: unknown, before = ''): void {
   element('status').textContent = status;
   const problem = error === undefined ? undefined : problemOf(error);
+  element('intro').hidden = list.childElementCount === 0;
   element('problem').textContent = problem ? before + fill(texts[problem]) : '';
   retry.hidden = problem !== 'offline' && problem !== 'failed';
 }

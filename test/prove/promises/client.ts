@@ -111,4 +111,35 @@ export const client: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'A reader chooses channels on the page /preferences, and the service has the choice',
+    test: {
+      file: 'test/browser/preferences-suite.ts',
+      title: 'a reader switches a channel off and on by keyboard',
+    },
+    changes: {
+      'src/client/client.ts': {
+        'a choice that the service did not take is taken for saved': [
+          'isOn === (choices[name] ?? isOn)',
+          'isOn === isOn',
+        ],
+      },
+      'src/client/preferences/preferences.ts': {
+        'a switch stays as nobody has saved it': ['input.checked = !checked;', ''],
+      },
+    },
+  },
+  {
+    claim: 'The action turn-off-channel sends the choice with the stored subscription, also later',
+    test: { file: 'test/client/service-worker.test.ts', title: 'what cannot be turned off now is kept' },
+    changes: {
+      'src/client/worker/renewal.ts': {
+        'it is tried once': ['await renewWithRetries(null);', 'await renew().catch(() => undefined);'],
+        'it forgets what was turned off before': ['{ ...choices, [channel]: false }', '{ [channel]: false }'],
+      },
+      'src/client/subscription.ts': {
+        'it is given up': ['if (!error.status) throw error;', ''],
+      },
+    },
+  },
 ];

@@ -176,4 +176,22 @@ export const servicePage: readonly DocumentedPromise[] = [
       'src/client/demo/demo.ts': { 'the manifest is the usual one': ["invitation() ? 'inv", "false ? 'inv"] },
     },
   },
+  {
+    claim: 'A wrong auth changes no choice, and is answered as for a reader who has chosen nothing',
+    test: { file: 'test/service/channels.test.ts', title: 'a wrong auth changes nothing' },
+    changes: {
+      'src/service/push/channels.ts': {
+        'any auth will do': ['row && authBytes && isSameSecret(row.auth, authBytes) ? row', 'row ? row'],
+      },
+    },
+  },
+  {
+    claim: 'A subscriber token says who the reader is, whatever the body has',
+    test: { file: 'test/service/channels.test.ts', title: 'the person who is signed in chooses' },
+    changes: {
+      'src/service/push/channels.ts': {
+        'the subscription does': ['signedIn?.user === undefined', 'request.body.auth !== undefined'],
+      },
+    },
+  },
 ];
