@@ -12,7 +12,7 @@ export const describeService = (securitySchemes: SecuritySchemes): Description =
   info: {
     title: 'Deskbell',
     // Of the description itself; to be raised with every change that a client can see.
-    version: '1.3.0',
+    version: '1.4.0',
     description: summary,
   },
   tags: {

@@ -57,6 +57,7 @@ describe('the session of an application around the service', () => {
       sessionKey: randomBytes(32),
       receiptKey: randomBytes(32),
       registrationsPerMinute: 'off',
+      channels: true,
       log: { info: keep, error: keep },
     } as const;
   };
@@ -170,7 +171,7 @@ describe('the session of an application around the service', () => {
       const subscription = newSubscription();
       const body = JSON.stringify(subscription);
       const rows = await store.subscriptions.count();
-      for (const path of ['/webPush', '/webPush/receipts']) {
+      for (const path of ['/webPush', '/webPush/receipts', '/webPush/channels']) {
         for (const type of typesWithoutPreflight) {
           const response = await fetch(base + path, {
             method: 'POST',

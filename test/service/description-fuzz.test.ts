@@ -10,7 +10,7 @@ const receipts = { receiptKey: new Uint8Array(32), receiptsPerMinute: 'off' } as
 
 describe('the service', () => {
   test('answers nothing that its description does not describe, and no 5xx', async (t) => {
-    const service = await startService({ authenticate: ['get'], ...receipts }, t);
+    const service = await startService({ authenticate: ['get'], channels: true, ...receipts }, t);
     const session = await createSessionCookie({ sessionKey: service.sessionKey, value: 'fuzz' });
     const seed = randomInt(2 ** 31);
     t.diagnostic(`seed ${seed}`);
