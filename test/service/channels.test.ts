@@ -245,6 +245,7 @@ test('route, page and its files are there where channels are on, with pushOnly t
   });
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   assert.equal((await fetch(`${base}/preferences`)).status, 200);
+  assert.equal((await fetch(`${base}/preferences/`)).url, `${base}/preferences`);
   assert.deepEqual(await (await sendJson(base, 'POST', '/webPush/channels', newSubscription())).json(), []);
 });
 

@@ -11,6 +11,8 @@ const files = [
     operationId: 'getPreferencesPage',
     contentType: 'text/html; charset=utf-8',
     read: () => readClientFile(`${folder}index.html`),
+    // All addresses in the page are relative to the folder above.
+    otherSpelling: { path: '/preferences/', location: '../preferences' },
   },
   {
     path: '/client/preferences/preferences.js',
