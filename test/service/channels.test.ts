@@ -139,7 +139,7 @@ describe('POST /webPush/channels', () => {
 
   test('a channel that there is none of is a 400 that names it and those that there are', async () => {
     const proof = await register();
-    const before = await isOn(proof);
+    const former = await isOn(proof);
     for (const [name, given] of [
       ['sport', proof],
       ['__proto__', newSubscription()],
@@ -156,7 +156,7 @@ describe('POST /webPush/channels', () => {
     assert.match(field!.detail, /"sport".*there are news, offers/);
     assert.equal((await ask({ ...proof, choices: { news: 'no' } })).status, 400);
     assert.equal((await ask({ ...proof, choices: ['news'] })).status, 400);
-    assert.deepEqual(await isOn(proof), before);
+    assert.deepEqual(await isOn(proof), former);
   });
 
   test('a request that says nothing of its reader, or has a wrong token, is a 401', async () => {
