@@ -4,6 +4,7 @@ import { client } from './promises/client.ts';
 import { consolePage } from './promises/console.ts';
 import { importing } from './promises/importing.ts';
 import { migrating } from './promises/migrating-from-web-push.ts';
+import { notifications } from './promises/notifications.ts';
 import { operations } from './promises/operations.ts';
 import { operatorApi } from './promises/operator-api.ts';
 import { people } from './promises/people.ts';
@@ -17,6 +18,7 @@ export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>>
   'console.md': consolePage,
   'importing.md': importing,
   'migrating-from-web-push.md': migrating,
+  'notifications.md': notifications,
   'operations.md': operations,
   'operator-api.md': operatorApi,
   'people.md': people,

@@ -1,12 +1,42 @@
 // The message that a payload was made of, to be sent once more: the reverse of `encode-payload.ts`. What a browser does without
 // being told is left out, as are the ID of the message and a tag that was made up for it.
-import { memberDescriptions } from './members.ts';
+import { memberDescriptions, textDescriptions } from './members.ts';
 import type { Message, MessageAction } from './message.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
+/** What is stored beside the payload of a message's own text. */
+export interface StoredTexts {
+  /** By canonical BCP 47 tag. */
+  readonly texts?: ReadonlyMap<string, Uint8Array> | undefined;
+  readonly hasPlaceholders?: boolean | undefined;
+}
+
 /** @returns undefined where the payload is not one of `encodePayload` */
-export function readMessage(payload: Uint8Array): Message | undefined {
+export function readMessage(
+  payload: Uint8Array,
+  { texts = new Map(), hasPlaceholders = false }: StoredTexts = {},
+): Message | undefined {
+  const own = readText(payload);
+  if (own === undefined) return undefined;
+  const entries = [...texts].map(([language, text]) => [language, differences(own, readText(text))]);
+  return {
+    ...own,
+    ...(entries.length > 0 && { texts: Object.fromEntries(entries) as NonNullable<Message['texts']> }),
+    ...(hasPlaceholders && { placeholders: true }),
+  };
+}
+
+const differences = (own: Message, text: Message | undefined): Members =>
+  Object.fromEntries(
+    Object.entries(text ?? {}).filter(
+      ([name, value]) =>
+        Object.hasOwn(textDescriptions, name) &&
+        JSON.stringify(value) !== JSON.stringify(own[name as keyof Message]),
+    ),
+  );
+
+function readText(payload: Uint8Array): Message | undefined {
   let whole: unknown;
   try {
     whole = JSON.parse(Buffer.from(payload).toString());

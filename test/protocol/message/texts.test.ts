@@ -8,8 +8,10 @@ import {
   hashMessage,
   type PayloadOptions,
 } from '../../../src/protocol/message/encode-payload.ts';
+import { readMessage } from '../../../src/protocol/message/read-message.ts';
 import type { Message } from '../../../src/protocol/message/message.ts';
 
+const createId = (): string => 'AbCdEfGh01234567';
 const plain = { title: 'Hello', message: 'It rains', url: '/en' } satisfies Message;
 const message: Message = {
   ...plain,
@@ -72,6 +74,29 @@ test('a message has one ID in all languages, and the declarative form in each', 
   assert.equal(own!.id, german!.id);
   assert.equal(german!.notification.tag, own!.id);
   assert.deepEqual([german!.notification.title, german!.notification.lang], ['Hallo', 'de']);
+});
+
+test('the message is read back from its payloads', () => {
+  const other: Message = {
+    ...plain,
+    url: 'https://example.org/',
+    title: 'Hello {name|there}',
+    declarative: true,
+    renotify: true,
+    lang: 'en',
+    placeholders: true,
+    texts: { de: { title: 'Hallo {name|du}' }, fr: {} },
+  };
+  const all: readonly Message[] = [message, other, plain];
+  for (const given of all) {
+    const { payload, texts } = encodeMessage(given, {}, createId);
+    const back = readMessage(payload, { texts, hasPlaceholders: given.placeholders });
+    assert.deepEqual(encodeMessage(back!, {}, createId), encodeMessage(given, {}, createId));
+  }
+  const { payload, texts } = encodeMessage(other);
+  const { title, url, message: text, ...others } = readMessage(payload, { texts, hasPlaceholders: true })!;
+  assert.deepEqual([title, url, text], [other.title, other.url, other.message]);
+  assert.deepEqual(others.texts, { de: { title: 'Hallo {name|du}' }, fr: {} });
 });
 
 const refused: readonly [members: object, options: PayloadOptions, fault: RegExp][] = [
