@@ -49,7 +49,7 @@ export function createVisitor({ base }: Pick<RunningOperator, 'base'>): Visitor 
       assert.ok(form, `${page.url} has a form for ${action}`);
       const hidden = form
         .split('</form>')[0]!
-        .matchAll(/<input\s+type="hidden"\s+name="(\w+)"\s+value="([^"]*)"/g);
+        .matchAll(/<input\s+type="hidden"\s+name="([\w.-]+)"\s+value="([^"]*)"/g);
       const body = new URLSearchParams([
         ...Array.from(hidden, ([, name, value]) => [name!, decode(value!)]).filter(
           ([name]) => !Object.hasOwn(fields, name!),

@@ -13,11 +13,16 @@ const pauseMs = 400;
 
 export function startComposer(form: HTMLFormElement): void {
   let timer: number | undefined;
+  // what a reader of another language, or with data, gets is known to the server alone
+  let isShownByServer = false;
+  const ask = createAsker(form, ({ shown }) => {
+    isShownByServer = shown !== undefined;
+    showPreviews(form, shown);
+  });
   const update = (): void => {
-    showPreviews(form);
+    if (!isShownByServer) showPreviews(form);
     showAudience(form);
   };
-  const ask = createAsker(form);
   startTagFields(form);
   form.addEventListener('input', () => {
     update();
@@ -36,10 +41,12 @@ export function startComposer(form: HTMLFormElement): void {
 interface Draft {
   readonly notes: Readonly<Record<string, string>>;
   readonly faults: Readonly<Record<string, string>>;
+  /** What the preview shows in the place of the form's own. */
+  readonly shown?: Readonly<Record<string, string>>;
 }
 
 /** @returns asks what the form amounts to. Only the answer to the last question is shown */
-function createAsker(form: HTMLFormElement): () => Promise<void> {
+function createAsker(form: HTMLFormElement, onDraft: (draft: Draft) => void): () => Promise<void> {
   let asking = new AbortController();
   let announced = '';
   return async () => {
@@ -51,6 +58,7 @@ function createAsker(form: HTMLFormElement): () => Promise<void> {
       const draft = response.ok ? ((await response.json()) as Draft) : undefined;
       if (draft === undefined || signal.aborted) return;
       showDraft(form, draft);
+      onDraft(draft);
       const news = [...Object.values(draft.faults), draft.notes['startAt'], draft.notes['recipients']];
       const text = news.filter(Boolean).join(' ');
       // what stands there as the page opens is not announced

@@ -1,18 +1,23 @@
 // The previews of the composer: the texts, pictures and buttons of the form, as far as each browser shows them.
 
-export function showPreviews(form: HTMLFormElement): void {
+/** @param shown what stands in the place of the form's own, where a reader gets something else */
+export function showPreviews(form: HTMLFormElement, shown: Readonly<Record<string, string>> = {}): void {
   const fields = new FormData(form);
-  const text = (name: string): string => String(fields.get(name) ?? '');
+  const given = (name: string): string => String(fields.get(name) ?? '');
+  const text = (name: string): string => shown[name] ?? given(name);
   const places = (name: string) => form.querySelectorAll<HTMLElement>(`[data-shows="${name}"]`);
   for (const place of places('title')) place.textContent = text('title') || 'Title';
   for (const place of places('message')) place.textContent = text('message');
   for (const place of places('url')) place.textContent = text('url') || 'your page';
-  const actions = [...fields].filter(([name, value]) => name.startsWith('actionTitle') && value !== '');
+  const actions = [...fields.keys()]
+    .filter((name) => name.startsWith('actionTitle'))
+    .map(text)
+    .filter(Boolean);
   for (const place of places('actions')) {
     place.replaceChildren(
-      ...actions.slice(0, Number(place.dataset['max'])).map(([, title]) => {
+      ...actions.slice(0, Number(place.dataset['max'])).map((title) => {
         const item = document.createElement('li');
-        item.textContent = String(title);
+        item.textContent = title;
         return item;
       }),
     );
@@ -21,5 +26,5 @@ export function showPreviews(form: HTMLFormElement): void {
   for (const picture of places('icon'))
     (picture as HTMLImageElement).src = /^data:image\//i.test(icon) ? icon : '/console/icon.svg';
   for (const place of form.querySelectorAll<HTMLElement>('[data-when]'))
-    place.hidden = text(place.dataset['when']!) === '';
+    place.hidden = given(place.dataset['when']!) === '';
 }

@@ -174,7 +174,7 @@ export const select = (
   html`<select name="${name}">
     ${options.map(
       ([value, text]) =>
-        html`<option value="${value}" ${value === chosen && html`selected`}>${text}</option>`,
+        html`<option value="${value}" ${value === chosen && html`selected`}>${escapeControls(text)}</option>`,
     )}
   </select>`;
 

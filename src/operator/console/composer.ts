@@ -7,12 +7,14 @@ import {
 } from '../../protocol/message/members.ts';
 import type { TagCount } from '../../delivery/broadcast/estimate-audience.ts';
 import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
-import { deliveryOptions } from '../../store/delivery-options.ts';
+import { deliveryOptions, type OptionDescription } from '../../store/delivery-options.ts';
 import { card, facts } from './components.ts';
 import { checkbox, choice, textArea, textInput, type FormState } from './form-fields.ts';
 import { zoneField, zoneLabel } from './local-time-input.ts';
-import { actionCount } from './message-form.ts';
+import type { Channel } from '../../audience/channels.ts';
+import { actionCount, describeLanguage, languagesOf, renderLanguages } from './languages.ts';
 import { csrfField } from './csrf.ts';
+import type { Fields } from './forms.ts';
 import { renderPreviews } from './preview.ts';
 import type { ConsoleSession } from './sessions.ts';
 
@@ -25,20 +27,29 @@ export interface Composer extends FormState {
   readonly tags: readonly TagCount[];
   /** Their counts are estimates. */
   readonly isSample: boolean;
+  /** Those that there are. */
+  readonly channels: readonly Channel[];
+  /** Title, text, link and buttons as the preview shows them. */
+  readonly shown: Fields;
 }
 
 export function renderComposer(form: Composer, session: ConsoleSession): Html {
-  const { fields, notice } = form;
+  const { fields, notice, shown } = form;
   return html`${notice}
     <form method="post" action="/console/send" class="composer" data-composer>
       ${csrfField(session)}
+      <!-- what the key Enter presses -->
+      <button hidden tabindex="-1" aria-hidden="true"></button>
       <input type="hidden" name="idempotencyKey" value="${fields['idempotencyKey'] ?? ''}" />
       ${zoneField(fields)} ${renderSuggestions(form)}
       <div class="form">
         ${renderTexts(form)} ${renderAudience(form)} ${renderLinks(form)} ${renderActions(form)}
-        ${renderReaders(form)} ${renderBehaviour(form)} ${renderDelivery(form)}
+        ${renderReaders(form)} ${renderBehaviour(form)} ${renderTimes(form)} ${renderDelivery(form)}
       </div>
-      <aside class="form">${renderSummary(form)} ${card('Preview', renderPreviews(fields))}</aside>
+      <aside class="form">
+        ${renderSummary(form)}
+        ${card('Preview', html`${renderReader(form)} ${renderPreviews({ ...fields, ...shown })}`)}
+      </aside>
     </form>`;
 }
 
@@ -102,7 +113,7 @@ function renderInputs(inputs: readonly (readonly [name: string, input: Input])[]
     ${render(wide)}`;
 }
 
-const isJson = ({ schema }: Input): boolean => schema.type === undefined || schema.type === 'object';
+const isJson = ({ schema }: Input): boolean => schema.type === undefined;
 
 const isWide = (input: Input): boolean =>
   isJson(input) || (input.schema.type === 'boolean' && input.field.choices === undefined);
@@ -142,7 +153,7 @@ const tagInput = (form: FormState, name: string, label: string, hint?: string, i
     attributes: html`list="tags" autocomplete="off" data-tags="${isOne ? 'one' : 'several'}"`,
   });
 
-const renderAudience = (form: FormState): Html =>
+const renderAudience = (form: Composer): Html =>
   card(
     'To whom',
     html`${choice(form, 'audience', 'Audience', [
@@ -162,6 +173,7 @@ const renderAudience = (form: FormState): Html =>
           ${textInput(form, 'ids', { label: 'Ids', hint: 'Separated by commas.' })}
         </div>
       </div>
+      ${renderChannel(form)}
       <div class="pair">
         ${tagInput(
           form,
@@ -202,9 +214,28 @@ const renderReaders = (form: FormState): Html =>
   folded(
     'Languages and placeholders',
     form,
-    membersOf('readers').map(([name]) => name),
-    memberFields('readers', form),
+    ['languages', 'newLanguage', 'placeholders'],
+    html`<div id="languages" class="form">
+      ${membersOf('readers')
+        .filter(([name]) => name !== 'texts')
+        .map(([name, member]) => renderMember(name, member, form))}
+      ${renderLanguages(form)}
+    </div>`,
   );
+
+/** For whom the preview is. */
+function renderReader(form: Composer): Html | false {
+  const languages = languagesOf(form.fields);
+  return html`<div class="pair">
+      ${choice(form, 'shownLanguage', 'Language', [
+        ['', languages.length === 0 ? 'the message’s own' : 'that of the person'],
+        ...languages.map((language) => [language, describeLanguage(language)] as const),
+      ])}
+      ${textInput(form, 'shownUser', { label: 'Person' })}
+    </div>
+    <p class="quiet small" data-note="shown">${form.notes['shown'] ?? ''}</p>
+    <noscript><button name="step" value="edit" formaction="/console/send">Show</button></noscript>`;
+}
 
 const renderBehaviour = (form: FormState): Html =>
   folded(
@@ -219,10 +250,40 @@ const startInput: Input = {
   field: { label: 'Start', hint: 'Empty: now.' },
 };
 
-const renderDelivery = (form: FormState): Html =>
+/** One of those that there are, and that of a broadcast of which this is a copy. */
+function renderChannel(form: Composer): Html | false {
+  const { channels, fields } = form;
+  const named = fields['channel'] ?? '';
+  if (channels.length === 0 && named === '') return false;
+  const isKnown = named === '' || channels.some(({ name }) => name === named);
+  return choice(form, 'channel', 'Channel', [
+    ['', 'all readers'],
+    ...(isKnown ? [] : [[named, named] as const]),
+    ...channels.map(({ name, title }) => [name, `${name}: ${title}`] as const),
+  ]);
+}
+
+const timeNames = ['localTime', 'ifTimePassed', 'quietHours', 'timeZone'];
+const options = Object.entries<OptionDescription>(deliveryOptions).filter(([name]) => name !== 'channel');
+
+const renderTimes = (form: FormState): Html =>
   folded(
+    'The reader’s time',
+    form,
+    timeNames,
+    renderInputs(
+      options.filter(([name]) => timeNames.includes(name)),
+      form,
+    ),
+  );
+
+function renderDelivery(form: FormState): Html {
+  const others = options.filter(([name]) => !timeNames.includes(name));
+  const inputs = [['startAt', startInput] as const, ...others];
+  return folded(
     'Delivery',
     form,
-    ['startAt', ...Object.keys(deliveryOptions)],
-    renderInputs(Object.entries({ startAt: startInput, ...deliveryOptions }), form),
+    inputs.map(([name]) => name),
+    renderInputs(inputs, form),
   );
+}

@@ -5,29 +5,39 @@ import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { measureMessage, memberSizes } from '../../protocol/message/encode-payload.ts';
 import { memberDescriptions } from '../../protocol/message/members.ts';
+import type { Store } from '../../store/store.ts';
 import type { FormState } from './form-fields.ts';
 import { toStart } from './form-times.ts';
 import type { Fields } from './forms.ts';
 import { describeLocalTime } from './local-time-input.ts';
+import { showMessage } from './shown-message.ts';
 import { toAudience, toMessage, toOptions } from './message-form.ts';
 
-/** `notes` has `size` and `recipients` besides the fields. */
-export type Draft = Pick<FormState, 'notes' | 'faults'>;
+/** `notes` has `size`, `recipients` and `shown` besides the fields. */
+export interface Draft extends Pick<FormState, 'notes' | 'faults'> {
+  /** What the preview shows in the place of the form's own. */
+  readonly shown?: Fields | undefined;
+}
 
 export async function describeDraft(
   fields: Fields,
   estimator: AudienceEstimator,
-  nowMs: number,
+  { readers, now }: Pick<Store, 'readers' | 'now'>,
 ): Promise<Draft> {
+  const shown = await showMessage(fields, readers);
   const parts = [
     describeMessage(fields),
     describePictures(fields),
-    describeTime(fields, nowMs),
+    describeTime(fields, now()),
     await describeRecipients(fields, estimator),
   ];
   return {
-    notes: Object.assign({}, ...parts.map(({ notes }) => notes)) as Fields,
+    notes: Object.assign(
+      shown.note === '' ? {} : { shown: shown.note },
+      ...parts.map(({ notes }) => notes),
+    ) as Fields,
     faults: Object.assign({}, ...parts.map(({ faults }) => faults)) as Fields,
+    shown: shown.fields,
   };
 }
 
@@ -58,11 +68,11 @@ function describeMessage(fields: Fields): Draft {
     const excess = bytes - maxBytes;
     if (excess <= 0) return { notes: { size }, faults: {} };
     const [largest] = memberSizes(localized);
-    const [field = ''] = largest?.member.split('.') ?? [];
+    const field = (largest?.member ?? '').replace(/actions$/, 'actionTitle0');
     return {
       notes: { size: `${size}, ${formatCount(excess)} too many` },
       faults: {
-        [field === 'actions' ? 'actionTitle0' : field]:
+        [field]:
           `This has ${formatCount(largest?.bytes ?? 0)} bytes, and the message ${formatCount(excess)} more than the ` +
           `${formatCount(maxBytes)} that fit into a push message. Shorten it.`,
       },

@@ -11,7 +11,7 @@ import { pickDeliveryOptions } from '../../store/delivery-options.ts';
 import { notice, untrusted } from './components.ts';
 import type { Fields } from './forms.ts';
 import { toLocalTime } from './local-time-input.ts';
-import { actionCount } from './message-form.ts';
+import { actionCount } from './languages.ts';
 
 export interface Duplicate {
   readonly fields: Fields;
@@ -72,7 +72,7 @@ function toText(name: string, value: unknown): string {
   const { type, format } = memberDescriptions[name]!.schema;
   if (type === 'boolean') return value === true ? 'yes' : 'no';
   if (format === 'timestamp') return toLocalTime(Number(value), {});
-  return type === undefined || type === 'object' ? JSON.stringify(value) : String(value);
+  return type === undefined ? JSON.stringify(value) : String(value);
 }
 
 /** What holds by default is left to the form. */

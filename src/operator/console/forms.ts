@@ -12,7 +12,7 @@ export type Fields = Readonly<Record<string, string>>;
 
 /** What pages without a text of their own need. */
 const bodyLimitBytes = 4096;
-const maxFields = 500;
+const maxFields = 700;
 
 /** Forms are all that the scope reads. A route whose form may be longer says so itself. */
 export function readForms(app: FastifyInstance): void {

@@ -9,9 +9,8 @@ import type { ValueSchema } from '../../protocol/message/value-schema.ts';
 import { deliveryOptions, type OptionDescription } from '../../store/delivery-options.ts';
 import { toTime } from './form-times.ts';
 import { fieldFault, optionalField, textField, textFields, type Fields } from './forms.ts';
+import { actionCount, languageFields, textNames, toTexts } from './languages.ts';
 import { zoneName } from './local-time-input.ts';
-
-export const actionCount = 3;
 
 /** `testTag` names those who get the message before the audience. */
 const audienceNames = ['audience', 'user', 'tagsAll', 'tagsAny', 'tagsNone', 'ids', 'testTag'];
@@ -19,16 +18,22 @@ const defaultTestTag = 'test';
 const deliveryNames = [...Object.keys(deliveryOptions), 'startAt', zoneName, 'idempotencyKey'];
 const actionNames = ['actionTitle', 'actionUrl', 'actionIcon', 'actionName'];
 
-/** Every field of the form. */
-export const fieldNames: readonly string[] = [
+/** Every field of the form, but those of its languages. */
+const fieldNames: readonly string[] = [
   ...audienceNames,
-  ...Object.keys(memberDescriptions).filter((name) => name !== 'actions'),
+  ...Object.keys(memberDescriptions).filter((name) => name !== 'actions' && name !== 'texts'),
+  ...languageFields,
+  'shownLanguage',
+  'shownUser',
   'replace',
   ...deliveryNames,
   ...actionNames.flatMap((name) => Array.from({ length: actionCount }, (_, index) => `${name}${index}`)),
 ];
 
-export const readFields = (body: unknown): Fields => textFields(body, fieldNames);
+export function readFields(body: unknown): Fields {
+  const fields = textFields(body, fieldNames);
+  return { ...fields, ...textFields(body, textNames(fields)) };
+}
 
 /** What a form has that is opened: what the address gives, and a key by which it makes one broadcast, however often it is sent. */
 export const initialFields = (query: unknown): Fields => ({
@@ -38,15 +43,15 @@ export const initialFields = (query: unknown): Fields => ({
 });
 
 export function toMessage(fields: Fields): Message {
-  const members = Object.entries(memberDescriptions).map(([name, { schema }]) => [
-    name,
-    toValue(fields, name, schema),
-  ]);
+  const members = Object.entries(memberDescriptions)
+    .filter(([name]) => name !== 'texts')
+    .map(([name, { schema }]) => [name, toValue(fields, name, schema)]);
   return {
     ...(Object.fromEntries(members) as Partial<Message>),
     title: textField(fields, 'title'),
     message: textField(fields, 'message'),
     actions: toActions(fields),
+    texts: toTexts(fields),
     tag: toTag(fields),
   };
 }
@@ -56,7 +61,7 @@ function toValue(fields: Fields, name: string, { type, format, items }: ValueSch
   if (type === 'boolean') return toFlag(fields, name);
   if (format === 'timestamp') return toTime(fields, name)?.getTime();
   if (type === 'integer') return toNumber(fields, name);
-  if (type === undefined || type === 'object') return toJson(fields, name);
+  if (type === undefined) return toJson(fields, name);
   if (type !== 'array') return optionalField(fields, name);
   const values = toList(fields, name);
   if (values.length === 0) return undefined;

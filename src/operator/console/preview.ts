@@ -3,7 +3,7 @@
 import { html, type Html } from '../../http/description/html.ts';
 import { badge } from './components.ts';
 import type { Fields } from './forms.ts';
-import { actionCount } from './message-form.ts';
+import { actionCount } from './languages.ts';
 
 const pictures = ['icon', 'image', 'badge'] as const;
 

@@ -78,8 +78,16 @@ suite('a member that is added to the table of members', () => {
     const { renderComposer } = await importCopy<typeof Composer>('src/operator/console/composer.ts');
     const { htmlText } = await importCopy<typeof HtmlTexts>('src/http/description/html.ts');
     const session = { csrfToken: '' } as unknown as Parameters<typeof renderComposer>[1];
-    const form = { fields: { vibrate: '200, 100' }, notes: {}, faults: {}, tags: [], isSample: false };
-    const page = renderComposer({ ...form, vapidPublicKey: undefined }, session);
+    const form = {
+      fields: { vibrate: '200, 100' },
+      notes: {},
+      faults: {},
+      tags: [],
+      isSample: false,
+      channels: [],
+      shown: {},
+    };
+    const page = renderComposer({ ...form, channels: [], shown: {}, vapidPublicKey: undefined }, session);
     assert.match(htmlText(page), /<input type="text" name="vibrate" value="200, 100"/);
     const { readFields, toMessage } = await importCopy<typeof MessageForm>(
       'src/operator/console/message-form.ts',

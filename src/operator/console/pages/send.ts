@@ -19,15 +19,16 @@ import { describeDraft, toFaults } from '../draft.ts';
 import { duplicate, type Duplicate } from '../duplicate.ts';
 import { toStart } from '../form-times.ts';
 import { idField, textField, type Fields } from '../forms.ts';
+import { addLanguage, removeLanguage } from '../languages.ts';
 import { initialFields, readFields, toAudience, toMessage, toOptions, toTestGroup } from '../message-form.ts';
 import { sendPage } from '../page.ts';
 import { renderReview, renderTestReview } from '../review.ts';
 import type { ConsoleSession } from '../sessions.ts';
 
-/** A message has at most 4 kB, three times that in a form; the rest is for a list of ids. */
-const bodyLimit = 64 * 1024;
+/** A text has at most 4 kB, three times that in a form, and there are several; the rest is for a list of ids. */
+const bodyLimit = 256 * 1024;
 /** A form that is longer is not shown again with what is wrong: the browser still has it. */
-const maxRepeatedCharacters = 8192;
+const maxRepeatedCharacters = 64 * 1024;
 const maxSuggestions = 200;
 /** A fraction of a second's work; an audience with more is estimated, until its number is asked for. */
 const reviewCandidates = 100_000;
@@ -51,9 +52,12 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
       );
       return sendPage(reply, session, { title: 'Send', entry: 'Send', content });
     }
+    const { notes, shown = {} } = await describeDraft(fields, estimator, store);
     const form = {
       fields,
-      notes: (await describeDraft(fields, estimator, store.now())).notes,
+      notes,
+      shown,
+      channels: await store.channels.list(),
       faults: error === undefined ? {} : toFaults(error),
       notice: error === undefined ? done : renderFault(error),
       vapidPublicKey: await store.vapidKeys.current(),
@@ -79,7 +83,11 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     const fields = readFields(request.body);
     const step = textField(request.body, 'step');
     if (step === 'edit') return sendComposer(reply, session, fields);
+    if (step.startsWith('without '))
+      return sendComposer(reply, session, removeLanguage(fields, step.slice('without '.length)));
     try {
+      if (step === 'language' || fields['newLanguage'] !== '')
+        return await sendComposer(reply, session, addLanguage(fields));
       const review = readReview(fields, store.now());
       const [title, content] =
         step === 'test'
@@ -109,7 +117,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
 
   // Asked by the script of the page while the form is filled in.
   app.post('/send/draft', { bodyLimit, config: { audit: 'none' } }, async (request, reply) =>
-    sendJson(reply, await describeDraft(readFields(request.body), estimator, store.now())),
+    sendJson(reply, await describeDraft(readFields(request.body), estimator, store)),
   );
 
   app.post(

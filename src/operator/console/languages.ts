@@ -1,0 +1,158 @@
+// The texts of a message in other languages, as fields of the composer: `texts.de.title` and so on for each language that the form has.
+import { html, type Html } from '../../http/description/html.ts';
+import { textDescriptions } from '../../protocol/message/members.ts';
+import type { Message, MessageTexts } from '../../protocol/message/message.ts';
+import { textArea, textInput, type FormState } from './form-fields.ts';
+import { fieldFault, optionalField, textField, type Fields } from './forms.ts';
+
+export const actionCount = 3;
+
+/** Which languages the form has, and the one that is to be added. */
+export const languageFields = ['languages', 'newLanguage'] as const;
+
+const maxLanguages = 50;
+const single = Object.entries(textDescriptions).filter(([name]) => name !== 'actions');
+
+/** Canonical tags. */
+export const languagesOf = (fields: Fields): readonly string[] =>
+  textField(fields, 'languages')
+    .split(' ')
+    .filter((tag) => /^[A-Za-z\d-]{1,35}$/.test(tag))
+    .slice(0, maxLanguages);
+
+/** The names of all fields of the languages. */
+export const textNames = (fields: Fields): readonly string[] =>
+  languagesOf(fields).flatMap((language) => [
+    ...single.map(([name]) => nameOf(language, name)),
+    ...indexes.flatMap((index) => [
+      nameOf(language, `actionTitle${index}`),
+      nameOf(language, `actionUrl${index}`),
+    ]),
+  ]);
+
+const indexes = Array.from({ length: actionCount }, (_, index) => index);
+
+const nameOf = (language: string, name: string): string => `texts.${language}.${name}`;
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE for what is no language */
+export function addLanguage(fields: Fields): Fields {
+  const given = textField(fields, 'newLanguage').trim();
+  const languages = languagesOf(fields);
+  if (languages.length >= maxLanguages)
+    throw fieldFault('newLanguage', `A message has at most ${maxLanguages} languages.`);
+  return {
+    ...fields,
+    newLanguage: '',
+    languages: [...new Set([...languages, canonical(given)])].toSorted().join(' '),
+  };
+}
+
+function canonical(tag: string): string {
+  const wrong = 'Give a BCP 47 language tag, such as de or pt-BR.';
+  if (tag.length > 35) throw fieldFault('newLanguage', wrong);
+  try {
+    const [language] = Intl.getCanonicalLocales(tag);
+    if (language !== undefined) return language;
+  } catch {
+    // said below
+  }
+  throw fieldFault('newLanguage', wrong);
+}
+
+export const removeLanguage = (fields: Fields, removed: string): Fields => ({
+  ...Object.fromEntries(Object.entries(fields).filter(([name]) => !name.startsWith(nameOf(removed, '')))),
+  languages: languagesOf(fields)
+    .filter((language) => language !== removed)
+    .join(' '),
+});
+
+/** Where a button is left out, the one of the message in its place stands. */
+export function toTexts(fields: Fields): Message['texts'] {
+  const texts = languagesOf(fields).map((language) => {
+    const members = single.map(([name]) => [name, optionalField(fields, nameOf(language, name))] as const);
+    const text: MessageTexts = { ...Object.fromEntries(members), actions: toActions(fields, language) };
+    return [language, text] as const;
+  });
+  return texts.length === 0 ? undefined : Object.fromEntries(texts);
+}
+
+function toActions(fields: Fields, language: string): MessageTexts['actions'] {
+  const given = indexes.map((index) => ({
+    own: textField(fields, `actionTitle${index}`),
+    title: textField(fields, nameOf(language, `actionTitle${index}`)),
+    url: optionalField(fields, nameOf(language, `actionUrl${index}`)),
+  }));
+  if (given.every(({ title, url }) => title === '' && url === undefined)) return undefined;
+  return given
+    .filter(({ own, title }) => own !== '' || title !== '')
+    .map(({ own, title, url }) => ({ title: title || own, url }));
+}
+
+/** The fields of texts that are there. */
+export function fromTexts(texts: Readonly<Record<string, MessageTexts>>): Fields {
+  const fields = Object.entries(texts).flatMap(([language, { actions = [], ...text }]) =>
+    [
+      ...Object.entries(text),
+      ...actions
+        .slice(0, actionCount)
+        .flatMap(({ title, url }, index) => [
+          [`actionTitle${index}`, title] as const,
+          [`actionUrl${index}`, url] as const,
+        ]),
+    ].map(([name, value]) => [nameOf(language, name), value ?? ''] as const),
+  );
+  return { languages: Object.keys(texts).toSorted().join(' '), ...Object.fromEntries(fields) };
+}
+
+const names = new Intl.DisplayNames('en', { type: 'language', fallback: 'code' });
+
+/** `German (de)` */
+export const describeLanguage = (language: string): string => `${names.of(language)} (${language})`;
+
+/** A group of fields for each language, and one to add. The script of the page is not needed. */
+export const renderLanguages = (form: FormState): Html =>
+  html`<input type="hidden" name="languages" value="${languagesOf(form.fields).join(' ')}" />
+    ${languagesOf(form.fields).map((language) => renderLanguage(language, form))}
+    <div class="spread">
+      ${textInput(form, 'newLanguage', {
+        label: 'Add a language',
+        hint: 'Such as de or pt-BR. Readers of other languages get the message as it stands above.',
+        attributes: html`autocomplete="off" autocapitalize="off" size="12"`,
+      })}
+      <button name="step" value="language" formaction="/console/send#languages">Add</button>
+    </div>`;
+
+const renderLanguage = (language: string, form: FormState): Html =>
+  html`<fieldset class="language" lang="${language}">
+    <legend lang="en">${describeLanguage(language)}</legend>
+    ${single.map(([name, { field }]) => {
+      const render = name === 'message' ? textArea : textInput;
+      return render(form, nameOf(language, name), {
+        label: field.label,
+        attributes: html`${name === 'message' && html`rows="3"`} dir="auto" placeholder="${form.fields[name]}"`,
+      });
+    })}
+    ${indexes
+      .filter((index) => form.fields[`actionTitle${index}`] || hasAction(form.fields, language, index))
+      .map(
+        (index) =>
+          html`<div class="pair">
+            ${textInput(form, nameOf(language, `actionTitle${index}`), { label: `Button ${index + 1}` })}
+            ${textInput(form, nameOf(language, `actionUrl${index}`), { label: 'Opens' })}
+          </div>`,
+      )}
+    <p class="spread">
+      <small>What is left empty is as in the message above.</small>
+      <button
+        name="step"
+        value="without ${language}"
+        class="small-button"
+        formaction="/console/send#languages"
+      >
+        Remove ${language}
+      </button>
+    </p>
+  </fieldset>`;
+
+const hasAction = (fields: Fields, language: string, index: number): boolean =>
+  Boolean(fields[nameOf(language, `actionTitle${index}`)] || fields[nameOf(language, `actionUrl${index}`)]);
