@@ -45,7 +45,7 @@ for (const [what, statement] of [
   ['an error that is thrown by a callback', `setImmediate(() => { throw new Error('on purpose') });`],
   ['a promise that is rejected', `Promise.reject(new Error('on purpose'));`],
 ] as const) {
-  test(`${what}, and not caught, fails the file and is shown`, async (t) => {
+  test(`${what}, and not caught, fails the test that it comes from`, async (t) => {
     const { status, stdout } = await runFile(
       t,
       `import { test } from 'node:test';
@@ -54,11 +54,37 @@ for (const [what, statement] of [
       test('the last one', () => undefined);`,
     );
     assert.equal(status, 1, stdout);
-    assert.match(stdout, /Error: on purpose/);
+    assert.match(stdout, /not ok \d+ - does not catch it/);
+    assert.match(stdout, /on purpose/);
     assert.match(stdout, /ok \d+ - the last one/);
     assert.match(stdout, /^# fail 1$/m);
   });
 }
+
+test('a rejection among tests at once fails its own, and hooks are those of the test or suite that they are in', async (t) => {
+  const { status, stdout } = await runFile(
+    t,
+    `import assert from 'node:assert/strict';
+    import { after, beforeEach, describe, test } from 'node:test';
+    import { setTimeout } from 'node:timers/promises';
+    let what = '';
+    for (const name of ['one', 'two']) describe(name, () => {
+      beforeEach(async () => { await setTimeout(1); what += name; });
+      test('calls for a hook after it waited', async () => {
+        await setTimeout(1);
+        after(() => { what = 'after ' + name; });
+        assert.equal(what, name === 'one' ? 'one' : 'after onetwo');
+      });
+    });
+    describe('at once', { concurrency: true }, () => {
+      test('rejects', async () => { await setTimeout(1); Promise.reject(new Error('on purpose')); await setTimeout(9); });
+      test('is not to blame', async () => { await setTimeout(9); assert.equal(what, 'after two'); });
+    });`,
+  );
+  assert.equal(status, 1, stdout);
+  assert.match(stdout, /not ok \d+ - rejects/);
+  assert.match(stdout, /^# pass 3\n# fail 1$/m);
+});
 
 test('nothing follows the promises of a test, which would take a fifth of its time', async (t) => {
   const { status, stdout } = await runFile(

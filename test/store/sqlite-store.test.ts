@@ -44,14 +44,16 @@ import { describeRateShares } from './rate-shares-suite.ts';
 import { describeRegistrations } from './registration-suite.ts';
 import { describeRetention } from './retention-suite.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
+import { createSqliteFile } from '../../tools/new-sqlite-file.ts';
 
 const isWindows = process.platform === 'win32';
 
 const prepare = async (): Promise<StoreUnderTest> => {
   const folder = mkdtempSync(join(fastFolder(), 'deskbell-store-'));
+  const path = join(folder, 'deskbell.db');
+  await createSqliteFile(path);
   return {
-    open: (now, subscriptionLimit) =>
-      openSqliteStore({ path: join(folder, 'deskbell.db'), now, subscriptionLimit }),
+    open: (now, subscriptionLimit) => openSqliteStore({ path, now, subscriptionLimit }),
     remove: async () => rmSync(folder, { recursive: true }),
   };
 };

@@ -7,6 +7,7 @@ import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import type { Store, StoreAddress } from '../../src/store/store.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
+import { createSqliteFile } from '../../tools/new-sqlite-file.ts';
 
 let getPostgres: ReturnType<typeof useSharedServer> | undefined;
 
@@ -37,6 +38,7 @@ export async function openTestStore(now?: () => number): Promise<OpenedStore> {
 async function openInSqlite(now?: () => number): Promise<OpenedStore> {
   const folder = mkdtempSync(join(fastFolder(), 'deskbell-store-'));
   const path = join(folder, 'deskbell.db');
+  await createSqliteFile(path);
   const store = await openSqliteStore({ path, now });
   return {
     store,
