@@ -168,6 +168,7 @@ describe('POST /webPush/channels', () => {
     ] as const) {
       const response = await ask(body, headers);
       assert.equal(response.status, 401);
+      assert.match(response.headers.get('www-authenticate')!, /^Bearer/);
       assert.equal(((await response.json()) as Problem).code, 'ERR_SUBSCRIBER_TOKEN');
     }
   });

@@ -1,5 +1,6 @@
 // POST /webPush/channels says which channels a reader has on, and changes that: for whoever has the `auth` of a subscription, or a
 // subscriber token. Whoever has neither is answered as a reader who has chosen nothing.
+import type { FastifyReply } from 'fastify';
 import {
   checkChoices,
   checkKnown,
@@ -90,7 +91,7 @@ export function addChannelsRoute(app: ServiceApp, settings: Settings): void {
       const channels = await store.channels.list();
       const choices = readChoices(request.body.choices, channels);
       const reader =
-        signedIn?.user === undefined ? await findReader(request.body, store) : { user: signedIn.user };
+        signedIn?.user === undefined ? await findReader(request.body, reply, store) : { user: signedIn.user };
       const held = reader && (await hold(reader, choices, store));
       return sendJson(
         reply,
@@ -127,9 +128,11 @@ function readChoices(given: Choices = {}, channels: readonly Channel[]): Choices
  */
 async function findReader(
   { endpoint, auth }: ValueOf<typeof body>,
+  reply: Pick<FastifyReply, 'header'>,
   { subscriptions }: Store,
 ): Promise<Reader | undefined> {
   if (endpoint === undefined || auth === undefined) {
+    reply.header('www-authenticate', 'Bearer'); // RFC 6750 §3
     throw new DeskbellError(
       'ERR_SUBSCRIBER_TOKEN',
       'Nothing says whose channels are meant: send "endpoint" and "auth" of the subscription, or a subscriber token if this service takes them.',
