@@ -9,8 +9,11 @@ import { messageError } from './message-error.ts';
 import type { Message, MessageAction } from './message.ts';
 import { findFault, messageFormats } from './value-schema.ts';
 
-/** @throws {DeskbellError} ERR_MESSAGE_INVALID, which names the member, what is wrong with it, and what to give instead */
-export function checkMessage(message: Message): void {
+/**
+ * @returns the message in each of its languages, as `localizeMessage` gives it
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, which names the member, what is wrong with it, and what to give instead
+ */
+export function checkMessage(message: Message): readonly LocalizedMessage[] {
   if (typeOf(message) !== 'object') {
     throw new DeskbellError(
       'ERR_MESSAGE_INVALID',
@@ -33,7 +36,9 @@ export function checkMessage(message: Message): void {
       cause,
     );
   }
-  for (const localized of localizeMessage(message)) checkActionNames(localized);
+  const localized = localizeMessage(message);
+  for (const text of localized) checkActionNames(text);
+  return localized;
 }
 
 function checkActionNames({ message: { actions = [] }, nameOf }: LocalizedMessage): void {

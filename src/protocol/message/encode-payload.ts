@@ -7,7 +7,7 @@ import { maxPlaintextBytes } from '../message-encryption.ts';
 import { actionName, checkMessage } from './check-message.ts';
 import { chooseLanguage } from './choose-language.ts';
 import { checkDeclarative, toDeclarativeForm } from './declarative-form.ts';
-import { localizeMessage, type LocalizedMessage } from './localize-message.ts';
+import type { LocalizedMessage } from './localize-message.ts';
 import { messageError } from './message-error.ts';
 import type { Message } from './message.ts';
 import { uniquePlaceholders, type Placeholder } from './placeholders.ts';
@@ -121,7 +121,7 @@ export function encodePayload(
   createId: () => string = randomId,
   options: PayloadOptions = {},
 ): Uint8Array {
-  return encodeMessage(message, options, createId).payload;
+  return encodeTexts(message, options, createId)[0]!.payload;
 }
 
 /** A message in one of its languages, however large it is. */
@@ -146,11 +146,11 @@ export function measureMessage(
   { isWithReceipts = false, channel }: PayloadOptions = {},
   createId: () => string = randomId,
 ): readonly MeasuredText[] {
-  checkMessage(message);
+  const texts = checkMessage(message);
   // the same for all, so that a reader who changes the language gets one of them
   const id = message.tag === null || message.renotify ? createId() : undefined;
   const maxBytes = maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0);
-  return localizeMessage(message).map((localized) => {
+  return texts.map((localized) => {
     checkDeclarative(localized);
     const { title, message: text, declarative, mutable, placeholders, ...further } = localized.message;
     const whole = { title, message: text, ...complete(further, id), ...channelFor(localized, channel) };

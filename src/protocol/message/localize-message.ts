@@ -6,7 +6,6 @@ import type { Message, MessageTexts } from './message.ts';
 export interface LocalizedMessage {
   /** A canonical BCP 47 tag; undefined for the message's own text. */
   readonly language: string | undefined;
-  /** Without `texts`. */
   readonly message: Message;
   /** How errors name one of its members: `texts.de.title`, or `title` where the language has none of its own. */
   readonly nameOf: (member: string) => string;
@@ -18,7 +17,9 @@ export interface LocalizedMessage {
  * @param message checked
  * @throws {DeskbellError} ERR_MESSAGE_INVALID where a language is there twice
  */
-export function localizeMessage({ texts = {}, ...own }: Message): readonly LocalizedMessage[] {
+export function localizeMessage(message: Message): readonly LocalizedMessage[] {
+  if (message.texts === undefined) return [asItIs(message)];
+  const { texts, ...own } = message;
   const byLanguage = new Map<string, LocalizedMessage>();
   for (const [tag, text] of Object.entries(texts)) {
     if (text === undefined) continue;
@@ -30,8 +31,11 @@ export function localizeMessage({ texts = {}, ...own }: Message): readonly Local
   const sorted = [...byLanguage.values()].toSorted((one, other) =>
     one.language! < other.language! ? -1 : 1,
   );
-  return [{ language: undefined, message: own, nameOf: (member) => member }, ...sorted];
+  return [asItIs(own), ...sorted];
 }
+
+const asItIs = (message: Message): LocalizedMessage => ({ language: undefined, message, nameOf: itself });
+const itself = (member: string): string => member;
 
 function localize(own: Message, text: MessageTexts, language: string, tag: string): LocalizedMessage {
   const given = withoutUndefined(text);
