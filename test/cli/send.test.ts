@@ -101,6 +101,26 @@ suite('deskbell send', () => {
     assert.equal(received['web_push'], 8030);
   });
 
+  test('a message with --texts and --placeholders is the one for its reader, or is not sent', async () => {
+    const { data, endpoints, sendOwn } = await setUp(1);
+    const { store } = await openDataDirectory(data);
+    const row = (await store.subscriptions.findByEndpoint(endpoints[0]!))!;
+    await store.subscriptions.put(row, row.vapidPublicKey, { assign: { user: 'ada', tags: [] } });
+    await store.readers.setPerson('ada', { data: { name: 'Ada' }, language: 'de-AT' });
+    await store.close();
+    const words = ['--title', 'Hi {name|there}', '--message', '{count|some}', '--placeholders', '--texts'];
+    const sent = await sendOwn([...words, '{"de":{"title":"Hallo {name}"}}']);
+    assert.equal(sent.exitCode, 0, sent.stderr);
+    assert.deepEqual((await userAgent.nextMessage()).json(), {
+      title: 'Hallo Ada',
+      message: 'some',
+      lang: 'de',
+    });
+    const refused = await sendOwn([...words, '{"de":{"title":"{count}"}}']);
+    assert.notEqual(refused.exitCode, 0);
+    assert.match(refused.stderr, /placeholder \{count\} in texts\.de\.title .*ERR_PLACEHOLDER_VALUE/s);
+  });
+
   test('--json-message is the whole message, from a file or standard input', async () => {
     const { data, sendOwn } = await setUp(1);
     const whole = { title: 't', message: 'm', lang: 'de', data: { order: 7 } };
