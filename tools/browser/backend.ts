@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Channel } from '../../src/audience/channels.ts';
-import { databasePathOf, openDataDirectory } from '../../src/cli/data/data-directory.ts';
+import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { retireKey, rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
@@ -19,7 +19,6 @@ import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
 import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid-token.ts';
 import { fastFolder } from '../fast-folder.ts';
-import { createSqliteFile } from '../new-sqlite-file.ts';
 
 /** How the sender and the service get to the push service of a test. */
 export type PushServiceAccess = Pick<SenderOptions, 'pushServices' | 'ca' | 'connectOverride'>;
@@ -89,7 +88,6 @@ export async function startBackend(
   { port = 0, prefix = '', ...serviceOptions }: BackendOptions = {},
 ): Promise<Backend> {
   const folder = await mkdtemp(join(fastFolder(), 'deskbell-browser-'));
-  await createSqliteFile(databasePathOf(folder));
   const data = await openDataDirectory(folder);
   const { store, receiptKey } = data;
   let keys: VapidKeys = data.vapidKeys;
