@@ -3,34 +3,30 @@
 //   npm run test:quick -- v0.1.0    what has changed since that commit
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fitIn, findTouchedTests, type TouchedTest } from './quick/selection.ts';
+import { readTestSeconds } from './quick/test-seconds.ts';
 import { readTree } from './quick/tree.ts';
 import { root } from './requirements.ts';
 
 /** What is left of a minute after the start, for two files at a time. */
 const secondsForFiles = 2 * 40;
-/** Of a file that is not listed as slow. */
-const usualSeconds = 2;
 
 const git = (...words: readonly string[]): string =>
   execFileSync('git', words, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 
 const changed = findChanged(process.argv[2]);
 console.log(`Changed: ${changed.join(', ')}\n`);
-const slow = JSON.parse(readFileSync(join(root, 'scripts/quick/slow-tests.json'), 'utf8')) as Record<
-  string,
-  number
->;
+const secondsOf = readTestSeconds();
 const touched = findTouchedTests(readTree(changed), changed);
-const { chosen, leftOut } = fitIn(secondsForFiles, touched, (file) => slow[file] ?? usualSeconds);
+const { chosen, leftOut } = fitIn(secondsForFiles, touched, secondsOf);
 if (chosen.length > 0) process.exitCode = await run(chosen);
 else console.log('No test file that fits into a minute names what has changed, directly or not.');
 if (leftOut.length > 0) {
   console.log(`\nLeft out, since more do not fit into a minute, the nearest first; npm test runs them:`);
   for (const { file, steps } of leftOut) {
-    console.log(`  ${file} (about ${slow[file] ?? usualSeconds} s; ${steps} steps from the change)`);
+    console.log(`  ${file} (about ${secondsOf(file)} s; ${steps} steps from the change)`);
   }
 }
 

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
+import { pack } from '../tools/pack.ts';
 
 const run = promisify(execFile);
-const root = join(import.meta.dirname, '..');
 
 const maxPackages = 70;
 const maxInstalledBytes = 25e6;
@@ -23,14 +23,9 @@ suite('an install of the package', () => {
 
   before(async () => {
     project = await mkdtemp(join(tmpdir(), 'deskbell-install-'));
-    // What `prepack` does, without the accelerator.
-    await run(process.execPath, [join(root, 'scripts/build.ts')]);
-    // It needs no npm: that of Debian 13 knows no SBOM.
-    await run(process.execPath, [join(root, 'scripts/describe-dependencies.ts')], { env: {} });
-    const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', project];
-    const { stdout } = await run('npm', pack, { cwd: root });
+    const tarball = await pack(project);
     await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', stdout.trim()], {
+    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], {
       cwd: project,
     });
     const lock = readFileSync(join(project, 'node_modules/.package-lock.json'), 'utf8');

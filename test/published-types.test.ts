@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
-import { pack, Project } from './journeys/project.ts';
+import { Project } from './journeys/project.ts';
 import { program } from './packed-program.ts';
+import { pack } from '../tools/pack.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');

@@ -10,12 +10,13 @@ import { after, before, suite, test } from 'node:test';
 import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
 import { textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
+import { pack } from '../../tools/pack.ts';
 import { until } from '../../tools/until.ts';
 import { codeBlocks } from '../documentation/pages.ts';
 import { expressApplication, fastifyApplication, viteFiles } from './applications.ts';
 import { startJourneyBrowser } from './browser.ts';
 import { findNode, oldestNodeMajor } from './node-versions.ts';
-import { pack, Project } from './project.ts';
+import { Project } from './project.ts';
 
 const { dependencies, devDependencies } = JSON.parse(
   await readFile(join(import.meta.dirname, '../../package.json'), 'utf8'),

@@ -9,16 +9,6 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
-const root = join(import.meta.dirname, '../..');
-
-/** Packs as `npm pack` does, but for the accelerator, which takes longest and is not needed here. */
-export async function pack(destination: string): Promise<string> {
-  for (const script of ['build.ts', 'describe-dependencies.ts']) {
-    await execute(process.execPath, [join(root, 'scripts', script)]);
-  }
-  const words = ['pack', '--silent', '--ignore-scripts', '--pack-destination', destination];
-  return join(destination, (await execute('npm', words, { cwd: root })).stdout.trim());
-}
 
 export interface RunningProgram extends AsyncDisposable {
   /** The first line of output that `pattern` matches. */

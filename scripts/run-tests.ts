@@ -1,0 +1,36 @@
+// Runs every test file: three at a time, since some mostly wait, and those first that take longest, so that none of them is
+// left for the end, where it would run alone.
+//   npm test -- 'test/store/*.test.ts'    only these
+import { globSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { shareTestPackage } from '../tools/pack.ts';
+import { readTestSeconds } from './quick/test-seconds.ts';
+import { root } from './requirements.ts';
+
+const patterns = process.argv.slice(2);
+const secondsOf = readTestSeconds();
+const files = globSync(patterns.length > 0 ? patterns : 'test/**/*.test.ts', { cwd: root }).toSorted(
+  (one, other) => secondsOf(other) - secondsOf(one) || one.localeCompare(other),
+);
+const folder = mkdtempSync(join(tmpdir(), 'deskbell-packed-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+await shareTestPackage(folder);
+
+// what one process has compiled the others need not
+process.env['NODE_COMPILE_CACHE'] = join(root, 'node_modules/.cache/test');
+rmSync(process.env['NODE_COMPILE_CACHE'], { recursive: true, force: true });
+run({
+  cwd: root,
+  files: files.map((file) => join(root, file)),
+  concurrency: 3,
+  timeout: 240_000,
+  execArgv: ['--import', join(root, 'test/end-when-done.ts')],
+})
+  .on('test:summary', ({ success, file }) => {
+    if (file === undefined && !success) process.exitCode = 1;
+  })
+  .compose(spec)
+  .pipe(process.stdout);

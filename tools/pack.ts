@@ -1,0 +1,29 @@
+// The packed package, for tests of what is published.
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const execute = promisify(execFile);
+const root = join(import.meta.dirname, '..');
+/** Where `npm test` has put it, so that it is built and packed once for all test files. */
+const variable = 'DESKBELL_TEST_PACKAGE';
+
+/**
+ * Packs as `npm pack` does, but for the accelerator, which takes longest and is not needed here.
+ *
+ * @returns path of the tarball, in `destination` unless all test files share one
+ */
+export async function pack(destination: string): Promise<string> {
+  const shared = process.env[variable];
+  if (shared !== undefined) return shared;
+  await execute(process.execPath, [join(root, 'scripts/build.ts')]);
+  // it needs no npm: that of Debian 13 knows no SBOM
+  await execute(process.execPath, [join(root, 'scripts/describe-dependencies.ts')], { env: {} });
+  const words = ['pack', '--silent', '--ignore-scripts', '--pack-destination', destination];
+  return join(destination, (await execute('npm', words, { cwd: root })).stdout.trim());
+}
+
+/** From now on all test files that this process starts take the package from `destination`. */
+export async function shareTestPackage(destination: string): Promise<void> {
+  process.env[variable] = await pack(destination);
+}
