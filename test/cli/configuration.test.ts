@@ -37,6 +37,7 @@ suite('configuration', () => {
     const configuration = await readConfiguration({ flags: {}, environment: {} });
     assert.deepEqual(Object.keys(configuration), settingNames);
     for (const name of settingNames) assert.deepEqual(configuration[name], settings[name].default);
+    assert.equal(configuration.host, '127.0.0.1');
   });
 
   test('a file wins over defaults, a variable over the file, a flag over both', async () => {

@@ -1,9 +1,11 @@
 // `deskbell operators` beside a listener that runs: a token works once it is added, and no longer once it is removed.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { curl, skipWithout } from '../../scripts/install-test-tools.ts';
+import { createPersonHash } from '../../src/cli/serve/person-hash.ts';
 import { runCommand, runUntilStopped, temporaryFolder, type RunResult } from './run-command.ts';
 
 test('deskbell operators beside serve --operator', async (t) => {
@@ -22,6 +24,8 @@ test('deskbell operators beside serve --operator', async (t) => {
     const token = stdout.trim();
     assert.equal((await ask(token)).status, 200);
     assert.equal((await ask(token, publicAddress)).status, 404);
+    const folder = environment.DESKBELL_DATA;
+    for (const name of readdirSync(folder)) assert(!readFileSync(join(folder, name)).includes(token), name);
     const listed = await run('operators', 'list', '--json');
     assert.match(listed.stdout, /^\{"name":"shop","role":"full","createdAt":"[^"]+"\}\n$/);
     const again = await run('operators', 'add', 'shop');
@@ -119,4 +123,12 @@ test('deskbell operators add before anything else creates the data directory, an
   assert.equal(again.stderr, '');
   const missing = await runCommand(['operators', 'list', '--data', `${data}er`]);
   assert.match(missing.stderr, /\[ERR_DATA_MISSING\]/);
+});
+
+test('the hash of a person needs the key, and is the same for the same person', () => {
+  const [one, other] = [createPersonHash(Buffer.alloc(32, 1)), createPersonHash(Buffer.alloc(32, 2))];
+  assert.match(one('ada'), /^[\w-]{22}$/);
+  assert.equal(one('ada'), one('ada'));
+  assert.notEqual(one('ada'), one('bob'));
+  assert.notEqual(one('ada'), other('ada'));
 });

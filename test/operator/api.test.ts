@@ -1,6 +1,7 @@
 // The operator's API against a real store and a real push service.
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
+import { until } from '../../tools/until.ts';
 import { suite, test } from 'node:test';
 import type { UserAndTags } from '../../src/audience/user-and-tags.ts';
 import { codeOf, startStage, type RunningOperator } from './running-operator.ts';
@@ -246,6 +247,13 @@ suite('POST /v1/messages', () => {
     const body = JSON.stringify({ to: { id: 1 }, message });
     const both = await post('/v1/messages?user=me', body, 'application/json');
     assert.deepEqual([both.status, await codeOf(both)], [400, 'ERR_REQUEST_INVALID']);
+
+    // with a TTL of 0 nothing is kept for who is away
+    await stage.userAgent.close();
+    const events = () => stage.pushService.statistics().events;
+    await until(() => events().disconnected === 1, 'the user agent to be away');
+    assert.equal((await post('/v1/messages?user=me&ttlSeconds=0', 'x')).status, 200);
+    assert.equal(events().dropped, 1);
   });
 
   test('a subscription that need not be stored is sent to', async (t) => {
@@ -426,6 +434,22 @@ suite('/v1/subscriptions', () => {
     assert.deepEqual(await ids('pushService=https%3A%2F%2Ffcm.googleapis.com'), []);
     const text = JSON.stringify(await read('/v1/subscriptions'));
     assert(!/endpoint|p256dh|auth/.test(text) && !text.includes(`${pushService.origin}/`), text);
+  });
+
+  test('a list has 50 items by default and 500 at most, and tells where it ends', async (t) => {
+    const { read, ask } = await startStage(
+      t,
+      Array.from({ length: 51 }, () => ({})),
+    );
+    const sizeOf = async (query: string) => {
+      const { items, next } = await read<Page>(`/v1/subscriptions?${query}`);
+      return [items.length, next];
+    };
+    assert.deepEqual(await sizeOf(''), [50, 50]);
+    assert.deepEqual(await sizeOf('cursor=50'), [1, null]);
+    assert.deepEqual(await sizeOf('limit=500'), [51, null]);
+    assert.deepEqual(await sizeOf('limit=51'), [51, null]);
+    assert.equal((await ask('/v1/subscriptions?limit=501')).status, 400);
   });
 
   test('user and tags are assigned, one without the other too', async (t) => {

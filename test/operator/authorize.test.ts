@@ -32,6 +32,8 @@ test('a request without a token, with a wrong one, or with one that was removed 
     assert.equal(response.headers.get('www-authenticate'), 'Bearer realm="deskbell"');
     assert.equal(await codeOf(response), 'ERR_TOKEN_INVALID');
   }
+  assert.equal((await ask({ cookie: `token=${token}` })).status, 401);
+  assert.equal((await fetch(`${base}/v1/keys?token=${token}&access_token=${token}`)).status, 401);
   await store.operators.remove('shop');
   assert.equal((await ask({ authorization: `Bearer ${token}` })).status, 401);
 });

@@ -161,6 +161,37 @@ for (const [retryAfterSeconds, postedAfterMs] of [
   });
 }
 
+test('what is never taken is posted eight times, later each time, and dropped then', async (t) => {
+  let nowMs = Date.now();
+  const { store, remove } = await openTestStore(() => nowMs);
+  t.after(remove);
+  const receiver = await startReceiver(
+    t,
+    Array.from({ length: 9 }, () => 500),
+  );
+  await store.webhooks.watch();
+  await store.broadcasts.create(madeUpBroadcast(nowMs));
+  const target = parseWebhookUrl(receiver.url);
+  const post = async () => {
+    const { promise: isRecorded, resolve: error } = Promise.withResolvers<object>();
+    const hook = startWebhook({ store, target, secret, log: { info: log.info, error }, everyMs: 5 });
+    await isRecorded;
+    await hook.close();
+  };
+  await post();
+  const [seconds, minutes, hours] = [1000, 60_000, 3_600_000];
+  const delays = [5 * seconds, 5 * minutes, 30 * minutes, ...[2, 5, 10, 10].map((count) => count * hours)];
+  for (const [index, delayMs] of delays.entries()) {
+    assert.equal(receiver.posted.length, index + 1);
+    nowMs += delayMs - 1;
+    assert.deepEqual(await store.webhooks.lease({ limit: 1, leaseMs: 0 }), []);
+    nowMs += 1;
+    await post();
+  }
+  assert.equal(receiver.posted.length, 8);
+  assert.deepEqual(await store.webhooks.backlog(), { waiting: 0, oldestAtMs: undefined, dropped: 1 });
+});
+
 test('nothing is stored where nobody asks for a webhook, and a removed person leaves nothing in it', async (t) => {
   const stage = await startStage(t, [{ user: 'ada' }]);
   await stage.sender.createBroadcast({ ids: [99] }, message);

@@ -7,9 +7,13 @@ import { migrating } from './promises/migrating-from-web-push.ts';
 import { notifications } from './promises/notifications.ts';
 import { operations } from './promises/operations.ts';
 import { operatorApi } from './promises/operator-api.ts';
+import { operatorApiAnswers } from './promises/operator-api-answers.ts';
 import { people } from './promises/people.ts';
 import { postgresql } from './promises/postgresql.ts';
+import { receipts } from './promises/receipts.ts';
 import { security } from './promises/security.ts';
+import { securityOfPages } from './promises/security-pages.ts';
+import { securityOfStrangers } from './promises/security-strangers.ts';
 import { servicePage } from './promises/service.ts';
 import { sending } from './promises/sending.ts';
 
@@ -20,10 +24,11 @@ export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>>
   'migrating-from-web-push.md': migrating,
   'notifications.md': notifications,
   'operations.md': operations,
-  'operator-api.md': operatorApi,
+  'operator-api.md': [...operatorApi, ...operatorApiAnswers],
   'people.md': people,
   'postgresql.md': postgresql,
-  'security.md': security,
+  'receipts.md': receipts,
+  'security.md': [...security, ...securityOfStrangers, ...securityOfPages],
   'sending.md': sending,
   'service.md': servicePage,
 };

@@ -1,5 +1,6 @@
 // Slow and hostile clients: each ends by a time-out or a limit, and others are served meanwhile.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
@@ -9,6 +10,7 @@ import {
   newSubscription,
   openConnection,
   readToEnd,
+  sendJson,
   startService,
   type RunningService,
 } from './running-service.ts';
@@ -220,4 +222,25 @@ describe('a client that', () => {
     await closing;
     assert.match(await answer, /^HTTP\/1\.1 200 /);
   });
+});
+
+test('a service without options has its limits', async (t) => {
+  const unlimited = { registrationsPerMinute: undefined, receiptKey: randomBytes(32) };
+  const { app, base } = await startService(unlimited, t);
+  const { maxConnections, headersTimeout, requestTimeout, keepAliveTimeout } = app.server;
+  assert.deepEqual(
+    { maxConnections, headersTimeout, requestTimeout, keepAliveTimeout },
+    { maxConnections: 10_000, headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 10_000 },
+  );
+  for (const [path, body, limit] of [
+    ['/webPush', {}, 60],
+    ['/webPush/receipts', { receipts: [] }, 600],
+  ] as const) {
+    const statuses = new Map<boolean, number>();
+    for (let count = 0; count <= limit; count += 1) {
+      const isLimited = (await sendJson(base, 'POST', path, body)).status === 429;
+      statuses.set(isLimited, (statuses.get(isLimited) ?? 0) + 1);
+    }
+    assert.deepEqual(Object.fromEntries(statuses), { false: limit, true: 1 }, path);
+  }
 });

@@ -124,7 +124,10 @@ describe('the service', () => {
       const response = await fetch(service.base + path);
       assert.equal(response.status, 200);
       assert.equal(response.headers.get('content-type')?.split(';')[0], type);
-      assert.match(response.headers.get('content-security-policy')!, /^default-src '(self|none)'; /);
+      assert.match(
+        response.headers.get('content-security-policy')!,
+        /^default-src '(self|none)'; .*frame-ancestors 'none'/,
+      );
       assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
       const body = Buffer.from(await response.arrayBuffer());
       if (type === 'text/html')

@@ -63,6 +63,14 @@ describe('a subscriber token', () => {
     assert.deepEqual(await ownerOf(service, subscription.endpoint), { user: '43', tags: [] });
   });
 
+  test('alone says whose a subscription is: nothing of the body does', async () => {
+    const subscription = newSubscription();
+    const body = { ...subscription, user: 'ada', tags: ['news'], assign: { user: 'ada' }, sub: 'ada' };
+    assert.equal((await sendJson(service.base, 'POST', '/webPush', body)).status, 200);
+    const row = await service.store.subscriptions.findByEndpoint(subscription.endpoint);
+    assert.deepEqual([row?.user, row?.tags], [undefined, []]);
+  });
+
   test('is not asked for, and other schemes are ignored', async () => {
     for (const headers of [{}, { authorization: 'Basic YTpi' }, { authorization: 'BearerX y' }]) {
       const subscription = newSubscription();

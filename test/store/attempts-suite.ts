@@ -350,6 +350,7 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
       await store.receipts.add([
         { ...report, event: 'shown' },
         { ...report, event: 'clicked' },
+        { ...report, event: 'shown', subscriptionId: ids[2]! },
       ]);
       const receipts = async (broadcastId: number) =>
         (await store.attempts.outcomesOf(broadcastId, ids)).map((row) =>

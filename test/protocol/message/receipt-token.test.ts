@@ -65,6 +65,7 @@ test('a payload gets a token for each subscription as its last member, as long a
 const fill = (length: number) => ({ title: 't', message: 'm'.repeat(length) });
 
 test('the payload of a message with receipts has room for the token', () => {
+  assert.equal(receiptMemberBytes, 51);
   const room = 3993 - receiptMemberBytes;
   const frame = encodePayload(fill(0)).length;
   const largest = fill(room - frame);

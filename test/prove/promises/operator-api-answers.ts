@@ -1,0 +1,275 @@
+// Promises of docs/operator-api.md on the answers of the API and on its webhook.
+import type { DocumentedPromise } from '../promise.ts';
+
+const api = 'test/operator/api.test.ts';
+const webhookTest = 'test/operator/webhook.test.ts';
+const webhook = 'src/operator/webhook/start-webhook.ts';
+const wrongRequests = 'test/operator/wrong-requests.test.ts';
+const undelivered = 'src/operator/undelivered-error.ts';
+const operators = 'test/store/operators-suite.ts';
+
+export const operatorApiAnswers: readonly DocumentedPromise[] = [
+  {
+    claim: 'Only a hash of an operator’s token is stored',
+    test: { file: 'test/cli/operators.test.ts', title: 'deskbell operators beside serve --operator' },
+    changes: {
+      'src/keys/operator-token.ts': {
+        'the token itself is': [
+          "return createHash('sha256').update(token).digest();",
+          'return Buffer.from(token);',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Each request that changes something leaves an audit record with the status of its answer',
+    test: { file: api, title: 'one is made once for its key, listed, found' },
+    changes: {
+      'src/operator/audit-changes.ts': {
+        'the status is left out': ['{ status: reply.statusCode, target }', '{ status: 200, target }'],
+        'refused ones leave none': [
+          "if (audited === undefined || audited === 'none') return;",
+          "if (audited === undefined || audited === 'none' || request.url.endsWith('/pause')) return;",
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'The audit identifies a person by a keyed hash, which nobody without the session key can test ids with',
+    test: { file: 'test/cli/operators.test.ts', title: 'the hash of a person needs the key' },
+    changes: {
+      'src/cli/serve/person-hash.ts': {
+        'the key is the same everywhere': [
+          "hkdfSync('sha256', sessionKey, '',",
+          "hkdfSync('sha256', '', '',",
+        ],
+        'the name is in it': [
+          "createHmac('sha256', key).update(user).digest('base64url')",
+          "(createHmac('sha256', key), user)",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A message to one person can be plain text, with the title of the installation unless it is given',
+    test: { file: api, title: 'plain text is a message to a person' },
+    changes: {
+      'src/operator/api/messages.ts': {
+        'a title that is given is ignored': ['title: title ?? defaultTitle', 'title: defaultTitle'],
+        'options of the query are ignored': ['message: given }, ...options }', 'message: given } }'],
+      },
+    },
+  },
+  {
+    claim:
+      'Where no push service accepts a message and one may later, the answer is a 503 with Retry-After; where one accepted, or all refused, a 200',
+    test: { file: api, title: 'where no device accepts and one may later' },
+    changes: {
+      [undelivered]: {
+        'one that accepted is forgotten': ["&& !outcomes.has('accepted')", ''],
+        'it is a 200': ["outcomes.has('retry') &&", "outcomes.has('retry' + '?') &&"],
+        'Retry-After is left out': ['seconds.length === 0 ?', 'seconds.length >= 0 ?'],
+      },
+    },
+  },
+  {
+    claim: 'A 503 leaves the idempotency key free, unless a push service was asked and did not answer',
+    test: { file: api, title: '/v1/messages' },
+    changes: {
+      'src/operator/send-once.ts': {
+        'the key stays taken': ['await requests.release(key);', 'void requests;'],
+        'the key is free although a message may have been sent': [
+          'error.isInDoubt)',
+          'error.isInDoubt === undefined)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The idempotency key of a message with another body is a 422, and free again after a day',
+    test: { file: operators, title: 'the key of a message is taken once' },
+    changes: {
+      'src/store/message-requests.ts': {
+        'another body gets the answer': [
+          'if (Buffer.compare(stored.content_hash, contentHash) !== 0) {',
+          'if (Buffer.compare(stored.content_hash, contentHash) > 1) {',
+        ],
+        'it is free again too early': [
+          'beforeMs: nowMs - keyLifetimeMs',
+          'beforeMs: nowMs - keyLifetimeMs / 2',
+        ],
+        'it is taken for ever': ['beforeMs: nowMs - keyLifetimeMs', 'beforeMs: nowMs - 99 * keyLifetimeMs'],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast is made once for its `Idempotency-Key`',
+    test: { file: api, title: 'one is made once for its key, listed, found' },
+    changes: {
+      'src/operator/api/broadcasts.ts': {
+        'the key is ignored': ['idempotencyKey: key === undefined ? undefined : String(key),', ''],
+        'who created it is left out': ["createdBy: { operator: request.operator?.name ?? '' },", ''],
+        'the answer to a repeat is that to a new one': ['reply.code(isNew ? 201 : 200)', 'reply.code(201)'],
+      },
+    },
+  },
+  {
+    claim: 'Beyond loopback the operator’s listener starts with TLS or behind a proxy only',
+    test: { file: 'test/operator/authorize.test.ts', title: 'beyond loopback it starts with TLS' },
+    changes: {
+      'src/operator/create-operator.ts': {
+        'it starts': ['  requireTls(host, isSecure);', '  void [requireTls, host];'],
+      },
+    },
+  },
+  {
+    claim: 'Without a token, the operator’s listener shows its sign-in page and files alone',
+    test: {
+      file: 'test/operator/both-listeners.test.ts',
+      title: 'all routes of both listeners against each other',
+    },
+    changes: {
+      'src/operator/authorize.ts': {
+        'it needs none': [
+          "app.addHook('onRequest', async (request, reply) => {",
+          "app.addHook('onRequest', async (request, reply) => { if (request.url === '/openapi.json') return;",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A page of a list has 50 items by default, and at most 500',
+    test: { file: api, title: 'a list has 50 items' },
+    changes: {
+      'src/operator/api/page.ts': {
+        'a page has another number by default': ['defaultLimit = 50', 'defaultLimit = 100'],
+        'it may have more': ['const maxLimit = 500;', 'const maxLimit = 5000;'],
+      },
+    },
+  },
+  {
+    claim: '`next` is null on the last page of a list',
+    test: { file: api, title: 'one is made once for its key, listed, found' },
+    changes: {
+      'src/operator/broadcast-search.ts': {
+        'it has a next one': [
+          'if (summaries.length < readBatchSize) return found();',
+          'if (summaries.length < readBatchSize) return found(beforeId);',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'An error names up to 20 wrong fields',
+    test: { file: wrongRequests, title: 'of many wrong members twenty are named' },
+    changes: {
+      'src/http/validation.ts': {
+        'fewer are named': ['.slice(0, maxFields)', '.slice(0, maxFields - 1)'],
+      },
+    },
+  },
+  {
+    claim: 'Of a body with more than 100 values, an error names the first wrong field only',
+    test: { file: wrongRequests, title: 'of a body with more than a hundred values' },
+    changes: {
+      'src/http/validation.ts': {
+        'all of them are looked at': ['const maxThoroughValues = 100;', 'const maxThoroughValues = 1000;'],
+      },
+    },
+  },
+  {
+    claim: 'Endpoints and keys of subscriptions are never returned',
+    test: { file: api, title: 'show no endpoint and no key' },
+    changes: {
+      'src/views/subscription.ts': {
+        'the endpoint is': [
+          'pushService: new URL(endpoint).origin,',
+          'pushService: new URL(endpoint).origin, endpoint,',
+        ],
+        'the auth is': ['user: row.user,', 'user: row.user, auth: row.auth,'],
+      },
+    },
+  },
+  {
+    claim: 'Text from push services and users is returned with control characters escaped',
+    test: { file: api, title: 'words of strangers are answered as JSON that no terminal obeys' },
+    changes: {
+      'src/http/json-text.ts': {
+        'it is returned as it is': [
+          'send(escapeControls(JSON.stringify(value)))',
+          'send(JSON.stringify(value))',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Who follows a broadcast and comes back with `Last-Event-ID` gets the events that were missed',
+    test: { file: 'test/operator/events.test.ts', title: 'a client that comes back gets the alarms' },
+    changes: {
+      'src/operator/broadcast-events.ts': {
+        'all come again': ['let alarmsSeen = seen.alarms;', 'let alarmsSeen = 0 * seen.alarms;'],
+        'what was missed is left out': [
+          'broadcast.alarms.slice(alarmsSeen)',
+          'broadcast.alarms.slice(broadcast.alarms.length)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Webhook events are posted as `{type, timestamp, data}`, signed according to Standard Webhooks',
+    test: { file: webhookTest, title: 'are posted, signed' },
+    changes: {
+      'src/operator/webhook/sign-webhook.ts': {
+        'the time is not signed': ['`${id}.${timestampSeconds}.${body}`', '`${id}.${body}`'],
+        'the secret is not the one that is printed': [
+          "createHmac('sha256', secret)",
+          "createHmac('sha256', secret.toString())",
+        ],
+      },
+      'src/operator/webhook/webhook-body.ts': {
+        'the user of a subscription is left out': [
+          '{ id: event.subscriptionId, user: event.user }',
+          '{ id: event.subscriptionId }',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'An event is posted again under the same `webhook-id`',
+    test: { file: webhookTest, title: 'what is not taken is posted again under its id' },
+    changes: {
+      [webhook]: {
+        'each try has another id': ['`msg_${event.id}`', '`msg_${event.id}${event.attempts}`'],
+      },
+    },
+  },
+  {
+    claim:
+      'An event that is not taken is posted again after 5 seconds, 5 and 30 minutes, 2, 5, 10 and 10 hours, then dropped',
+    test: { file: webhookTest, title: 'what is never taken is posted eight times' },
+    changes: {
+      [webhook]: {
+        'a time is another one': ['  5 * hour,', '  4 * hour,'],
+        'it is posted on and on': [
+          'const delayMs = delaysMs[attempts];',
+          'const delayMs = delaysMs[attempts] ?? hour;',
+        ],
+        'it is not dropped': ['return webhooks.drop(id);', 'return webhooks.postpone(id, hour);'],
+      },
+    },
+  },
+  {
+    claim: 'The host name of a webhook may only resolve to public addresses, and is reached by https',
+    test: { file: webhookTest, title: 'a ' },
+    changes: {
+      'src/operator/webhook/webhook-target.ts': {
+        'it may resolve to any': ['trustedOrigins: isWrittenOut ? [origin] : []', 'trustedOrigins: [origin]'],
+        'http will do': [
+          "if (url.protocol === 'http:' && !isWrittenOut) {",
+          "if (url.protocol === 'ftp:') {",
+        ],
+      },
+    },
+  },
+];

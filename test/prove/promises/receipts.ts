@@ -1,0 +1,218 @@
+// Promises of docs/receipts.md.
+import type { DocumentedPromise } from '../promise.ts';
+
+const suite = 'test/store/receipts-suite.ts';
+const serviceTest = 'test/service/receipts.test.ts';
+const worker = 'test/client/service-worker.test.ts';
+const token = 'src/protocol/message/receipt-token.ts';
+const store = 'src/store/sqlite/receipts.ts';
+const postgres = 'src/store/postgres/functions/receipts.sql';
+const reporting = 'src/client/worker/receipts.ts';
+const route = 'src/service/push/receipts.ts';
+
+export const receipts: readonly DocumentedPromise[] = [
+  {
+    claim:
+      'Nobody can report on a message that they did not receive, and the answer does not tell what was counted',
+    test: { file: serviceTest, title: '10,000 forged receipts change no count' },
+    changes: {
+      [token]: {
+        'the proof is not looked at': [
+          'if (!timingSafeEqual(Buffer.from(mac), Buffer.from(token.slice(idsLength)))) return undefined;',
+          'void [mac, timingSafeEqual];',
+        ],
+        'one proof is good for all subscriptions': [
+          '.update(ids).digest(',
+          '.update(ids.subarray(0, idBytes)).digest(',
+        ],
+      },
+      [route]: {
+        'the answer to a forged one is another': [
+          'if (receipts.length > 0) await',
+          'if (receipts.length < request.body.receipts.length) return reply.code(403).send(); await',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Each event is counted once for each message and subscription, even if it is reported again',
+    test: { file: suite, title: 'a receipt counts once, in one call or in several' },
+    changes: {
+      [store]: {
+        'each report counts': [
+          'if (statements.add.run({ broadcastId, subscriptionId, event }) === 0) return false;',
+          'statements.add.run({ broadcastId, subscriptionId, event });',
+        ],
+      },
+      [postgres]: {
+        'each report of a request counts': [
+          'select distinct on (g.broadcast, g.subscription, g.event)',
+          'select',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'A click on an action of the message is also counted under the name of the action, and on no other action',
+    test: { file: suite, title: 'action' },
+    changes: {
+      [store]: {
+        'any name is one': ['action !== undefined && actions.includes(action);', 'action !== undefined;'],
+        'actions are not told apart': [
+          'action !== undefined && actions.includes(action);',
+          'actions.length < 0;',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'Reports are counted for 30 days from the start of the broadcast, and who reported is forgotten then',
+    test: { file: suite, title: 'the window is open for 30 days' },
+    changes: {
+      [store]: { 'later ones count': ['and w.ends_at_ms > :nowMs', 'and w.ends_at_ms > :nowMs - 1'] },
+      'src/store/receipts.ts': {
+        'who reported is remembered': [
+          "'select broadcast_id from deskbell.receipt_windows where ends_at_ms <= :nowMs limit 1'",
+          "'select broadcast_id from deskbell.receipt_windows where ends_at_ms <= :nowMs * 0 limit 1'",
+        ],
+      },
+      [postgres]: { 'later ones count': ['and w.ends_at_ms > now_ms', 'and w.ends_at_ms > now_ms - 1'] },
+    },
+  },
+  {
+    claim: 'Only subscriptions that are stored have receipts, of broadcasts that ask for them',
+    test: { file: suite, title: 'what no broadcast asks for or no stored subscription reports' },
+    changes: {
+      [store]: {
+        'a subscription that is not stored has': [
+          'if (window === undefined || subscription === undefined)',
+          'if (window === undefined)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The receipts of a subscription are deleted with it, and the counts stay',
+    test: {
+      file: 'test/store/attempts-suite.ts',
+      title: 'what browsers have reported is known of a row, as long as it is kept',
+    },
+    changes: {
+      'src/store/sqlite/migrations.ts': {
+        'they stay': [
+          'delete from receipts where subscription_id = old.id',
+          'delete from receipts where subscription_id = old.id and false',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A report may arrive before the answer of the push service is stored',
+    test: { file: serviceTest, title: 'before its message is known to be accepted' },
+    changes: {
+      [store]: {
+        'it has to be accepted first': [
+          'where w.broadcast_id = :broadcastId and',
+          "where b.state = 'done' and w.broadcast_id = :broadcastId and",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The token of a message takes 51 bytes, which are reserved when the broadcast is created',
+    test: {
+      file: 'test/protocol/message/receipt-token.test.ts',
+      title: 'the payload of a message with receipts has room for the token',
+    },
+    changes: {
+      'src/protocol/message/encode-payload.ts': {
+        'no room is reserved': ['(isWithReceipts ? receiptMemberBytes : 0)', '(isWithReceipts ? 0 : 0)'],
+      },
+      [token]: { 'it takes more': ['const macLength = 22;', 'const macLength = 24;'] },
+    },
+  },
+  {
+    claim: 'A broadcast to a list that is not stored has no tokens',
+    test: { file: 'test/delivery/receipts.test.ts', title: 'to a list that is not stored has no tokens' },
+    changes: {
+      'src/delivery/worker/row-payloads.ts': {
+        'each row has one': [
+          '(subscriptionId === undefined ? payload : payloadFor(subscriptionId))',
+          'payloadFor(subscriptionId ?? 1)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A sender that delivers without the key sends messages without tokens, and warns once',
+    test: { file: 'test/delivery/receipts.test.ts', title: 'is delivered by a sender without the key' },
+    changes: {
+      'src/delivery/worker/create-worker.ts': {
+        'it says nothing': ['if (receipts && !settings.receiptKey)', 'if (receipts && settings.receiptKey)'],
+      },
+    },
+  },
+  {
+    claim: 'Without `--receipts` no payload has a token, and the path of reports is a 404',
+    test: { file: serviceTest, title: 'is described, and only where receipts are taken' },
+    changes: {
+      [route]: {
+        'the path is there': [
+          'if (receiptKey === undefined) return;',
+          "if (receiptKey === undefined) app.post('/webPush/receipts', { config: { operation } }, async (_, reply) => reply.code(204).send()); if (receiptKey === undefined) return;",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'One client address may send so many requests with reports a minute',
+    test: { file: serviceTest, title: 'one client address may report so many times a minute' },
+    changes: {
+      [route]: {
+        'any number': [
+          "config: { operation, rateLimit: limitPerMinute(receiptsPerMinute, 'report') }",
+          'config: { operation }',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Reports stay in the browser until the service has accepted them, and are sent with the next one',
+    test: { file: worker, title: 'what the service did not take is kept and reported with the next' },
+    changes: {
+      [reporting]: {
+        'what was refused is dropped': [
+          'if (status === 429 || status >= 500) throw',
+          'if (status === 429 && status >= 500) throw',
+        ],
+        'Background Sync is not asked for': [
+          'await tryLater(receiptsName)',
+          'await Promise.resolve(receiptsName)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A message whose member `receipt` is none of ours, or has none, is not reported on',
+    test: { file: worker, title: 'a message without a token, or with a member' },
+    changes: {
+      [reporting]: {
+        'it is': ['if (!/^[\\w-]{38}$/.test(String(receipt))) return;', 'if (!receipt) return;'],
+      },
+    },
+  },
+  {
+    claim: 'A report has the token, the event and the name of the action, and nothing else',
+    test: { file: worker, title: 'what became of a notification is reported with its token' },
+    changes: {
+      [reporting]: {
+        'it has the time too': [
+          'JSON.stringify({ token: receipt, event, action })',
+          'JSON.stringify({ token: receipt, event, action, at: Date.now() })',
+        ],
+      },
+    },
+  },
+];

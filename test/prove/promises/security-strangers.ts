@@ -1,0 +1,301 @@
+// Promises of docs/security.md on strangers who register, and on push services.
+import type { DocumentedPromise } from '../promise.ts';
+
+const policyTest = 'test/protocol/endpoint-policy.test.ts';
+const policy = 'src/protocol/endpoint-policy.ts';
+const addresses = 'test/transport/addresses.test.ts';
+const hostile = 'test/service/hostile-clients.test.ts';
+const httpTest = 'test/service/http.test.ts';
+const server = 'src/http/create-http-server.ts';
+
+export const securityOfStrangers: readonly DocumentedPromise[] = [
+  {
+    claim: 'An endpoint must be at a known push service or at one that the operator has added',
+    test: { file: policyTest, title: 'an endpoint is refused' },
+    changes: {
+      [policy]: {
+        'any host is admitted': [
+          "if (url.port !== '' || paths === undefined) {",
+          "if (paths === undefined) return undefined; if (url.port !== '') {",
+        ],
+        'a host is admitted that ends in the name of a known one': [
+          'const known = knownHosts.get(host);',
+          'const known = [...knownHosts].find(([name]) => host.endsWith(name))?.[1];',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Paths of other APIs on the hosts of push services are refused',
+    test: { file: policyTest, title: 'another API than that of subscriptions is refused' },
+    changes: {
+      [policy]: {
+        'they are admitted': ['if (!paths.otherApis.test(path)) return', "if (path !== '') return"],
+      },
+    },
+  },
+  {
+    claim: 'A push service is not connected to at an address that is not public, whatever its name is',
+    test: { file: addresses, title: 'not connected to' },
+    changes: {
+      'src/transport/address-guard.ts': {
+        'private addresses are public': [
+          "parsed.range() === 'unicast' &&",
+          "parsed.range() !== 'loopback' &&",
+        ],
+        'one public address is enough': [
+          'for (const { address } of addresses) {',
+          'for (const { address } of addresses.slice(0, 1)) {',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The address that was checked is the one that is connected to',
+    test: { file: addresses, title: 'the address that was checked is the one' },
+    changes: {
+      'src/transport/route.ts': {
+        'the name is resolved again after the check': [
+          'return { host, port, addresses, addressPort: port, isGuarded };',
+          'return { host, port, addresses: await resolve(host), addressPort: port, isGuarded };',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Redirects of push services are never followed',
+    test: { file: addresses, title: 'no redirect is followed' },
+    changes: {
+      'src/transport/http1.ts': {
+        'one is': [
+          'const { statusCode: status = 0 } = response;',
+          'const { statusCode: status = 0, headers: { location } } = response; if (location) void fetch(location, { method: "POST" }).catch(() => {});',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A key that is no point on P-256, and an auth that has not 16 bytes, are a 400',
+    test: { file: 'test/service/web-push-input.test.ts', title: 'refuses ' },
+    changes: {
+      'src/protocol/subscription.ts': {
+        'any 65 bytes are a key': ['!isP256Point(p256dh)', 'p256dh.length !== 65'],
+        'an auth of any length is taken': [
+          'if (bytes?.length === length)',
+          "if (bytes?.length === length || (bytes && name === 'auth'))",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A body of the public service has at most 16 KiB',
+    test: { file: 'test/service/web-push-input.test.ts', title: 'refuses a body' },
+    changes: {
+      'src/http/json-body.ts': {
+        'it may be longer': ['defaultBodyLimitBytes = 16_384', 'defaultBodyLimitBytes = 65_536'],
+      },
+    },
+  },
+  {
+    claim: 'The headers of a request have at most 16 KiB',
+    test: { file: hostile, title: 'is answered 431' },
+    changes: {
+      [server]: { 'they may be longer': ['?? 16_384', '?? 262_144'] },
+    },
+  },
+  {
+    claim: 'A client that sends its body slowly is answered 408',
+    test: { file: hostile, title: 'sends its body byte by byte is answered 408' },
+    changes: {
+      [server]: {
+        'it may take any time': ['requestTimeout: options.requestTimeoutMs ??', 'requestTimeout: 0 ??'],
+      },
+    },
+  },
+  {
+    claim:
+      'Without options a service has time limits, 10,000 connections, and 60 registrations and 600 reports a minute for each client',
+    test: { file: hostile, title: 'a service without options has its limits' },
+    changes: {
+      'src/http/time-limits.ts': {
+        'headers have a minute': ['headersTimeoutMs: 10_000', 'headersTimeoutMs: 60_000'],
+        'connections that are not used are kept for a minute': [
+          'keepAliveTimeoutMs: 10_000',
+          'keepAliveTimeoutMs: 60_000',
+        ],
+      },
+      [server]: {
+        'any number of connections is taken': [
+          'options.maxConnections ?? 10_000',
+          'options.maxConnections ?? 0',
+        ],
+      },
+      'src/service/push/rate-limit.ts': {
+        'registrations are not limited': [
+          'defaultRegistrationsPerMinute = 60;',
+          'defaultRegistrationsPerMinute = 6000;',
+        ],
+        'reports are not limited': ['defaultReceiptsPerMinute = 600;', 'defaultReceiptsPerMinute = 6000;'],
+      },
+    },
+  },
+  {
+    claim:
+      'Registrations are limited for each client address, which is that of the connection unless a proxy is trusted',
+    test: { file: httpTest, title: 'POST /webPush' },
+    changes: {
+      'src/service/push/rate-limit.ts': { 'there is no limit': ['      max,', '      max: 1000 * max,'] },
+      [server]: {
+        'any client may say who it is': [
+          'trustProxy: (options.trustProxy ?? false) as boolean | string',
+          'trustProxy: true',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'There is one row for each endpoint, however it is spelled',
+    test: { file: 'test/store/endpoint-spellings-suite.ts', title: 'all of them' },
+    changes: {
+      'src/protocol/endpoint.ts': {
+        'each spelling is an endpoint': [
+          'parsed?.hasNormalAuthority === true ?',
+          'parsed?.authority === "" ?',
+        ],
+      },
+    },
+  },
+  {
+    claim: '`maxSubscriptions` limits the total, and never blocks an update',
+    test: { file: 'test/store/endpoint-spellings-suite.ts', title: 'a new row beyond it is refused' },
+    changes: {
+      'src/store/subscription-limit.ts': {
+        'there is no limit': ['    if (this.#inserts < inserts) {', '    if (inserts < 0) {'],
+      },
+    },
+  },
+  {
+    claim: 'Removing and signing out need `auth`, and their answer does not reveal whether it was right',
+    test: { file: httpTest, title: 'answers alike, and removes nothing' },
+    changes: {
+      'src/service/push/web-push.ts': {
+        'the answer tells whether there is a row': [
+          'const stored = onUnsubscribe && (await store.subscriptions.findByEndpoint(endpoint));',
+          'const stored = await store.subscriptions.findByEndpoint(endpoint); if (stored === undefined) throw new Error("none");',
+        ],
+      },
+      'src/store/sqlite/user-and-tags.ts': {
+        'any auth will do': [
+          'row !== undefined && isSameSecret(row.auth, auth)',
+          'row !== undefined && isSameSecret(auth, auth)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A user is never taken from the body of a registration',
+    test: { file: 'test/service/subscriber-token.test.ts', title: 'a subscriber token' },
+    changes: {
+      'src/service/push/web-push.ts': {
+        'it is': [
+          'const assign = await readSubscriberToken(request, reply);',
+          'const { user } = request.body as { user?: string }; const assign = user ? { user } : await readSubscriberToken(request, reply);',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'An invitation has 128 random bits, and its token is in the fragment of the link',
+    test: { file: 'test/cli/invite.test.ts', title: 'a link of `deskbell invite`' },
+    changes: {
+      'src/cli/commands/invite.ts': {
+        'it has fewer': ['randomBytes(16)', 'randomBytes(8)'],
+        'it is in the query': ['#invitation=', '?invitation='],
+      },
+    },
+  },
+  {
+    claim:
+      'A subscriber token is valid for an hour at most, for one audience, and with the configured algorithm',
+    test: { file: 'test/service/subscriber-token.test.ts', title: 'that ' },
+    changes: {
+      'src/service/push/subscriber-token.ts': {
+        'it is valid for longer': [
+          'if (seconds > maxLifetimeSeconds + clockToleranceSeconds) {',
+          'if (seconds > 24 * maxLifetimeSeconds) {',
+        ],
+        'it needs no end': ["['exp', 'aud', 'sub']", "['aud', 'sub']"],
+        'one for any audience is taken': ['      audience,', ''],
+        'its own algorithm is taken': ['      algorithms,', ''],
+      },
+    },
+  },
+  {
+    claim: 'Control, bidirectional and invisible characters of strangers are printed as escapes',
+    test: { file: 'test/service/log.test.ts', title: 'shows no character that a terminal obeys' },
+    changes: {
+      'src/errors/escape-controls.ts': {
+        'bidirectional and invisible ones are not': ['[\\p{Cc}\\p{Cf}\\p{Zl}', '[\\p{Cc}\\p{Zl}'],
+        'controls are not': ['[\\p{Cc}\\p{Cf}\\p{Zl}', '[\\p{Cf}\\p{Zl}'],
+      },
+    },
+  },
+  {
+    claim:
+      'TLS with a push service checks its certificate, against the authorities of the system and those in `ca`',
+    test: {
+      file: 'test/cli/doctor.test.ts',
+      title: 'tells of each push service, and of a clock that is wrong',
+    },
+    changes: {
+      'src/transport/connect.ts': {
+        'any certificate is taken': [
+          'ALPNProtocols: alpnProtocols,',
+          'ALPNProtocols: alpnProtocols, rejectUnauthorized: false,',
+        ],
+        'the certificate of another host is taken': [
+          '=> checkServerIdentity(host, certificate)',
+          '=> void [checkServerIdentity, certificate]',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Of the body of an answer, so much is read, and its time is limited',
+    test: { file: 'test/transport/http1.test.ts', title: 'cut there, and ends the connection' },
+    changes: {
+      'src/transport/response-body.ts': {
+        'it is read on': ['return copied === end - start;', 'return copied >= 0;'],
+      },
+    },
+  },
+  {
+    claim: 'A push service that keeps failing is left alone for a while',
+    test: { file: 'test/transport/breaker.test.ts', title: 'ten bad answers in a row open it for a second' },
+    changes: {
+      'src/transport/breaker.ts': {
+        'it is asked on': ['this.#failuresInRow >= maxFailuresInRow', 'this.#failuresInRow < 0'],
+        'for no time': ['const firstOpenMs = 1000;', 'const firstOpenMs = 1;'],
+      },
+    },
+  },
+  {
+    claim: 'A VAPID token is for the origin of the push service and valid for twelve hours',
+    test: { file: 'test/protocol/rfc8292.test.ts', title: 'a token of ours names the origin with its port' },
+    changes: {
+      'src/protocol/vapid-token.ts': { 'it is valid for a day': ['= 12 * 60 * 60', '= 24 * 60 * 60'] },
+    },
+  },
+  {
+    claim: 'A message is never sent after its TTL',
+    test: {
+      file: 'test/delivery/retry-policy.test.ts',
+      title: 'a retry that would come at the end of the TTL',
+    },
+    changes: {
+      'src/delivery/worker/retry-policy.ts': {
+        'a retry may come later': ['nowMs + delayMs >= tries.expiresAtMs ?', 'delayMs < 0 ?'],
+      },
+    },
+  },
+];
