@@ -3,6 +3,7 @@
 import { parsePerPerson } from '../audience/frequency-cap.ts';
 import { checkTitle } from '../audience/channels.ts';
 import { checkValue, dataName } from '../audience/reader-facts.ts';
+import { parseQuietHours } from '../audience/quiet-hours.ts';
 import { checkTags, checkUser } from '../audience/user-and-tags.ts';
 import { parseIsoTime } from '../delivery/parse-iso-time.ts';
 import { readRecurrence } from '../delivery/schedule/recurrence.ts';
@@ -11,6 +12,7 @@ import { createValidatorCompiler } from '../http/validation.ts';
 import { decodeBase64 } from '../protocol/base64.ts';
 import { messageFormats } from '../protocol/message/value-schema.ts';
 import { isP256Point } from '../protocol/p256.ts';
+import { isLocalTime } from '../store/delivery-options.ts';
 import { authBytes } from '../protocol/subscription.ts';
 
 /** @param check throws a `DeskbellError` where a value does not fit */
@@ -60,6 +62,14 @@ export const operatorFormats: Formats = {
   timezone: {
     fits: checkedBy((value) => readRecurrence('* * * * *', value)),
     words: 'an IANA name, such as Europe/Berlin',
+  },
+  'local-time': {
+    fits: isLocalTime,
+    words: 'a time of a day, such as 09:00, or a local time, such as 2026-12-01T09:00',
+  },
+  'quiet-hours': {
+    fits: checkedBy(parseQuietHours),
+    words: 'two times of a day that differ, such as 22:00-07:00',
   },
   endpoint: {
     fits: (value: string) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''),

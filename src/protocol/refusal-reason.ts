@@ -22,6 +22,8 @@ export type RejectionReason =
   | 'redirected'
   /** The address is not one to connect to. Made by the sender, never by `readResponse`. */
   | 'address-blocked'
+  /** A placeholder has no default, and its reader no value for it any more. Made by the sender, never by `readResponse`. */
+  | 'no-value'
   | 'unexpected-status';
 
 /** What an answer says about a rejection. */

@@ -23,7 +23,7 @@ export interface BroadcastWriter
 export function createBroadcasts(
   database: PortableDatabase,
   reader: BroadcastReader,
-  { insert, decideMarks, findMatching, cutSets, ...audiences }: BroadcastWriter,
+  { insert, decideMarks, openAudience, addToAudience, ...finder }: BroadcastWriter,
 ): BroadcastStore {
   /** @throws {DeskbellError} ERR_IDEMPOTENCY_KEY */
   const findExisting = async ({ idempotencyKey, contentHash }: NewBroadcast) => {
@@ -74,8 +74,9 @@ export function createBroadcasts(
   };
 
   return {
-    ...audiences,
-    ...createPreparations(database, { findMatching, cutSets }),
+    openAudience,
+    addToAudience,
+    ...createPreparations(database, finder),
     ...reader,
     create,
     pause: async (id) =>

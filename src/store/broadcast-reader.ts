@@ -23,7 +23,16 @@ const readTogether = 50;
 
 export type BroadcastReader = Pick<
   BroadcastStore,
-  'find' | 'findAll' | 'get' | 'findByKey' | 'list' | 'listedIds' | 'countOpen' | 'listOpen' | 'summaries'
+  | 'texts'
+  | 'find'
+  | 'findAll'
+  | 'get'
+  | 'findByKey'
+  | 'list'
+  | 'listedIds'
+  | 'countOpen'
+  | 'listOpen'
+  | 'summaries'
 >;
 
 /** With the columns of its options. */
@@ -57,6 +66,9 @@ interface BroadcastRow {
   readonly alarms: unknown;
   readonly held_back: unknown;
   readonly receipts: unknown;
+  /** Null where there are none. */
+  readonly texts: unknown;
+  readonly has_placeholders: number;
 }
 
 export function createBroadcastReader(database: PortableDatabase): BroadcastReader {
@@ -77,6 +89,8 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       expiresAtMs: row.expires_at_ms,
       finishedAtMs: row.finished_at_ms ?? undefined,
       ...readSourceColumns(row),
+      texts: row.texts === null ? undefined : database.readJson<Broadcast['texts']>(row.texts),
+      hasPlaceholders: row.has_placeholders === 1 || undefined,
       recipients: row.audience,
       counts: countRows(row, origins),
       waiting: row.waiting,
@@ -97,6 +111,13 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
   };
 
   return {
+    texts: async (id) => {
+      const rows = await database.read<{ readonly language: string; readonly payload: Uint8Array }>(
+        'select language, payload from deskbell.broadcast_texts where broadcast_id = :id',
+        { id },
+      );
+      return new Map(rows.map(({ language, payload }) => [language, payload]));
+    },
     find,
     findAll: async (ids) => {
       const found: Broadcast[] = [];
@@ -208,6 +229,10 @@ function selectOf({ jsonArray, jsonObject, tables }: PortableDatabase): string {
      from deskbell.receipt_counts where broadcast_id = b.id group by origin, event, action
      order by origin`,
   );
+  const texts = jsonOf(
+    ['language', 'recipients'],
+    'select language, recipients from deskbell.broadcast_texts where broadcast_id = b.id order by language',
+  );
   const waiting = 'select coalesce(sum(rows), 0) from deskbell.waiting_rows where broadcast_id = b.id';
   const toRetry = `${waiting} and push_service_id = 0`;
   const removed = 'select coalesce(sum(rows), 0) from deskbell.removed_rows where broadcast_id = b.id';
@@ -217,7 +242,8 @@ function selectOf({ jsonArray, jsonObject, tables }: PortableDatabase): string {
       case when ${isOpen} then (${waiting}) else 0 end as waiting,
       case when ${isOpen} then (${toRetry}) else 0 end as to_retry,
       case when ${isOpen} then ${heldBack} end as held_back,
-      case when b.receipt_actions is not null then ${receipts} end as receipts
+      case when b.receipt_actions is not null then ${receipts} end as receipts,
+      case when b.has_texts = 1 then ${texts} end as texts
     from deskbell.broadcasts b`;
 }
 

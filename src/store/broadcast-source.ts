@@ -22,7 +22,7 @@ export interface NewBroadcastSource {
   /** A list created by `openAudience`; without it, every subscription there is at creation. */
   readonly audienceId?: number | undefined;
   /** Whom the list, which is empty, is to be filled with: the broadcast is `preparing` until `prepare` has done so. As
-   *  `checkExpression` gives it. */
+   *  `checkExpression` gives it; an expression without parts is met by all. */
   readonly matching?: AudienceExpression | undefined;
   /** What the list was made of, where it is not `matching`. */
   readonly list?: ListKind | undefined;
@@ -44,7 +44,7 @@ export function toSourceColumns(draft: NewBroadcastSource): SourceColumns {
 }
 
 function askedAudience({ matching, audienceId, list }: NewBroadcastSource): AskedAudience | undefined {
-  if (matching !== undefined) return matching;
+  if (matching !== undefined) return Object.keys(matching).length === 0 ? 'all' : matching;
   if (audienceId === undefined) return 'all';
   return list === undefined ? undefined : { list };
 }

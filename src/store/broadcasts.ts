@@ -9,6 +9,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { ReceiptCounts } from './receipts.ts';
 import type { Urgency } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
+import type { AudienceSplit } from './split-audience.ts';
 import type { AskedAudience, BroadcastCreator, NewBroadcastSource } from './broadcast-source.ts';
 
 /** `cancelled` and `done` are final. `preparing`: its audience is being looked for, and nothing is sent yet. */
@@ -78,6 +79,23 @@ export interface NewBroadcast extends BroadcastMessage, OtherOptions, NewBroadca
   readonly user?: string | undefined;
   /** About how many rows a slice has. */
   readonly sliceRows: number;
+  /** What is sent instead of the payload to those who read a language. */
+  readonly texts?: ReadonlyMap<string, Uint8Array> | undefined;
+  /** The payload has placeholders, and so have the texts. */
+  readonly hasPlaceholders?: boolean | undefined;
+  /** By what the audience is split while it is prepared. */
+  readonly split?: AudienceSplit | undefined;
+}
+
+/** Whether its audience is looked for, or split, before anything is sent. */
+export const isPrepared = ({ matching, split }: NewBroadcast): boolean =>
+  matching !== undefined || split !== undefined;
+
+/** Of a broadcast with texts by language. */
+export interface BroadcastText {
+  readonly language: string;
+  /** How many get it. */
+  readonly recipients: number;
 }
 
 /** A broadcast as it is stored: its message, its state, and what has come of its audience so far. */
@@ -91,6 +109,10 @@ export interface Broadcast
   readonly audience: AskedAudience | undefined;
   /** `undefined`: not recorded, as above. */
   readonly createdBy: BroadcastCreator | undefined;
+  /** What is sent instead of the message's own text, by language; `undefined` where there is none. */
+  readonly texts?: readonly BroadcastText[] | undefined;
+  /** Its texts have placeholders that stand for the data of each reader. */
+  readonly hasPlaceholders?: boolean | undefined;
   /** Rows of the audience at creation; the counts below add up to it. */
   readonly recipients: number;
   readonly counts: Readonly<Record<Settlement, number>> & {
@@ -193,6 +215,8 @@ export interface BroadcastStore {
    * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY where the key belongs to another content
    */
   create(draft: NewBroadcast): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
+  /** What is sent instead of the payload to those who read a language. */
+  texts(id: number): Promise<ReadonlyMap<string, Uint8Array>>;
   find(id: number): Promise<Broadcast | undefined>;
   /** Those that there are, newest first. */
   findAll(ids: readonly number[]): Promise<readonly Broadcast[]>;

@@ -1,10 +1,13 @@
 // How a broadcast is delivered: its options, each described once. What is made from this table: the checks, the columns in
 // both databases, what is shown of a broadcast or schedule, the schemas of the operator's API, the flags of `deskbell send` and the
 // fields of the console. Beside it, a new option needs a migration for each database, what uses it, and a test.
-import { isFlag, mustBe, type OptionCheck, type OptionChecks } from '../errors/check-options.ts';
+import { isFlag, isText, mustBe, type OptionCheck, type OptionChecks } from '../errors/check-options.ts';
 import type { ValueSchema } from '../protocol/message/value-schema.ts';
 import { pushOptionChecks, urgencies, type PushOptions } from '../protocol/request.ts';
+import { checkChannelName } from '../audience/channels.ts';
 import { parsePerPerson } from '../audience/frequency-cap.ts';
+import { parseQuietHours } from '../audience/quiet-hours.ts';
+import { isTimeZone, parseTimeOfDay, parseWallTime } from '../audience/zone-time.ts';
 
 /** How the messages of a broadcast are delivered, of one that recurs too. */
 export interface DeliveryOptions extends PushOptions {
@@ -22,11 +25,35 @@ export interface DeliveryOptions extends PushOptions {
    * Who has been reached as often is counted as `capped`, and gets nothing.
    */
   readonly perPerson?: string | undefined;
+  /** Reaches only readers who have this channel on. */
+  readonly channel?: string | undefined;
+  /**
+   * Each reader gets the message when clocks of their time zone show this: `2026-12-01T09:00`, or `09:00`, the next one in
+   * `timeZone` from the start on. Where clocks skip it, the next minute that there is; where it comes twice, the first.
+   */
+  readonly localTime?: string | undefined;
+  /** Readers whose local time is over at the start get the message at once, or not at all. Default: `send`. */
+  readonly ifTimePassed?: IfTimePassed | undefined;
+  /**
+   * Such as `22:00-07:00` of the reader's time zone: nothing is sent then. The message is held until they end, or has expired where
+   * its TTL, an hour at least, is over by then.
+   */
+  readonly quietHours?: string | undefined;
+  /** Of `localTime`, and of readers whose own is not known, such as `Europe/Berlin`. Default: `UTC`. */
+  readonly timeZone?: string | undefined;
 }
 
 export const priorities = ['normal', 'high'] as const;
 
 export type Priority = (typeof priorities)[number];
+
+export const ifTimePassed = ['send', 'skip'] as const;
+
+export type IfTimePassed = (typeof ifTimePassed)[number];
+
+/** What `localTime` may be. */
+export const isLocalTime = (value: unknown): boolean =>
+  typeof value === 'string' && (parseWallTime(value) ?? parseTimeOfDay(value)) !== undefined;
 
 export interface OptionDescription {
   readonly schema: ValueSchema;
@@ -98,6 +125,56 @@ export const deliveryOptions: {
       label: 'At most per person',
       hint: 'Such as 3/day; also per hour or week. Counts broadcasts with a cap.',
     },
+  },
+  channel: {
+    schema: { type: 'string', format: 'tag' },
+    description: 'Reaches only readers who have this channel on.',
+    check: (value, name) => void checkChannelName(value, `/${name}`),
+    flag: 'channel <name>',
+    field: { label: 'Channel', hint: 'Only readers who have it on.' },
+  },
+  localTime: {
+    schema: { type: 'string', format: 'local-time' },
+    description:
+      'When each reader gets the message, by the clocks of their time zone: 2026-12-01T09:00, or 09:00, the next one from the start on.',
+    check: mustBe('a local time such as 09:00 or 2026-12-01T09:00', isLocalTime),
+    flag: 'local-time <time>',
+    field: { label: 'Local time', hint: 'Of each reader, such as 09:00 or 2026-12-01T09:00.' },
+  },
+  ifTimePassed: {
+    schema: { type: 'string', enum: ifTimePassed },
+    description:
+      'Whether readers whose local time is over at the start get the message at once or not at all.',
+    byDefault: 'send',
+    check: mustBe(`one of ${ifTimePassed.join(', ')}`, (value) =>
+      ifTimePassed.includes(value as IfTimePassed),
+    ),
+    flag: 'if-time-passed <what>',
+    field: {
+      label: 'Where the local time is over',
+      choices: { '': 'send at once', skip: 'leave the reader out' },
+    },
+  },
+  quietHours: {
+    schema: { type: 'string', format: 'quiet-hours' },
+    description:
+      'Nothing is sent in these hours of the time zone of each reader, such as 22:00-07:00. The message is held until they end, or has ' +
+      'expired where its TTL, an hour at least, is over by then.',
+    check: (value, name) => {
+      isText(value, name);
+      parseQuietHours(value as string);
+    },
+    flag: 'quiet-hours <from-to>',
+    field: { label: 'Quiet hours', hint: 'Of each reader, such as 22:00-07:00.' },
+  },
+  timeZone: {
+    schema: { type: 'string', format: 'timezone' },
+    description:
+      'The time zone in which times are meant, and that of readers whose own is not known, such as Europe/Berlin. Default: UTC; of ' +
+      '`deskbell send` without --cron, that of the machine.',
+    check: mustBe('the name of a time zone, such as Europe/Berlin', (value) => isTimeZone(value as string)),
+    flag: 'timezone <name>',
+    field: { label: 'Time zone', hint: 'Of readers whose own is not known. Empty: yours.' },
   },
   receipts: {
     schema: { type: 'boolean' },

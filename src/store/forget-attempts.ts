@@ -76,7 +76,9 @@ async function forget(
  */
 function* countUnread(audienceId: number, number: number, subscriptionId: number): Work<void> {
   const slices = yield* run<{ readonly broadcast_id: number }>(
-    `update deskbell.slices set token = null, lease_until_ms = 0
+    `update deskbell.slices set token = null,
+       -- one that is free later stays so
+       lease_until_ms = case when token is null then lease_until_ms else 0 end
      where number = :number and cursor < :subscriptionId
        and broadcast_id in (select id from deskbell.broadcasts where audience_id = :audienceId)
      returning broadcast_id`,

@@ -1,7 +1,7 @@
 // Who works on what: slices of audiences and due retries, leased by any number of workers in any number of threads,
 // processes and machines. A job engine can implement it. Types, and the numbers that both databases share.
 import type { Broadcast, Recipient } from './broadcasts.ts';
-import type { MemberSet } from './preparations.ts';
+import type { MemberSet } from './slices.ts';
 import type { IfRefused } from './push-services.ts';
 
 /** Of so many leases that a worker gets, all but one are of broadcasts with high priority while these have free slices. */
@@ -31,7 +31,29 @@ export interface SliceLease extends Lease {
   readonly throughPosition: number;
   /** Its rows, where the audience is some of the stored subscriptions. */
   readonly members?: MemberSet | undefined;
+  /** What holds for all of its rows, where it differs by reader. */
+  readonly reader?: RowReader | undefined;
 }
+
+/** What was written down of the reader of a row when the broadcast was made. */
+export interface RowReader {
+  /** Of the text to send; absent: the message's own. */
+  readonly language?: string | undefined;
+  /** Absent: the broadcast's own. */
+  readonly timeZone?: string | undefined;
+}
+
+/** Columns of slices and retries. @returns undefined where nothing was written down */
+export const toRowReader = ({
+  language,
+  time_zone: timeZone,
+}: {
+  readonly language: string | null;
+  readonly time_zone: string | null;
+}): RowReader | undefined =>
+  language === null && timeZone === null
+    ? undefined
+    : { language: language ?? undefined, timeZone: timeZone ?? undefined };
 
 /** A row that is tried again. */
 export interface RetryRow extends Recipient {
@@ -42,6 +64,7 @@ export interface RetryRow extends Recipient {
   readonly refusals: number;
   /** What a further refusal means (`push-services.ts`). */
   readonly ifRefused: IfRefused;
+  readonly reader?: RowReader | undefined;
 }
 
 /** Retries that have come due. */

@@ -7,7 +7,7 @@ import type { Answer } from './attempts.ts';
 import type { Alarm, BroadcastState, Recipient, Settlement } from './broadcasts.ts';
 import { noOutcomes } from './outcome-columns.ts';
 import type { PushServiceAnswers, PushServiceState } from './push-services.ts';
-import type { Lease, SliceLease } from './leases.ts';
+import type { Lease, RowReader, SliceLease } from './leases.ts';
 
 /** When a row is tried again, and how often it has been. */
 export interface StoredRetry {
@@ -19,6 +19,8 @@ export interface StoredRetry {
   readonly expiresAtMs: number;
   /** Times that its push service has refused our token or key for it; without it 0. They are no attempts. */
   readonly refusals?: number | undefined;
+  /** As the slice of the row has it. */
+  readonly reader?: RowReader | undefined;
 }
 
 /** What is stored of a row whose push service is suspended, or would be. */

@@ -1,17 +1,12 @@
 // Audiences of stored subscriptions, written down as sets of ids: those of an expression range by range, each in a short
-// transaction, so that any process goes on where another one has ended. Nothing is sent before the last range.
+// transaction, so that any process goes on where another one has ended. Nothing is sent before the last range. What differs by
+// reader is split on the way (`split-audience.ts`), also where the audience is all or a list of ids.
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import type { BroadcastStore } from './broadcasts.ts';
-import { encodeIds } from './id-set.ts';
+import { decodeIds, encodeIds } from './id-set.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
-
-/** Whom a slice is for. */
-export interface MemberSet {
-  /** Of PostgreSQL, that all of them are in; absent: any. */
-  readonly partition?: number | undefined;
-  /** Ascending. */
-  readonly ids: readonly number[];
-}
+import type { MemberSet } from './slices.ts';
+import { splitSets, type AudienceSplit, type ReaderFinder, type ReaderGroup } from './split-audience.ts';
 
 export interface IdRange {
   readonly afterId: number;
@@ -23,7 +18,9 @@ export interface IdRange {
 }
 
 /** What each database does in its own way. */
-export interface MemberFinder {
+export interface MemberFinder extends ReaderFinder {
+  /** So many slices are looked for at once where an audience is split, so that its parts are not too small. */
+  readonly slicesToSplit: number;
   /** The subscriptions that meet an expression now, of some ids behind `afterId`. @returns how far it has looked */
   findMatching(
     expression: AudienceExpression,
@@ -39,9 +36,16 @@ export type Preparations = Pick<BroadcastStore, 'addIds' | 'prepare' | 'findUnpr
 const setsOfTransaction = 100;
 /** A range takes a fraction of it. */
 const leaseMs = 10_000;
+/** By which the database knows who splits audiences: others, of a former version, would not. */
+const tokenOf = (holder: string): string => `readers:${holder}`;
+/** Sets of a list of ids that are split together. */
+const listedSets = 32;
 
 interface PreparationRow {
+  /** JSON: an expression; null: a list of ids, whose sets are split. */
   readonly expression: string;
+  /** JSON. */
+  readonly split: string | null;
   readonly slice_rows: number;
   readonly done_through: number;
   readonly through_id: number;
@@ -49,6 +53,34 @@ interface PreparationRow {
 }
 
 export function createPreparations(database: PortableDatabase, finder: MemberFinder): Preparations {
+  /** Positions are the numbers of sets. */
+  const findListed = async (broadcastId: number, from: number): Promise<FoundSets> => {
+    const rows = await database.read<{ readonly in_partition: number | null; readonly ids: Uint8Array }>(
+      `select in_partition, ids from deskbell.audience_sets
+       where audience_id = (select audience_id from deskbell.broadcasts where id = :broadcastId)
+         and number >= :from and number < :from + ${listedSets} order by number`,
+      { broadcastId, from },
+    );
+    const sets = rows.map(({ in_partition, ids }) => ({
+      partition: in_partition ?? undefined,
+      ids: decodeIds(ids),
+    }));
+    return { sets, throughId: from + listedSets, width: listedSets };
+  };
+
+  const find = (broadcastId: number, row: PreparationRow, isSplit: boolean): Promise<FoundSets> => {
+    const { done_through: afterId, through_id: lastId, width, slice_rows } = row;
+    const expression = JSON.parse(row.expression) as AudienceExpression | null;
+    if (expression === null) return findListed(broadcastId, afterId);
+    const sliceRows = isSplit ? slice_rows * finder.slicesToSplit : slice_rows;
+    return finder.findMatching(expression, {
+      afterId,
+      throughId: lastId,
+      width,
+      sliceRows,
+    });
+  };
+
   return {
     addIds: async (audienceId, ids, sliceRows) => {
       const sets = await finder.cutSets(ids, sliceRows);
@@ -64,25 +96,21 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
 
     prepare: async (broadcastId, holder) => {
       const [row] = await database.write<PreparationRow>(
-        `update deskbell.preparations set token = :holder, lease_until_ms = :untilMs
-         where broadcast_id = :broadcastId and is_paused = 0 and (token = :holder or lease_until_ms <= :nowMs)
-         returning expression, slice_rows, done_through, through_id, width`,
-        { broadcastId, holder, nowMs: database.now(), untilMs: database.now() + leaseMs },
+        `update deskbell.preparations set token = :token, lease_until_ms = :untilMs
+         where broadcast_id = :broadcastId and is_paused = 0 and (token = :token or lease_until_ms <= :nowMs)
+         returning expression, split, slice_rows, done_through, through_id, width`,
+        { broadcastId, token: tokenOf(holder), nowMs: database.now(), untilMs: database.now() + leaseMs },
       );
       if (row === undefined) return false;
       const { done_through: afterId, through_id: lastId } = row;
-      const expression = JSON.parse(row.expression) as AudienceExpression;
-      const { sets, throughId, width } = await finder.findMatching(expression, {
-        afterId,
-        throughId: lastId,
-        width: row.width,
-        sliceRows: row.slice_rows,
-      });
+      const split = row.split === null ? undefined : (JSON.parse(row.split) as AudienceSplit);
+      const isSplit = split !== undefined;
+      const { sets: found, throughId, width } = await find(broadcastId, row, isSplit);
+      const sets = isSplit ? await splitSets(finder, split, found, row.slice_rows) : found;
       const isLast = throughId >= lastId;
       const nowMs = database.now();
-      return database.transaction(() =>
-        addRange({ broadcastId, afterId, throughId, width, isLast, sets, nowMs }),
-      );
+      const range = { broadcastId, afterId, throughId, width, isLast, isSplit, sets, nowMs };
+      return database.transaction(() => addRange(range));
     },
 
     findUnprepared: async () => {
@@ -96,11 +124,20 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
   };
 }
 
+interface FoundSets {
+  readonly sets: readonly MemberSet[];
+  readonly throughId: number;
+  readonly width: number;
+}
+
+type PreparedSet = MemberSet & ReaderGroup;
+
 interface FoundRange extends Omit<IdRange, 'sliceRows'> {
   readonly nowMs: number;
   readonly broadcastId: number;
-  readonly sets: readonly MemberSet[];
+  readonly sets: readonly PreparedSet[];
   readonly isLast: boolean;
+  readonly isSplit: boolean;
 }
 
 /**
@@ -108,7 +145,7 @@ interface FoundRange extends Omit<IdRange, 'sliceRows'> {
  *
  * @returns whether the holder is to go on
  */
-function* addRange({ broadcastId, sets, isLast, nowMs, ...range }: FoundRange): Work<boolean> {
+function* addRange({ broadcastId, sets, isLast, isSplit, nowMs, ...range }: FoundRange): Work<boolean> {
   const id = { broadcastId };
   const [moved] = yield* run<{ readonly number: number }>(
     `update deskbell.preparations
@@ -132,7 +169,9 @@ function* addRange({ broadcastId, sets, isLast, nowMs, ...range }: FoundRange): 
      where audience_id = :audienceId and number >= :number`,
     { ...id, audienceId: broadcast.audience_id, number },
   );
+  if (isSplit) yield* noteGroups(broadcastId, number, sets);
   if (!isLast) return true;
+  if (isSplit) yield* endSplit(broadcastId, broadcast.audience_id);
   yield* run('delete from deskbell.preparations where broadcast_id = :broadcastId', id);
   // an audience of nobody is done at once
   yield* run(
@@ -145,12 +184,60 @@ function* addRange({ broadcastId, sets, isLast, nowMs, ...range }: FoundRange): 
   return false;
 }
 
-/** @param firstNumber of the first set; those that follow count on. What is there already stays */
-function* insertSets(audienceId: number, firstNumber: number, sets: readonly MemberSet[]): Work<void> {
-  for (const [index, { partition = null, ids }] of sets.entries()) {
+/** When each slice is free, how many get each text, and until when the last may get theirs. */
+function* noteGroups(broadcastId: number, firstNumber: number, sets: readonly PreparedSet[]): Work<void> {
+  const recipients = new Map<string, number>();
+  const numbers = new Map<number, number[]>();
+  let expiresAtMs = 0;
+  for (const [index, { language, time, ids }] of sets.entries()) {
+    if (language !== undefined) recipients.set(language, (recipients.get(language) ?? 0) + ids.length);
+    if (time === undefined) continue;
+    expiresAtMs = Math.max(expiresAtMs, time.expiresAtMs);
+    numbers.set(time.fromMs, [...(numbers.get(time.fromMs) ?? []), firstNumber + index]);
+  }
+  for (const [fromMs, some] of numbers) {
     yield* run(
-      `insert into deskbell.audience_sets (audience_id, number, in_partition, first_id, last_id, rows, ids)
-       values (:audienceId, :number, :partition, :firstId, :lastId, :rows, :ids) on conflict do nothing`,
+      `update deskbell.slices set lease_until_ms = :fromMs
+       where broadcast_id = :broadcastId and number in (${some.join(', ')})`,
+      { broadcastId, fromMs },
+    );
+  }
+  for (const [language, rows] of recipients) {
+    yield* run(
+      `update deskbell.broadcast_texts set recipients = recipients + :rows
+       where broadcast_id = :broadcastId and language = :language`,
+      { broadcastId, language, rows },
+    );
+  }
+  yield* run(
+    `update deskbell.broadcasts set expires_at_ms = :expiresAtMs
+     where id = :broadcastId and expires_at_ms < :expiresAtMs`,
+    { broadcastId, expiresAtMs },
+  );
+}
+
+/** It starts with the first who get it. Sets of a list have been split, and are not needed any more. */
+function* endSplit(broadcastId: number, audienceId: number): Work<void> {
+  const first = '(select min(lease_until_ms) from deskbell.slices where broadcast_id = :broadcastId)';
+  yield* run(
+    `update deskbell.broadcasts set start_at_ms = ${first} where id = :broadcastId and start_at_ms < ${first}`,
+    { broadcastId },
+  );
+  yield* run(
+    `delete from deskbell.audience_sets where audience_id = :audienceId and not exists (
+       select 1 from deskbell.slices s where s.broadcast_id = :broadcastId and s.number = audience_sets.number)`,
+    { broadcastId, audienceId },
+  );
+}
+
+/** @param firstNumber of the first set; those that follow count on. What is there already stays */
+function* insertSets(audienceId: number, firstNumber: number, sets: readonly PreparedSet[]): Work<void> {
+  for (const [index, { partition = null, ids, language = null, timeZone = null }] of sets.entries()) {
+    yield* run(
+      `insert into deskbell.audience_sets
+         (audience_id, number, in_partition, first_id, last_id, rows, ids, language, time_zone)
+       values (:audienceId, :number, :partition, :firstId, :lastId, :rows, :ids, :language, :timeZone)
+       on conflict do nothing`,
       {
         audienceId,
         number: firstNumber + index,
@@ -159,6 +246,8 @@ function* insertSets(audienceId: number, firstNumber: number, sets: readonly Mem
         lastId: ids.at(-1)!,
         rows: ids.length,
         ids: encodeIds(ids),
+        language,
+        timeZone,
       },
     );
   }

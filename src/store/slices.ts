@@ -18,11 +18,19 @@ export interface Slice {
   readonly throughPosition: number;
 }
 
+/** Whom a slice is for. */
+export interface MemberSet {
+  /** Of PostgreSQL, that all of them are in; absent: any. */
+  readonly partition?: number | undefined;
+  /** Ascending. */
+  readonly ids: readonly number[];
+}
+
 /**
- * By which the database knows workers that read slices of sets: others, of a former version, would send to all between the ids of
- * the slice.
+ * By which the database knows workers that read slices of sets, and what their readers differ in: others, of a former version, would
+ * send to all between the ids of the slice, or the same to all.
  */
-export const newSliceToken = (): string => `sets:${randomUUID()}`;
+export const newSliceToken = (): string => `sets:readers:${randomUUID()}`;
 
 /**
  * In SQL, the ids of a slice of a broadcast `b` with the set `a`; null where its rows are not in sets. Where a set is missing, no

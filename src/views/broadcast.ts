@@ -120,6 +120,12 @@ const schema = Type.Model(
       description:
         'Subscriptions of the audience at creation; the counts add up to it. While it is `preparing`: found so far.',
     }),
+    texts: Type.Optional(
+      Type.Array(Type.Object({ language: Type.String(), recipients: count }), {
+        description:
+          'How many get the text of a language; all others get the message’s own. Absent: it has no texts.',
+      }),
+    ),
     counts: countsSchema,
     waiting: Type.Integer({ description: 'Of the pending: stored one by one, to be sent later.' }),
     toRetry: Type.Integer({
@@ -201,6 +207,7 @@ export function broadcastToJson(broadcast: Broadcast): object {
     audience,
     createdBy,
     recipients,
+    texts,
     counts,
     waiting,
     toRetry,
@@ -216,6 +223,7 @@ export function broadcastToJson(broadcast: Broadcast): object {
     audience,
     createdBy,
     recipients,
+    texts,
     counts,
     waiting,
     toRetry,

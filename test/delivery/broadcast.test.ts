@@ -535,7 +535,7 @@ test('a start of just now is sent, and a repeated one of long ago gives the broa
 
   const options = { startAt: new Date(Date.now() + 5000), idempotencyKey: 'launch' };
   const first = await sender.createBroadcast('all', message, options);
-  const later = { broadcasts: bench.store.broadcasts, now: () => Date.now() + 3_600_000 };
+  const later = { ...bench.store, now: () => Date.now() + 3_600_000 };
   const create = (given: BroadcastOptions) =>
     createBroadcast(later, createEndpointPolicy(), 'all', message, given);
   assert.deepEqual(await create(options), { ...first, isNew: false });

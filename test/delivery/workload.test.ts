@@ -6,6 +6,7 @@ import type { Destinations } from '../../src/delivery/message-path/destinations.
 import { defaultWorkerSettings, maxUncommittedOf } from '../../src/delivery/worker/worker-settings.ts';
 import { Workload, type WorkloadParts } from '../../src/delivery/worker/workload.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
+import { PayloadSource, type ReaderParts } from '../../src/delivery/worker/row-payloads.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 
 const settings = { ...defaultWorkerSettings, minPageRows: 4, maxPageRows: 4, maxDetachedRows: 4 };
@@ -20,6 +21,7 @@ const parts = {
     leaseRetries: async () => undefined,
     leaseSlice: async () => ({ broadcastId: 1, broadcast, cursor: 0, throughPosition: sliceRows.length }),
   },
+  payloads: new PayloadSource({} as ReaderParts, undefined),
   ledger: { readRows: async () => sliceRows, pushServices: async () => [] },
   destinations: {
     find: () => ({ origin, gate: new OriginGate(settings) }),

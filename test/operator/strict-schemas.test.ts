@@ -119,16 +119,19 @@ test('what fits a schema is not refused as not valid', async (t) => {
   assert.equal(asked.size, operations.length);
 });
 
-/** Rules over several members, which no schema says: those of the declarative form, of placeholders, and names of buttons. */
+/** Rules over several members, which no schema says: those of local times, of the declarative form, of placeholders, and names of buttons. */
 function withoutOtherRules(value: unknown): unknown {
-  const { message } = (value ?? {}) as { message?: Record<string, unknown> };
+  const { message, ifTimePassed, ...options } = (value ?? {}) as {
+    message?: Record<string, unknown>;
+  } & Record<string, unknown>;
   if (message === undefined) return value;
   const { declarative: _declarative, mutable: _mutable, placeholders: _placeholders, ...others } = message;
   const { texts } = others as { texts?: Record<string, object> };
   const named =
     texts && Object.entries(texts).map(([language, text]) => [language, withNames(text)] as const);
   return {
-    ...(value as object),
+    ...options,
+    ...(options['localTime'] !== undefined && { ifTimePassed }),
     message: { ...withNames(others), ...(named && { texts: Object.fromEntries(named) }) },
   };
 }
@@ -158,6 +161,8 @@ function formatsOf(pushService: string): FormatValues {
     'channel-title': fc.constantFrom('News', 'Новости'),
     'data-name': fc.constantFrom('name', '_x1'),
     'data-text': fc.string({ unit: 'grapheme', maxLength: 20 }),
+    'local-time': fc.constantFrom('09:00', '23:59'),
+    'quiet-hours': fc.constantFrom('22:00-07:00', '12:00-13:30'),
     timezone: fc.constantFrom('UTC', 'Europe/Berlin'),
     endpoint: fc.constant(`${pushService}/nobody`),
     'p256-point': fc.constant(null).map(() => createECDH('prime256v1').generateKeys().toString('base64url')),

@@ -32,13 +32,21 @@ const fill = `
   delete from broadcasts where id = 9;
   insert into preparations (broadcast_id, expression, slice_rows, done_through, through_id, width, next_number, is_paused)
     values (8, '{"tags":{"all":["b"]}}', 2000, 4, 5, 64000, 2, 1);
+  update broadcasts set channel = 'news', local_time = '2027-01-01T09:00', if_time_passed = 'skip', quiet_hours = '22:00-07:00',
+      time_zone = 'Asia/Tokyo', has_texts = 1, has_placeholders = 1 where id = 8;
+  insert into broadcast_texts (broadcast_id, language, payload, recipients) values (8, 'pt-BR', x'00ff', 2), (8, 'de', x'7b7d', 0);
+  update audience_sets set language = 'de', time_zone = 'Europe/Berlin' where audience_id = 3 and number = 1;
+  update preparations set split = '{"languages":["de","pt-BR"]}';
   insert into push_services (id, origin, vapid_public_key, refusals_in_row, refusals_to_hold, held_since_ms, probe_at_ms, draws)
     values (5, 'https://fcm.googleapis.com', 'K1', 25, 20, 1234, 5678, 2);
   insert into accepted_subscriptions (push_service_id, slot, subscription_id) values (5, 1, 4711);
   insert into slices (broadcast_id, number, cursor, through_position) values (3, 0, 2, 3), (3, 1, 3, 5), (4, 0, 1, 3), (8, 0, 0, 3), (8, 1, 3, 4);
+  -- free later
+  update slices set lease_until_ms = 99 where broadcast_id = 8 and number = 1;
   insert into retries (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, push_service_id, draw_order)
     values (3, 1, 99, 2, 1, 100, null, null), (3, 2, 99, 0, 0, 100, 5, -9007199254740991), (3, 6, 99, 1, 0, 100, null, null),
            (4, 1, 99, 1, 0, 100, null, null);
+  update retries set language = 'de', time_zone = 'UTC' where broadcast_id = 4;
   insert into broadcast_origins (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted, capped)
     values (3, 'https://fcm.googleapis.com', 7, 6, 5, 4, 3, 2, 1), (7, 'http://a', 1, 1, 0, 0, 0, 0, 0);
   insert into removed_rows (broadcast_id, shard, rows) values (3, 0, 2);
@@ -76,6 +84,7 @@ const fill = `
       next_at_ms, lease_until_ms, last_broadcast_id, per_person)
     values (2, 'c2', '0 9 * * 1', 'Europe/Berlin', '{"tags":{"all":["a"],"none":["b"]}}', null,
             '{"title":"z","message":"a","data":{"b":1,"a":[2.5,null]}}', 60, 'high', null, 1, 1, 2, 3, null, '1/week');
+  update schedules set channel = 'news', local_time = '09:00', time_zone = 'Asia/Tokyo';
   insert into message_requests (key, content_hash, at_ms, answer)
     values ('order-7', randomblob(32), 1, '[]'), ('order-8', randomblob(32), 2, null);
   insert into invitations (token_hash, user_name, expires_at_ms, consumed_by)

@@ -2,6 +2,7 @@
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { describeAttempts } from './attempts-suite.ts';
 import { describeAudiences } from './audiences-suite.ts';
+import { describeSplitAudiences } from './split-audiences-suite.ts';
 import { describeBroadcasts } from './broadcast-suite.ts';
 import { describeEndpointSpellings } from './endpoint-spellings-suite.ts';
 import { describeHeldDeletions } from './held-deletions-suite.ts';
@@ -53,6 +54,7 @@ describeReaders('PostgreSQL', prepare);
 describeReceipts('PostgreSQL', prepare);
 describePeople('PostgreSQL', prepare);
 describeAudiences('PostgreSQL', prepare);
+describeSplitAudiences('PostgreSQL', prepare);
 describeExpressions('PostgreSQL', prepare);
 describeOperators('PostgreSQL', prepare);
 describeRateShares('PostgreSQL', prepare);

@@ -23,6 +23,11 @@ export function describeSchedules(name: string, prepare: () => Promise<StoreUnde
         receipts: true,
         perPerson: '3/day',
         priority: 'high',
+        channel: 'news',
+        localTime: '09:00',
+        ifTimePassed: 'skip',
+        quietHours: '22:00-07:00',
+        timeZone: 'Asia/Tokyo',
       });
       const added = await store.schedules.add(draft);
       assert.deepEqual(added, {

@@ -21,6 +21,7 @@ import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { describeAttempts } from './attempts-suite.ts';
 import { describeAudiences } from './audiences-suite.ts';
+import { describeSplitAudiences } from './split-audiences-suite.ts';
 import { describeBroadcasts } from './broadcast-suite.ts';
 import { describeEndpointSpellings } from './endpoint-spellings-suite.ts';
 import { describeHeldDeletions } from './held-deletions-suite.ts';
@@ -79,6 +80,7 @@ describeReaders('SQLite', prepare);
 describeReceipts('SQLite', prepare);
 describePeople('SQLite', prepare);
 describeAudiences('SQLite', prepare);
+describeSplitAudiences('SQLite', prepare);
 describeExpressions('SQLite', prepare);
 describeOperators('SQLite', prepare);
 

@@ -21,7 +21,7 @@ import { addPeopleFlags, peopleFlagNames } from '../flags/people-flags.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { hostTitle } from '../configuration/sender-name.ts';
 import { storeSettings } from '../configuration/stored-settings.ts';
-import { audienceOf, sendBroadcast, type BroadcastFlags } from '../send/send-broadcast.ts';
+import { audienceOf, sendBroadcast, withOwnZone, type BroadcastFlags } from '../send/send-broadcast.ts';
 import { printSendResult } from '../send/print-send-result.ts';
 
 interface SendFlags extends BroadcastFlags, MessageFlags {
@@ -82,7 +82,6 @@ export function sendCommand(context: Context): Command {
       undefined,
       ['ids', 'file', 'at', 'detach', 'idempotencyKey'],
     ],
-    ['--timezone <name>', 'Time zone of --cron, such as Europe/Berlin. (default: UTC)'],
     ['--idempotency-key <key>', 'Makes the command safe to repeat: the same key never sends twice.'],
     ['--detach', 'Only stores the broadcast. A worker delivers it.'],
   ]);
@@ -101,8 +100,9 @@ export function sendCommand(context: Context): Command {
           'Choose the audience: --all, --user, --tag, --any-tag, --not-tag, --ids, --file, --endpoint or --id',
         );
       }
-      if (flags.timezone !== undefined && flags.cron === undefined) {
-        throw new DeskbellError('ERR_USAGE', '--timezone goes with --cron');
+      const hasTimes = [flags.cron, flags.localTime, flags.quietHours].some((given) => given !== undefined);
+      if (flags.timezone !== undefined && !hasTimes) {
+        throw new DeskbellError('ERR_USAGE', '--timezone goes with --cron, --local-time or --quiet-hours');
       }
       if (flags.jsonMessage === '-' && flags.file === '-') {
         throw new DeskbellError('ERR_USAGE', 'Standard input can be the message or the audience, not both');
@@ -132,7 +132,7 @@ async function dryRun(
     ? { ids: [(await findSubscription(store.subscriptions, flags)).id] }
     : audienceOf(flags, configuration, context);
   const receipts = configuration.receipts && !isForOne(flags);
-  const options = { ...readDeliveryFlags(flags), startAt: flags.at, receipts };
+  const options = { ...withOwnZone(readDeliveryFlags(flags)), startAt: flags.at, receipts };
   await printDryRun(audience, message, options, store, context.output, flags);
 }
 

@@ -9,6 +9,8 @@ import { scheduleView } from '../../views/schedule.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
 import type { SubscriptionStore } from '../../store/subscriptions.ts';
+import type { DeliveryOptions } from '../../store/delivery-options.ts';
+import { hasReaderTimes } from '../../store/reader-times.ts';
 import type { Schedule } from '../../store/schedules.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
@@ -38,6 +40,8 @@ export interface BroadcastFlags extends PeopleFlags {
   readonly at?: Date;
   readonly cron?: string;
   readonly timezone?: string;
+  readonly localTime?: string;
+  readonly quietHours?: string;
   readonly detach?: true;
   readonly json?: true;
 }
@@ -52,12 +56,12 @@ export async function sendBroadcast(
   context: Context,
 ): Promise<void> {
   const hint = createCommandHint(context, flags);
-  const options = { ...readDeliveryFlags(flags), receipts: configuration.receipts };
+  const options = { ...withOwnZone(readDeliveryFlags(flags)), receipts: configuration.receipts };
   const sender = await openSender(configuration, data, context, { json: flags.json });
   try {
     if (flags.cron !== undefined) {
       const { cron, timezone } = flags;
-      const times = { ...options, cron, timezone };
+      const times = { ...options, timeZone: undefined, cron, timezone };
       const schedule = await sender.createSchedule(expressionOf(flags) ?? 'all', message, times);
       await printNewSchedule(schedule, flags, context.output, hint);
       if ((await data.store.sending.findPause()) === undefined) return;
@@ -85,6 +89,12 @@ export async function sendBroadcast(
   } finally {
     await sender.close();
   }
+}
+
+/** Times are those of the clocks of this machine, where nothing else is said. */
+export function withOwnZone(options: DeliveryOptions): DeliveryOptions {
+  if (!hasReaderTimes(options)) return options;
+  return { timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone, ...options };
 }
 
 /** A name that is misspelt is nobody's. Tags may well be those of nobody yet. */

@@ -68,6 +68,7 @@ const batchSize = 1000;
 /**
  * Writes an audience down.
  *
+ * @param isSplit what its readers get differs, so that members are looked for also where they are all
  * @throws {DeskbellError} ERR_FIELD_VALUE for an id, a user or a tag that is none, ERR_FIELD_TYPE,
  *   ERR_SUBSCRIPTION_INVALID
  */
@@ -75,9 +76,13 @@ export async function writeAudience(
   audience: Audience,
   store: BroadcastStore,
   policy: EndpointPolicy,
+  isSplit: boolean,
 ): Promise<WrittenAudience> {
   const hash = createHash('sha256');
-  if (audience === 'all') return { hash: hash.update('all').digest() };
+  if (audience === 'all') {
+    const all = { hash: hash.update('all').digest() };
+    return isSplit ? { ...all, audienceId: await store.openAudience(), matching: {} } : all;
+  }
   if (isExpression(audience)) {
     const expression = checkExpression(audience);
     const audienceId = await store.openAudience();

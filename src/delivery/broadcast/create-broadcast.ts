@@ -7,7 +7,7 @@ import { repeatBroadcast, type Broadcast } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { actionName } from '../../protocol/message/check-message.ts';
-import { encodePayload } from '../../protocol/message/encode-payload.ts';
+import { encodeMessage, hashMessage } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { defaultTtlSeconds } from '../../protocol/request.ts';
 import {
@@ -15,10 +15,19 @@ import {
   pickDeliveryOptions,
   type DeliveryOptions,
 } from '../../store/delivery-options.ts';
+import { lifetimeOf } from '../../store/reader-times.ts';
 import { defaultSliceRows } from '../../store/slices.ts';
 import { checkIdempotencyKey } from '../idempotency-key.ts';
 import { checkAudience, hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
 import { checkCreator, thisApplication } from './describe-source.ts';
+import {
+  checkPlaceholders,
+  checkReaderOptions,
+  findChannel,
+  resolveTimes,
+  startOfList,
+  toSplit,
+} from './reader-options.ts';
 
 /** How a broadcast is made and delivered. */
 export interface BroadcastOptions extends DeliveryOptions {
@@ -44,6 +53,7 @@ const broadcastChecks: OptionChecks<BroadcastOptions> = {
  */
 export function checkBroadcastOptions(options: BroadcastOptions, nowMs: number): void {
   checkOptions(options, broadcastChecks, { code: 'ERR_MESSAGE_INVALID' });
+  checkReaderOptions(options, nowMs);
   const { startAt } = options;
   if (startAt === undefined || startAt.getTime() >= nowMs - maxLateMs) return;
   const detail = `The start (startAt) is ${startAt.toISOString()}, more than a minute ago; give a time to come, or none to send now.`;
@@ -54,11 +64,7 @@ export function checkBroadcastOptions(options: BroadcastOptions, nowMs: number):
 
 /** A start that was just now when it was typed, or on another clock. */
 export const maxLateMs = 60_000;
-/** A TTL tells push services how long to keep a message; a large audience takes a while to be written to even so. */
-const minLifetimeMs = 60 * 60 * 1000;
 const occurrencePrefix = 'schedule/';
-/** The same message is the same content, though it gets another ID each time. */
-const noId = (): string => '';
 
 /** A time of a schedule. */
 export interface Occurrence {
@@ -74,7 +80,7 @@ export interface Occurrence {
  *   ERR_FIELD_TYPE, ERR_IDEMPOTENCY_KEY
  */
 export async function createBroadcast(
-  { broadcasts, now }: Pick<Store, 'broadcasts' | 'now'>,
+  store: Pick<Store, 'broadcasts' | 'channels' | 'readers' | 'now'>,
   policy: EndpointPolicy,
   audience: Audience,
   message: Message,
@@ -83,8 +89,10 @@ export async function createBroadcast(
 ): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }> {
   checkAudience(audience);
   checkOptions(options, broadcastChecks, { code: 'ERR_MESSAGE_INVALID' });
+  const { broadcasts, now } = store;
   const { receipts: isWithReceipts = false, ...given } = pickDeliveryOptions(options);
-  const payload = encodePayload(message, undefined, { isWithReceipts });
+  const content = { isWithReceipts, channel: given.channel };
+  const encoded = encodeMessage(message, content);
   const { ttlSeconds = defaultTtlSeconds, urgency = 'normal', topic, ...others } = given;
   const idempotencyKey = occurrence === undefined ? options.idempotencyKey : keyOf(occurrence);
   const startAtMs = options.startAt?.getTime() ?? now();
@@ -100,7 +108,7 @@ export async function createBroadcast(
           ...Object.entries(others),
         ]),
       )
-      .update(createHash('sha256').update(encodePayload(message, noId)).digest())
+      .update(hashMessage(message, content))
       .update(audienceHash)
       .digest();
 
@@ -110,10 +118,31 @@ export async function createBroadcast(
     return repeatBroadcast(known, hashContent(hashExpression(audience)));
   }
   if (known === undefined && occurrence === undefined) checkBroadcastOptions(options, now());
-  const { audienceId, matching, list, user, hash } = await writeAudience(audience, broadcasts, policy);
+  const resolved = resolveTimes(given, occurrence?.atMs ?? startAtMs);
+  const split = toSplit(encoded, await findChannel(given.channel, store), {
+    ...resolved,
+    startAtMs,
+    ttlSeconds,
+  });
+  await checkPlaceholders(
+    encoded,
+    isExpression(audience) && 'user' in audience ? audience.user : undefined,
+    store,
+  );
+  const isOfStored = typeof audience === 'string' || !('subscriptions' in audience);
+  const ofList = isOfStored ? undefined : split && startOfList(split);
+  const { audienceId, matching, list, user, hash } = await writeAudience(
+    audience,
+    broadcasts,
+    policy,
+    split !== undefined,
+  );
   return broadcasts.create({
-    payload,
-    ...given,
+    payload: encoded.payload,
+    ...(encoded.texts.size > 0 && { texts: encoded.texts }),
+    hasPlaceholders: message.placeholders === true,
+    split: isOfStored ? split : undefined,
+    ...resolved,
     ttlSeconds,
     urgency,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
@@ -127,7 +156,8 @@ export async function createBroadcast(
     user,
     contentHash: hashContent(hash),
     startAtMs,
-    expiresAtMs: startAtMs + Math.max(ttlSeconds * 1000, minLifetimeMs),
+    expiresAtMs: startAtMs + lifetimeOf(ttlSeconds),
+    ...ofList,
     receiptActions: isWithReceipts ? (message.actions ?? []).map(actionName) : undefined,
     sliceRows: defaultSliceRows,
   });

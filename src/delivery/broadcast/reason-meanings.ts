@@ -80,6 +80,10 @@ const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
     meaning: 'The address of the endpoint is not public.',
     remedy: 'If the push service is your own, add its origin to “pushServices”.',
   },
+  'no-value': {
+    meaning: 'A placeholder of the message has no default, and the reader has no such value any more.',
+    remedy: 'Give the placeholder a default, such as {name|there}.',
+  },
   [notListedReason]: {
     meaning:
       'A process that delivers does not list this push service. The messages wait for one that does, until their TTL ends.',

@@ -20,6 +20,8 @@ export type NotSent =
   | { readonly kind: 'capped' }
   /** The push service refuses our token or key: kept until it accepts a message, or until its time is over. */
   | { readonly kind: 'suspended' }
+  /** Its reader has quiet hours, which end in so long. */
+  | { readonly kind: 'quiet'; readonly afterMs: number }
   /** Its push service has a rate limit, and this is its turn, from now. */
   | { readonly kind: 'rateLimited'; readonly afterMs: number }
   /** The push service is not to be written to before that. */

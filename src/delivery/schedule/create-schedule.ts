@@ -1,13 +1,14 @@
 // Writes a schedule to the store: from then on every process that works on all broadcasts makes its occurrences.
 import { checkOptions, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { encodePayload } from '../../protocol/message/encode-payload.ts';
+import { encodeMessage } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import { deliveryOptionChecks, type DeliveryOptions } from '../../store/delivery-options.ts';
 import type { Schedule } from '../../store/schedules.ts';
 import type { Store } from '../../store/store.ts';
 import { checkAudience, type MatchingAudience } from '../broadcast/audience.ts';
+import { checkReaderOptions, findChannel, requireDefaults } from '../broadcast/reader-options.ts';
 
 /** When a broadcast recurs, and how each one is delivered. */
 export interface ScheduleOptions extends DeliveryOptions {
@@ -29,18 +30,23 @@ export type RecurringAudience = 'all' | MatchingAudience;
 /**
  * Checks message and options, and stores the schedule with its first occurrence.
  *
- * @throws {DeskbellError} ERR_SCHEDULE_INVALID, ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_FIELD_VALUE, ERR_FIELD_TYPE
+ * @throws {DeskbellError} ERR_SCHEDULE_INVALID, ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_PLACEHOLDER_VALUE, ERR_FIELD_VALUE,
+ *   ERR_FIELD_TYPE
  */
 export async function createSchedule(
-  { schedules, now }: Pick<Store, 'schedules' | 'now'>,
+  store: Pick<Store, 'schedules' | 'channels' | 'now'>,
   audience: RecurringAudience,
   message: Message,
   options: ScheduleOptions,
 ): Promise<Schedule> {
+  const { schedules, now } = store;
   checkAudience(audience);
   checkOptions(options, scheduleChecks, { code: 'ERR_SCHEDULE_INVALID', required: ['cron'] });
   const { cron, timezone = 'UTC', receipts = false, ...delivery } = options;
-  encodePayload(message, undefined, { isWithReceipts: receipts });
+  checkReaderOptions(delivery, now(), true);
+  await findChannel(delivery.channel, store);
+  const encoded = encodeMessage(message, { isWithReceipts: receipts, channel: delivery.channel });
+  requireDefaults(encoded.placeholders);
   const { readRecurrence } = await import('./recurrence.ts');
   const nextAtMs = readRecurrence(cron, timezone).after(now());
   if (nextAtMs === undefined)

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { isOver } from '../../store/broadcasts.ts';
 import { pickDeliveryOptions } from '../../store/delivery-options.ts';
+import { hasReaderTimes } from '../../store/reader-times.ts';
 import type { DueSchedule } from '../../store/schedules.ts';
 import type { Store } from '../../store/store.ts';
 import type { MatchingAudience } from '../broadcast/audience.ts';
@@ -50,7 +51,8 @@ async function startDue(schedule: DueSchedule, options: RunSchedulesOptions): Pr
       `Schedule ${id} was not sent at ${new Date(fromMs).toISOString()} or soon after, because no worker was running.`,
     );
   }
-  const broadcastId = newestMs === undefined ? undefined : await start(schedule, newestMs, options);
+  const isToSend = newestMs !== undefined && (await hasChannel(schedule, options));
+  const broadcastId = isToSend ? await start(schedule, newestMs, options) : undefined;
   const isThere = await store.schedules.advance(id, { fromMs, toMs: nextMs, broadcastId });
   if (!isThere && broadcastId !== undefined) await cancel(broadcastId, store);
 }
@@ -71,6 +73,17 @@ function decide(
   }
 }
 
+/** Its channel may have been removed since the schedule was made. */
+async function hasChannel(
+  { id, channel }: DueSchedule,
+  { store, onWarning = () => {} }: RunSchedulesOptions,
+): Promise<boolean> {
+  if (channel === undefined) return true;
+  const isThere = (await store.channels.list()).some(({ name }) => name === channel);
+  if (!isThere) onWarning(`Schedule ${id} was not sent, because there is no channel "${channel}" any more.`);
+  return isThere;
+}
+
 /** @returns the broadcast's id, whichever process has made it */
 async function start(
   schedule: DueSchedule,
@@ -83,7 +96,11 @@ async function start(
     // the store has what `checkExpression` gave
     schedule.audience as 'all' | MatchingAudience,
     schedule.message,
-    { ...pickDeliveryOptions(schedule), startAt: new Date(schedule.nowMs) },
+    {
+      ...pickDeliveryOptions(schedule),
+      ...(hasReaderTimes(schedule) && { timeZone: schedule.timeZone ?? schedule.timezone }),
+      startAt: new Date(schedule.localTime === undefined ? schedule.nowMs : atMs),
+    },
     { scheduleId: schedule.id, atMs },
   );
   return broadcast.id;

@@ -186,6 +186,7 @@ function toSendResult(result: Result): SendResult {
     }
     case 'notListed':
     case 'suspended':
+    case 'quiet':
     case 'rateLimited':
     case 'expired':
     case 'capped':

@@ -8,19 +8,23 @@
 // are settled. A row that others wait for is detached: stored by itself, so that the cursor can pass it. Retries are
 // stored by themselves already, and so detached from the start.
 import assert from 'node:assert/strict';
-import { createReceiptPayloads } from '../../protocol/message/receipt-token.ts';
 import type { PushOptions } from '../../protocol/request.ts';
 import type { Broadcast, Recipient } from '../../store/broadcasts.ts';
 import type { PageOfSlice, RowResult } from '../../store/ledger.ts';
 import type { HeldLease, RetryLease, RetryRow, SliceLease } from '../../store/leases.ts';
+import { createQuietTimes, createReaderTimes, hasReaderTimes } from '../../store/reader-times.ts';
 import type { Addressee, Destination } from '../message-path/destinations.ts';
+import type { NotSendable } from '../message-path/not-sent.ts';
 import { toDetached, type Row } from './record.ts';
 import type { Tries } from './retry-policy.ts';
+import { createRowPayloads, type FactsOfRows, type RowPayloads } from './row-payloads.ts';
 
 /** A row between being taken and being committed. */
 export interface AssignedRow extends Row {
   readonly assignment: Assignment;
   readonly payload: Uint8Array;
+  /** Why there is no payload for it. */
+  readonly fault: NotSendable | undefined;
   readonly options: PushOptions;
   sentAtMs: number;
   isDetached: boolean;
@@ -60,19 +64,27 @@ export class Assignment {
   /** What every row of a slice begins with. */
   readonly #untried: Tries;
   readonly #options: PushOptions;
-  /** Makes the payload of a row that has a receipt token of its own; absent where all rows have the same payload. */
-  readonly #payloadFor: ((subscriptionId: number) => Uint8Array) | undefined;
+  readonly #payloads: RowPayloads;
+  readonly #quietEnd: ReturnType<typeof createQuietTimes>;
+  /** Of the readers of the rows that were read. */
+  #facts: FactsOfRows;
 
-  constructor(source: SliceLease | RetryLease, receiptKey?: Uint8Array) {
+  /** @param facts of the readers of retries */
+  constructor(
+    source: SliceLease | RetryLease,
+    payloads: RowPayloads = createRowPayloads(source.broadcast),
+    facts: FactsOfRows = new Map(),
+  ) {
     const { broadcastId, fenceToken } = source;
     this.lease = { broadcastId, fenceToken, ...('slice' in source && { slice: source.slice }) };
     this.broadcast = source.broadcast;
-    this.#untried = { attempts: 0, deferrals: 0, expiresAtMs: source.broadcast.expiresAtMs };
+    const reader = 'reader' in source ? source.reader : undefined;
+    this.#untried = { attempts: 0, deferrals: 0, expiresAtMs: expiryOf(source.broadcast, reader), reader };
     const { ttlSeconds, urgency, topic } = source.broadcast;
     this.#options = { ttlSeconds, urgency, topic };
-    const { payload, receipts } = source.broadcast;
-    if (receiptKey && receipts)
-      this.#payloadFor = createReceiptPayloads(payload, source.broadcastId, receiptKey);
+    this.#payloads = payloads;
+    this.#quietEnd = createQuietTimes(source.broadcast);
+    this.#facts = facts;
     this.areProbes = 'areProbes' in source && source.areProbes;
     if ('rows' in source) {
       this.#mode = 'READ';
@@ -131,11 +143,12 @@ export class Assignment {
   }
 
   /** Rows that were read, and whether they are the last; without effect where it was stopped meanwhile. */
-  addRead(rows: readonly Recipient[], isLast: boolean): void {
+  addRead(rows: readonly Recipient[], isLast: boolean, facts: FactsOfRows = new Map()): void {
     assert(this.#mode !== 'READ' && this.unsentRows === 0, 'rows are read only where some are left');
     if (this.#mode === 'STOPPED') return;
     this.#unsent = rows;
     this.#nextUnsent = 0;
+    this.#facts = facts;
     this.#readPosition = rows.at(-1)?.position ?? this.#readPosition;
     if (isLast) this.#mode = 'READ';
   }
@@ -154,6 +167,8 @@ export class Assignment {
     const { broadcast } = this;
     const isRetry = 'deferrals' in recipient;
     const tries = isRetry ? triesOf(recipient) : this.#untried;
+    const payload = this.#payloads(tries.reader?.language)(recipient, this.#facts);
+    const fault = payload instanceof Uint8Array ? undefined : payload;
     const row: AssignedRow = {
       assignment: this,
       recipient,
@@ -161,7 +176,8 @@ export class Assignment {
       destination: destinationOf(recipient),
       tries,
       ifRefused: isRetry ? recipient.ifRefused : 'suspend',
-      payload: this.#payloadOf(recipient),
+      payload: payload instanceof Uint8Array ? payload : noPayload,
+      fault,
       options: tries.attempts === 0 ? this.#options : { ...this.#options, ttlSeconds: ttlLeft(tries, nowMs) },
       sentAtMs: 0,
       isDetached,
@@ -172,9 +188,9 @@ export class Assignment {
     return row;
   }
 
-  #payloadOf({ subscriptionId }: Recipient): Uint8Array {
-    if (this.#payloadFor === undefined || subscriptionId === undefined) return this.broadcast.payload;
-    return this.#payloadFor(subscriptionId);
+  /** When the quiet hours end that the reader of a row has now; undefined where there are none. */
+  quietEnd({ tries }: AssignedRow, nowMs: number): number | undefined {
+    return this.#quietEnd?.(tries.reader?.timeZone, nowMs);
   }
 
   settle(row: AssignedRow, result: RowResult): void {
@@ -246,14 +262,23 @@ export class Assignment {
   }
 }
 
+const noPayload = new Uint8Array();
+
+/** Of a row that was not tried yet: readers in other time zones get it at other times. */
+const expiryOf = (broadcast: Broadcast, reader: SliceLease['reader']): number =>
+  hasReaderTimes(broadcast)
+    ? createReaderTimes(broadcast)(reader?.timeZone).expiresAtMs
+    : broadcast.expiresAtMs;
+
 /** In seconds. The TTL counts from the first attempt. */
 function ttlLeft({ expiresAtMs }: Tries, nowMs: number): number {
   return Math.max(0, Math.floor((expiresAtMs - nowMs) / 1000));
 }
 
-const triesOf = ({ attempts, deferrals, expiresAtMs, refusals }: RetryRow): Tries => ({
+const triesOf = ({ attempts, deferrals, expiresAtMs, refusals, reader }: RetryRow): Tries => ({
   attempts,
   deferrals,
   expiresAtMs,
   refusals,
+  ...(reader && { reader }),
 });

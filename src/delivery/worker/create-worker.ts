@@ -11,6 +11,7 @@ import { ClockCheck } from '../clock-check.ts';
 import { createMessagePath } from '../message-path/message-path.ts';
 import { RateLimits } from '../limits/rate-limits.ts';
 import { defaultRetryPolicy } from './retry-policy.ts';
+import { PayloadSource } from './row-payloads.ts';
 import type { DeliverySettings } from '../settings.ts';
 import { defaultWorkerSettings } from './worker-settings.ts';
 import { waitForDiskSpace } from './wait-for-disk-space.ts';
@@ -92,7 +93,7 @@ export function createWorker(
             settings: workerSettings,
             clock: { monotonicNow, startTimer },
             broadcastId,
-            receiptKey: settings.receiptKey,
+            payloads: new PayloadSource(store, settings.receiptKey),
             onSlice: ({ id, recipients, receipts }) => {
               if (receipts && !settings.receiptKey)
                 onWarning(`Broadcast ${id} asks for receipts, but this sender has no receiptKey.`);

@@ -52,8 +52,9 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
       return toLeftToOthers(row, result.detail, settings);
     case 'suspended':
       return toSuspended(row, settings);
+    case 'quiet':
     case 'rateLimited':
-      return toRateLimited(row, result.afterMs, settings);
+      return toPostponed(row, result.afterMs, settings);
     case 'expired':
     case 'capped':
       return { ...unsent(row), result: result.kind };
@@ -163,7 +164,7 @@ const toSuspension = ({ destination }: Row, wasRefused: boolean, random: () => n
 });
 
 /** To a time of its own, which needs no spreading; nothing has failed. */
-function toRateLimited(row: Row, delayMs: number, { now }: RecordSettings): RowResult {
+function toPostponed(row: Row, delayMs: number, { now }: RecordSettings): RowResult {
   if (now() + delayMs >= row.tries.expiresAtMs) return { ...unsent(row), result: 'expired' };
   return { ...unsent(row), result: 'retry', retry: { ...row.tries, delayMs } };
 }

@@ -102,9 +102,13 @@ class Worker {
     return true;
   }
 
-  #admit({ assignment, recipient, tries, destination }: AssignedRow, nowMs: number): NotSent | undefined {
+  #admit(row: AssignedRow, nowMs: number): NotSent | undefined {
+    const { assignment, recipient, tries, destination, fault } = row;
     if (nowMs >= tries.expiresAtMs) return { kind: 'expired' };
     if (recipient.isCapped) return { kind: 'capped' };
+    if (fault !== undefined) return { kind: 'notSendable', fault };
+    const quietEndMs = assignment.quietEnd(row, nowMs);
+    if (quietEndMs !== undefined) return { kind: 'quiet', afterMs: quietEndMs - nowMs };
     const { gate, origin } = destination;
     const isReturning = assignment.slice === undefined;
     return gate.admit(assignment.areProbes, nowMs) ?? this.#parts.rates.admit(origin, isReturning, nowMs);

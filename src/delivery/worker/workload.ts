@@ -4,6 +4,7 @@ import type { Ledger } from '../../store/ledger.ts';
 import type { Leases } from '../../store/leases.ts';
 import { Assignment, type AssignedRow } from './assignment.ts';
 import type { Destinations } from '../message-path/destinations.ts';
+import type { PayloadSource } from './row-payloads.ts';
 import { maxUncommittedOf, type WorkerSettings } from './worker-settings.ts';
 
 export interface WorkloadParts {
@@ -11,8 +12,8 @@ export interface WorkloadParts {
   readonly ledger: Ledger;
   readonly destinations: Destinations;
   readonly settings: WorkerSettings;
-  /** Makes receipt tokens, where rows ask for receipts. */
-  readonly receiptKey: Uint8Array | undefined;
+  /** What rows are sent. */
+  readonly payloads: PayloadSource;
   /** Takes on this broadcast only. */
   readonly broadcastId: number | undefined;
   /** Told of the broadcast of each slice that is leased. */
@@ -129,7 +130,7 @@ export class Workload {
 
   async #leaseSlice(nowMs: number): Promise<Assignment | undefined> {
     if (nowMs < this.#leaseSliceNotBeforeMs) return undefined;
-    const { leases, ledger, destinations, settings, receiptKey, broadcastId, onSlice } = this.#parts;
+    const { leases, ledger, destinations, settings, payloads, broadcastId, onSlice } = this.#parts;
     const lease = await leases.leaseSlice({ leaseMs: settings.leaseMs, broadcastId });
     if (lease === undefined) {
       this.#leaseSliceNotBeforeMs = nowMs + settings.leaseSliceEveryMs;
@@ -137,28 +138,31 @@ export class Workload {
     }
     destinations.setStates(await ledger.pushServices());
     onSlice(lease.broadcast);
-    const assignment = new Assignment(lease, receiptKey);
+    const assignment = new Assignment(lease, await payloads.of(lease.broadcast));
     this.assignments.add(assignment);
     return assignment;
   }
 
   /** @returns true where there may be more retries that are due */
   async #leaseRetries(): Promise<boolean> {
-    const { leases, ledger, destinations, settings, receiptKey, broadcastId } = this.#parts;
+    const { leases, ledger, destinations, settings, payloads, broadcastId } = this.#parts;
     const limit = this.#retryLeaseRows;
     const lease = await leases.leaseRetries({ leaseMs: settings.leaseMs, limit, broadcastId });
     if (lease === undefined) return false;
     destinations.setStates(await ledger.pushServices());
     await destinations.loadKeys(lease.rows);
-    this.assignments.add(new Assignment(lease, receiptKey));
-    return lease.rows.length === limit;
+    const { broadcast, rows } = lease;
+    const facts = await payloads.factsOf(broadcast, rows);
+    this.assignments.add(new Assignment(lease, await payloads.of(broadcast), facts));
+    return rows.length === limit;
   }
 
   async #read(assignment: Assignment): Promise<void> {
     if (assignment.slice === undefined) return;
-    const { ledger, destinations, settings } = this.#parts;
+    const { ledger, destinations, settings, payloads } = this.#parts;
     const rows = await ledger.readRows(assignment.slice, assignment.readPosition, settings.readRows);
     await destinations.loadKeys(rows);
-    assignment.addRead(rows, rows.length < settings.readRows);
+    const facts = await payloads.factsOf(assignment.broadcast, rows);
+    assignment.addRead(rows, rows.length < settings.readRows, facts);
   }
 }

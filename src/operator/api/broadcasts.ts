@@ -58,6 +58,8 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     errors: [
       'ERR_MESSAGE_INVALID',
       'ERR_PAYLOAD_TOO_LARGE',
+      'ERR_PLACEHOLDER_VALUE',
+      'ERR_CHANNEL_NOT_FOUND',
       'ERR_SUBSCRIPTION_INVALID',
       'ERR_FIELD_VALUE',
       'ERR_FIELD_TYPE',

@@ -47,6 +47,8 @@ export function addScheduleRoutes(app: ServiceApp, { store, sender }: OperatorCo
       'ERR_SCHEDULE_INVALID',
       'ERR_MESSAGE_INVALID',
       'ERR_PAYLOAD_TOO_LARGE',
+      'ERR_PLACEHOLDER_VALUE',
+      'ERR_CHANNEL_NOT_FOUND',
       'ERR_FIELD_VALUE',
       'ERR_FIELD_TYPE',
       'ERR_CONFIGURATION',

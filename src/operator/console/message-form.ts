@@ -7,6 +7,7 @@ import { memberDescriptions } from '../../protocol/message/members.ts';
 import type { Message, MessageAction } from '../../protocol/message/message.ts';
 import type { ValueSchema } from '../../protocol/message/value-schema.ts';
 import { deliveryOptions, type OptionDescription } from '../../store/delivery-options.ts';
+import { hasReaderTimes } from '../../store/reader-times.ts';
 import { toTime } from './form-times.ts';
 import { fieldFault, optionalField, textField, textFields, type Fields } from './forms.ts';
 import { actionCount, languageFields, textNames, toTexts } from './languages.ts';
@@ -84,9 +85,14 @@ function toActions(fields: Fields): readonly MessageAction[] | undefined {
 }
 
 export function toOptions(fields: Fields): BroadcastOptions {
-  const options = Object.entries<OptionDescription>(deliveryOptions);
+  const descriptions = Object.entries<OptionDescription>(deliveryOptions);
+  const options: BroadcastOptions = Object.fromEntries(
+    descriptions.map(([name, { schema }]) => [name, toValue(fields, name, schema)]),
+  );
   return {
-    ...Object.fromEntries(options.map(([name, { schema }]) => [name, toValue(fields, name, schema)])),
+    ...options,
+    // the operator's own, where times are given without
+    timeZone: options.timeZone ?? (hasReaderTimes(options) ? optionalField(fields, zoneName) : undefined),
     startAt: toTime(fields, 'startAt'),
     idempotencyKey: optionalField(fields, 'idempotencyKey'),
   };

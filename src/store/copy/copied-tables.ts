@@ -2,6 +2,7 @@
 // against both schemas, so that a migration cannot forget a table, or a column that has another form in one of them.
 import { tableIn, type CopiedTable, type DatabaseKind } from './copied-table.ts';
 import {
+  freeFrom,
   isOpen,
   partitioned,
   partitionedAudiences,
@@ -148,13 +149,17 @@ const broadcastTables: readonly CopiedTable[] = [
     leftOut: ['token', 'lease_until_ms'],
     postgres: { from: ofBroadcasts('preparations') },
   },
+  { name: 'broadcast_texts', postgres: { from: ofBroadcasts('broadcast_texts') } },
   { name: 'push_services', postgres: { after: continueIds('push_services') } },
   { name: 'accepted_subscriptions' },
   {
     // of broadcasts that are not over; whoever held one is gone
     name: 'slices',
-    leftOut: ['token', 'lease_until_ms', 'last_commit'],
-    sqlite: { from: `slices t join broadcasts b on b.id = t.broadcast_id and ${isOpen}` },
+    leftOut: ['token', 'last_commit'],
+    sqlite: {
+      from: `slices t join broadcasts b on b.id = t.broadcast_id and ${isOpen}`,
+      read: { lease_until_ms: freeFrom },
+    },
     postgres: { from: `(${partitionedSlices}) t` },
   },
   {

@@ -6,6 +6,9 @@ import type { PostgresMapping } from './copied-table.ts';
 /** Of a broadcast `b` that is not over. */
 export const isOpen = `b.state in ('running', 'paused')`;
 
+/** When a slice `t` is free that nobody has leased. */
+export const freeFrom = 'case when t.token is null then t.lease_until_ms else 0 end';
+
 /** Temporary tables of the transaction that reads. */
 export const partitioned = {
   broadcasts: 'pg_temp.partitioned_broadcasts',
@@ -75,11 +78,11 @@ export const partitionedMembers = `
   from ${partitioned.members} m join ${partitioned.broadcasts} b on b.broadcast_id = m.broadcast_id`;
 
 export const partitionedSlices = `
-  select l.broadcast_id, l.number, l.cursor, l.through_position
-  from deskbell.slices l join deskbell.broadcasts b on b.id = l.broadcast_id
+  select t.broadcast_id, t.number, t.cursor, t.through_position, ${freeFrom} as lease_until_ms
+  from deskbell.slices t join deskbell.broadcasts b on b.id = t.broadcast_id
   where ${isOpen} and b.rows_in <> 'partition'
   union all
-  select broadcast_id, number, cursor, through_position from ${partitioned.slices}`;
+  select broadcast_id, number, cursor, through_position, 0 from ${partitioned.slices}`;
 
 /** The subscription of a row that has left the store is left out where it was moved, as a worker would. */
 export const partitionedRetries: PostgresMapping = {

@@ -16,7 +16,7 @@ export function audienceCondition(
       : [[(parameter: string) => `coalesce(not s.tags && ${parameter}::text[], true)`, none] as const]),
   ];
   return {
-    condition: parts.map(([condition], index) => condition(`$${first + index}`)).join(' and '),
+    condition: ['true', ...parts.map(([condition], index) => condition(`$${first + index}`))].join(' and '),
     values: parts.map(([, value]) => value),
   };
 }

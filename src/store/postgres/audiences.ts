@@ -14,7 +14,7 @@ export interface SlicedAudience {
   readonly slices: readonly (Slice & { readonly number: number })[];
   /** The last removal of a subscription that is not in it; absent where its members are known by themselves. */
   readonly removalsAfter?: number | undefined;
-  readonly preparation?: { readonly sliceRows: number; readonly throughId: number } | undefined;
+  readonly preparation?: { readonly sliceRows: number; readonly throughId?: number } | undefined;
 }
 
 interface FrozenRow {
@@ -32,8 +32,10 @@ interface ExtentRow {
 export async function sliceAudience(
   database: PostgresDatabase,
   functions: string,
-  { audienceId, matching, sliceRows }: NewBroadcast,
+  { audienceId, matching, split, sliceRows }: NewBroadcast,
 ): Promise<SlicedAudience> {
+  if (matching === undefined && split !== undefined)
+    return { rows: 0, rowsIn: 'all', slices: [], preparation: { sliceRows } };
   if (audienceId !== undefined && matching === undefined) return sliceList(database, audienceId, sliceRows);
   const frozen = await database.first<FrozenRow>(`select * from ${functions}.freeze_subscriptions()`);
   const { last_id: lastId = 0, rows = 0, removals_after: removalsAfter = 0 } = frozen ?? {};

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { toSourceColumns } from '../broadcast-source.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
+import { isPrepared } from '../broadcasts.ts';
 import type { BroadcastWriter } from '../broadcast-control.ts';
 import { callFunction } from './call-function.ts';
 import { sliceAudience } from './audiences.ts';
@@ -36,12 +37,16 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
       numbers: slices.map(({ number }) => number),
       cursors: slices.map(({ afterPosition }) => afterPosition),
       throughs: slices.map(({ throughPosition }) => throughPosition),
-      p_expression: draft.matching === undefined ? null : JSON.stringify(draft.matching),
+      p_expression: isPrepared(draft) ? JSON.stringify(draft.matching ?? null) : null,
+      p_split: draft.split === undefined ? null : JSON.stringify(draft.split),
       p_slice_rows: preparation?.sliceRows ?? null,
       p_through: preparation?.throughId ?? null,
       p_removals_after: removalsAfter ?? null,
       p_asked_audience: source.asked_audience,
       p_created_by: source.created_by,
+      languages: [...(draft.texts?.keys() ?? [])],
+      texts: [...(draft.texts?.values() ?? [])].map((text) => Buffer.from(text)),
+      p_has_placeholders: Number(draft.hasPlaceholders ?? false),
     });
     const made = await database.first<{ readonly id: number; readonly is_new: boolean }>(
       `select * from ${call}`,

@@ -6,7 +6,7 @@ import type { BroadcastReader } from '../broadcast-reader.ts';
 import { decideRefusal, type IfRefused } from '../push-services.ts';
 import { newSliceToken } from '../slices.ts';
 import { decodeIds } from '../id-set.ts';
-import { leasesPerTurn, type Leases } from '../leases.ts';
+import { leasesPerTurn, toRowReader, type Leases } from '../leases.ts';
 import type { PostgresDatabase } from './database.ts';
 import { createPageReader, type RecipientRow } from './read-page.ts';
 import type { Notices } from './thread-notices.ts';
@@ -30,6 +30,8 @@ interface SliceRow {
   /** Null where its rows are in no set. */
   readonly ids: Uint8Array | null;
   readonly in_partition: number | null;
+  readonly language: string | null;
+  readonly time_zone: string | null;
 }
 
 interface RetryRowOfDatabase extends RecipientRow {
@@ -39,6 +41,8 @@ interface RetryRowOfDatabase extends RecipientRow {
   readonly deferrals: number;
   readonly expires_at_ms: number;
   readonly refusals: number;
+  readonly language: string | null;
+  readonly time_zone: string | null;
   /** Null where nothing is known of refusals, as what follows. */
   readonly waited_ms: number | null;
   readonly others_accepted: boolean | null;
@@ -94,6 +98,7 @@ export function createPostgresLeases(
           slice.ids === null
             ? undefined
             : { ids: decodeIds(slice.ids), partition: slice.in_partition ?? undefined },
+        reader: toRowReader(slice),
       };
     },
 
@@ -118,6 +123,7 @@ export function createPostgresLeases(
           expiresAtMs: row.expires_at_ms,
           refusals: row.refusals,
           ifRefused: decide(row),
+          reader: toRowReader(row),
         })),
       };
     },

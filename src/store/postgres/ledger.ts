@@ -178,12 +178,14 @@ function toArrayText(members: readonly (number | boolean | RowResult['result'])[
 function toRetry({ recipient, origin, result, retry, suspension }: RowResult): readonly object[] {
   if (retry === undefined) return [];
   const { position, subscriptionId, endpoint } = recipient;
+  const { reader, ...tries } = retry;
   return [
     {
       position,
       // by which the row is found again; a row of a list is found by its position
       hash: hashEndpoint(endpoint),
-      ...retry,
+      ...tries,
+      ...reader,
       isDetached: result === 'detached',
       isRefused: result === 'refused',
       origin,

@@ -1,7 +1,7 @@
 // Finds the members of audiences in PostgreSQL. A set has ids of one partition, so that each is looked up in one index; where
 // few are found at once, sets are of any.
-import type { MemberFinder, MemberSet } from '../preparations.ts';
-import { cutIds } from '../slices.ts';
+import type { MemberFinder } from '../preparations.ts';
+import { cutIds, type MemberSet } from '../slices.ts';
 import { audienceCondition } from './audience-filter.ts';
 import type { PostgresDatabase } from './database.ts';
 import { partitions } from './migrations.ts';
@@ -27,6 +27,40 @@ const partitionsOf = `select substring(tableoid::regclass::text from '\\d+$')::i
 
 export function createMemberFinder(database: PostgresDatabase): MemberFinder {
   return {
+    // of all partitions at once
+    slicesToSplit: 1,
+
+    readersOf: async ({ partition, ids }, channel) => {
+      const rows = await database.query<{
+        readonly language: string | null;
+        readonly time_zone: string | null;
+        readonly ids: string;
+      }>(
+        `select coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as time_zone,
+           string_agg(s.id::text, ',' order by s.id) as ids
+         from deskbell.subscriptions${partition === undefined ? '' : `_${partition}`} s
+         left join deskbell.people p on p.user_name = s.user_name
+         where s.id = any ($1::bigint[]) and ($2::text is null
+           or coalesce((p.channels::jsonb ->> $2)::boolean, (s.channels::jsonb ->> $2)::boolean, $3))
+         group by 1, 2`,
+        [`{${ids.join(',')}}`, channel?.name ?? null, channel?.isOnByDefault ?? true],
+      );
+      return rows.map(({ language, time_zone, ids: found }) => ({
+        language: language ?? undefined,
+        timeZone: time_zone ?? undefined,
+        ids: found.split(',').map(Number),
+      }));
+    },
+
+    joinSets: (sets, sliceRows) => {
+      const byPartition = Map.groupBy(sets, ({ partition }) => partition);
+      const joined = [...byPartition].map(([partition, some]) => ({
+        partition,
+        ids: some.flatMap(({ ids }) => ids).toSorted((one, other) => one - other),
+      }));
+      return cut(joined, sliceRows);
+    },
+
     findMatching: async (expression, { afterId, throughId: lastId, width: given, sliceRows }) => {
       const wanted = partitions * sliceRows;
       const width = Math.max(given, sliceRows);
@@ -39,7 +73,7 @@ export function createMemberFinder(database: PostgresDatabase): MemberFinder {
          group by tableoid`,
         [afterId, throughId, ...values],
       );
-      const sets = cut(rows, sliceRows);
+      const sets = cut(rows.map(toSet), sliceRows);
       return { sets, throughId, width: nextWidth(width, sets, wanted) };
     },
 
@@ -64,18 +98,23 @@ export function createMemberFinder(database: PostgresDatabase): MemberFinder {
           partition: 0,
           ids: part,
         }));
-        sets.push(...cut(rows, sliceRows), ...others);
+        sets.push(...cut(rows.map(toSet), sliceRows), ...others);
       }
       return sets;
     },
   };
 }
 
-/** @returns sets of one partition each, or of any where few were found */
-const cut = (rows: readonly PartitionRow[], sliceRows: number): readonly MemberSet[] => {
-  const byPartition = rows.map(({ partition, ids }) => ({ partition, ids: ids.split(',').map(Number) }));
+const toSet = ({ partition, ids }: PartitionRow): MemberSet => ({
+  partition,
+  ids: ids.split(',').map(Number),
+});
+
+/** @param byPartition one of each. @returns sets of one partition each, or of any where few were found */
+const cut = (byPartition: readonly MemberSet[], sliceRows: number): readonly MemberSet[] => {
   const found = byPartition.reduce((sum, { ids }) => sum + ids.length, 0);
-  if (!isForPartitions(found, sliceRows)) {
+  const isOfPartitions = byPartition.every(({ partition }) => partition !== undefined);
+  if (!isOfPartitions || !isForPartitions(found, sliceRows)) {
     const ids = byPartition.flatMap((part) => part.ids).sort((one, other) => one - other);
     return cutIds(ids, sliceRows).map((part) => ({ ids: part }));
   }

@@ -1109,4 +1109,47 @@ export const migrations: readonly string[] = [
     is_on_by_default int not null
   );
   `,
+
+  `
+  -- broadcasts that differ by reader; the columns of the options are null where they are not given
+  alter table deskbell.broadcasts
+    add column channel text, add column local_time text, add column if_time_passed text, add column quiet_hours text,
+    add column time_zone text, add column has_texts int not null default 0, add column has_placeholders int not null default 0;
+  alter table deskbell.schedules
+    add column channel text, add column local_time text, add column if_time_passed text, add column quiet_hours text,
+    add column time_zone text;
+  -- what is sent instead of the payload to those who read a language
+  create table deskbell.broadcast_texts (
+    broadcast_id bigint not null references deskbell.broadcasts (id) on delete cascade,
+    language text not null,
+    payload bytea not null,
+    -- how many get it
+    recipients bigint not null default 0,
+    primary key (broadcast_id, language)
+  );
+  -- JSON: by what the audience is split; null: it is not
+  alter table deskbell.preparations add column split text;
+  -- of the rows: the text that they get, and the time zone of their readers. null: the message's own text, the broadcast's own zone
+  alter table deskbell.audience_sets add column language text, add column time_zone text;
+  alter table deskbell.retries add column language text, add column time_zone text;
+  -- processes of a former version know neither, and would send the same to all at once
+  create function deskbell.refuse_without_readers() returns trigger language plpgsql as $$
+  begin
+    if exists (select from deskbell.broadcasts where id = new.broadcast_id
+               and (has_texts = 1 or has_placeholders = 1 or local_time is not null or quiet_hours is not null)) then
+      raise exception 'Broadcast % needs a newer version of Deskbell.', new.broadcast_id;
+    end if;
+    return new;
+  end $$;
+  create trigger slices_differing before update of token on deskbell.slices for each row
+    when (new.token is distinct from old.token and new.token not like 'sets:readers:%')
+    execute function deskbell.refuse_without_readers();
+  create function deskbell.refuse_unsplit() returns trigger language plpgsql as $$
+  begin
+    raise exception 'Broadcast % needs a newer version of Deskbell.', new.broadcast_id;
+  end $$;
+  create trigger preparations_split before update of token on deskbell.preparations for each row
+    when (new.token is distinct from old.token and new.token not like 'readers:%' and new.split is not null)
+    execute function deskbell.refuse_unsplit();
+  `,
 ];

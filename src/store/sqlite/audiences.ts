@@ -2,8 +2,8 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
-import type { MemberFinder, MemberSet } from '../preparations.ts';
-import { cutIds, type Extent } from '../slices.ts';
+import type { MemberFinder } from '../preparations.ts';
+import { cutIds, type Extent, type MemberSet } from '../slices.ts';
 import { createAudienceFilter } from './audience-filter.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { NoValues } from './statement.ts';
@@ -14,7 +14,8 @@ const maxCandidates = 10_000;
 /** Of one transaction: few slices, where few of the candidates are members. */
 const maxLooks = 10;
 
-export interface Audiences extends MemberFinder {
+export interface Audiences {
+  readonly finder: MemberFinder;
   open(): Promise<number>;
   add(audienceId: number, members: readonly Subscription[]): Promise<void>;
   /** Inside a transaction. @param audienceId absent for all subscriptions */
@@ -60,21 +61,43 @@ export function createAudiences(database: SqliteDatabase): Audiences {
       const rows = statements.find.first({ audienceId })?.members ?? 0;
       return { rows, firstPosition: 1, lastPosition: rows };
     },
-    findMatching: async (expression, { afterId, throughId: lastId, width, sliceRows }) => {
-      const ids: number[] = [];
-      const candidates = Math.min(maxCandidates, candidatesOfRow * sliceRows);
-      let throughId = afterId;
-      for (let look = 0; look < maxLooks && ids.length < sliceRows && throughId < lastId; look += 1) {
-        const range = await database.read(() => {
-          const found = filter.rangeAfter(expression, throughId, candidates);
-          return { throughId: found.throughId ?? lastId, ids: found.ids() };
-        });
-        for (const id of range.ids) if (id <= lastId) ids.push(id);
-        throughId = range.throughId;
-      }
-      return { sets: cut(ids, sliceRows), throughId, width };
+    finder: {
+      findMatching: async (expression, { afterId, throughId: lastId, width, sliceRows }) => {
+        const ids: number[] = [];
+        const candidates = Math.min(maxCandidates, candidatesOfRow * sliceRows);
+        let throughId = afterId;
+        for (let look = 0; look < maxLooks && ids.length < sliceRows && throughId < lastId; look += 1) {
+          const range = await database.read(() => {
+            const found = filter.rangeAfter(expression, throughId, candidates);
+            return { throughId: found.throughId ?? lastId, ids: found.ids() };
+          });
+          for (const id of range.ids) if (id <= lastId) ids.push(id);
+          throughId = range.throughId;
+        }
+        return { sets: cut(ids, sliceRows), throughId, width };
+      },
+      cutSets: async (ids, sliceRows) => cut(ids, sliceRows),
+      slicesToSplit: 16,
+      readersOf: ({ ids }, channel) =>
+        database.read(() =>
+          statements.readersOf
+            .all({
+              ids: JSON.stringify(ids),
+              channel: channel?.name ?? null,
+              isOn: Number(channel?.isOnByDefault ?? true),
+            })
+            .map(({ language, time_zone: timeZone, ids: found }) => ({
+              language: language ?? undefined,
+              timeZone: timeZone ?? undefined,
+              ids: JSON.parse(found) as number[],
+            })),
+        ),
+      joinSets: (sets, sliceRows) =>
+        cut(
+          sets.flatMap(({ ids }) => ids).toSorted((one, other) => one - other),
+          sliceRows,
+        ),
     },
-    cutSets: async (ids, sliceRows) => cut(ids, sliceRows),
   };
 }
 
@@ -102,6 +125,16 @@ function prepareStatements(database: SqliteDatabase) {
         insert into audience_members (audience_id, position, endpoint, p256dh, auth)
         values (:audienceId, :position, :endpoint, :p256dh, :auth)
         on conflict do nothing
+      `),
+    readersOf: database.prepare<
+      { ids: string; channel: string | null; isOn: number },
+      { language: string | null; time_zone: string | null; ids: string }
+    >(`
+        select coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as time_zone,
+               json_group_array(s.id) as ids
+        from json_each(:ids) i cross join subscriptions s on s.id = i.value left join people p on p.user_name = s.user
+        where :channel is null or coalesce(p.channels ->> :channel, s.channels ->> :channel, :isOn)
+        group by 1, 2
       `),
     extentOfAll: database.prepare<NoValues, { rows: number; first: number | null; last: number | null }>(`
         select (select coalesce(sum(subscriptions), 0) from vapid_keys) as rows,

@@ -1,7 +1,7 @@
 // Broadcasts in SQLite: what stands in its own way of creating them, and their audiences.
 import type { BroadcastWriter } from '../broadcast-control.ts';
 import { toSourceColumns } from '../broadcast-source.ts';
-import type { NewBroadcast } from '../broadcasts.ts';
+import { isPrepared, type NewBroadcast } from '../broadcasts.ts';
 import { optionColumns, toOptionRow } from '../delivery-options.ts';
 import { cutSlices, maxSlices } from '../slices.ts';
 import { receiptWindowMs } from '../receipts.ts';
@@ -11,34 +11,40 @@ import type { SqliteDatabase } from './database.ts';
 
 export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWriter {
   const statements = prepareStatements(database);
-  const audiences = createAudiences(database);
+  const { finder, ...audiences } = createAudiences(database);
   const finish = createBroadcastFinisher(database);
 
   const isOfSets = (audienceId: number | undefined): boolean =>
     audienceId !== undefined && statements.findSet.first({ audienceId }) !== undefined;
 
-  const toPreparation = ({ matching, sliceRows }: NewBroadcast) => {
+  const toPreparation = ({ matching, split, sliceRows }: NewBroadcast) => {
     const { rows, lastPosition } = audiences.extent(undefined);
     return {
-      expression: JSON.stringify(matching),
+      expression: JSON.stringify(matching ?? null),
+      split: split === undefined ? null : JSON.stringify(split),
       sliceRows: Math.max(sliceRows, Math.ceil(rows / maxSlices)),
-      throughId: lastPosition,
+      throughId: matching === undefined ? null : lastPosition,
     };
   };
 
   const insert = (draft: NewBroadcast): number | undefined => {
     const hasSets = draft.matching !== undefined || isOfSets(draft.audienceId);
     const extent = audiences.extent(draft.audienceId);
-    const row = statements.insert.first(toValues(draft, hasSets, extent.rows, database.now()));
+    const audience = isPrepared(draft) ? 0 : extent.rows;
+    const row = statements.insert.first(toValues(draft, hasSets, audience, database.now()));
     if (row === undefined) return undefined;
+    for (const [language, payload] of draft.texts ?? [])
+      statements.insertText.run({ broadcastId: row.id, language, payload });
     if (draft.receiptActions !== undefined) {
       statements.openReceiptWindow.run({
         broadcastId: row.id,
         endsAtMs: Math.max(draft.startAtMs, database.now()) + receiptWindowMs,
       });
     }
-    if (draft.matching !== undefined)
+    if (isPrepared(draft)) {
       statements.prepare.run({ broadcastId: row.id, ...toPreparation(draft) });
+      return row.id;
+    }
     if (hasSets) {
       statements.insertSlicesOfSets.run({ broadcastId: row.id });
       return row.id;
@@ -51,10 +57,9 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWrite
   };
 
   return {
-    openAudience: () => audiences.open(),
-    findMatching: audiences.findMatching,
-    cutSets: audiences.cutSets,
-    addToAudience: (audienceId, members) => audiences.add(audienceId, members),
+    ...finder,
+    openAudience: audiences.open,
+    addToAudience: audiences.add,
     insert: (draft) => database.write(() => insert(draft)),
     decideMarks: (id) => database.write(() => finish.decideMarks(id)),
   };
@@ -68,6 +73,8 @@ const toValues = (draft: NewBroadcast, hasSets: boolean, audience: number, nowMs
   audienceId: draft.audienceId ?? null,
   user: draft.user ?? null,
   ...toSourceColumns(draft),
+  hasTexts: Number(draft.texts !== undefined),
+  hasPlaceholders: Number(draft.hasPlaceholders ?? false),
   hasList: draft.audienceId === undefined || hasSets ? 0 : 1,
   audience,
   nowMs,
@@ -78,8 +85,8 @@ const toValues = (draft: NewBroadcast, hasSets: boolean, audience: number, nowMs
 });
 
 /** An audience of nobody is done at once; one that is to be looked for waits. */
-function startOf({ matching }: NewBroadcast, audience: number, nowMs: number) {
-  if (matching !== undefined) return { state: 'paused', finishedAtMs: null };
+function startOf(draft: NewBroadcast, audience: number, nowMs: number) {
+  if (isPrepared(draft)) return { state: 'paused', finishedAtMs: null };
   return audience === 0 ? { state: 'done', finishedAtMs: nowMs } : { state: 'running', finishedAtMs: null };
 }
 
@@ -89,11 +96,11 @@ function prepareStatements(database: SqliteDatabase) {
         insert into broadcasts (
           idempotency_key, content_hash, state, payload,
           audience_id, user, has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms,
-          receipt_actions, asked_audience, created_by, removals_after, ${optionColumns.join(', ')}
+          receipt_actions, asked_audience, created_by, has_texts, has_placeholders, removals_after, ${optionColumns.join(', ')}
         ) values (
           :idempotencyKey, :contentHash, :state, :payload,
           :audienceId, :user, :hasList, :audience, :nowMs, :startAtMs, :expiresAtMs, :finishedAtMs,
-          :receiptActions, :asked_audience, :created_by,
+          :receiptActions, :asked_audience, :created_by, :hasTexts, :hasPlaceholders,
           coalesce((select seq from sqlite_sequence where name = 'removals'), 0),
           ${optionColumns.map((column) => `:${column}`).join(', ')}
         ) on conflict (idempotency_key) do nothing returning id
@@ -113,12 +120,18 @@ function prepareStatements(database: SqliteDatabase) {
     prepare: database.prepare<{
       broadcastId: number;
       expression: string;
+      split: string | null;
       sliceRows: number;
-      throughId: number;
+      throughId: number | null;
     }>(`
-        insert into preparations (broadcast_id, expression, slice_rows, through_id, width)
-        values (:broadcastId, :expression, :sliceRows, :throughId, 0)
+        insert into preparations (broadcast_id, expression, split, slice_rows, through_id, width, next_number)
+        select :broadcastId, :expression, :split, :sliceRows, coalesce(:throughId, s.next), 0, s.next
+        from (select coalesce(max(number) + 1, 0) as next from audience_sets
+              where audience_id = (select audience_id from broadcasts where id = :broadcastId)) s
       `),
+    insertText: database.prepare<{ broadcastId: number; language: string; payload: Uint8Array }>(
+      'insert into broadcast_texts (broadcast_id, language, payload) values (:broadcastId, :language, :payload)',
+    ),
     insertSlicesOfSets: database.prepare<{ broadcastId: number }>(`
         insert into slices (broadcast_id, number, cursor, through_position)
         select b.id, s.number, s.first_id - 1, s.last_id

@@ -97,7 +97,7 @@ export function createPageCommit(
       if (!isFresh) statements.dropRetry.run({ broadcastId, position });
       return;
     }
-    const { delayMs, attempts, deferrals, expiresAtMs, refusals = 0 } = row.retry;
+    const { delayMs, attempts, deferrals, expiresAtMs, refusals = 0, reader } = row.retry;
     const pushService = row.suspension && pushServices.find({ origin: row.origin, ...row.suspension });
     const isSuspended = pushService?.isSuspended === true;
     const values = {
@@ -117,7 +117,8 @@ export function createPageCommit(
     };
     // what is cancelled is not tried again; an answer that is still to come is waited for
     if (isFresh && isCancelled && row.result !== 'detached') return;
-    if (isFresh) statements.addRetry.run(values);
+    const { language = null, timeZone = null } = reader ?? {};
+    if (isFresh) statements.addRetry.run({ ...values, language, timeZone });
     else {
       statements.deferRetry.run(values);
       statements.wakeRetries.run({ broadcastId, dueAtMs: values.dueAtMs });
@@ -253,13 +254,13 @@ function prepareStatements(database: SqliteDatabase) {
     dropSlice: database.prepare<{ broadcastId: number; number: number }>(
       'delete from slices where broadcast_id = :broadcastId and number = :number',
     ),
-    addRetry: database.prepare<RetryValues>(`
+    addRetry: database.prepare<RetryValues & { language: string | null; timeZone: string | null }>(`
         insert into retries
           (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token, push_service_id, draw_order,
-           refusals, refused_by, refused_since_ms)
+           refusals, refused_by, refused_since_ms, language, time_zone)
         values
           (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :newToken, :pushServiceId, :drawOrder,
-           :refusals, :refusedBy, :refusedSinceMs)
+           :refusals, :refusedBy, :refusedSinceMs, :language, :timeZone)
       `),
     deferRetry: database.prepare<RetryValues>(`
         update retries set

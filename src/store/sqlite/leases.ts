@@ -7,6 +7,7 @@ import { decodeIds } from '../id-set.ts';
 import type { IfRefused } from '../push-services.ts';
 import {
   leasesPerTurn,
+  toRowReader,
   type Lease,
   type Leases,
   type RetryLease,
@@ -57,6 +58,7 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
         cursor: slice.cursor,
         throughPosition: slice.through_position,
         members: slice.ids === null ? undefined : { ids: decodeIds(slice.ids) },
+        reader: toRowReader(slice),
       };
     }
   };
@@ -98,6 +100,7 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
         expiresAtMs: due.expires_at_ms,
         refusals: due.refusals,
         ifRefused: ifRefused ?? decide(due),
+        reader: toRowReader(due),
       });
     }
     removed.add(broadcastId, dues.length - rows.length);
@@ -191,7 +194,12 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
   };
 }
 
-interface DueRow {
+interface ReaderColumns {
+  readonly language: string | null;
+  readonly time_zone: string | null;
+}
+
+interface DueRow extends ReaderColumns {
   readonly position: number;
   readonly attempts: number;
   readonly deferrals: number;
@@ -241,9 +249,10 @@ function prepareStatements(database: SqliteDatabase) {
       `),
     findFreeSlice: database.prepare<
       { broadcastId: number; fromSlice: number; nowMs: number },
-      { number: number; cursor: number; through_position: number; ids: Uint8Array | null }
+      ReaderColumns & { number: number; cursor: number; through_position: number; ids: Uint8Array | null }
     >(`
-        select s.number, s.cursor, s.through_position, ${membersOf('b.has_list = 0', "x''")} as ids
+        select s.number, s.cursor, s.through_position, ${membersOf('b.has_list = 0', "x''")} as ids,
+          a.language, a.time_zone
         from broadcasts b join slices s on s.broadcast_id = b.id
         left join audience_sets a on a.audience_id = b.audience_id and a.number = s.number
         where b.id = :broadcastId and s.number >= :fromSlice and s.lease_until_ms <= :nowMs
@@ -298,14 +307,14 @@ function prepareStatements(database: SqliteDatabase) {
         where broadcast_id = :broadcastId
       `),
     dueRetries: database.prepare<{ broadcastId: number; nowMs: number; limit: number }, DueRow>(`
-        select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms
+        select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms, language, time_zone
         from retries
         where broadcast_id = :broadcastId and due_at_ms <= :nowMs
         order by due_at_ms
         limit :limit
       `),
     retryAt: database.prepare<{ broadcastId: number; position: number }, DueRow>(`
-        select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms
+        select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms, language, time_zone
         from retries
         where broadcast_id = :broadcastId and position = :position
       `),

@@ -956,4 +956,49 @@ export const migrations: readonly string[] = [
     is_on_by_default integer not null
   ) strict, without rowid;
   `,
+
+  `
+  -- broadcasts that differ by reader; the columns of the options are null where they are not given
+  alter table broadcasts add column channel text;
+  alter table broadcasts add column local_time text;
+  alter table broadcasts add column if_time_passed text;
+  alter table broadcasts add column quiet_hours text;
+  alter table broadcasts add column time_zone text;
+  alter table broadcasts add column has_texts integer not null default 0;
+  alter table broadcasts add column has_placeholders integer not null default 0;
+  alter table schedules add column channel text;
+  alter table schedules add column local_time text;
+  alter table schedules add column if_time_passed text;
+  alter table schedules add column quiet_hours text;
+  alter table schedules add column time_zone text;
+  -- what is sent instead of the payload to those who read a language
+  create table broadcast_texts (
+    broadcast_id integer not null references broadcasts (id) on delete cascade,
+    language text not null,
+    payload blob not null,
+    -- how many get it
+    recipients integer not null default 0,
+    primary key (broadcast_id, language)
+  ) strict;
+  -- JSON: by what the audience is split; null: it is not
+  alter table preparations add column split text;
+  -- of the rows: the text that they get, and the time zone of their readers. null: the message's own text, the broadcast's own zone
+  alter table audience_sets add column language text;
+  alter table audience_sets add column time_zone text;
+  alter table retries add column language text;
+  alter table retries add column time_zone text;
+  -- processes of a former version know neither, and would send the same to all at once
+  create trigger slice_differs before update of token on slices
+    when new.token is not old.token and new.token not like 'sets:readers:%'
+      and exists (select 1 from broadcasts where id = new.broadcast_id
+                  and (has_texts = 1 or has_placeholders = 1 or local_time is not null or quiet_hours is not null))
+  begin
+    select raise(abort, 'The broadcast needs a newer version of Deskbell.');
+  end;
+  create trigger preparation_split before update of token on preparations
+    when new.token is not old.token and new.token not like 'readers:%' and new.split is not null
+  begin
+    select raise(abort, 'The broadcast needs a newer version of Deskbell.');
+  end;
+  `,
 ];

@@ -23,7 +23,9 @@ end $$;
 -- earlier. p_broadcast: a broadcast, or 0 for any; high_first: those with high priority before the others, or after them.
 create function deskbell_functions.lease_slice(
   p_now_ms bigint, lease_ms bigint, p_token text, p_broadcast bigint, high_first boolean
-) returns table (broadcast_id bigint, number int, cursor bigint, through_position bigint, ids bytea, in_partition int)
+) returns table (
+  broadcast_id bigint, number int, cursor bigint, through_position bigint, ids bytea, in_partition int, language text, time_zone text
+)
 language plpgsql
 set enable_seqscan = off set enable_sort = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
@@ -61,7 +63,7 @@ begin
           update deskbell.slices s set token = p_token, lease_until_ms = now_ms + lease_ms
           where s.broadcast_id = head.broadcast_id and s.number = free
           returning s.number, s.cursor, s.through_position)
-        select b.id, t.number, t.cursor, t.through_position, :membersOf, a.in_partition
+        select b.id, t.number, t.cursor, t.through_position, :membersOf, a.in_partition, a.language, a.time_zone
         from taken t join deskbell.broadcasts b on b.id = head.broadcast_id
         left join deskbell.audience_sets a on a.audience_id = b.audience_id and a.number = t.number;
     end if;
@@ -74,7 +76,8 @@ end $$;
 create function deskbell_functions.retry_rows(p_broadcast bigint, at_positions bigint[])
 returns table (
   "position" bigint, subscription_id bigint, endpoint text, keys text, vapid_key_id int, updated_at_ms bigint,
-  attempts int, deferrals int, expires_at_ms bigint, refusals int, refused_by int, refused_since_ms bigint
+  attempts int, deferrals int, expires_at_ms bigint, refusals int, refused_by int, refused_since_ms bigint,
+  language text, time_zone text
 ) language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
@@ -85,7 +88,7 @@ begin
   if list is null then
     return query
       select r.position, s.id, s.endpoint, encode(s.p256dh || s.auth, 'hex'), s.vapid_key_id, s.updated_at_ms,
-             r.attempts, r.deferrals, r.expires_at_ms, r.refusals, r.refused_by, r.refused_since_ms
+             r.attempts, r.deferrals, r.expires_at_ms, r.refusals, r.refused_by, r.refused_since_ms, r.language, r.time_zone
       from deskbell.retries r
       join deskbell.subscriptions s on s.endpoint_hash = r.endpoint_hash and s.id = r.position
       where r.broadcast_id = p_broadcast and r.position = any (at_positions)
@@ -95,7 +98,7 @@ begin
       select m.position, m.subscription_id, coalesce(m.endpoint, s.endpoint),
              encode(coalesce(m.p256dh, s.p256dh) || coalesce(m.auth, s.auth), 'hex'),
              s.vapid_key_id, case when m.endpoint is null then s.updated_at_ms end,
-             r.attempts, r.deferrals, r.expires_at_ms, r.refusals, r.refused_by, r.refused_since_ms
+             r.attempts, r.deferrals, r.expires_at_ms, r.refusals, r.refused_by, r.refused_since_ms, r.language, r.time_zone
       from deskbell.retries r
       join deskbell.audience_members m on m.audience_id = list and m.position = r.position
       left join deskbell.subscriptions s
@@ -123,6 +126,7 @@ returns table (
   broadcast_id bigint, are_probes boolean,
   "position" bigint, subscription_id bigint, endpoint text, keys text, vapid_key_id int, updated_at_ms bigint,
   attempts int, deferrals int, expires_at_ms bigint, refusals int, refused_by int, refused_since_ms bigint,
+  language text, time_zone text,
   waited_ms bigint, others_accepted boolean, only_strangers boolean, is_key_good boolean
 ) language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off

@@ -1,0 +1,126 @@
+// What a broadcast that differs by reader asks for: a channel, texts by language, placeholders, local times and quiet hours. Checked
+// here, and brought into the form in which it is stored.
+import { checkKnown } from '../../audience/channels.ts';
+import { formatWallTime, nextTimeOfDay, parseTimeOfDay, parseWallTime } from '../../audience/zone-time.ts';
+import { wrong } from '../../errors/check-options.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { EncodedMessage } from '../../protocol/message/encode-payload.ts';
+import type { Placeholder } from '../../protocol/message/placeholders.ts';
+import { createTemplate } from '../../protocol/message/template.ts';
+import type { DeliveryOptions } from '../../store/delivery-options.ts';
+import { createReaderTimes, hasReaderTimes } from '../../store/reader-times.ts';
+import type { AudienceSplit } from '../../store/split-audience.ts';
+import type { Store } from '../../store/store.ts';
+
+const code = 'ERR_MESSAGE_INVALID';
+/** From UTC to the zone whose clocks are the last to show a time. */
+const lastZoneMs = 12 * 60 * 60 * 1000;
+
+/**
+ * Checks what options need of each other.
+ *
+ * @param isRecurring each occurrence finds its own day
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID
+ */
+export function checkReaderOptions(
+  { localTime, ifTimePassed }: DeliveryOptions,
+  nowMs: number,
+  isRecurring = false,
+): void {
+  if (localTime === undefined) {
+    if (ifTimePassed !== undefined) throw wrong('ifTimePassed', 'goes with localTime', { code });
+    return;
+  }
+  const wallMs = parseWallTime(localTime);
+  if (wallMs === undefined) return;
+  if (isRecurring)
+    throw wrong('localTime', 'must be a time of day, such as 09:00, where the broadcast recurs', { code });
+  if (wallMs + lastZoneMs < nowMs)
+    throw wrong('localTime', 'is over in all time zones; give a time to come', { code });
+}
+
+/** @returns the options with the full local time, and the broadcast's own time zone where it matters */
+export function resolveTimes<Options extends DeliveryOptions>(options: Options, fromMs: number): Options {
+  if (!hasReaderTimes(options)) return options;
+  const { localTime, timeZone = 'UTC' } = options;
+  const timeOfDay = localTime === undefined ? undefined : parseTimeOfDay(localTime);
+  if (timeOfDay === undefined) return { ...options, timeZone };
+  return { ...options, timeZone, localTime: formatWallTime(nextTimeOfDay(timeOfDay, timeZone, fromMs)) };
+}
+
+/** @throws {DeskbellError} ERR_CHANNEL_NOT_FOUND */
+export async function findChannel(
+  name: string | undefined,
+  { channels }: Pick<Store, 'channels'>,
+): Promise<AudienceSplit['channel']> {
+  if (name === undefined) return undefined;
+  const known = await channels.list();
+  checkKnown([name], known);
+  return known.find((channel) => channel.name === name);
+}
+
+/** @returns by what an audience of stored subscriptions is split; undefined where all get the same at once */
+export function toSplit(
+  { texts }: EncodedMessage,
+  channel: AudienceSplit['channel'],
+  options: NonNullable<AudienceSplit['times']>,
+): AudienceSplit | undefined {
+  const { localTime, quietHours, timeZone, ifTimePassed, startAtMs, ttlSeconds } = options;
+  const times = hasReaderTimes(options)
+    ? { localTime, quietHours, timeZone, ifTimePassed, startAtMs, ttlSeconds }
+    : undefined;
+  if (channel === undefined && texts.size === 0 && times === undefined) return undefined;
+  return {
+    channel: channel && { name: channel.name, isOnByDefault: channel.isOnByDefault },
+    languages: [...texts.keys()],
+    times,
+  };
+}
+
+/**
+ * When subscriptions that need not be stored get it: nothing is known of their readers, so that all get it at once.
+ *
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID where nobody would get it
+ */
+export function startOfList({
+  channel,
+  times,
+}: AudienceSplit): { readonly startAtMs: number; readonly expiresAtMs: number } | undefined {
+  if (channel?.isOnByDefault === false) {
+    const fault = `is off by default, and nothing is known of the readers of given subscriptions: nobody would get it`;
+    throw wrong('channel', fault, { code });
+  }
+  if (times === undefined) return undefined;
+  const { fromMs, expiresAtMs, isPassed } = createReaderTimes(times)(undefined);
+  if (isPassed && times.ifTimePassed === 'skip')
+    throw wrong('localTime', 'is over in the time zone of the broadcast: nobody would get it', { code });
+  return { startAtMs: fromMs, expiresAtMs };
+}
+
+/**
+ * Placeholders without a default are for one person, whose values are there.
+ *
+ * @throws {DeskbellError} ERR_PLACEHOLDER_VALUE, ERR_PAYLOAD_TOO_LARGE
+ */
+export async function checkPlaceholders(
+  { payload, texts, placeholders }: EncodedMessage,
+  user: string | undefined,
+  { readers }: Pick<Store, 'readers'>,
+): Promise<void> {
+  if (user === undefined) return requireDefaults(placeholders);
+  if (placeholders.length === 0) return;
+  const { data } = await readers.person(user);
+  for (const text of [payload, ...texts.values()]) createTemplate(text).fill(data);
+}
+
+/** @throws {DeskbellError} ERR_PLACEHOLDER_VALUE */
+export function requireDefaults(placeholders: readonly Placeholder[]): void {
+  const lacking = placeholders.find(({ hasDefault }) => !hasDefault);
+  if (lacking === undefined) return;
+  const { name, member } = lacking;
+  throw new DeskbellError(
+    'ERR_PLACEHOLDER_VALUE',
+    `The placeholder {${name}} in ${member} of the message has no default; to more than one person, give one, such as {${name}|there}.`,
+    { fields: [{ pointer: `/${member}`, code: 'ERR_PLACEHOLDER_VALUE', detail: 'needs a default' }] },
+  );
+}

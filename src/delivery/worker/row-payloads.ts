@@ -1,0 +1,102 @@
+// What each row of a broadcast is sent: the text in the language of its reader, with the data of the reader in the place of
+// placeholders, and a receipt token of its own. Texts are read once for each broadcast and worker.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { createReceiptPayloads, createReceiptTokens } from '../../protocol/message/receipt-token.ts';
+import { createTemplate } from '../../protocol/message/template.ts';
+import type { Broadcast, BroadcastStore, Recipient } from '../../store/broadcasts.ts';
+import type { ReaderFacts, ReaderStore } from '../../store/readers.ts';
+import type { NotSendable } from '../message-path/not-sent.ts';
+
+/** What a worker reads of readers beside the rows. */
+export interface ReaderParts {
+  readonly broadcasts: Pick<BroadcastStore, 'texts'>;
+  readonly readers: Pick<ReaderStore, 'factsOf'>;
+}
+
+/** By the ids of subscriptions. */
+export type FactsOfRows = ReadonlyMap<number, Pick<ReaderFacts, 'data'>>;
+
+export type PayloadOf = (recipient: Recipient, facts: FactsOfRows) => Uint8Array | NotSendable;
+
+/** @returns the payload of a row, by the language of its text; undefined for the message's own */
+export type RowPayloads = (language: string | undefined) => PayloadOf;
+
+/** Broadcasts that a worker knows the texts of. */
+const keptBroadcasts = 32;
+
+export class PayloadSource {
+  readonly #parts: ReaderParts;
+  readonly #receiptKey: Uint8Array | undefined;
+  readonly #known = new Map<number, RowPayloads>();
+
+  constructor(parts: ReaderParts, receiptKey: Uint8Array | undefined) {
+    this.#parts = parts;
+    this.#receiptKey = receiptKey;
+  }
+
+  async of(broadcast: Broadcast): Promise<RowPayloads> {
+    const known = this.#known.get(broadcast.id);
+    if (known !== undefined) return known;
+    const texts =
+      broadcast.texts === undefined ? undefined : await this.#parts.broadcasts.texts(broadcast.id);
+    const payloads = createRowPayloads(broadcast, this.#receiptKey, texts);
+    if (this.#known.size >= keptBroadcasts) this.#known.clear();
+    this.#known.set(broadcast.id, payloads);
+    return payloads;
+  }
+
+  /** One query for a page of rows, where the broadcast has placeholders. */
+  async factsOf({ hasPlaceholders = false }: Broadcast, rows: readonly Recipient[]): Promise<FactsOfRows> {
+    if (!hasPlaceholders) return noFacts;
+    const stored = rows.flatMap(({ subscriptionId: id, endpoint }) =>
+      id === undefined ? [] : [{ id, endpoint }],
+    );
+    return stored.length === 0 ? noFacts : this.#parts.readers.factsOf(stored);
+  }
+}
+
+const noFacts: FactsOfRows = new Map();
+
+export function createRowPayloads(
+  broadcast: Broadcast,
+  receiptKey?: Uint8Array,
+  texts: ReadonlyMap<string, Uint8Array> = new Map(),
+): RowPayloads {
+  const made = new Map<string | undefined, PayloadOf>();
+  return (language) => {
+    const known = made.get(language);
+    if (known !== undefined) return known;
+    const text = language === undefined ? undefined : texts.get(language);
+    const payloadOf = createPayloadOf(broadcast, text ?? broadcast.payload, receiptKey);
+    made.set(language, payloadOf);
+    return payloadOf;
+  };
+}
+
+function createPayloadOf(
+  { id, hasPlaceholders = false, receipts }: Broadcast,
+  payload: Uint8Array,
+  receiptKey: Uint8Array | undefined,
+): PayloadOf {
+  const key = receipts === undefined ? undefined : receiptKey;
+  if (hasPlaceholders) return createFilled(id, payload, key);
+  if (key === undefined) return () => payload;
+  const payloadFor = createReceiptPayloads(payload, id, key);
+  return ({ subscriptionId }) => (subscriptionId === undefined ? payload : payloadFor(subscriptionId));
+}
+
+function createFilled(broadcastId: number, payload: Uint8Array, key: Uint8Array | undefined): PayloadOf {
+  const template = createTemplate(payload);
+  const createToken = key && createReceiptTokens(key);
+  return ({ subscriptionId }, facts) => {
+    const { data = {} } = (subscriptionId === undefined ? undefined : facts.get(subscriptionId)) ?? {};
+    const receipt = subscriptionId === undefined ? undefined : createToken?.({ broadcastId, subscriptionId });
+    try {
+      return template.fill(data, receipt);
+    } catch (error) {
+      if (!(error instanceof DeskbellError)) throw error;
+      const reason = error.code === 'ERR_PAYLOAD_TOO_LARGE' ? 'payload-too-large' : 'no-value';
+      return { reason, detail: error.message };
+    }
+  };
+}

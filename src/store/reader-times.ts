@@ -1,0 +1,78 @@
+// When each reader of a broadcast gets it, by the clocks of their time zone: at a local time, and not in quiet hours.
+import { endOfQuietHours, parseQuietHours } from '../audience/quiet-hours.ts';
+import { isTimeZone, parseWallTime, toInstant } from '../audience/zone-time.ts';
+import type { StoredOptions } from './delivery-options.ts';
+
+/** What it depends on; `localTime` is a full one. */
+export interface TimeOptions extends Pick<StoredOptions, 'localTime' | 'quietHours' | 'timeZone'> {
+  readonly startAtMs: number;
+  readonly ttlSeconds: number;
+}
+
+export interface ReaderTime {
+  readonly fromMs: number;
+  readonly expiresAtMs: number;
+  /** The local time was over when the broadcast started. */
+  readonly isPassed: boolean;
+  /** `fromMs` is in quiet hours: they end too late for it. */
+  readonly isQuiet: boolean;
+}
+
+/** A TTL tells push services how long to keep a message; a large audience takes a while to be written to even so. */
+const minLifetimeMs = 60 * 60 * 1000;
+const minuteMs = 60 * 1000;
+
+/** How long a row may wait to be sent. */
+export const lifetimeOf = (ttlSeconds: number): number => Math.max(ttlSeconds * 1000, minLifetimeMs);
+
+/** Whether readers in different time zones get it at different times. */
+export const hasReaderTimes = ({ localTime, quietHours }: StoredOptions): boolean =>
+  localTime !== undefined || quietHours !== undefined;
+
+/** @returns says when readers in a time zone get the broadcast; of one that is not known, the broadcast's own holds */
+export function createReaderTimes(options: TimeOptions): (timeZone: string | undefined) => ReaderTime {
+  const { localTime, quietHours, startAtMs, ttlSeconds } = options;
+  const wallMs = localTime === undefined ? undefined : parseWallTime(localTime);
+  const quiet = quietHours === undefined ? undefined : parseQuietHours(quietHours);
+  const lifetimeMs = lifetimeOf(ttlSeconds);
+  return (timeZone) => {
+    const zone = zoneOf(options, timeZone);
+    const localMs = wallMs === undefined ? startAtMs : toInstant(wallMs, zone);
+    // of a start that has seconds, the whole minute counts
+    const isPassed = localMs < Math.floor(startAtMs / minuteMs) * minuteMs;
+    const dueMs = Math.max(localMs, startAtMs);
+    const quietEndMs = quiet && endOfQuietHours(quiet, zone, dueMs);
+    const isHeld = quietEndMs !== undefined && quietEndMs < dueMs + lifetimeMs;
+    const fromMs = isHeld ? quietEndMs : dueMs;
+    return {
+      fromMs,
+      expiresAtMs: fromMs + lifetimeMs,
+      isPassed,
+      isQuiet: quietEndMs !== undefined && !isHeld,
+    };
+  };
+}
+
+/** @returns says when the quiet hours end that a time zone has at a time; undefined where it has none then */
+export function createQuietTimes(
+  options: StoredOptions,
+): ((timeZone: string | undefined, atMs: number) => number | undefined) | undefined {
+  const { quietHours } = options;
+  if (quietHours === undefined) return undefined;
+  const quiet = parseQuietHours(quietHours);
+  const known = new Map<string, { readonly minute: number; readonly endMs: number | undefined }>();
+  return (timeZone, atMs) => {
+    const zone = zoneOf(options, timeZone);
+    // they begin and end with a minute
+    const minute = Math.floor(atMs / minuteMs);
+    const last = known.get(zone);
+    if (last?.minute === minute) return last.endMs;
+    const endMs = endOfQuietHours(quiet, zone, atMs);
+    known.set(zone, { minute, endMs });
+    return endMs;
+  };
+}
+
+/** The zone by whose clocks a reader gets it. */
+export const zoneOf = ({ timeZone: own = 'UTC' }: StoredOptions, timeZone: string | undefined): string =>
+  timeZone !== undefined && isTimeZone(timeZone) ? timeZone : own;

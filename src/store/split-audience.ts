@@ -1,0 +1,112 @@
+// Splits what was found of an audience by what its readers differ in: whether they have the channel on, the text of their language,
+// and when they get it. Each part is written down as sets of its own, so that who moves meanwhile still gets exactly one message.
+import { toWallTime } from '../audience/zone-time.ts';
+import { chooseLanguage } from '../protocol/message/choose-language.ts';
+import type { IfTimePassed } from './delivery-options.ts';
+import type { MemberSet } from './slices.ts';
+import { createReaderTimes, zoneOf, type ReaderTime, type TimeOptions } from './reader-times.ts';
+
+/** What an audience is split by. It is stored as JSON while the audience is prepared. */
+export interface AudienceSplit {
+  /** Those who have it off are left out. */
+  readonly channel?: ChannelDefault | undefined;
+  /** Of the texts. */
+  readonly languages: readonly string[];
+  /** Absent where all get it at once. */
+  readonly times?: (TimeOptions & { readonly ifTimePassed?: IfTimePassed | undefined }) | undefined;
+}
+
+export interface ChannelDefault {
+  readonly name: string;
+  readonly isOnByDefault: boolean;
+}
+
+/** Members of a set who do not differ. */
+export interface ReadersOfSet {
+  readonly language: string | undefined;
+  readonly timeZone: string | undefined;
+  readonly ids: readonly number[];
+}
+
+/** What a database does in its own way. */
+export interface ReaderFinder {
+  /** The members of a set that are stored and have the channel on, by language and time zone as they hold. One query. */
+  readersOf(set: MemberSet, channel: ChannelDefault | undefined): Promise<readonly ReadersOfSet[]>;
+  /** Sets of about `sliceRows` members each of those of other sets. */
+  joinSets(sets: readonly MemberSet[], sliceRows: number): readonly MemberSet[];
+}
+
+/** What holds for all rows of a set. */
+export interface ReaderGroup {
+  /** Of the text that they get; absent: the message's own. */
+  readonly language?: string | undefined;
+  /** In which they get it; absent: the broadcast's own, or it does not matter. */
+  readonly timeZone?: string | undefined;
+  readonly time?: ReaderTime | undefined;
+}
+
+/** Without those who are left out. */
+export async function splitSets(
+  finder: ReaderFinder,
+  split: AudienceSplit,
+  sets: readonly MemberSet[],
+  sliceRows: number,
+): Promise<readonly (MemberSet & ReaderGroup)[]> {
+  const groupOf = createGroups(split);
+  const groups = new Map<ReaderGroup, MemberSet[]>();
+  for (const set of sets) {
+    for (const { language, timeZone, ids } of await finder.readersOf(set, split.channel)) {
+      const group = groupOf(language, timeZone);
+      if (group === undefined) continue;
+      const members = groups.get(group) ?? [];
+      groups.set(group, members);
+      members.push({ partition: set.partition, ids });
+    }
+  }
+  return [...groups].flatMap(([group, members]) =>
+    finder.joinSets(members, sliceRows).map((set) => ({ ...set, ...group })),
+  );
+}
+
+/** @returns gives the same group for all who get the same at the same time; undefined for who is left out */
+export function createGroups({
+  languages,
+  times,
+}: AudienceSplit): (language: string | undefined, timeZone: string | undefined) => ReaderGroup | undefined {
+  const available = new Set(languages);
+  const groups = new Map<string, ReaderGroup>();
+  const zones = new Map<string | undefined, ZoneGroup | undefined>();
+  const zoneGroup = times === undefined ? () => everywhere : createZoneGroups(times);
+  return (language, timeZone) => {
+    if (!zones.has(timeZone)) zones.set(timeZone, zoneGroup(timeZone));
+    const zone = zones.get(timeZone);
+    if (zone === undefined) return undefined;
+    const text = chooseLanguage(language, available);
+    const key = JSON.stringify([text, zone]);
+    const group = groups.get(key) ?? { ...zone, language: text };
+    groups.set(key, group);
+    return group;
+  };
+}
+
+type ZoneGroup = Pick<ReaderGroup, 'timeZone' | 'time'>;
+
+const everywhere: ZoneGroup = {};
+
+/** Zones whose clocks agree at both ends of the time in which it can be sent are one. */
+function createZoneGroups(
+  times: NonNullable<AudienceSplit['times']>,
+): (timeZone: string | undefined) => ZoneGroup | undefined {
+  const timeOf = createReaderTimes(times);
+  const alike = new Map<string, ZoneGroup>();
+  return (given) => {
+    const timeZone = zoneOf(times, given);
+    const time = timeOf(timeZone);
+    if (time.isPassed && times.ifTimePassed === 'skip') return undefined;
+    const ends = [time.fromMs, time.expiresAtMs];
+    const key = JSON.stringify([ends, ends.map((atMs) => toWallTime(atMs, timeZone))]);
+    const group = alike.get(key) ?? { timeZone, time };
+    alike.set(key, group);
+    return group;
+  };
+}

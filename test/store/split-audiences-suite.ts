@@ -1,0 +1,249 @@
+// Audiences that are split by their readers: who has a channel on, which text each gets, and when.
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import type { Broadcast, NewBroadcast } from '../../src/store/broadcasts.ts';
+import type { SliceLease } from '../../src/store/leases.ts';
+import type { AudienceSplit } from '../../src/store/split-audience.ts';
+import { until } from '../../tools/until.ts';
+import {
+  acceptAllSlices,
+  addSubscriptions,
+  commitSlice,
+  madeUpBroadcast,
+  openForEachTest,
+  openIds,
+  type StoreUnderTest,
+} from './store-under-test.ts';
+
+const hourMs = 3_600_000;
+/** Longer than any test goes on by its clock. */
+const leaseMs = 48 * hourMs;
+const origin = 'https://fcm.googleapis.com';
+/** 12:00 in Berlin, 06:00 in New York, 20:00 in Tokyo. */
+const noonMs = Date.parse('2026-12-01T11:00:00Z');
+const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Tokyo'];
+const languages = ['de', 'pt-BR', 'fr'];
+const texts = new Map([
+  ['de', Buffer.from('{"title":"Hallo","message":"Welt"}')],
+  ['pt', Buffer.from('{"title":"Olá","message":"Mundo"}')],
+]);
+
+const idsOf = (leases: readonly SliceLease[]): readonly number[] =>
+  leases.flatMap(({ members }) => members?.ids ?? []).toSorted((one, other) => one - other);
+const everyThird = (rest: number): readonly number[] =>
+  Array.from({ length: 30 }, (_, index) => index + 1).filter((id) => id % 3 === rest);
+
+export function describeSplitAudiences(name: string, prepare: () => Promise<StoreUnderTest>): void {
+  describe(`split audiences: ${name}`, () => {
+    let nowMs = noonMs;
+    const store = openForEachTest(prepare, () => nowMs);
+    beforeEach(async () => {
+      nowMs = noonMs;
+      await store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+      await addSubscriptions(store, 30);
+      for (let id = 1; id <= 30; id += 1) {
+        await store.people.assign(id, { user: `user-${id}`, tags: [id <= 20 ? 'early' : 'late'] });
+        await store.readers.setPerson(`user-${id}`, {
+          language: languages[id % 3]!,
+          timeZone: zones[id % 3]!,
+          ...(id > 25 && { channels: { news: false } }),
+        });
+      }
+    });
+
+    const begin = async (split: AudienceSplit, draft: Partial<NewBroadcast> = {}): Promise<Broadcast> => {
+      const audienceId = draft.audienceId ?? (await store.broadcasts.openAudience());
+      const { broadcast } = await store.broadcasts.create({
+        ...madeUpBroadcast(nowMs, draft),
+        ...split.times,
+        audienceId,
+        ...(draft.audienceId === undefined && { matching: draft.matching ?? {} }),
+        split,
+      });
+      return broadcast;
+    };
+    const finishPreparing = async (id: number): Promise<Broadcast> => {
+      while (await store.broadcasts.prepare(id, 'test'));
+      return store.broadcasts.get(id);
+    };
+    const make = async (split: AudienceSplit, draft: Partial<NewBroadcast> = {}): Promise<Broadcast> =>
+      finishPreparing((await begin(split, draft)).id);
+    /** What the slices that are free now say of their rows. */
+    const leaseAll = async (): Promise<SliceLease[]> => {
+      const leases: SliceLease[] = [];
+      for (;;) {
+        const lease = await store.leases.leaseSlice({ leaseMs });
+        if (lease === undefined) return leases;
+        leases.push(lease);
+      }
+    };
+    const times = (changes: Partial<NonNullable<AudienceSplit['times']>> = {}) => ({
+      languages: [],
+      times: { timeZone: 'UTC', startAtMs: nowMs, ttlSeconds: 13 * 3600, ...changes },
+    });
+
+    for (const [whom, draft] of [
+      ['all', {}],
+      ['an expression', { matching: { tags: { any: ['early', 'late'] } } }],
+    ] as const) {
+      test(`to ${whom}: only those who have the channel on are reached`, async () => {
+        const broadcast = await make(
+          { channel: { name: 'news', isOnByDefault: true }, languages: [] },
+          draft,
+        );
+        assert.equal(broadcast.recipients, 25);
+        const reached = await acceptAllSlices(store, origin);
+        assert.equal(reached.size, 1);
+        assert.equal((await store.broadcasts.get(broadcast.id)).counts.accepted, 25);
+        assert.equal((await store.broadcasts.get(broadcast.id)).state, 'done');
+      });
+    }
+
+    test('to a list of ids: those who are stored and have the channel on', async () => {
+      const audienceId = await openIds(store, [1, 2, 24, 25, 26, 27, 4711]);
+      const channel = { name: 'news', isOnByDefault: true };
+      const broadcast = await make({ channel, languages: [] }, { audienceId, list: 'ids' });
+      assert.deepEqual([broadcast.recipients, broadcast.state], [4, 'running']);
+      assert.deepEqual(idsOf(await leaseAll()), [1, 2, 24, 25]);
+    });
+
+    test('a channel that is off by default reaches those who have chosen it', async () => {
+      await store.channels.put({ name: 'offers', title: 'Offers', titles: {}, isOnByDefault: false });
+      await store.readers.choose({ user: 'user-7' }, { offers: true });
+      const broadcast = await make({ channel: { name: 'offers', isOnByDefault: false }, languages: [] });
+      assert.equal(broadcast.recipients, 1);
+      assert.deepEqual(idsOf(await leaseAll()), [7]);
+    });
+
+    test('each reader gets one text: that of the language, or the message’s own', async () => {
+      const broadcast = await make({ languages: [...texts.keys()] }, { texts });
+      assert.deepEqual(broadcast.texts, [
+        { language: 'de', recipients: 10 },
+        { language: 'pt', recipients: 10 },
+      ]);
+      assert.equal(broadcast.recipients, 30);
+      const stored = await store.broadcasts.texts(broadcast.id);
+      assert.deepEqual(
+        [...stored].map(([language, text]) => [language, Buffer.from(text)]),
+        [...texts],
+      );
+      const leases = await leaseAll();
+      for (const [index, language] of [undefined, 'de', 'pt'].entries()) {
+        const some = leases.filter(({ reader }) => reader?.language === language);
+        // fr has no text; languages are in the order of `languages`, by id % 3
+        assert.deepEqual(idsOf(some), everyThird([2, 0, 1][index]!), language ?? 'own');
+      }
+    });
+
+    test('a group is not free before its local time, and wakes workers then', async () => {
+      const broadcast = await make(times({ localTime: '2026-12-01T13:00' }));
+      // Tokyo's is over; Berlin's comes in an hour, New York's in seven
+      assert.deepEqual(idsOf(await leaseAll()), everyThird(2));
+      assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
+      const signal = new AbortController().signal;
+      // notices of what was made may still come
+      await until(
+        async () => (await store.leases.waitForWork({ broadcastId: broadcast.id, signal })) === 'idle',
+        'that nothing is due',
+      );
+      nowMs = noonMs + hourMs - 1;
+      assert.deepEqual(await leaseAll(), []);
+      nowMs += 1;
+      assert.equal(await store.leases.waitForWork({ broadcastId: broadcast.id, signal }), 'ready');
+      assert.deepEqual(
+        idsOf(await leaseAll()).filter((id) => id % 3 === 0),
+        everyThird(0),
+      );
+      nowMs = noonMs + 7 * hourMs - 1;
+      assert.ok(!idsOf(await leaseAll()).some((id) => id % 3 === 1));
+      nowMs += 1;
+      assert.ok(idsOf(await leaseAll()).some((id) => id % 3 === 1));
+      assert.equal(broadcast.expiresAtMs, noonMs + 7 * hourMs + 13 * hourMs);
+    });
+
+    test('those whose local time is over are left out where that is asked for', async () => {
+      const broadcast = await make(times({ localTime: '2026-12-01T13:00', ifTimePassed: 'skip' } as never));
+      assert.equal(broadcast.recipients, 20);
+      // it starts with the first who get it
+      assert.equal(broadcast.startAtMs, noonMs + hourMs);
+      assert.deepEqual(await leaseAll(), []);
+    });
+
+    test('quiet hours hold a group until they end, unless the message is over by then', async () => {
+      const held = await make(times({ quietHours: '20:00-08:00' }));
+      assert.deepEqual(idsOf(await leaseAll()), everyThird(0));
+      await store.broadcasts.cancel(held.id);
+      const short = await make(times({ quietHours: '20:00-08:00', ttlSeconds: 3600 }));
+      // New York's end in two hours, Tokyo's in twelve: both are free, and expire when they are looked at
+      assert.equal(idsOf(await leaseAll()).length, 30);
+      assert.equal(short.startAtMs, noonMs);
+    });
+
+    test('the time of a group survives a pause, a process that gives slices back, and the removal of a person', async () => {
+      const { id } = await make(times({ localTime: '2026-12-01T13:00' }));
+      const free = await leaseAll();
+      assert.deepEqual(idsOf(free), everyThird(2));
+      for (const lease of free) await store.leases.release(lease);
+      await store.broadcasts.pause(id);
+      await store.broadcasts.resume(id);
+      await store.people.remove('user-1');
+      await store.people.remove('user-3');
+      const again = await leaseAll();
+      assert.deepEqual(idsOf(again), everyThird(2));
+      for (const lease of again) {
+        await commitSlice(
+          store,
+          lease,
+          (recipient) => ({ recipient, origin, attempts: 1, result: 'accepted' }),
+          leaseMs,
+        );
+      }
+      nowMs = noonMs + 8 * hourMs;
+      const reached = await acceptAllSlices(store, origin);
+      assert.equal(reached.size, 1);
+      const { state, counts } = await store.broadcasts.get(id);
+      assert.deepEqual([state, counts.accepted, counts.removed, counts.unaccounted], ['done', 28, 2, 0]);
+    });
+
+    test('a row that is tried again keeps its text and its time zone', async () => {
+      await make({ ...times({ localTime: '2026-12-01T12:00' }), languages: [...texts.keys()] }, { texts });
+      const slices = await leaseAll();
+      const slice = slices.find(({ reader }) => reader?.language === 'de');
+      assert.ok(slice);
+      const reader = slice.reader;
+      await commitSlice(
+        store,
+        slice,
+        (recipient) => ({
+          recipient,
+          origin,
+          attempts: 1,
+          result: 'retry',
+          retry: { attempts: 1, deferrals: 0, delayMs: 0, expiresAtMs: nowMs + hourMs, reader },
+        }),
+        leaseMs,
+      );
+      const lease = await store.leases.leaseRetries({ leaseMs, limit: 100 });
+      assert.equal(lease?.rows.length, slice.members?.ids.length);
+      for (const row of lease!.rows) assert.deepEqual(row.reader, reader);
+      assert.equal(reader?.language, 'de');
+      assert.ok(reader.timeZone !== undefined);
+    });
+
+    test('is prepared by whoever goes on, and holds nothing twice', async () => {
+      const { id } = await begin({ languages: [...texts.keys()] }, { texts });
+      assert.equal((await store.broadcasts.get(id)).state, 'preparing');
+      await store.broadcasts.pause(id);
+      assert.equal(await store.broadcasts.prepare(id, 'first'), false);
+      await store.broadcasts.resume(id);
+      await store.broadcasts.prepare(id, 'first');
+      nowMs += hourMs;
+      const broadcast = await finishPreparing(id);
+      assert.deepEqual([broadcast.recipients, broadcast.state], [30, 'running']);
+      assert.deepEqual(
+        idsOf(await leaseAll()),
+        Array.from({ length: 30 }, (_, index) => index + 1),
+      );
+    });
+  });
+}
