@@ -1,7 +1,8 @@
-// The tests of whole broadcasts, and of processes that are killed during one, once more with a store in PostgreSQL.
+// The tests of whole broadcasts, of processes that are killed during one, and of those that differ by reader, once more with a store in PostgreSQL.
 import { usePostgres } from '../store/test-database.ts';
 
 usePostgres();
 
 await import('./broadcast.test.ts');
 await import('./crash.test.ts');
+await import('./readers.test.ts');
