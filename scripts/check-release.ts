@@ -1,32 +1,24 @@
-// Run before a publish (`npm run check:release`): the package must carry the accelerator, or everybody who installs it
-// encrypts with Node's builtins. It asks for the file for linux-x64 with the multi-buffer library, checks those that this
-// machine can load, and prints the hash of each.
+// Run before a publish (`npm run check:release`): the package must carry the accelerators, or who installs it encrypts with
+// Node's builtins; and nothing that nobody has run. Each is tried with a Node of its own platform; prints the size and
+// the hash of each.
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { addonFile } from '../src/accelerator/addon-file.ts';
-import { loadAccelerator } from '../src/accelerator/load-accelerator.ts';
-
-/** Without these nothing is published. Others are made by the release workflow, and are unverified until somebody runs it. */
-const required = [
-  'linux-x64/accelerator-openssl3.node',
-  'linux-x64/LICENSE.crypto_mb.txt', // the build puts it there with the library
-];
-const wanted = ['linux-x64-musl/accelerator-openssl3.node', 'linux-arm64/accelerator-openssl3.node'];
+import { addonName } from '../src/accelerator/addon-file.ts';
+import { releasePlatforms, type ReleasePlatform } from './accelerator/compile.ts';
+import { hasLibrary } from './accelerator/inputs.ts';
+import { emulation, tryAccelerator, type Trial } from './accelerator/other-machines.ts';
+import { install } from './install-test-tools.ts';
 
 if (import.meta.main) {
   const prebuilds = join(import.meta.dirname, '../prebuilds');
   for (const file of globSync('*/*.node', { cwd: prebuilds }).sort()) {
-    const hash = createHash('sha256')
-      .update(readFileSync(join(prebuilds, file)))
-      .digest('hex');
-    console.log(`${hash}  ${file}`);
+    const bytes = readFileSync(join(prebuilds, file));
+    console.log(`${createHash('sha256').update(bytes).digest('hex')}  ${file}  ${bytes.length} bytes`);
   }
-  for (const file of wanted.filter((name) => !existsSync(join(prebuilds, name)))) {
-    console.log(`without ${file}: the release workflow makes it`);
-  }
-  const faults = findReleaseFaults(prebuilds, addonFile());
+  await install('the accelerators of other machines', emulation);
+  const faults = findReleaseFaults(prebuilds, (platform) => tryAccelerator(platform, prebuilds));
   for (const fault of faults) console.error(fault);
   process.exitCode = faults.length === 0 ? 0 : 1;
 }
@@ -34,11 +26,40 @@ if (import.meta.main) {
 /**
  * What keeps the package from being published, in sentences.
  *
- * @param own the addon for this machine, which is checked where it is there
+ * @param attempt lets a Node of the platform load its accelerator
  */
-export function findReleaseFaults(prebuilds: string, own: string): readonly string[] {
-  const missing = required.filter((name) => !existsSync(join(prebuilds, name)));
-  const faults = missing.map((name) => `prebuilds/${name} is missing: "npm run build:accelerator" makes it.`);
-  const { reason } = existsSync(own) ? loadAccelerator({ file: own }) : {};
-  return reason === undefined ? faults : [...faults, reason];
+export function findReleaseFaults(
+  prebuilds: string,
+  attempt: (platform: ReleasePlatform) => Trial,
+): readonly string[] {
+  const wanted = releasePlatforms.flatMap((platform) => [
+    `${platform}/${addonName()}`,
+    // the build puts it there with the library
+    ...(hasLibrary(platform) ? [`${platform}/LICENSE.crypto_mb.txt`] : []),
+  ]);
+  const missing = wanted.filter((name) => !existsSync(join(prebuilds, name)));
+  const others = globSync('*/*', { cwd: prebuilds }).filter(
+    (name) => !wanted.includes(name.replaceAll('\\', '/')),
+  );
+  const faults = [
+    ...missing.map(
+      (name) => `prebuilds/${name} is missing: "npm run build:accelerator -- --release" makes it.`,
+    ),
+    ...others.map((name) => `prebuilds/${name} is not part of a release: remove it.`),
+  ];
+  return faults.length > 0 ? faults : releasePlatforms.flatMap((platform) => findFaultOf(platform, attempt));
+}
+
+function findFaultOf(
+  platform: ReleasePlatform,
+  attempt: (platform: ReleasePlatform) => Trial,
+): readonly string[] {
+  try {
+    const trial = attempt(platform);
+    if (trial.platform !== platform)
+      return [`The Node for ${platform} says that it is one for ${trial.platform}.`];
+    return trial.method === 'builtin' ? [`prebuilds/${platform}: ${trial.reason}`] : [];
+  } catch (error) {
+    return [`prebuilds/${platform} could not be tried: ${(error as Error).message}`];
+  }
 }

@@ -28,8 +28,12 @@ ${[...describeLinkedLibraries(), ...sections.sort()].join('\n')}`;
 
 /** The libraries inside of prebuilt accelerators: their licences are beside them. */
 function describeLinkedLibraries(): readonly string[] {
-  return linkedLicences().map((file) =>
-    section(`${basename(file).split('.')[1]!}, in ${dirname(file)}`, readIndented(join(root, file))),
+  const files = Map.groupBy(linkedLicences(), (file) => basename(file));
+  return Array.from(files, ([name, places]) =>
+    section(
+      `${name.split('.')[1]!}, in ${places.map(dirname).join(', ')}`,
+      readIndented(join(root, places[0]!)),
+    ),
   );
 }
 

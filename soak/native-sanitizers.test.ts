@@ -7,12 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 
-import {
-  compileAccelerator,
-  fetchHeaders,
-  findHeaders,
-  findOrFetchLibrary,
-} from '../scripts/build-accelerator.ts';
+import { compileAccelerator } from '../scripts/accelerator/compile.ts';
+import { findOrFetchHeaders, findOrFetchLibrary } from '../scripts/accelerator/inputs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'deskbell-sanitizers-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -20,7 +16,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 test('no argument makes the native code read or write where it must not', () => {
   const file = join(folder, 'sanitized.node');
   const flags = ['-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all'];
-  compileAccelerator(file, findHeaders() ?? fetchHeaders(), findOrFetchLibrary(), flags);
+  compileAccelerator(file, findOrFetchHeaders(), findOrFetchLibrary(), flags);
   const libraries = ['libasan.so', 'libubsan.so'].map((name) =>
     execFileSync('cc', [`-print-file-name=${name}`], { encoding: 'utf8' }).trim(),
   );

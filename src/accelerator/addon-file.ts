@@ -6,25 +6,30 @@ import { fileURLToPath } from 'node:url';
 
 const prebuilds = fileURLToPath(new URL('../../prebuilds/', import.meta.url));
 
-/** Such as `linux-x64`, `linux-x64-musl` or `darwin-arm64`. */
+/** Such as `linux-x64-glibc`, `linux-arm64-musl` or `darwin-arm64`. */
 export function describePlatform(): string {
-  return `${process.platform}-${process.arch}${usesMusl() ? '-musl' : ''}`;
+  const name = `${process.platform}-${process.arch}`;
+  return process.platform === 'linux' ? `${name}-${usesMusl() ? 'musl' : 'glibc'}` : name;
 }
 
 export function opensslMajor(): string {
   return process.versions.openssl.split('.', 1)[0]!;
 }
 
-/** The path of the addon for this machine, whether it is there or not. */
-export function addonFile(): string {
-  return join(prebuilds, describePlatform(), `accelerator-openssl${opensslMajor()}.node`);
+/** The name of the addon in the folder of its platform. */
+export function addonName(): string {
+  return `accelerator-openssl${opensslMajor()}.node`;
 }
 
-/** Node's own report would say it too, and take 15 ms for it. */
+/** The path of the addon for this machine, whether it is there or not. */
+export function addonFile(folder: string = prebuilds): string {
+  return join(folder, describePlatform(), addonName());
+}
+
+/** By the loader's file: as Alpine names it, or as Debian does. Node's own report would say it too, and take 20 ms for it. */
 function usesMusl(): boolean {
-  if (process.platform !== 'linux') return false;
   try {
-    return readFileSync('/proc/self/maps', 'utf8').includes('/ld-musl-');
+    return /\/ld-musl-|-linux-musl\/libc\.so$/m.test(readFileSync('/proc/self/maps', 'utf8'));
   } catch {
     return false;
   }

@@ -12,12 +12,8 @@ import { Worker } from 'node:worker_threads';
 
 import * as fc from 'fast-check';
 
-import {
-  buildAccelerator,
-  fetchHeaders,
-  findHeaders,
-  findOrFetchLibrary,
-} from '../../scripts/build-accelerator.ts';
+import { findOrFetchHeaders, findOrFetchLibrary } from '../../scripts/accelerator/inputs.ts';
+import { buildAccelerator } from '../../scripts/build-accelerator.ts';
 import { compiler, skipWithout } from '../../scripts/install-test-tools.ts';
 import { createAddonEncryptBatch, type Addon } from '../../src/accelerator/addon.ts';
 import type { EncryptionMethod } from '../../src/accelerator/encryption-methods.ts';
@@ -53,7 +49,7 @@ const plaintext = Buffer.from('{"title":"t","message":"m"}');
 
 test('it builds without a warning, passes its check and is chosen', { skip }, () => {
   const library = findOrFetchLibrary();
-  buildAccelerator(file, findHeaders() ?? fetchHeaders(), library);
+  buildAccelerator(file, findOrFetchHeaders(), library);
   const { method } = loadAccelerator({ file, cacheFolder });
   assert.notEqual(method, 'builtin');
   assert.equal(loadAccelerator({ file, cacheFolder, fastest: 'openssl' }).method, 'openssl');
@@ -61,7 +57,7 @@ test('it builds without a warning, passes its check and is chosen', { skip }, ()
 
 test('the same sources give the same bytes', { skip }, () => {
   const again = join(folder, 'again.node');
-  buildAccelerator(again, findHeaders() ?? fetchHeaders(), findOrFetchLibrary());
+  buildAccelerator(again, findOrFetchHeaders(), findOrFetchLibrary());
   assert.ok(readFileSync(file).equals(readFileSync(again)));
 });
 

@@ -8,12 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 
-import {
-  buildAccelerator,
-  fetchHeaders,
-  findHeaders,
-  findOrFetchLibrary,
-} from '../../scripts/build-accelerator.ts';
+import { findOrFetchHeaders, findOrFetchLibrary } from '../../scripts/accelerator/inputs.ts';
+import { buildAccelerator } from '../../scripts/build-accelerator.ts';
 import { compiler, skipWithout } from '../../scripts/install-test-tools.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'deskbell-key-memory-'));
@@ -36,7 +32,7 @@ const secrets = {
 
 test('no key of a message is in memory once it is encrypted', { skip }, async (t) => {
   const file = join(folder, 'accelerator.node');
-  buildAccelerator(file, findHeaders() ?? fetchHeaders(), findOrFetchLibrary());
+  buildAccelerator(file, findOrFetchHeaders(), findOrFetchLibrary());
   for (const method of ['multi-buffer', 'openssl']) {
     const child = fork(join(import.meta.dirname, 'vector-process.ts'), [file, method]);
     t.after(() => child.kill());

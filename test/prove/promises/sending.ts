@@ -10,6 +10,16 @@ const policy = 'src/delivery/worker/retry-policy.ts';
 export const sending: readonly DocumentedPromise[] = [
   {
     claim:
+      'The package has the accelerator for Linux on x64 and arm64, for glibc and for musl; a machine takes that of its C library',
+    test: { file: 'test/check-release.test.ts', title: 'the platform of an accelerator' },
+    changes: {
+      'src/accelerator/addon-file.ts': {
+        'musl and glibc are exchanged': ["usesMusl() ? 'musl' : 'glibc'", "usesMusl() ? 'glibc' : 'musl'"],
+      },
+    },
+  },
+  {
+    claim:
       'Of four slices that a worker leases, three are of broadcasts with high priority, and one is of the others',
     test: {
       file: 'test/store/broadcast-suite.ts',
