@@ -218,7 +218,7 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     assert.match(await fail('people', 'set', '42', '--channel', 'news'), /news=off.*ERR_USAGE/);
     assert.match(await fail('people', 'set', '42', '--values', 'Ada'), /It must be a JSON object.*ERR_USAGE/);
     assert.match(
-      await fail('people', 'set', '42', '--time-zone', 'Berlin'),
+      await fail('people', 'set', '42', '--timezone', 'Berlin'),
       /such as Europe\/Berlin.*ERR_FIELD_VALUE/,
     );
     await print('channels', 'remove', 'offers');

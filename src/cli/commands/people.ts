@@ -12,7 +12,7 @@ import type { JsonFlag } from '../output/output.ts';
 interface SetFlags extends JsonFlag {
   readonly values?: PersonChange['data'];
   readonly language?: string;
-  readonly timeZone?: string;
+  readonly timezone?: string;
   readonly channel?: PersonChange['channels'];
 }
 
@@ -47,7 +47,7 @@ function setCommand({ environment, output }: Context): Command {
     description: 'Sets what is known of a person. What is not given stays as it is.',
     json: 'Prints JSON: the person as it is then.',
     examples: [
-      `deskbell people set 42 --values '{"name": "Ada", "points": 3}' --language de --time-zone Europe/Berlin`,
+      `deskbell people set 42 --values '{"name": "Ada", "points": 3}' --language de --timezone Europe/Berlin`,
       'deskbell people set 42 --channel news=off --channel offers=default',
     ],
   })
@@ -58,7 +58,7 @@ function setCommand({ environment, output }: Context): Command {
       parseData,
     )
     .option('--language <tag>', 'Language (BCP 47), such as pt-BR; empty: that of each browser.')
-    .option('--time-zone <name>', 'Time zone (IANA), such as Europe/Berlin; empty: that of each browser.')
+    .option('--timezone <name>', 'Time zone (IANA), such as Europe/Berlin; empty: that of each browser.')
     .option(
       '--channel <name=state>',
       'Switches a channel on or off; default withdraws the choice. May be given several times.',
@@ -68,7 +68,7 @@ function setCommand({ environment, output }: Context): Command {
       const change: PersonChange = {
         data: flags.values,
         language: flags.language === '' ? null : flags.language,
-        timeZone: flags.timeZone === '' ? null : flags.timeZone,
+        timeZone: flags.timezone === '' ? null : flags.timezone,
         channels: flags.channel,
       };
       const person = await store.readers.setPerson(user, change);
