@@ -127,15 +127,13 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
         await backend.addChannel({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
         const page = await openDemoPage(testBrowser.browser, backend.url);
         await press(page, 'Subscribe');
-        const [row] = await backend.subscriptions();
         const { length } = await testBrowser.browser.pages();
         const message = {
           title: 'News',
           message: 'It rains',
-          channel: 'news',
           actions: [{ title: 'Turn these off', action: 'turn-off-channel', url: '?opened' }],
         };
-        await backend.sendPayload(row!, Buffer.from(JSON.stringify(message)));
+        assert.deepEqual(await backend.sendToAll(message, { channel: 'news' }), { accepted: 1 });
         await untilShown(1);
         await desktop.clickAction('Turn these off');
         await untilShown(0);

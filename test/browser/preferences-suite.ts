@@ -68,9 +68,15 @@ export function testPreferences(browserTest: BrowserTest, schemes: readonly Sche
     await look('offline');
     await backend.startService();
     await page.focus('#retry');
+    await waitFor(page, '#retry:focus');
     await page.keyboard.press('Enter');
     await untilSaid(page, '#problem', '');
     assert.equal(await page.$eval(':focus', (element) => element.getAttribute('role')), 'switch');
+
+    // Last with the keyboard: Firefox takes the focus from the page for a notification.
+    const sendTo = (channel: string) =>
+      backend.sendToAll({ title: channel, message: 'for whoever has it on' }, { channel });
+    assert.deepEqual([await sendTo('news'), await sendTo('offers')], [{}, { accepted: 1 }]);
 
     await backend.forget((await backend.subscriptions())[0]!.id);
     await page.click('[role="switch"]');

@@ -10,6 +10,7 @@ import type { Channel } from '../../src/audience/channels.ts';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { retireKey, rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
+import type { BroadcastOptions } from '../../src/delivery/broadcast/create-broadcast.ts';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { createServer } from '../../src/service/create-server.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
@@ -43,7 +44,7 @@ export interface Backend extends AsyncDisposable {
   /** Loses a row, as a restored backup does. */
   forget(id: number): Promise<void>;
   /** Broadcasts to every row, and counts the outcomes that there were. */
-  sendToAll(message: Message): Promise<Readonly<Record<string, number>>>;
+  sendToAll(message: Message, options?: BroadcastOptions): Promise<Readonly<Record<string, number>>>;
   /** The same, asking for receipts. @returns the broadcast's ID */
   sendWithReceipts(message: Message): Promise<number>;
   /** What the browsers have reported of it. */
@@ -133,8 +134,8 @@ export async function startBackend(
       return broadcast.id;
     },
     receipts: async (broadcastId) => totalReceipts((await store.broadcasts.find(broadcastId))!),
-    async sendToAll(message) {
-      const { counts } = await (await sender.broadcast('all', message)).finished;
+    async sendToAll(message, options) {
+      const { counts } = await (await sender.broadcast('all', message, options)).finished;
       return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
     },
     sendTo: async (subscription, message) => (await sender.send(subscription, message)).outcome.kind,
