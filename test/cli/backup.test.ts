@@ -135,7 +135,9 @@ suite('a backup', () => {
       message: /exists already/,
     });
     assert.deepEqual(await readFile(file), written);
+    const database = await readFile(join(data, 'deskbell.db'));
     await assert.rejects(restore(file, data), { code: 'ERR_DATA_EXISTS' });
+    assert.deepEqual(await readFile(join(data, 'deskbell.db')), database);
 
     const foreign = join(folder, 'foreign');
     await runCommand(['keys', 'generate', '--data', foreign]);

@@ -6,11 +6,14 @@ import { importing } from './promises/importing.ts';
 import { migrating } from './promises/migrating-from-web-push.ts';
 import { notifications } from './promises/notifications.ts';
 import { operations } from './promises/operations.ts';
+import { operationsOfData } from './promises/operations-data.ts';
 import { operatorApi } from './promises/operator-api.ts';
 import { operatorApiAnswers } from './promises/operator-api-answers.ts';
 import { people } from './promises/people.ts';
 import { postgresql } from './promises/postgresql.ts';
+import { postgresqlServer } from './promises/postgresql-server.ts';
 import { receipts } from './promises/receipts.ts';
+import { scaling } from './promises/scaling.ts';
 import { security } from './promises/security.ts';
 import { securityOfPages } from './promises/security-pages.ts';
 import { securityOfStrangers } from './promises/security-strangers.ts';
@@ -23,11 +26,12 @@ export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>>
   'importing.md': importing,
   'migrating-from-web-push.md': migrating,
   'notifications.md': notifications,
-  'operations.md': operations,
+  'operations.md': [...operations, ...operationsOfData],
   'operator-api.md': [...operatorApi, ...operatorApiAnswers],
   'people.md': people,
-  'postgresql.md': postgresql,
+  'postgresql.md': [...postgresql, ...postgresqlServer],
   'receipts.md': receipts,
+  'scaling.md': scaling,
   'security.md': [...security, ...securityOfStrangers, ...securityOfPages],
   'sending.md': sending,
   'service.md': servicePage,

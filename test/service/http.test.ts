@@ -175,6 +175,11 @@ describe('the service', () => {
     assert.equal(ready.status, 503);
     assert.equal(((await ready.json()) as Problem).code, 'ERR_NOT_READY');
     assert.equal((await fetch(`${broken.base}/healthz`)).status, 200);
+
+    // one that can be read alone, as on a full disk
+    const { store } = await startService({}, t);
+    const readOnly = await startService({ store: { ...store, check: broken.store.check } }, t);
+    assert.equal((await fetch(`${readOnly.base}/readyz`)).status, 503);
   });
 
   test('a 5xx shows no internals; the log has them', async (t) => {

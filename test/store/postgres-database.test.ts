@@ -686,6 +686,18 @@ describe('a PostgreSQL store', () => {
     await behind.close();
   });
 
+  test('has the limits that docs/postgresql.md names', async () => {
+    const own = await PostgresDatabase.open({ url: database.url });
+    const backends = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        own.first<{ readonly pid: number }>('select pg_backend_pid() as pid, pg_sleep(0.02)'),
+      ),
+    );
+    assert.equal(new Set(backends.map((row) => row?.pid)).size, 4);
+    assert.deepEqual({ ...(await own.first('show statement_timeout')) }, { statement_timeout: '30s' });
+    await own.close();
+  });
+
   test('ends a statement that takes too long', async () => {
     const impatient = await openPostgresStore({ url: database.url, statementTimeoutMs: 200 });
     const other = new Client({ connectionString: database.url });

@@ -1,0 +1,356 @@
+// Promises of docs/operations.md on backups, upgrades, logs, and what is kept.
+import type { DocumentedPromise } from '../promise.ts';
+
+const backup = 'test/cli/backup.test.ts';
+const backUp = 'src/cli/data/back-up.ts';
+const restore = 'src/cli/data/restore.ts';
+const retention = 'test/store/retention-suite.ts';
+const record = 'test/delivery/record.test.ts';
+const serve = 'test/cli/serve.test.ts';
+const doctor = 'test/cli/doctor.test.ts';
+const configuration = 'test/cli/configuration.test.ts';
+
+export const operationsOfData: readonly DocumentedPromise[] = [
+  {
+    claim:
+      'A backup holds the settings and, with keys, every secret, and is restored with the rights of each file',
+    test: { file: backup, title: 'with keys restores to the same directory' },
+    changes: {
+      [backUp]: {
+        'settings are left out': ['...(await readSettings(directory)),', ''],
+        'keys are left out': [
+          'const secrets = withKeys ? await',
+          'const secrets = withKeys && !withKeys ? await',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Without `--with-keys` a backup has no secret, and cannot be restored without the key files',
+    test: { file: backup, title: 'without keys holds no secret of them' },
+    changes: {
+      [backUp]: { 'it has them': ['const secrets = withKeys ? await', 'const secrets = true ? await'] },
+      [restore]: {
+        'it makes keys of its own': [
+          'if ((await readdir(draft)).includes(vapidFileName)) return;',
+          'if (draft !== directory) return;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A backup never replaces a file, and a restore no database',
+    test: { file: backup, title: 'replaces nothing: neither a file, nor a database' },
+    changes: {
+      [backUp]: { 'a file is replaced': ['{ replace: false }', '{ replace: true }'] },
+      [restore]: {
+        'a database is replaced': [
+          'if (existsSync(databasePathOf(directory))) {',
+          'if (existsSync(databasePathOf(directory))) await rm(databasePathOf(directory)); if (directory === "") {',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A restore verifies the backup, and refuses one of a newer version',
+    test: { file: backup, title: 'that is damaged, of another program or of a newer version' },
+    changes: {
+      [restore]: { 'it does not': ['  checkBackup(file);', '  void checkBackup;'] },
+    },
+  },
+  {
+    claim:
+      'During a pause of sending, what is asked for is sent, and broadcasts of before wait until they are resumed',
+    test: {
+      file: 'test/delivery/resume-sending.test.ts',
+      title: 'workers send what is asked for during the pause',
+    },
+    changes: {
+      'src/store/sending.ts': {
+        'the broadcasts of before stay paused': [
+          'if (known === undefined || !withBroadcasts) return [];',
+          'if (known !== null) return [];',
+        ],
+        'the broadcasts of before go on': [
+          "update deskbell.broadcasts set state = 'paused' where state = 'running' returning id",
+          "update deskbell.broadcasts set state = 'paused' where state = 'none' returning id",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A pause, missing keys and a wrong clock are warnings of `/readyz` and of the console',
+    test: {
+      file: 'test/delivery/resume-sending.test.ts',
+      title: 'a pause, and a clock that push services contradict',
+    },
+    changes: {
+      'src/delivery/installation-warnings.ts': {
+        'the pause is none': ['if (pause !== undefined) {', 'if (pause === null) {'],
+        'the clock is none': ['if (wrong !== undefined) {', 'if (wrong === null) {'],
+      },
+    },
+  },
+  {
+    claim: 'An occurrence of a schedule is made up to an hour late, and left out later',
+    test: { file: 'test/delivery/schedules.test.ts', title: 'an occurrence' },
+    changes: {
+      'src/delivery/schedule/run-schedules.ts': {
+        'two hours late too': ['const latestMs = 60 * 60 * 1000;', 'const latestMs = 120 * 60 * 1000;'],
+        'half an hour late alone': ['const latestMs = 60 * 60 * 1000;', 'const latestMs = 30 * 60 * 1000;'],
+      },
+    },
+  },
+  {
+    claim: 'An older version refuses a database that a newer one has migrated, and changes nothing',
+    test: { file: 'test/store/upgrade.test.ts', title: 'a data directory of a later version' },
+    changes: {
+      'src/store/sqlite/open-database-file.ts': {
+        'it opens it': ['if (version <= migrations.length) return version;', 'return version;'],
+      },
+    },
+  },
+  {
+    claim: '`SIGHUP` reopens the log file, and no record is lost',
+    test: { file: serve, title: 'SIGHUP opens the log file anew' },
+    changes: {
+      'src/http/log.ts': { 'records go to the old file': ['writer.redirect(reopened);', 'void reopened;'] },
+    },
+  },
+  {
+    claim: 'A log file is readable by its owner only',
+    test: { file: serve, title: 'the log file is readable by its owner only' },
+    changes: {
+      'src/http/log-file.ts': {
+        'a new one is not': ['const ownerOnly = 0o600;', 'const ownerOnly = 0o644;'],
+        'one that is there stays as it is': [
+          'if (status.isFile() && (status.mode & othersMask) !== 0)',
+          'if (status.isFIFO() && (status.mode & othersMask) !== 0)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'With `redactSubscriptions` the log has no endpoint and no key of a new subscription',
+    test: {
+      file: 'test/service/http.test.ts',
+      title: 'spares the console the values where it is configured',
+    },
+    changes: {
+      'src/service/push/registration.ts': { 'it has them': ['      redactSubscriptions', '      false'] },
+    },
+  },
+  {
+    claim: 'A process that gives no sign of life any more is reported as lost, one that ends as stopped',
+    test: { file: 'test/delivery/watch-workers.test.ts', title: 'a process' },
+    changes: {
+      'src/delivery/broadcast/watch-workers.ts': {
+        'both have stopped': ["? 'stopped' : 'lost'", "? 'stopped' : 'stopped'"],
+        'both are lost': ["? 'stopped' : 'lost'", "? 'lost' : 'lost'"],
+        'each thread is a process': [
+          'const key = `${machine} ${processId}`;',
+          'const key = `${machine} ${processId} ${startedAtMs}`;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A push service that cannot be reached is logged once, and once when it answers again',
+    test: {
+      file: 'test/delivery/watch-push-services.test.ts',
+      title: 'is told of once when it begins and once when it ends',
+    },
+    changes: {
+      'src/delivery/broadcast/watch-push-services.ts': {
+        'it is logged at each look': ['.filter(({ origin }) => !before.has(origin))', ''],
+        'the end is not logged': ["({ state: 'reachable', origin })", "({ state: 'unreachable', origin })"],
+      },
+    },
+  },
+  {
+    claim: '`/readyz` is a 503 where the database does not accept writes, and `/healthz` is not',
+    test: { file: 'test/service/http.test.ts', title: '/readyz is a 503 and /healthz is not' },
+    changes: {
+      'src/service/health.ts': { 'it stays a 200': ['await store.check();', ''] },
+    },
+  },
+  {
+    claim: 'Counts of a broadcast that do not add up are an alarm as long as the broadcast is kept',
+    test: {
+      file: 'test/store/alarms-suite.ts',
+      title: 'counts that differ stand as long as their broadcast is kept',
+    },
+    changes: {
+      'src/store/alarms.ts': {
+        'it ends with the others': [" and a.reason <> '${countsDifferReason}'`", '`'],
+      },
+    },
+  },
+  {
+    claim:
+      'A schedule that was due a minute ago and has made no broadcast is an alarm, unless sending is paused',
+    test: { file: 'test/store/alarms-suite.ts', title: 'a schedule whose time has passed is late, unless' },
+    changes: {
+      'src/delivery/alarms/work-conditions.ts': {
+        'it is none': ['...(lateSchedules.length > 0 ?', '...(lateSchedules.length > 99 ?'],
+      },
+    },
+  },
+  {
+    claim: 'A 429 of Chrome is an alarm where it lasts, and no other 429 is',
+    test: { file: record, title: 'raises an alarm where Chrome asks it to wait for long' },
+    changes: {
+      'src/delivery/limits/chrome-limit.ts': {
+        'each is one': [
+          'attempt < suspiciousAttempts && afterMs < suspiciousWaitMs',
+          'attempt < 0 && afterMs < 0',
+        ],
+        'those of others are too': [' || !isGooglePushService(origin)', ''],
+        'only a long Retry-After is one': ['attempt < suspiciousAttempts && afterMs', 'afterMs'],
+      },
+    },
+  },
+  {
+    claim: 'Messages to a push service that a process does not list wait for one that does, with an alarm',
+    test: { file: record, title: 'is left to another sender for as long as it takes' },
+    changes: {
+      'src/delivery/worker/record.ts': {
+        'there is none': ['const alarm = deferrals === 0 ? {', 'const alarm = deferrals < 0 ? {'],
+        'it is raised each time': ['const alarm = deferrals === 0 ? {', 'const alarm = deferrals >= 0 ? {'],
+      },
+    },
+  },
+  {
+    claim:
+      'Broadcasts are kept for 400 days by default, what came of each subscription for 90, audit records for 400',
+    test: { file: configuration, title: 'without any source every entry has its default' },
+    changes: {
+      'src/store/retention.ts': {
+        'broadcasts are not kept as long': ['broadcasts: 400,', 'broadcasts: 365,'],
+        'attempts are kept longer': ['attempts: 90,', 'attempts: 180,'],
+        'audit records are not kept as long': ['audit: 400 }', 'audit: 90 }'],
+      },
+    },
+  },
+  {
+    claim: 'Audit records older than configured are deleted, and none with `forever`',
+    test: {
+      file: 'test/cli/retention-loop.test.ts',
+      title: 'audit records older than the configuration says',
+    },
+    changes: {
+      'src/cli/data/retention-loop.ts': {
+        'forever is a while': [
+          "days === 'forever' ? undefined : nowMs - days * dayMs",
+          "nowMs - (days === 'forever' ? 9000 : days) * dayMs",
+        ],
+        'they are deleted a day early': ['nowMs - days * dayMs', 'nowMs - (days - 1) * dayMs'],
+      },
+    },
+  },
+  {
+    claim: 'What came of each subscription is deleted by itself, and the counts of the broadcast stay',
+    test: { file: retention, title: 'deletes attempts by themselves, in steps' },
+    changes: {
+      'src/store/retention.ts': {
+        'it stays': ['  yield* dropAttempts(over);', '  void dropAttempts;'],
+        'it is deleted at once': ['pruneBatchSets = 500', 'pruneBatchSets = 500_000'],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast is kept as long as it is known who reported receipts of it',
+    test: { file: retention, title: 'leaves a broadcast as long as it is known who reported' },
+    changes: {
+      'src/store/retention.ts': {
+        'it is deleted': [
+          "'not exists (select 1 from deskbell.receipt_windows w where w.broadcast_id = b.id)'",
+          "'true'",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Lists of recipients that no broadcast uses are deleted after a day',
+    test: {
+      file: 'test/store/audiences-suite.ts',
+      title: 'lists that nobody uses are deleted by retention alone',
+    },
+    changes: {
+      'src/store/retention.ts': {
+        'they stay': ['a.created_at_ms < :unusedBeforeMs', 'a.created_at_ms < 0 * :unusedBeforeMs'],
+        'they are deleted at once': [
+          'a.created_at_ms < :unusedBeforeMs',
+          'a.created_at_ms > 0 * :unusedBeforeMs',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Invitations that have expired are deleted',
+    test: { file: 'test/store/invitations-suite.ts', title: 'it expires, and is forgotten then' },
+    changes: {
+      'src/store/retention.ts': {
+        'they stay': [
+          "'delete from deskbell.invitations where expires_at_ms <= :nowMs'",
+          "'delete from deskbell.invitations where expires_at_ms <= :nowMs * 0'",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The database file shrinks while it is in use',
+    test: {
+      file: 'test/cli/retention-loop.test.ts',
+      title: 'the file of the database shrinks while it is in use',
+    },
+    changes: {
+      'src/store/sqlite/shrink.ts': {
+        'it does not': ['    giveBack.all({});', '    return false; void giveBack;'],
+      },
+    },
+  },
+  {
+    claim:
+      'The doctor warns of little room, few open files, and a subject that is missing or that Apple refuses',
+    test: { file: doctor, title: 'warns of a missing subject, of one that Apple refuses' },
+    changes: {
+      'src/cli/doctor/check-disk.ts': {
+        'little room is enough': ['const lowDiskSpaceBytes = 1e9;', 'const lowDiskSpaceBytes = 1e8;'],
+        'no room is a warning': [
+          "bytes < minDiskSpaceBytes ? 'fault' : 'warning'",
+          "bytes < 0 ? 'fault' : 'warning'",
+        ],
+      },
+      'src/cli/doctor/check-machine.ts': {
+        'few files are enough': ['const enoughFiles = 4096;', 'const enoughFiles = 1024;'],
+      },
+    },
+  },
+  {
+    claim:
+      'The doctor checks every page of the database, its schema and the rights of the directory, and its exit code tells of a fault',
+    test: { file: doctor, title: 'names each fault of the data with its cure' },
+    changes: {
+      'src/store/sqlite/inspect-database.ts': {
+        'pages are not looked at': [
+          "if (first?.['integrity_check'] === 'ok') return;",
+          "if (first?.['integrity_check'] !== '') return;",
+        ],
+      },
+      'src/cli/doctor/check-data.ts': {
+        'an old schema is fine': [
+          'if (schema === newestSchema) return ok(`whole',
+          'if (schema > 0) return ok(`whole',
+        ],
+        'keys are not looked for': ['if (missing.length > 0)', 'if (missing.length > 99)'],
+      },
+      'src/cli/commands/doctor.ts': {
+        'the exit code is 0': [
+          "filter(({ status }) => status === 'fault').length",
+          "filter(({ status }) => status === 'ok' && false).length",
+        ],
+      },
+    },
+  },
+];

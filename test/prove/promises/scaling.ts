@@ -1,0 +1,148 @@
+// Promises of docs/scaling.md.
+import type { DocumentedPromise } from '../promise.ts';
+
+const copyTest = 'test/store/copy-store.test.ts';
+const copyStore = 'src/store/copy/copy-store.ts';
+const copyDatabase = 'src/store/copy/copy-database.ts';
+const services = 'test/service/several-services.test.ts';
+
+export const scaling: readonly DocumentedPromise[] = [
+  {
+    claim: 'A copy is verified: every row is read again, and its checksum must be that of the source',
+    test: { file: copyTest, title: 'is refused where what was written is not what was read' },
+    changes: {
+      [copyStore]: {
+        'it is not': [
+          '  if (isSame(tally, expected)) return;',
+          '  if (tally.rows === expected.rows) return;',
+        ],
+      },
+      'src/store/copy/checksum.ts': {
+        'only the number of rows is compared': [
+          'one.rows === other.rows && one.checksum === other.checksum',
+          'one.rows === other.rows',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'An interrupted copy goes on only with the source as it was',
+    test: { file: copyTest, title: 'that was interrupted does not go on with a source that has changed' },
+    changes: {
+      [copyStore]: {
+        'it goes on with any': [
+          '    if (isSame(tally, written)) return;',
+          '    if (tally.rows >= 0) return;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The target of a copy must be empty',
+    test: { file: copyTest, title: 'is made to an empty target only' },
+    changes: {
+      [copyDatabase]: {
+        'it may have rows': ['if (row === undefined) continue;', 'if (row !== null) continue;'],
+      },
+    },
+  },
+  {
+    claim:
+      'Until a copy is complete, no other command opens the target, and after a kill the same command goes on',
+    test: { file: copyTest, title: 'that is killed goes on where it was' },
+    changes: {
+      'src/store/postgres/migrate.ts': {
+        'another command opens it': [
+          'if (known.some(({ relname }) => relname === unfinishedCopy)) throw',
+          "if (known.some(({ relname }) => relname === '')) throw",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'An interrupted copy writes nothing twice, also where the answer to a commit was lost',
+    test: { file: copyTest, title: 'writes no page twice where the answer to a commit was lost' },
+    changes: {
+      [copyDatabase]: { 'the page is written again': ['if (isNew === undefined) return;', 'void isNew;'] },
+    },
+  },
+  {
+    claim: 'A copy is refused while another process has the source or the target open',
+    test: { file: copyTest, title: 'is refused while another process has the source' },
+    changes: {
+      'src/store/copy/postgres-copy.ts': {
+        'PostgreSQL: it is made': ['if (count === 0) return;', 'if (count >= 0) return;'],
+      },
+      'src/store/copy/sqlite-copy.ts': {
+        'SQLite: it is made': ['pragma locking_mode = exclusive;', 'pragma locking_mode = normal;'],
+      },
+    },
+  },
+  {
+    claim: 'A copy begun by another version is not continued',
+    test: { file: copyTest, title: 'begun by another version is not continued' },
+    changes: {
+      [copyDatabase]: {
+        'it is': ['if (row.schema_version === schemaVersion) return', 'if (row.schema_version > 0) return'],
+      },
+    },
+  },
+  {
+    claim: 'Any service answers any request: sessions are sealed in the cookie',
+    test: { file: services, title: 'with the same session key take each other’s sessions' },
+    changes: {
+      'src/service/demonstration/session.ts': {
+        'each process has a key of its own': [
+          "hkdfSync('sha256', sessionKey, '',",
+          "hkdfSync('sha256', sessionKey, String(performance.now()),",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A rate limit is kept by all workers together',
+    test: { file: 'test/store/rate-shares-suite.ts', title: 'are kept by all who ask together' },
+    changes: {
+      'src/store/sqlite/rate-shares.ts': {
+        'each has all of it': ['permits: saved - permits,', 'permits: saved,'],
+      },
+      'src/store/postgres/functions/rate-shares.sql': {
+        'each has all of it': ['permits = saved - granted,', 'permits = saved,'],
+      },
+    },
+  },
+  {
+    claim: 'What one sender was asked to wait by `Retry-After` holds for all',
+    test: {
+      file: 'test/store/push-services-suite.ts',
+      title: 'what one sender was asked to wait is known to all',
+    },
+    changes: {
+      'src/store/sqlite/push-services.ts': {
+        'it is not told': ['if (waitMs > 0) statements', 'if (waitMs < 0) statements'],
+        'a shorter wait ends a longer one': ['max(wait_until_ms, :untilMs)', ':untilMs'],
+      },
+    },
+  },
+  {
+    claim: 'Each occurrence of a schedule becomes one broadcast, whichever worker looks',
+    test: { file: 'test/store/schedules-suite.ts', title: 'what is due is given to one at a time' },
+    changes: {
+      'src/store/schedules.ts': {
+        'each makes one': ['and d.lease_until_ms <= :nowMs and', 'and'],
+      },
+    },
+  },
+  {
+    claim: 'A copy of PostgreSQL waits for the lease of a worker that was killed',
+    test: {
+      file: copyTest,
+      title: 'of PostgreSQL is refused while a worker that is not connected holds rows',
+    },
+    changes: {
+      'src/store/copy/postgres-copy.ts': {
+        'it does not': ['await assertNothingLeased(query, database.label);', 'void assertNothingLeased;'],
+      },
+    },
+  },
+];
