@@ -116,6 +116,10 @@ suite('deskbell send', () => {
       message: 'some',
       lang: 'de',
     });
+    const dryRun = await sendOwn([...words, '{"de":{"title":"Hallo {name}"}}', '--dry-run', '--json']);
+    const [shown] = parseLines(dryRun.stdout);
+    assert.deepEqual(shown!.payload, { title: 'Hallo Ada', message: 'some', lang: 'de' });
+    assert.equal(shown!.texts, undefined);
     const refused = await sendOwn([...words, '{"de":{"title":"{count}"}}']);
     assert.notEqual(refused.exitCode, 0);
     assert.match(refused.stderr, /placeholder \{count\} in texts\.de\.title .*ERR_PLACEHOLDER_VALUE/s);
@@ -180,6 +184,12 @@ suite('deskbell send', () => {
       assert.deepEqual(parseLines(stdout), [{ event: 'dry-run', recipients, payloadBytes, payload }]);
     }
     const { stdout } = await send('--all', '--dry-run');
+    const inGerman = await send('--all', '--dry-run', '--json', '--texts', '{"de":{"title":"Hallo"}}');
+    assert.deepEqual(parseLines(inGerman.stdout)[0].texts, {
+      de: { payloadBytes: 58, payload: { title: 'Hallo', message: 'Tea is ready ☕', lang: 'de' } },
+    });
+    const unfilled = await send('--all', '--dry-run', '--url', '/{id}', '--placeholders');
+    assert.match(unfilled.stderr, /placeholder \{id\} in url .*ERR_PLACEHOLDER_VALUE/s);
     assert.match(
       stdout,
       /^Would be sent to 3 subscriptions; nothing was sent\..* 50 of at most 3,993 bytes:\n\{"title":/,

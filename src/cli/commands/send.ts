@@ -128,12 +128,12 @@ async function dryRun(
   configuration: Configuration,
   context: Context,
 ): Promise<void> {
-  const audience = isForOne(flags)
-    ? { ids: [(await findSubscription(store.subscriptions, flags)).id] }
+  const target = isForOne(flags)
+    ? await findSubscription(store.subscriptions, flags)
     : audienceOf(flags, configuration, context);
   const receipts = configuration.receipts && !isForOne(flags);
   const options = { ...withOwnZone(readDeliveryFlags(flags)), startAt: flags.at, receipts };
-  await printDryRun(audience, message, options, store, context.output, flags);
+  await printDryRun(target, message, options, store, context.output, flags);
 }
 
 async function sendToOne(

@@ -1,42 +1,91 @@
 // `deskbell send --dry-run`: what would be sent and to how many. Nothing is stored, nothing leaves the machine.
 import { formatAudience, formatCount } from '../../delivery/broadcast/format-broadcast.ts';
-import type { Audience } from '../../delivery/broadcast/audience.ts';
+import { isExpression, type Audience } from '../../delivery/broadcast/audience.ts';
 import { countAudience } from '../../delivery/broadcast/count-audience.ts';
-import { encodePayload } from '../../protocol/message/encode-payload.ts';
+import { checkPlaceholders, findChannel } from '../../delivery/broadcast/reader-options.ts';
+import { findReader } from '../../delivery/single/reader.ts';
+import {
+  encodeForReaders,
+  encodeMessage,
+  isForReaders,
+  type EncodedMessage,
+  type PayloadOptions,
+} from '../../protocol/message/encode-payload.ts';
 import { receiptMemberBytes } from '../../protocol/message/receipt-token.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { maxPlaintextBytes } from '../../protocol/message-encryption.ts';
 import { checkBroadcastOptions, type BroadcastOptions } from '../../delivery/broadcast/create-broadcast.ts';
 import type { Store } from '../../store/store.ts';
+import type { StoredSubscription } from '../../store/subscriptions.ts';
 import type { JsonFlag, Output } from '../output/output.ts';
 
+/** Whom it would be sent to: an audience, or one subscription. */
+export type DryRunTarget = Audience | StoredSubscription;
+
 /**
- * Checks the message and its options as sending does, and prints the size of the audience and the payload.
+ * Checks the message and its options as sending does, and prints the size of the audience and the payload, of one subscription the
+ * one for its reader.
  *
- * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, and what reading the audience throws
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_PLACEHOLDER_VALUE, ERR_CHANNEL_NOT_FOUND, and what reading the
+ *   audience throws
  */
 export async function printDryRun(
-  audience: Audience,
+  target: DryRunTarget,
   message: Message,
   options: BroadcastOptions,
-  { subscriptions, now }: Pick<Store, 'subscriptions' | 'now'>,
+  store: Store,
   output: Output,
   { json }: JsonFlag,
 ): Promise<void> {
-  const { receipts: isWithReceipts = false } = options;
-  const payload = encodePayload(message, undefined, { isWithReceipts });
-  const payloadText = Buffer.from(payload).toString();
-  checkBroadcastOptions(options, now());
-  const count = await countAudience(audience, subscriptions);
+  const isForOne = typeof target === 'object' && 'endpoint' in target;
+  const { receipts: isWithReceipts = false, channel } = options;
+  const { payload, texts } = isForOne
+    ? await encodeForOne(target, message, store)
+    : await encodeForMany(target, message, { isWithReceipts, channel }, store);
+  checkBroadcastOptions(options, store.now());
+  const count = await countAudience(isForOne ? { ids: [target.id] } : target, store.subscriptions);
   if (json) {
-    const shown = JSON.parse(payloadText) as unknown;
-    const fields = { recipients: count, payloadBytes: payload.length, payload: shown };
+    const others = Object.fromEntries([...texts].map(([language, text]) => [language, toFields(text)]));
+    const fields = { recipients: count, ...toFields(payload), ...(texts.size > 0 && { texts: others }) };
     return output.line(JSON.stringify({ event: 'dry-run', ...fields }));
   }
-  const recipients = formatAudience(count);
   await output.line(
-    `Would be sent to ${recipients}; nothing was sent. The payload has ${formatCount(payload.length)} of ` +
+    `Would be sent to ${formatAudience(count)}; nothing was sent. The payload has ${formatCount(payload.length)} of ` +
       `at most ${formatCount(maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0))} bytes:`,
   );
-  await output.line(payloadText);
+  await output.line(Buffer.from(payload).toString());
+  for (const [language, text] of texts) {
+    await output.line(`In ${language}, ${formatCount(text.length)} bytes:`);
+    await output.line(Buffer.from(text).toString());
+  }
 }
+
+type Texts = Pick<EncodedMessage, 'payload' | 'texts'>;
+
+async function encodeForOne(
+  { endpoint }: StoredSubscription,
+  message: Message,
+  store: Store,
+): Promise<Texts> {
+  const encodeFor = encodeForReaders(message);
+  const reader = isForReaders(message) ? await findReader({}, endpoint, store) : {};
+  return { payload: encodeFor(reader), texts: new Map() };
+}
+
+async function encodeForMany(
+  audience: Audience,
+  message: Message,
+  options: PayloadOptions,
+  store: Store,
+): Promise<Texts> {
+  const encoded = encodeMessage(message, options);
+  await findChannel(options.channel, store);
+  const user = isExpression(audience) && 'user' in audience ? audience.user : undefined;
+  await checkPlaceholders(encoded, user, store);
+  return encoded;
+}
+
+const toFields = (payload: Uint8Array): { readonly payloadBytes: number; readonly payload: unknown } => ({
+  payloadBytes: payload.length,
+  payload: JSON.parse(Buffer.from(payload).toString()) as unknown,
+});

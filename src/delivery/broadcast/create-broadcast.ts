@@ -6,7 +6,7 @@ import type { BroadcastCreator } from '../../store/broadcast-source.ts';
 import { repeatBroadcast, type Broadcast } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
-import { actionName } from '../../protocol/message/check-message.ts';
+import { actionNames } from '../../protocol/message/check-message.ts';
 import { encodeMessage, hashMessage } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { defaultTtlSeconds } from '../../protocol/request.ts';
@@ -158,7 +158,7 @@ export async function createBroadcast(
     startAtMs,
     expiresAtMs: startAtMs + lifetimeOf(ttlSeconds),
     ...ofList,
-    receiptActions: isWithReceipts ? (message.actions ?? []).map(actionName) : undefined,
+    receiptActions: isWithReceipts ? actionNames(message) : undefined,
     sliceRows: defaultSliceRows,
   });
 }

@@ -60,3 +60,8 @@ function checkActionNames({ message: { actions = [] }, nameOf }: LocalizedMessag
 export function actionName({ action }: MessageAction, index: number): string {
   return action ?? String(index);
 }
+
+/** The names of a message's actions in all of its languages. @param message checked */
+export const actionNames = (message: Message): readonly string[] => [
+  ...new Set(localizeMessage(message).flatMap(({ message: { actions = [] } }) => actions.map(actionName))),
+];

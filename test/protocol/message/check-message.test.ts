@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { checkMessage } from '../../../src/protocol/message/check-message.ts';
+import { actionNames, checkMessage } from '../../../src/protocol/message/check-message.ts';
 import type { Message, MessageAction } from '../../../src/protocol/message/message.ts';
 
 const plain = { title: 't', message: 'm' };
@@ -107,4 +107,10 @@ test('errors do not show values', () => {
       (error: Error) => !error.message.includes('somebody'),
     );
   }
+});
+
+test('the names of actions are those of all languages', () => {
+  const texts = { de: { actions: [{ title: 'a' }, { title: 'b', action: 'ja' }] }, fr: { title: 't' } };
+  assert.deepEqual(actionNames({ ...plain, texts }), ['0', 'ja']);
+  assert.deepEqual(actionNames({ ...plain, actions: [{ title: 'x', action: 'yes' }], texts }), ['yes', 'ja']);
 });
