@@ -1,5 +1,6 @@
 // One message to one subscription, or to all devices of a person, and what came of it.
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { SendOptions } from '../delivery/sender-interface.ts';
 import type { SendResult } from '../delivery/sender.ts';
 import { encodeForReaders, isForReaders } from '../protocol/message/encode-payload.ts';
 import type { Message } from '../protocol/message/message.ts';
@@ -24,7 +25,7 @@ export async function sendMessage(
   { store, sender }: OperatorContext,
   to: Addressees,
   message: Message,
-  options: PushOptions,
+  options: SendOptions,
 ): Promise<SentMessages> {
   if ('subscription' in to) {
     const result = await sender.send(to.subscription, message, options);

@@ -24,6 +24,7 @@ const readTogether = 50;
 export type BroadcastReader = Pick<
   BroadcastStore,
   | 'texts'
+  | 'timesToCome'
   | 'find'
   | 'findAll'
   | 'get'
@@ -117,6 +118,27 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
         { id },
       );
       return new Map(rows.map(({ language, payload }) => [language, payload]));
+    },
+    timesToCome: async (id) => {
+      const rows = await database.read<{
+        readonly at_ms: number;
+        readonly recipients: number;
+        readonly time_zone: string;
+      }>(
+        `select s.lease_until_ms as at_ms, sum(a.rows) as recipients,
+           coalesce(a.time_zone, b.time_zone, 'UTC') as time_zone
+         from deskbell.slices s
+         join deskbell.broadcasts b on b.id = s.broadcast_id
+         join deskbell.audience_sets a on a.audience_id = b.audience_id and a.number = s.number
+         where s.broadcast_id = :id and s.token is null and s.lease_until_ms > :nowMs
+         group by 1, 3 order by 1, 3`,
+        { id, nowMs: database.now() },
+      );
+      return [...Map.groupBy(rows, ({ at_ms }) => at_ms)].map(([atMs, zones]) => ({
+        atMs,
+        recipients: zones.reduce((sum, { recipients }) => sum + Number(recipients), 0),
+        timeZones: zones.map(({ time_zone }) => time_zone),
+      }));
     },
     find,
     findAll: async (ids) => {

@@ -98,6 +98,14 @@ export interface BroadcastText {
   readonly recipients: number;
 }
 
+/** A time at which readers of some time zones will get a broadcast. */
+export interface TimeToCome {
+  readonly atMs: number;
+  readonly recipients: number;
+  /** Of those whose clocks agree, one; the broadcast's own where theirs is not known. */
+  readonly timeZones: readonly string[];
+}
+
 /** A broadcast as it is stored: its message, its state, and what has come of its audience so far. */
 export interface Broadcast
   extends BroadcastMessage, OtherOptions, Pick<NewBroadcast, 'idempotencyKey' | 'startAtMs' | 'expiresAtMs'> {
@@ -217,6 +225,8 @@ export interface BroadcastStore {
   create(draft: NewBroadcast): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
   /** What is sent instead of the payload to those who read a language. */
   texts(id: number): Promise<ReadonlyMap<string, Uint8Array>>;
+  /** When readers of other time zones will get it, the next ones first. */
+  timesToCome(id: number): Promise<readonly TimeToCome[]>;
   find(id: number): Promise<Broadcast | undefined>;
   /** Those that there are, newest first. */
   findAll(ids: readonly number[]): Promise<readonly Broadcast[]>;

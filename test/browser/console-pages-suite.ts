@@ -74,16 +74,34 @@ export function testConsolePages(
           await press(page, 'button.primary');
           await waitFor(page, '[role="alert"]');
           await look('a message that cannot be sent');
-          await go(page, `${site.url}/console/send?title=Hello&message=${encodeURIComponent(words.persian)}`);
+          await go(page, `${site.url}/console/send?${new URLSearchParams(byReader)}`);
+          await look('a message in several languages');
           await press(page, 'button.primary');
           assert.equal(await textOf(page, 'h1'), 'Review and send');
           await look('review');
+          await press(page, 'form[action="/console/send/confirm"] button');
+          assert.match(await textOf(page, '#live-readers'), /Persian \(fa\)/);
+          await look('a broadcast that differs by reader');
         }
         assert.deepEqual(faults, []);
       },
     );
   }
 }
+
+const byReader = {
+  title: 'Hello {name|there}',
+  message: words.persian,
+  placeholders: 'yes',
+  actionTitle0: 'Read',
+  languages: 'de fa',
+  'texts.de.title': words.long,
+  'texts.fa.title': words.persian,
+  shownUser: words.user,
+  channel: words.tag,
+  localTime: '09:00',
+  quietHours: '22:00-07:00',
+};
 
 async function startInState(cleanup: Cleanup, state: State): Promise<RunningConsole> {
   if (state === 'empty') {

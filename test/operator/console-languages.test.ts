@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { signIn, type Visitor } from './console-visitor.ts';
-import { startOperator } from './running-operator.ts';
+import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { startOperator, type RunningOperator } from './running-operator.ts';
 
 const wordsOf = ({ html }: Visitor['page']): string =>
   html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
@@ -76,4 +77,83 @@ test('a preview shows a language, or what a person gets with their data, as text
   assert.match(page.html, /data-shows="title" dir="auto">Bom dia, &lt;b&gt;Ada&lt;\/b&gt;</);
   const wrong = await visitor.submit('/console/send', { ...fields, title: 'Hello {', step: 'edit' });
   assert.match(wordsOf(wrong), /brace at character 7 belongs to no placeholder/);
+});
+
+const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Tokyo'];
+const hourMs = 3_600_000;
+
+/** What clocks show. */
+const wallOf = (atMs: number, timeZone: string): string =>
+  new Date(atMs).toLocaleString('sv-SE', { timeZone }).replace(' ', 'T').slice(0, 16);
+
+/** Thirty people in three zones; the last six have the channel off. */
+async function addReaders({ store }: Pick<RunningOperator, 'store'>): Promise<void> {
+  await store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+  for (let index = 0; index < 30; index += 1) {
+    const user = `user-${index}`;
+    await store.subscriptions.put(madeUpSubscription(index), vapidPublicKey, {
+      assign: { user, tags: ['letter'] },
+    });
+    await store.readers.setPerson(user, {
+      language: ['de-AT', 'pt', 'fr'][index % 3]!,
+      timeZone: zones[index % 3]!,
+      ...(index >= 24 && { channels: { news: false } }),
+    });
+  }
+}
+
+test('the review says how many get which text, who is left out, held or would get nothing, and the broadcast has all of it', async (t) => {
+  const operator = await startOperator(t);
+  await addReaders(operator);
+  const visitor = await signIn(operator);
+  const nowMs = Date.now();
+  const fields = {
+    ...message,
+    languages: 'de pt',
+    'texts.de.title': 'Guten Morgen, {name|du}',
+    'texts.pt.message': 'Chove',
+    audience: 'tags',
+    tagsAll: 'letter',
+    channel: 'news',
+  };
+  const review = async (options: Record<string, string>) => {
+    await visitor.open('/console/send');
+    return wordsOf(await visitor.submit('/console/send', { ...fields, ...options }));
+  };
+  // Tokyo's clocks show it no more
+  const localTime = wallOf(nowMs + hourMs, zones[0]!);
+  const atLocalTime = await review({ localTime, ifTimePassed: 'skip', zone: 'Europe/Berlin' });
+  assert.match(atLocalTime, /Recipients 16 subscriptions/);
+  assert.match(atLocalTime, /German \(de\) 8 Portuguese \(pt\) 8 6 have the channel off/);
+  assert.match(atLocalTime, /8 are left out: their local time is over\. First .* Last /);
+  assert.match(atLocalTime, new RegExp(`Local time ${localTime}`));
+
+  const tokyo = Number(wallOf(nowMs, zones[2]!).slice(11, 13));
+  const hour = (offset: number) => String((tokyo + offset + 24) % 24).padStart(2, '0');
+  const quietHours = `${hour(-1)}:00-${hour(3)}:00`;
+  const held = await review({ quietHours });
+  assert.match(held, /Recipients 24 subscriptions/);
+  assert.match(held, /the message’s own 8/);
+  assert.match(held, /8 get it when their quiet hours end/);
+  const expired = await review({ quietHours, ttlSeconds: '60' });
+  assert.match(expired, /8 would get nothing: it expires before their quiet hours end/);
+  assert.match(
+    await review({ title: 'Hello {name}' }),
+    /The placeholder {name} in title of the message has no default/,
+  );
+
+  await visitor.open('/console/send');
+  await visitor.submit('/console/send', { ...fields, quietHours, zone: 'Europe/Berlin' });
+  const { url, html } = await visitor.submit('/console/send/confirm');
+  const words = wordsOf(visitor.page);
+  assert.match(words, /Text Recipients German \(de\) 8 Portuguese \(pt\) 8 the message’s own 8/);
+  assert.match(words, /Time Recipients Time zones \S+ \S+ UTC 8 Asia\/Tokyo/);
+  assert.match(words, new RegExp(`Channel news .*Quiet hours ${quietHours} Time zone Europe/Berlin`));
+  assert.match(html, /Guten Morgen/);
+
+  const copy = await visitor.open(`/console/send?from=${url.split('/').at(-1)}`);
+  assert.match(copy.html, /name="languages" value="de pt"/);
+  assert.match(copy.html, /<option value="news" selected>/);
+  for (const value of [fields['texts.de.title'], fields.title, quietHours, 'Europe/Berlin'])
+    assert.ok(copy.html.includes(`value="${value}"`), value);
 });

@@ -138,6 +138,10 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
     test('a group is not free before its local time, and wakes workers then', async () => {
       const broadcast = await make(times({ localTime: '2026-12-01T13:00' }));
       // Tokyo's is over; Berlin's comes in an hour, New York's in seven
+      assert.deepEqual(await store.broadcasts.timesToCome(broadcast.id), [
+        { atMs: noonMs + hourMs, recipients: 10, timeZones: ['Europe/Berlin'] },
+        { atMs: noonMs + 7 * hourMs, recipients: 10, timeZones: ['America/New_York'] },
+      ]);
       assert.deepEqual(idsOf(await leaseAll()), everyThird(2));
       assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
       const signal = new AbortController().signal;
@@ -159,6 +163,7 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
       nowMs += 1;
       assert.ok(idsOf(await leaseAll()).some((id) => id % 3 === 1));
       assert.equal(broadcast.expiresAtMs, noonMs + 7 * hourMs + 13 * hourMs);
+      assert.deepEqual(await store.broadcasts.timesToCome(broadcast.id), []);
     });
 
     test('those whose local time is over are left out where that is asked for', async () => {

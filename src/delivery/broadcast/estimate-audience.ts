@@ -138,7 +138,7 @@ const scale = (found: number, { rows, subscriptions }: TagSample): number =>
   rows.length === 0 ? 0 : Math.round((found / rows.length) * subscriptions);
 
 /** 12,345 is 12,000: an estimate knows no more. */
-function roundTo2Digits(count: number, round: (value: number) => number): number {
+export function roundTo2Digits(count: number, round: (value: number) => number): number {
   const unit = 10 ** Math.max(0, String(count).length - 2);
   return round(count / unit) * unit;
 }

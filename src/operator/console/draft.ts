@@ -58,8 +58,8 @@ function fieldOf(pointer: string): string {
 function describeMessage(fields: Fields): Draft {
   try {
     const message = toMessage(fields);
-    const { receipts: isWithReceipts = false } = toOptions({ ...fields, startAt: '' });
-    const [longest] = measureMessage(message, { isWithReceipts }).toSorted(
+    const { receipts: isWithReceipts = false, channel } = toOptions({ ...fields, startAt: '' });
+    const [longest] = measureMessage(message, { isWithReceipts, channel }).toSorted(
       (one, other) => other.bytes - one.bytes,
     );
     const { localized, bytes, maxBytes } = longest!;

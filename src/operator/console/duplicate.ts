@@ -11,7 +11,7 @@ import { pickDeliveryOptions } from '../../store/delivery-options.ts';
 import { notice, untrusted } from './components.ts';
 import type { Fields } from './forms.ts';
 import { toLocalTime } from './local-time-input.ts';
-import { actionCount } from './languages.ts';
+import { actionCount, fromTexts } from './languages.ts';
 
 export interface Duplicate {
   readonly fields: Fields;
@@ -24,7 +24,8 @@ const maxIds = 1000;
 
 export async function duplicate(broadcast: Broadcast, broadcasts: BroadcastStore): Promise<Duplicate> {
   const { id, audience } = broadcast;
-  const message = readMessage(broadcast.payload);
+  const { payload, hasPlaceholders, texts } = broadcast;
+  const message = readMessage(payload, { texts: texts && (await broadcasts.texts(id)), hasPlaceholders });
   const audienceFields = await toAudienceFields(broadcast, broadcasts);
   const lacking = [
     ...(message === undefined ? [html`Its payload is not a message with title and text.`] : []),
@@ -51,10 +52,11 @@ export async function duplicate(broadcast: Broadcast, broadcasts: BroadcastStore
 }
 
 function toMessageFields(message: Message): Fields {
-  const { actions = [], tag, ...members } = message;
+  const { actions = [], tag, texts, ...members } = message;
   const fields = Object.entries(members).map(([name, value]) => [name, toText(name, value)] as const);
   return {
     ...Object.fromEntries(fields),
+    ...(texts && fromTexts(texts)),
     replace: tag === null ? 'none' : tag === undefined ? '' : 'tag',
     tag: tag ?? '',
     ...Object.fromEntries(

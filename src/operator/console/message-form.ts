@@ -98,6 +98,18 @@ export function toOptions(fields: Fields): BroadcastOptions {
   };
 }
 
+/** Those of the message to the test group, which gets it at once. */
+export function toTestOptions(fields: Fields): BroadcastOptions {
+  const {
+    localTime: _at,
+    ifTimePassed: _if,
+    quietHours: _quiet,
+    timeZone: _zone,
+    ...options
+  } = toOptions(fields);
+  return { ...options, startAt: undefined };
+}
+
 /** @throws {DeskbellError} ERR_FIELD_VALUE where nobody is named */
 export function toAudience(fields: Fields): Audience {
   switch (fields['audience']) {

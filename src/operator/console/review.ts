@@ -8,26 +8,34 @@ import {
 import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { maxPlaintextBytes } from '../../protocol/message-encryption.ts';
+import type { ReaderCounts } from '../../delivery/broadcast/count-readers.ts';
+import { deliveryOptions } from '../../store/delivery-options.ts';
 import { card, facts, notice } from './components.ts';
 import type { Fields } from './forms.ts';
 import { describeLocalTime } from './local-time-input.ts';
 import { postForm } from './page.ts';
 import { renderPreviews } from './preview.ts';
+import { reachedOf, renderReaderCounts } from './reader-counts.ts';
 import type { ConsoleSession } from './sessions.ts';
+import type { ShownMessage } from './shown-message.ts';
 
 interface Review {
   readonly payload: Uint8Array;
   readonly startAt: Date | undefined;
   readonly nowMs: number;
+  readonly shown: ShownMessage;
+  /** Where they differ in what they get, or when. */
+  readonly readers?: ReaderCounts | undefined;
 }
 
 export function renderReview(
   fields: Fields,
   review: Review,
-  size: AudienceSize,
+  audienceSize: AudienceSize,
   session: ConsoleSession,
 ): Html {
-  const { startAt, nowMs } = review;
+  const { startAt, nowMs, readers } = review;
+  const size = reachedOf(audienceSize, readers);
   const isExact = size.kind === 'exact';
   const steps = (step: string, button: string) =>
     postForm(session, '/console/send', button, { fields: { ...fields, step } });
@@ -38,7 +46,9 @@ export function renderReview(
         ['Recipients', html`<strong>${formatAudienceSize(size)}</strong>`],
         ['Audience', describeAudience(fields)],
         ['Start', startAt === undefined ? 'now' : describeLocalTime(startAt.getTime(), fields, nowMs)],
+        ...describeTimes(fields),
       ])}
+      ${readers && renderReaderCounts(readers)}
       ${isExact && size.count === 0 && notice('warn', 'Nobody would get this message.')}
       ${
         !isExact &&
@@ -55,7 +65,7 @@ export function renderReview(
         ${postForm(
           session,
           '/console/send/confirm',
-          `${startAt === undefined ? 'Send to' : 'Schedule for'} ${nameAudienceSize(size)}`,
+          `${startAt === undefined && !fields['localTime'] ? 'Send to' : 'Schedule for'} ${nameAudienceSize(size)}`,
           { style: 'primary', fields },
         )}
         ${!isExact && steps('count', 'Count exactly')} ${steps('test', 'Send to the test group…')}
@@ -67,10 +77,11 @@ export function renderReview(
 export function renderTestReview(
   fields: Fields,
   review: Review,
-  size: AudienceSize,
+  audienceSize: AudienceSize,
   session: ConsoleSession,
 ): Html {
   const { testTag = '' } = fields;
+  const size = reachedOf(audienceSize, review.readers);
   return renderPage(
     fields,
     review,
@@ -79,11 +90,14 @@ export function renderTestReview(
         ['Test group', `subscriptions with the tag ${testTag}`],
         ['Start', 'now'],
       ])}
+      ${review.readers && renderReaderCounts(review.readers)}
       ${
         size.count === 0 &&
         notice(
           'warn',
-          `No subscription has the tag ${testTag}.`,
+          audienceSize.count === 0
+            ? `No subscription has the tag ${testTag}.`
+            : 'Nobody would get this message.',
           html`<p>
             Add it to your own with <code>deskbell subscriptions tag</code>, or choose another tag. Ids are on
             the page <a href="/console/subscriptions">Subscriptions</a>.
@@ -106,12 +120,19 @@ export function renderTestReview(
   );
 }
 
-const renderPage = (fields: Fields, { payload }: Review, audience: Html): Html =>
+/** The options that are about the reader, as they were typed. */
+const describeTimes = (fields: Fields): readonly (readonly [string, string])[] =>
+  (['channel', 'localTime', 'quietHours', 'timeZone'] as const)
+    .filter((name) => fields[name])
+    .map((name) => [deliveryOptions[name].field.label, fields[name]!]);
+
+const renderPage = (fields: Fields, { payload, shown }: Review, audience: Html): Html =>
   html`<div class="columns">
     ${card('To whom, and when', audience)}
     ${card(
       'What is sent',
-      html`${renderPreviews(fields)}
+      html`${shown.note !== '' && html`<p class="quiet small">${shown.note}</p>`}
+        ${renderPreviews({ ...fields, ...shown.fields })}
         <details>
           <summary>
             Payload, ${formatCount(payload.length)} of ${formatCount(maxPlaintextBytes)} bytes

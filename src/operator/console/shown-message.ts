@@ -1,5 +1,6 @@
 // The message of the composer as one of its readers gets it: in a language, filled with the data of a person.
 import { checkUser } from '../../audience/user-and-tags.ts';
+import type { GivenReader } from '../../delivery/single/reader.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { chooseLanguage } from '../../protocol/message/choose-language.ts';
 import { measureMessage } from '../../protocol/message/encode-payload.ts';
@@ -19,14 +20,19 @@ export interface ShownMessage {
   readonly note: string;
 }
 
+/** @throws {DeskbellError} ERR_FIELD_VALUE for a text that is no user */
+export async function findShownReader(fields: Fields, readers: ReaderStore): Promise<GivenReader> {
+  const user = textField(fields, 'shownUser').trim();
+  const person = user === '' ? undefined : await readers.person(checkUser(user, '/shownUser'));
+  return { language: optionalField(fields, 'shownLanguage') ?? person?.language, data: person?.data };
+}
+
 export async function showMessage(fields: Fields, readers: ReaderStore): Promise<ShownMessage> {
   const isPlain = languagesOf(fields).length === 0 && fields['placeholders'] !== 'yes';
   if (isPlain) return { fields: undefined, note: '' };
   try {
-    const user = textField(fields, 'shownUser').trim();
-    const person = user === '' ? undefined : await readers.person(checkUser(user, '/shownUser'));
-    const wanted = optionalField(fields, 'shownLanguage') ?? person?.language;
-    return fill(toMessage(fields), wanted, person?.data, optionalField(fields, 'channel'));
+    const { language, data } = await findShownReader(fields, readers);
+    return fill(toMessage(fields), language, data, optionalField(fields, 'channel'));
   } catch (error) {
     if (!(error instanceof DeskbellError)) throw error;
     return { fields: undefined, note: error.message };
@@ -37,7 +43,7 @@ export async function showMessage(fields: Fields, readers: ReaderStore): Promise
 function fill(
   { declarative: _declarative, mutable: _mutable, ...message }: Message,
   wanted: string | undefined,
-  data: Readonly<Record<string, unknown>> | undefined,
+  data: GivenReader['data'],
   channel: string | undefined,
 ): ShownMessage {
   const texts = new Map(

@@ -11,7 +11,7 @@ import {
 import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-payload.ts';
 import type { BroadcastCreator } from '../../../store/broadcast-source.ts';
-import { isOver, type Broadcast } from '../../../store/broadcasts.ts';
+import { isOver, type Broadcast, type TimeToCome } from '../../../store/broadcasts.ts';
 import {
   deliveryOptions,
   pickDeliveryOptions,
@@ -30,6 +30,8 @@ import type { AddLive } from '../live.ts';
 import { confirmation, pages, postForm, sendPage } from '../page.ts';
 import type { ConsoleSession } from '../sessions.ts';
 import { titleOf } from '../broadcast-title.ts';
+import { describeLanguage } from '../languages.ts';
+import { hasReaders, renderReaders } from '../reader-counts.ts';
 import { renderAttempts } from './broadcast-attempts.ts';
 import { renderCharts, renderProgress, renderServices } from './broadcast-progress.ts';
 
@@ -70,7 +72,11 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
   const find = ({ params }: Pick<FastifyRequest, 'params'>): Promise<Broadcast> =>
     store.broadcasts.get(idField(params, 'id') ?? 0);
   const readParts = async (broadcast: Broadcast) =>
-    renderParts(broadcast, await store.statistics.outcomesOf(broadcast.id));
+    renderParts(
+      broadcast,
+      await store.statistics.outcomesOf(broadcast.id),
+      isOver(broadcast) ? [] : await store.broadcasts.timesToCome(broadcast.id),
+    );
 
   addLive('/live/broadcasts/:id', async (address) => {
     const broadcast = await find(address);
@@ -94,8 +100,10 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
       status: describeStatus(broadcast),
       content: html`
         ${live('progress', parts.progress)} ${live('alarms', parts.alarms)}
+        ${hasReaders(broadcast) && card('Readers', live('readers', parts.readers!))}
         ${card('Outcomes over its run', live('charts', parts.charts))}
-        ${card('Push services', live('services', parts.services))} ${renderMessage(broadcast)}
+        ${card('Push services', live('services', parts.services))}
+        ${renderMessage(broadcast, broadcast.texts && (await store.broadcasts.texts(broadcast.id)))}
         ${await renderAttempts(broadcast, request.query, store)}
       `,
     });
@@ -129,11 +137,16 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
   }
 }
 
-const renderParts = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]) => ({
+const renderParts = (
+  broadcast: Broadcast,
+  intervals: readonly OutcomeInterval[],
+  toCome: readonly TimeToCome[],
+) => ({
   progress: renderProgress(broadcast, intervals),
   alarms: renderAlarms(broadcast.alarms.map((alarm) => renderAlarm(alarm))),
   charts: renderCharts(broadcast, intervals),
   services: renderServices(broadcast),
+  ...(hasReaders(broadcast) && { readers: renderReaders(broadcast, toCome) }),
 });
 
 /** What is announced to who cannot see it change. */
@@ -177,34 +190,46 @@ function renderConfirmation(broadcast: Broadcast, name: AskedControl, session: C
   } as const;
 }
 
-function renderMessage(broadcast: Broadcast): Html {
+/** @param texts by language */
+function renderMessage(broadcast: Broadcast, texts: ReadonlyMap<string, Uint8Array> = new Map()): Html {
   const { payload, idempotencyKey, audience, createdBy, createdAtMs, expiresAtMs } = broadcast;
   const { title, message } = readPayloadTexts(payload);
-  const whole = Buffer.from(payload).toString();
   return card(
     'Message',
     html`${
-        title === '' && message === ''
-          ? notice('warn', 'The payload is not a message with title and text.')
-          : html`<div>
-              <h3>${prose(title)}</h3>
-              <p>${prose(message)}</p>
-            </div>`
-      }
-      ${facts([
-        ['To', untrusted(formatAskedAudience(audience))],
-        ['By', renderCreator(createdBy)],
-        ['Created', timeFromNow(createdAtMs)],
-        ['Until', timeFromNow(expiresAtMs)],
-        ...renderOptions(broadcast),
-        ...(idempotencyKey === undefined ? [] : [['Idempotency key', untrusted(idempotencyKey)] as const]),
-      ])}
-      <details>
-        <summary>Payload, ${formatCount(payload.length)} bytes</summary>
-        <pre>${prose(whole)}</pre>
-      </details>`,
+      title === '' && message === ''
+        ? notice('warn', 'The payload is not a message with title and text.')
+        : renderText(payload)
+    }
+    ${facts([
+      ['To', untrusted(formatAskedAudience(audience))],
+      ['By', renderCreator(createdBy)],
+      ['Created', timeFromNow(createdAtMs)],
+      ['Until', timeFromNow(expiresAtMs)],
+      ...renderOptions(broadcast),
+      ...(idempotencyKey === undefined ? [] : [['Idempotency key', untrusted(idempotencyKey)] as const]),
+    ])}
+    ${renderPayload('Payload', payload)}
+    ${[...texts].map(([language, text]) =>
+      renderPayload(`In ${describeLanguage(language)}`, text, renderText(text)),
+    )}`,
   );
 }
+
+function renderText(payload: Uint8Array): Html {
+  const { title, message } = readPayloadTexts(payload);
+  return html`<div>
+    <h3>${prose(title)}</h3>
+    <p>${prose(message)}</p>
+  </div>`;
+}
+
+const renderPayload = (name: string, payload: Uint8Array, text?: Html): Html =>
+  html`<details>
+    <summary>${name}, ${formatCount(payload.length)} bytes</summary>
+    ${text}
+    <pre>${prose(Buffer.from(payload).toString())}</pre>
+  </details>`;
 
 function renderCreator(creator: BroadcastCreator | undefined): Html {
   const text = untrusted(formatCreator(creator));

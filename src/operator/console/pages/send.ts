@@ -4,12 +4,15 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { checkBroadcastOptions } from '../../../delivery/broadcast/create-broadcast.ts';
 import { createAudienceEstimator } from '../../../delivery/broadcast/estimate-audience.ts';
+import type { Audience } from '../../../delivery/broadcast/audience.ts';
+import { countReadersOf } from '../../../delivery/broadcast/count-readers.ts';
 import { formatAudience } from '../../../delivery/broadcast/format-broadcast.ts';
 import type { SubscriptionInput } from '../../../delivery/sender.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { sendJson } from '../../../http/json-text.ts';
 import { encodePayload } from '../../../protocol/message/encode-payload.ts';
+import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sendMessage } from '../../send-message.ts';
 import { sessionOf } from '../require-session.ts';
@@ -20,9 +23,18 @@ import { duplicate, type Duplicate } from '../duplicate.ts';
 import { toStart } from '../form-times.ts';
 import { idField, textField, type Fields } from '../forms.ts';
 import { addLanguage, removeLanguage } from '../languages.ts';
-import { initialFields, readFields, toAudience, toMessage, toOptions, toTestGroup } from '../message-form.ts';
+import {
+  initialFields,
+  readFields,
+  toAudience,
+  toMessage,
+  toOptions,
+  toTestGroup,
+  toTestOptions,
+} from '../message-form.ts';
 import { sendPage } from '../page.ts';
 import { renderReview, renderTestReview } from '../review.ts';
+import { findShownReader, showMessage } from '../shown-message.ts';
 import type { ConsoleSession } from '../sessions.ts';
 
 /** A text has at most 4 kB, three times that in a form, and there are several; the rest is for a list of ids. */
@@ -32,6 +44,8 @@ const maxRepeatedCharacters = 64 * 1024;
 const maxSuggestions = 200;
 /** A fraction of a second's work; an audience with more is estimated, until its number is asked for. */
 const reviewCandidates = 100_000;
+/** Whose language and time zone are looked at, until all of them are asked for. */
+const reviewRows = 10_000;
 
 export function addSendPages(app: FastifyInstance, parts: OperatorContext): void {
   const { store, sender } = parts;
@@ -88,27 +102,15 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     try {
       if (step === 'language' || fields['newLanguage'] !== '')
         return await sendComposer(reply, session, addLanguage(fields));
-      const review = readReview(fields, store.now());
-      const [title, content] =
-        step === 'test'
-          ? [
-              'Send to the test group',
-              renderTestReview(
-                fields,
-                review,
-                await estimator.estimate(toTestGroup(fields), reviewCandidates),
-                session,
-              ),
-            ]
-          : [
-              'Review and send',
-              renderReview(
-                fields,
-                review,
-                await estimator.estimate(toAudience(fields), step === 'count' ? Infinity : reviewCandidates),
-                session,
-              ),
-            ];
+      const isTest = step === 'test';
+      const audience = isTest ? toTestGroup(fields) : toAudience(fields);
+      const isCounted = step === 'count';
+      const review = await readReview(fields, audience, isTest, isCounted ? Infinity : reviewRows, store);
+      const size = await estimator.estimate(audience, isCounted ? Infinity : reviewCandidates);
+      const [title, render] = isTest
+        ? (['Send to the test group', renderTestReview] as const)
+        : (['Review and send', renderReview] as const);
+      const content = render(fields, review, size, session);
       return await sendPage(reply, session, { title, entry: 'Send', content });
     } catch (error) {
       return sendComposer(reply, session, fields, { error: faultToShow(error, fields) });
@@ -147,9 +149,8 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
       const session = sessionOf(request);
       try {
         const { broadcast } = await sender.createBroadcast(toTestGroup(fields), toMessage(fields), {
-          ...toOptions(fields),
+          ...toTestOptions(fields),
           createdBy: { operator: session.operator.name },
-          startAt: undefined,
           idempotencyKey: textField(request.body, 'testKey') || randomUUID(),
         });
         request.auditTarget = `broadcast ${broadcast.id}`;
@@ -183,6 +184,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
           ttlSeconds,
           urgency,
           topic,
+          reader: await findShownReader(fields, store.readers),
         });
         return await sendJson(reply, items[0]);
       } catch (error) {
@@ -209,9 +211,24 @@ function faultToShow(error: unknown, fields: Fields): DeskbellError {
 }
 
 /** @throws {DeskbellError} what sending would throw */
-function readReview(fields: Fields, nowMs: number) {
-  const options = { ...toOptions(fields), startAt: toStart(fields, nowMs) };
-  checkBroadcastOptions(options, nowMs);
-  const payload = encodePayload(toMessage(fields), undefined, { isWithReceipts: options.receipts ?? false });
-  return { payload, startAt: options.startAt, nowMs };
+async function readReview(
+  fields: Fields,
+  audience: Audience,
+  isTest: boolean,
+  maxRows: number,
+  store: Store,
+) {
+  const message = toMessage(fields);
+  const options = isTest
+    ? toTestOptions(fields)
+    : { ...toOptions(fields), startAt: toStart(fields, store.now()) };
+  checkBroadcastOptions(options, store.now());
+  const { receipts: isWithReceipts = false, channel, startAt } = options;
+  return {
+    payload: encodePayload(message, undefined, { isWithReceipts, channel }),
+    startAt,
+    nowMs: store.now(),
+    shown: await showMessage(fields, store.readers),
+    readers: await countReadersOf(audience, message, options, store, maxRows),
+  };
 }

@@ -1,0 +1,116 @@
+// How the readers of a broadcast differ, before it is sent and while it is: which text they get, and when.
+import type { ReaderCounts } from '../../delivery/broadcast/count-readers.ts';
+import { roundTo2Digits, type AudienceSize } from '../../delivery/broadcast/estimate-audience.ts';
+import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
+import { html, type Html } from '../../http/description/html.ts';
+import { isOver, type Broadcast, type TimeToCome } from '../../store/broadcasts.ts';
+import { facts, table, time, timeFromNow } from './components.ts';
+import { describeLanguage } from './languages.ts';
+
+const shownZones = 5;
+
+const sumOf = ({ byText }: ReaderCounts): number =>
+  [...byText.values()].reduce((sum, count) => sum + count, 0);
+
+/** How many are reached of an audience. @param size of all of it */
+export function reachedOf(size: AudienceSize, counts: ReaderCounts | undefined): AudienceSize {
+  if (counts === undefined) return size;
+  const { lookedAt, hasMore, expired } = counts;
+  const reached = sumOf(counts) + expired;
+  return hasMore
+    ? { count: roundTo2Digits((size.count * reached) / lookedAt, Math.round), kind: 'about' }
+    : { count: reached, kind: 'exact' };
+}
+
+/** For the review. */
+export function renderReaderCounts(counts: ReaderCounts): Html {
+  const { byText, lookedAt, hasMore, fromMs, throughMs } = counts;
+  const left = [
+    [counts.channelOff, 'have the channel off, and get nothing'],
+    [counts.timePassed, 'are left out: their local time is over'],
+    [counts.heldByQuietHours, 'get it when their quiet hours end'],
+    [counts.expired, 'would get nothing: it expires before their quiet hours end'],
+  ] as const;
+  const rows = [...byText].toSorted(([, one], [, other]) => other - one);
+  return html`<h3>Readers</h3>
+    ${
+      hasMore &&
+      html`<p class="quiet small">
+        Of the ${formatCount(lookedAt)} oldest subscriptions of the audience; to count all of them may take
+        some seconds.
+      </p>`
+    }
+    ${renderTexts(
+      rows.map(([language, count]) => [language, count] as const),
+      'Nobody.',
+    )}
+    <ul>
+      ${left.filter(([count]) => count > 0).map(([count, words]) => html`<li>${formatCount(count)} ${words}.</li>`)}
+    </ul>
+    ${
+      fromMs !== undefined &&
+      facts([
+        ['First', timeFromNow(fromMs)],
+        ['Last', timeFromNow(throughMs!)],
+      ])
+    }`;
+}
+
+const renderTexts = (
+  texts: readonly (readonly [language: string | undefined, recipients: number])[],
+  none: string,
+): Html =>
+  table(
+    'Recipients by text',
+    [{ title: 'Text' }, { title: 'Recipients', kind: 'number' }],
+    texts.map(([language, recipients]) => [
+      language === undefined ? 'the message’s own' : describeLanguage(language),
+      formatCount(recipients),
+    ]),
+    none,
+  );
+
+/** For the page of a broadcast: nothing where all get the same. */
+export function renderReaders(broadcast: Broadcast, toCome: readonly TimeToCome[]): Html {
+  const { texts = [], recipients, state } = broadcast;
+  const others = texts.reduce((sum, text) => sum + text.recipients, 0);
+  const byText = [
+    ...texts.map((text) => [text.language, text.recipients] as const),
+    [undefined, recipients - others] as const,
+  ];
+  if (state === 'preparing')
+    return html`<p class="quiet">Who gets which text, and when, is being looked for.</p>`;
+  return html`${texts.length > 0 && renderTexts(byText, '')}
+  ${
+    toCome.length > 0 &&
+    table(
+      'Times to come',
+      [
+        { title: 'Time', kind: 'short' },
+        { title: 'Recipients', kind: 'number' },
+        { title: 'Time zones', kind: 'words' },
+      ],
+      toCome.map(({ atMs, recipients: count, timeZones }) => [
+        time(atMs),
+        formatCount(count),
+        describeZones(timeZones),
+      ]),
+    )
+  }
+  ${
+    toCome.length === 0 &&
+    (broadcast.localTime ?? broadcast.quietHours) !== undefined &&
+    html`<p class="quiet">
+      ${isOver(broadcast) ? 'No time zone is to come.' : 'The time has come in every time zone.'}
+    </p>`
+  }`;
+}
+
+const describeZones = (zones: readonly string[]): string =>
+  zones.length > shownZones
+    ? `${zones.slice(0, shownZones).join(', ')} and ${formatCount(zones.length - shownZones)} others`
+    : zones.join(', ');
+
+/** Whether its readers differ in what they get, or when. */
+export const hasReaders = ({ texts, localTime, quietHours }: Broadcast): boolean =>
+  texts !== undefined || localTime !== undefined || quietHours !== undefined;
