@@ -1,20 +1,17 @@
 // The tests of broadcasts once more, with a store in PostgreSQL: each file that is imported adds its own. Those that ask no
 // store, or are about a full disk under an SQLite file, are left out; `postgres-broadcast.test.ts`, `postgres-faults.test.ts` and
 // `postgres-refusals.test.ts` run beside this file and have those that take long.
-import { usePostgres } from '../store/test-database.ts';
-
-usePostgres();
-
-await import('./estimate-audience.test.ts');
-await import('./expired.test.ts');
-await import('./figures.test.ts');
-await import('./max-rate.test.ts');
-await import('./frequency-cap.test.ts');
-await import('./receipts.test.ts');
-await import('./resume-sending.test.ts');
-await import('./rotated-keys.test.ts');
-await import('./row-outcomes.test.ts');
-await import('./schedules.test.ts');
-await import('./shared-waits.test.ts');
-await import('./watch-broadcasts.test.ts');
-await import('./wrong-clock.test.ts');
+import '../store/use-postgres.ts';
+import './estimate-audience.test.ts';
+import './expired.test.ts';
+import './figures.test.ts';
+import './max-rate.test.ts';
+import './frequency-cap.test.ts';
+import './receipts.test.ts';
+import './resume-sending.test.ts';
+import './rotated-keys.test.ts';
+import './row-outcomes.test.ts';
+import './schedules.test.ts';
+import './shared-waits.test.ts';
+import './watch-broadcasts.test.ts';
+import './wrong-clock.test.ts';

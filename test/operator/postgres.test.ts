@@ -1,13 +1,10 @@
 // What operators see and do, once more with a store in PostgreSQL: each file that is imported adds its own tests. Left out are
 // those that ask no store: of the Host and Origin check, of the description document, and of the recipes' programs.
-import { usePostgres } from '../store/test-database.ts';
-
-usePostgres();
-
-await import('./authorize.test.ts');
-await import('./api.test.ts');
-await import('./console-pages.test.ts');
-await import('./events.test.ts');
-await import('./metrics.test.ts');
-await import('./push-services.test.ts');
-await import('./webhook.test.ts');
+import '../store/use-postgres.ts';
+import './authorize.test.ts';
+import './api.test.ts';
+import './console-pages.test.ts';
+import './events.test.ts';
+import './metrics.test.ts';
+import './push-services.test.ts';
+import './webhook.test.ts';

@@ -1,6 +1,3 @@
 // The tests of lost commits once more, with a store in PostgreSQL.
-import { usePostgres } from './test-database.ts';
-
-usePostgres();
-
-await import('./lost-commits.test.ts');
+import './use-postgres.ts';
+import './lost-commits.test.ts';

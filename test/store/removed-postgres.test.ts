@@ -2,13 +2,11 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Client } from 'pg';
+import './use-postgres.ts';
+import './removed.test.ts';
 import { until } from '../../tools/until.ts';
 import { acceptAllSlices, addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
-import { openTestStore, usePostgres } from './test-database.ts';
-
-usePostgres();
-
-await import('./removed.test.ts');
+import { openTestStore } from './test-database.ts';
 
 const origin = 'https://fcm.googleapis.com';
 
