@@ -84,6 +84,7 @@ export interface ReaderReport {
   readonly broadcast: Broadcast;
   readonly messages: number;
   readonly repeats: number;
+  readonly killed: number;
 }
 
 /**
@@ -129,15 +130,18 @@ export async function deliverToReaders(
       if (!isOff) expected.set(zone.dueMs, (expected.get(zone.dueMs) ?? 0) + 1);
     }
     let due = 0;
+    let killed = 0;
+    const killsOfGroup = Math.ceil(kills / expected.size);
     for (const [dueMs, count] of expected) {
       due += count;
       clock.aheadMs = dueMs - beforeMs - Date.now();
       children.push(...[1, 2].map(() => startChild(store, origin, clock.aheadMs)));
-      for (let killed = 0; killed < Math.ceil(kills / expected.size); killed += 1) {
+      for (let killedHere = 0; killedHere < killsOfGroup; killedHere += 1) {
         const before = countMessages(readers);
         await until(() => countMessages(readers) !== before || countReached(readers) >= due, 'a message');
         await sleep(Math.random() * 30);
-        await kill(children.splice(killed % 2, 1, startChild(store, origin, clock.aheadMs))[0]!);
+        await kill(children.splice(killedHere % 2, 1, startChild(store, origin, clock.aheadMs))[0]!);
+        killed += 1;
       }
       await until(
         () => countReached(readers) >= due,
@@ -155,6 +159,7 @@ export async function deliverToReaders(
       broadcast: await store.broadcasts.get(broadcast.id),
       messages,
       repeats: messages - countReached(readers),
+      killed,
     };
   } finally {
     await Promise.all(children.map(kill));
