@@ -1,0 +1,124 @@
+// What broadcasts that differ by reader are refused for, and what comes of them beside whole deliveries (`readers.test.ts`).
+import assert from 'node:assert/strict';
+import { createECDH, randomBytes } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { createBroadcast, type BroadcastOptions } from '../../src/delivery/broadcast/create-broadcast.ts';
+import type { Audience } from '../../src/delivery/broadcast/audience.ts';
+import { createSchedule } from '../../src/delivery/schedule/create-schedule.ts';
+import { startDueBroadcasts } from '../../src/delivery/schedule/run-schedules.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import type { Message } from '../../src/protocol/message/message.ts';
+import { openTestStore } from '../store/test-database.ts';
+import { addSubscriptions } from '../store/store-under-test.ts';
+
+const message = { title: 'Hello', message: 'World' };
+const filled: Message = { ...message, title: 'Hello {name}', placeholders: true };
+const policy = createEndpointPolicy(['https://fcm.googleapis.com']);
+/** Of nobody who is stored. */
+const given = {
+  endpoint: 'https://fcm.googleapis.com/fcm/send/given',
+  p256dh: createECDH('prime256v1').generateKeys(),
+  auth: randomBytes(16),
+};
+const noonMs = Date.parse('2026-12-01T12:00:00Z');
+
+async function openStage() {
+  const clock = { nowMs: noonMs };
+  const { store, remove } = await openTestStore(() => clock.nowMs);
+  await addSubscriptions(store, 3);
+  await store.people.assign(1, { user: 'ada' });
+  const create = async (options: BroadcastOptions, audience: Audience = 'all', text: Message = message) =>
+    (await createBroadcast(store, policy, audience, text, options)).broadcast;
+  return { store, clock, create, [Symbol.asyncDispose]: remove };
+}
+
+describe('a broadcast that differs by reader', () => {
+  test('is refused with what to do', async () => {
+    await using stage = await openStage();
+    await stage.store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: false });
+    const refused: readonly [BroadcastOptions, RegExp][] = [
+      [{ channel: 'tea' }, /no channel "tea"; there are news/],
+      [{ ifTimePassed: 'skip' }, /"ifTimePassed" goes with localTime/],
+      [{ localTime: '9 o’clock' }, /"localTime" must be a local time such as 09:00/],
+      [{ localTime: '2026-11-30T09:00' }, /"localTime" is over in all time zones/],
+      [{ quietHours: '22:00' }, /such as 22:00-07:00/],
+      [{ localTime: '09:00', timeZone: 'Mars' }, /"timeZone" must be the name of a time zone/],
+    ];
+    for (const [options, words] of refused) await assert.rejects(stage.create(options), { message: words });
+    const subscriptions = [given];
+    await assert.rejects(stage.create({ channel: 'news' }, { subscriptions }), { message: /off by default/ });
+    const passed = { localTime: '2026-12-01T09:00', ifTimePassed: 'skip' } as const;
+    await assert.rejects(stage.create(passed, { subscriptions }), { message: /nobody would get it/ });
+  });
+
+  test('needs defaults for placeholders unless it is to one person, whose values are there', async () => {
+    await using stage = await openStage();
+    const code = 'ERR_PLACEHOLDER_VALUE';
+    await assert.rejects(stage.create({}, 'all', filled), {
+      code,
+      message: /\{name\} in title.*\{name\|there\}/,
+    });
+    await assert.rejects(stage.create({}, { tags: { all: ['news'] } }, filled), { code });
+    await assert.rejects(stage.create({}, { user: 'ada' }, filled), { code });
+    await stage.store.readers.setPerson('ada', { data: { name: 'Ada' } });
+    assert.equal((await stage.create({}, { user: 'ada' }, filled)).hasPlaceholders, true);
+    await assert.rejects(createSchedule(stage.store, { user: 'ada' }, filled, { cron: '0 9 * * *' }), {
+      code,
+    });
+  });
+
+  test('to given subscriptions is for the time of its own zone', async () => {
+    await using stage = await openStage();
+    const subscriptions = [given];
+    const options = { localTime: '23:00', quietHours: '22:00-07:00', timeZone: 'Europe/Berlin' };
+    const broadcast = await stage.create(options, { subscriptions });
+    assert.equal(new Date(broadcast.startAtMs).toISOString(), '2026-12-02T06:00:00.000Z');
+    assert.equal(broadcast.localTime, '2026-12-01T23:00');
+  });
+
+  test('with a key is the same one the next day, though its time has been resolved', async () => {
+    await using stage = await openStage();
+    const options = { localTime: '09:00', idempotencyKey: 'news' };
+    const { id } = await stage.create(options, { tags: { all: ['news'] } });
+    stage.clock.nowMs += 24 * 3_600_000;
+    assert.equal((await stage.create(options, { tags: { all: ['news'] } })).id, id);
+    const other = { ...options, quietHours: '22:00-07:00' };
+    await assert.rejects(stage.create(other, { tags: { all: ['news'] } }), { code: 'ERR_IDEMPOTENCY_KEY' });
+  });
+});
+
+describe('a schedule with a local time', () => {
+  test('resolves it for each occurrence, in its own zone', async () => {
+    await using stage = await openStage();
+    const { store, clock } = stage;
+    const options = { cron: '0 6 * * *', timezone: 'Asia/Tokyo', localTime: '09:00' };
+    await createSchedule(store, 'all', message, options);
+    for (const day of [2, 3]) {
+      // late, and still for the occurrence's own day
+      clock.nowMs = Date.parse(`2026-12-0${day}T06:00:00+09:00`) + 50 * 60_000;
+      await startDueBroadcasts({ store, policy });
+      const [broadcast] = await store.broadcasts.list({ limit: 1 });
+      assert.deepEqual([broadcast?.localTime, broadcast?.timeZone], [`2026-12-0${day}T09:00`, 'Asia/Tokyo']);
+    }
+    await assert.rejects(
+      createSchedule(store, 'all', message, { ...options, localTime: '2027-01-01T09:00' }),
+      {
+        message: /time of day/,
+      },
+    );
+  });
+
+  test('leaves an occurrence out whose channel is not there any more, and goes on', async () => {
+    await using stage = await openStage();
+    const { store, clock } = stage;
+    await store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+    const { id } = await createSchedule(store, 'all', message, { cron: '0 6 * * *', channel: 'news' });
+    await store.channels.remove('news');
+    clock.nowMs = Date.parse('2026-12-02T06:00:00Z');
+    const warnings: string[] = [];
+    await startDueBroadcasts({ store, policy, onWarning: (text) => warnings.push(text) });
+    assert.match(warnings.join(), /no channel "news" any more/);
+    assert.deepEqual(await store.broadcasts.list({ limit: 1 }), []);
+    assert.equal((await store.schedules.get(id)).nextAtMs, Date.parse('2026-12-03T06:00:00Z'));
+  });
+});
