@@ -184,6 +184,8 @@ suite('deskbell send', () => {
       assert.deepEqual(parseLines(stdout), [{ event: 'dry-run', recipients, payloadBytes, payload }]);
     }
     const { stdout } = await send('--all', '--dry-run');
+    const readers = await send('--all', '--dry-run', '--texts', '{"de":{"title":"Hallo"}}');
+    assert.match(readers.stdout, /Of these:\n {2}3 get the message's own text\n/);
     const inGerman = await send('--all', '--dry-run', '--json', '--texts', '{"de":{"title":"Hallo"}}');
     assert.deepEqual(parseLines(inGerman.stdout)[0].texts, {
       de: { payloadBytes: 58, payload: { title: 'Hallo', message: 'Tea is ready ☕', lang: 'de' } },

@@ -1,5 +1,10 @@
 // `deskbell send --dry-run`: what would be sent and to how many. Nothing is stored, nothing leaves the machine.
-import { formatAudience, formatCount } from '../../delivery/broadcast/format-broadcast.ts';
+import {
+  countReadersOf,
+  describeReaderCounts,
+  type ReaderCounts,
+} from '../../delivery/broadcast/count-readers.ts';
+import { formatAudience, formatCount, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { isExpression, type Audience } from '../../delivery/broadcast/audience.ts';
 import { countAudience } from '../../delivery/broadcast/count-audience.ts';
 import { checkPlaceholders, findChannel } from '../../delivery/broadcast/reader-options.ts';
@@ -18,6 +23,9 @@ import { checkBroadcastOptions, type BroadcastOptions } from '../../delivery/bro
 import type { Store } from '../../store/store.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import type { JsonFlag, Output } from '../output/output.ts';
+
+/** So many are looked at, to say how the readers differ. */
+const maxReaders = 100_000;
 
 /** Whom it would be sent to: an audience, or one subscription. */
 export type DryRunTarget = Audience | StoredSubscription;
@@ -44,9 +52,19 @@ export async function printDryRun(
     : await encodeForMany(target, message, { isWithReceipts, channel }, store);
   checkBroadcastOptions(options, store.now());
   const count = await countAudience(isForOne ? { ids: [target.id] } : target, store.subscriptions);
+  // of given subscriptions nothing is known
+  const readers =
+    isForOne || (typeof target === 'object' && 'subscriptions' in target)
+      ? undefined
+      : await countReadersOf(target, message, options, store, maxReaders);
   if (json) {
     const others = Object.fromEntries([...texts].map(([language, text]) => [language, toFields(text)]));
-    const fields = { recipients: count, ...toFields(payload), ...(texts.size > 0 && { texts: others }) };
+    const fields = {
+      recipients: count,
+      ...toFields(payload),
+      ...(texts.size > 0 && { texts: others }),
+      ...(readers && { readers: readersToFields(readers) }),
+    };
     return output.line(JSON.stringify({ event: 'dry-run', ...fields }));
   }
   await output.line(
@@ -54,11 +72,34 @@ export async function printDryRun(
       `at most ${formatCount(maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0))} bytes:`,
   );
   await output.line(Buffer.from(payload).toString());
+  if (readers !== undefined) for (const line of readerLines(readers)) await output.line(line);
   for (const [language, text] of texts) {
     await output.line(`In ${language}, ${formatCount(text.length)} bytes:`);
     await output.line(Buffer.from(text).toString());
   }
 }
+
+/** How they differ, where they do. */
+function readerLines(readers: ReaderCounts): readonly string[] {
+  const { byText, lookedAt, hasMore } = readers;
+  const texts = [...byText].map(
+    ([language, count]) =>
+      [
+        count,
+        `get ${language === undefined ? "the message's own text" : `the text in ${language}`}`,
+      ] as const,
+  );
+  const head = hasMore ? `Of the ${formatCount(lookedAt)} oldest subscriptions:` : 'Of these:';
+  const counts = [...texts, ...describeReaderCounts(readers)];
+  return [head, ...counts.map(([count, words]) => `  ${formatCount(count)} ${words}`)];
+}
+
+const readersToFields = ({ byText, fromMs, throughMs, ...counts }: ReaderCounts): object => ({
+  ...counts,
+  byText: Object.fromEntries([...byText].map(([language = '', count]) => [language, count])),
+  ...(fromMs !== undefined && { from: isoTime(fromMs) }),
+  ...(throughMs !== undefined && { through: isoTime(throughMs) }),
+});
 
 type Texts = Pick<EncodedMessage, 'payload' | 'texts'>;
 

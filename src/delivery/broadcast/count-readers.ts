@@ -32,6 +32,17 @@ export interface ReaderCounts {
   readonly throughMs: number | undefined;
 }
 
+/** The counts beside those of texts that are not 0, with what they say of readers. */
+export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [number, string])[] =>
+  (
+    [
+      [counts.channelOff, 'have the channel off, and get nothing'],
+      [counts.timePassed, 'are left out: their local time is over'],
+      [counts.heldByQuietHours, 'get it when their quiet hours end'],
+      [counts.expired, 'would get nothing: it expires before their quiet hours end'],
+    ] as const
+  ).filter(([count]) => count > 0);
+
 const pageRows = 1000;
 
 /**

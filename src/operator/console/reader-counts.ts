@@ -1,5 +1,5 @@
 // How the readers of a broadcast differ, before it is sent and while it is: which text they get, and when.
-import type { ReaderCounts } from '../../delivery/broadcast/count-readers.ts';
+import { describeReaderCounts, type ReaderCounts } from '../../delivery/broadcast/count-readers.ts';
 import { roundTo2Digits, type AudienceSize } from '../../delivery/broadcast/estimate-audience.ts';
 import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../http/description/html.ts';
@@ -25,12 +25,6 @@ export function reachedOf(size: AudienceSize, counts: ReaderCounts | undefined):
 /** For the review. */
 export function renderReaderCounts(counts: ReaderCounts): Html {
   const { byText, lookedAt, hasMore, fromMs, throughMs } = counts;
-  const left = [
-    [counts.channelOff, 'have the channel off, and get nothing'],
-    [counts.timePassed, 'are left out: their local time is over'],
-    [counts.heldByQuietHours, 'get it when their quiet hours end'],
-    [counts.expired, 'would get nothing: it expires before their quiet hours end'],
-  ] as const;
   const rows = [...byText].toSorted(([, one], [, other]) => other - one);
   return html`<h3>Readers</h3>
     ${
@@ -45,7 +39,7 @@ export function renderReaderCounts(counts: ReaderCounts): Html {
       'Nobody.',
     )}
     <ul>
-      ${left.filter(([count]) => count > 0).map(([count, words]) => html`<li>${formatCount(count)} ${words}.</li>`)}
+      ${describeReaderCounts(counts).map(([count, words]) => html`<li>${formatCount(count)} ${words}.</li>`)}
     </ul>
     ${
       fromMs !== undefined &&
