@@ -233,6 +233,31 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'Pages name the times and limits that the code has: of receipts, invitations, caps, leases and statements',
+    test: {
+      file: 'test/documentation/figures.test.ts',
+      title: 'pages name the times and limits of the code',
+    },
+    changes: {
+      'src/store/receipts.ts': {
+        'receipts are counted for longer': ['receiptWindowMs = 30 *', 'receiptWindowMs = 90 *'],
+      },
+      'src/store/invitations.ts': {
+        'an invitation lasts an hour': ['invitationLifetimeMs = 10 *', 'invitationLifetimeMs = 60 *'],
+      },
+      'src/audience/frequency-cap.ts': {
+        'it is known for longer whom a cap has reached': ['maxCapWindowMs = 7 *', 'maxCapWindowMs = 14 *'],
+      },
+      'src/store/held-deletions.ts': {
+        'few answers say something': ['minWindowAnswers: 20,', 'minWindowAnswers: 5,'],
+      },
+      'src/delivery/worker/worker-settings.ts': {
+        'a lease lasts a minute': ['leaseMs: 10_000,', 'leaseMs: 60_000,'],
+      },
+    },
+  },
+  {
     claim: 'Audit records older than configured are deleted, and none with `forever`',
     test: {
       file: 'test/cli/retention-loop.test.ts',
