@@ -2,11 +2,12 @@
 // left for the end, where it would run alone.
 //   npm test -- 'test/store/*.test.ts'    only these
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { fastFolder } from '../tools/fast-folder.ts';
 import { shareTestPackage } from '../tools/pack.ts';
+import { shareTestPostgres } from '../tools/postgres-server.ts';
 import { readTestSeconds } from './quick/test-seconds.ts';
 import { root } from './requirements.ts';
 
@@ -15,9 +16,10 @@ const secondsOf = readTestSeconds();
 const files = globSync(patterns.length > 0 ? patterns : 'test/**/*.test.ts', { cwd: root }).toSorted(
   (one, other) => secondsOf(other) - secondsOf(one) || one.localeCompare(other),
 );
-const folder = mkdtempSync(join(tmpdir(), 'deskbell-packed-'));
+const folder = mkdtempSync(join(fastFolder(), 'deskbell-shared-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 await shareTestPackage(folder);
+await shareTestPostgres(folder);
 
 // what one process has compiled the others need not
 process.env['NODE_COMPILE_CACHE'] = join(root, 'node_modules/.cache/test');

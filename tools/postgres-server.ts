@@ -15,6 +15,8 @@ import { until } from './until.ts';
 
 const password = 'deskbell';
 const template = 'deskbell_template';
+/** Where `npm test` has put the data of a server, so that all test files start with a copy of them. */
+const sharedData = 'DESKBELL_TEST_POSTGRES';
 const unsafeFlags = ['-c', 'fsync=off', '-c', 'full_page_writes=off'];
 
 export interface TestDatabase {
@@ -41,13 +43,17 @@ export class PostgresServer {
   static async start({ isDurable = false } = {}): Promise<PostgresServer> {
     const folder = mkdtempSync(join(isDurable ? tmpdir() : fastFolder(), 'deskbell-postgres-'));
     const { server, port, output } = await prepare(folder, isDurable ? [] : unsafeFlags);
+    const shared = process.env[sharedData];
     try {
-      await server.initialise();
+      if (shared === undefined) await server.initialise();
+      // cp keeps the owner
+      else spawnSync('cp', ['-a', shared, join(folder, 'data')]);
       await server.start();
     } catch (cause) {
       throw new Error(`PostgreSQL does not start:\n${output.join('')}`, { cause });
     }
     const started = new PostgresServer(server, port, folder);
+    if (shared !== undefined) return started;
     try {
       await started.administer(`create database ${template}`);
       await (await openPostgresStore({ url: started.urlOf(template) })).close();
@@ -176,6 +182,13 @@ export class PostgresServer {
     await until(isOn, 'TLS to be on');
   }
 
+  /** Stops it, and puts its data into a folder that is not there yet. */
+  async moveDataTo(folder: string): Promise<void> {
+    await this.#server.stop();
+    spawnSync('cp', ['-a', join(this.#folder, 'data'), folder]);
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
   async stop(): Promise<void> {
     if (!this.#isKilled) await this.#server.stop();
     rmSync(this.#folder, { recursive: true, force: true });
@@ -192,7 +205,7 @@ async function prepare(folder: string, flags: readonly string[]) {
     databaseDir: join(folder, 'data'),
     port,
     password,
-    persistent: false,
+    persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C', '-c', 'scram_iterations=1'],
     postgresFlags: [...flags, '-c', 'unix_socket_directories='],
@@ -207,6 +220,13 @@ function writeOwned(path: string, text: string): void {
   writeFileSync(path, text, { mode: 0o600 });
   const { uid, gid } = statSync(dirname(path));
   chownSync(path, uid, gid);
+}
+
+/** From now on all servers of test files that this process starts begin with a copy of data in this folder. */
+export async function shareTestPostgres(folder: string): Promise<void> {
+  const data = join(folder, 'postgres');
+  await (await PostgresServer.start()).moveDataTo(data);
+  process.env[sharedData] = data;
 }
 
 let shared: Promise<PostgresServer> | undefined;
