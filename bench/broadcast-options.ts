@@ -1,11 +1,12 @@
-// What an option costs a broadcast of `serve --deliver`: the same one plain, with receipts (each row has a payload of its own,
-// with a token), and with the operator's side in use (metrics scraped each second, a page of the console open), in turn, for
+// What an option costs a broadcast of `serve --deliver`: the same one plain, once more plain, with receipts (each row has a payload of its own,
+// with a token), in three languages with a name, and with the operator's side in use (metrics scraped each second, a page of the console open), in turn, for
 // two minutes. nginx is the push service; it shares the processors.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { openDataDirectory } from '../src/cli/data/data-directory.ts';
 import { startNginxSink } from './broadcast/nginx-sink.ts';
@@ -21,6 +22,15 @@ import { printTable } from './measure/table.ts';
 
 type Round = Readonly<Record<ServingOption, ServedBroadcast>>;
 
+/** All are persons with a name, of three languages. */
+function nameReaders(directory: string): void {
+  using database = new DatabaseSync(join(directory, 'deskbell.db'));
+  database.exec(`
+    update subscriptions set user = 'user ' || id;
+    insert into people (user_name, data, language, updated_at_ms)
+      select user, json_object('name', 'Ada ' || id), case id % 3 when 0 then 'de' when 1 then 'fr' end, 0 from subscriptions`);
+}
+
 export async function bench({ quick }: { readonly quick: boolean }): Promise<void> {
   const builder = spawn(process.execPath, [fileURLToPath(new URL('../scripts/build.ts', import.meta.url))], {
     stdio: 'inherit',
@@ -32,6 +42,7 @@ export async function bench({ quick }: { readonly quick: boolean }): Promise<voi
   const rounds: Round[] = [];
   try {
     await seedSubscriptions(directory, sink.origin, rows);
+    nameReaders(directory);
     const data = await openDataDirectory(directory);
     const endsAtMs = performance.now() + (quick ? 0 : 120_000);
     while (rounds.length === 0 || performance.now() < endsAtMs) {

@@ -8,12 +8,13 @@ import type { DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { generateOperatorToken } from '../../src/keys/operator-token.ts';
 import { cpuSecondsOf } from '../measure/process-usage.ts';
-import { broadcastMessage } from './message.ts';
+import { broadcastMessage, messageToReaders } from './message.ts';
 import type { NginxSink } from './nginx-sink.ts';
 import { until } from '../../tools/until.ts';
 
-/** `receipts`: each row has a payload of its own. `operator`: metrics are scraped once a second, and the page of the broadcast is open. */
-export const servingOptions = ['plain', 'receipts', 'operator'] as const;
+/** `again`: as `plain`. `receipts`: each row has a payload of its own. `readers`: the text of the reader's language, with a name in it.
+ *  `operator`: metrics are scraped once a second, and the page of the broadcast is open. */
+export const servingOptions = ['plain', 'again', 'receipts', 'readers', 'operator'] as const;
 export type ServingOption = (typeof servingOptions)[number];
 
 export interface ServedBroadcast {
@@ -54,7 +55,8 @@ export async function serveBroadcast(
       pushServices: [origin],
     });
     const cpuBefore = await cpuSecondsOf(child.pid ?? 0);
-    const { broadcast } = await sender.createBroadcast('all', broadcastMessage, {
+    const message = option === 'readers' ? messageToReaders : broadcastMessage;
+    const { broadcast } = await sender.createBroadcast('all', message, {
       receipts: option === 'receipts',
     });
     const looking = address === undefined ? [] : await lookOn(address, data, broadcast.id, ended.signal);
