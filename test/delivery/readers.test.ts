@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openTestStore } from '../store/test-database.ts';
-import { assertDone } from './broadcast-bench.ts';
+import { assertDone, message, openBroadcastBench, timesReceived } from './broadcast-bench.ts';
 import { deliverToReaders, expectedCounts } from './reader-stage.ts';
 
 const rows = 2000;
@@ -18,4 +18,18 @@ test('each reader gets the text of their language with their data, at their loca
   } finally {
     await remove();
   }
+});
+
+/** `09:00`, in UTC. */
+const hourOf = (afterHours: number) =>
+  `${new Date(Date.now() + afterHours * 3_600_000).toISOString().slice(11, 13)}:00`;
+
+test('what would be over before quiet hours end expires, and is not sent', async () => {
+  await using bench = await openBroadcastBench();
+  const pushService = await bench.startPushService({ rows: 3 });
+  // since an hour, and for more than the hour that a message lasts at least
+  const quietHours = `${hourOf(-1)}-${hourOf(4)}`;
+  const { finished } = await bench.createSender().broadcast('all', message, { quietHours, ttlSeconds: 60 });
+  assertDone(await finished, { expired: 3 });
+  assert.deepEqual(timesReceived(pushService), { 0: 3 });
 });
