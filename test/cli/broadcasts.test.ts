@@ -94,6 +94,9 @@ suite('broadcasts of the command line', () => {
     assert.match(stderr, /ERR_NOT_ACCEPTED/);
     assert.equal(received().messages, 0);
     assert.equal((await run('subscriptions', 'list', '--json')).stdout.split('\n').length - 1, 300);
+    const accepted = await run('send', '--all', '--log-messages', 'failed', ...message);
+    assert.equal(accepted.exitCode, 0);
+    assert.ok(!/subscription \d+:/.test(accepted.stderr), accepted.stderr);
   });
 
   test('--ids and --file reach these and nobody else', async () => {

@@ -1,6 +1,6 @@
 // `deskbell invite`: the link that it prints, its QR code, and the service that takes it.
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { decodeQR } from 'qr/decode.js';
@@ -19,6 +19,8 @@ test('a link of `deskbell invite` lets one browser in, at a service that keeps i
 
   const { stdout, stderr } = await runCommand(['invite', 'me'], { environment });
   const [, token = ''] = /^https:\/\/bell\.example\.org\/#invitation=([\w-]{22})\n$/.exec(stdout) ?? [];
+  for (const name of await readdir(data))
+    assert.ok(!(await readFile(join(data, name))).includes(token), `${name} has the token`);
   assert.match(stderr, /^It can be used once, until \d{4}-.*Z\.\n$/);
 
   const post = (headers: Record<string, string>) =>

@@ -48,6 +48,21 @@ test('audit records older than the configuration says are deleted while work goe
   await close();
 });
 
+test('whom a cap per person has reached is known for seven days', async () => {
+  const asked = Promise.withResolvers<number | undefined>();
+  const retention = {
+    prune: async ({ contactsBeforeMs }: { readonly contactsBeforeMs?: number | undefined }) => {
+      asked.resolve(contactsBeforeMs);
+      return false;
+    },
+    shrink: async () => false,
+  };
+  const nowMs = 100 * dayMs;
+  const work = async () => void (await asked.promise);
+  await withRetention({ retention, now: () => nowMs }, forever, { onError }, work);
+  assert.equal(await asked.promise, nowMs - 7 * dayMs);
+});
+
 test('a fault is told, and does not end the work', async () => {
   const faults: unknown[] = [];
   const told = new AbortController();

@@ -136,6 +136,7 @@ test('what cannot be sent, has no time to come or takes a schedule’s key is re
   await assert.rejects(add({ message: 'x'.repeat(3950) }, { receipts: true }), {
     code: 'ERR_PAYLOAD_TOO_LARGE',
   });
+  assert.deepEqual([(await add({}, { receipts: true })).receipts, (await add({})).receipts], [true, false]);
   await assert.rejects(add({}, { ttlSeconds: -1 }), { code: 'ERR_MESSAGE_INVALID' });
   const idempotencyKey = 'schedule/1/2027-03-26T08:00:00.000Z';
   await assert.rejects(createBroadcast(store, policy, 'all', message, { idempotencyKey }), {

@@ -258,6 +258,18 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Whom a cap per person has reached is deleted after seven days',
+    test: {
+      file: 'test/cli/retention-loop.test.ts',
+      title: 'whom a cap per person has reached is known for seven days',
+    },
+    changes: {
+      'src/cli/data/retention-loop.ts': {
+        'it is kept for longer': ['nowMs - maxCapWindowMs', 'nowMs - 99 * maxCapWindowMs'],
+      },
+    },
+  },
+  {
     claim: 'Audit records older than configured are deleted, and none with `forever`',
     test: {
       file: 'test/cli/retention-loop.test.ts',

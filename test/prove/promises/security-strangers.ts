@@ -205,11 +205,13 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'An invitation has 128 random bits, and its token is in the fragment of the link',
+    claim:
+      'An invitation has 128 random bits, is stored as a hash, and its token is in the fragment of the link',
     test: { file: 'test/cli/invite.test.ts', title: 'a link of `deskbell invite`' },
     changes: {
       'src/cli/commands/invite.ts': {
         'it has fewer': ['randomBytes(16)', 'randomBytes(8)'],
+        'the token itself is stored': ['tokenHash: hashInvitation(token)', 'tokenHash: Buffer.from(token)'],
         'it is in the query': ['#invitation=', '?invitation='],
       },
     },
