@@ -15,15 +15,19 @@ for (const database of ['SQLite', 'PostgreSQL']) {
     if (database === 'PostgreSQL') usePostgres();
     const clock = { aheadMs: 0 };
     const { store, remove } = await openTestStore(() => Date.now() + clock.aheadMs);
-    t.after(remove);
-    const startedMs = Date.now();
-    const { broadcast, messages, repeats, killed } = await deliverToReaders(store, clock, { rows, kills });
-    const { recipients, texts } = expectedCounts(rows);
-    assertDone(broadcast, { accepted: recipients });
-    assert.deepEqual(broadcast.texts, texts);
-    const seconds = Math.round((Date.now() - startedMs) / 1000);
-    t.diagnostic(
-      `${killed} kills, ${messages} messages, ${repeats} of them repeats, 0 lost, 0 wrong, 0 early; ${seconds} s`,
-    );
+    // before the server of the test is stopped
+    try {
+      const startedMs = Date.now();
+      const { broadcast, messages, repeats, killed } = await deliverToReaders(store, clock, { rows, kills });
+      const { recipients, texts } = expectedCounts(rows);
+      assertDone(broadcast, { accepted: recipients });
+      assert.deepEqual(broadcast.texts, texts);
+      const seconds = Math.round((Date.now() - startedMs) / 1000);
+      t.diagnostic(
+        `${killed} kills, ${messages} messages, ${repeats} of them repeats, 0 lost, 0 wrong, 0 early; ${seconds} s`,
+      );
+    } finally {
+      await remove();
+    }
   });
 }
