@@ -1,6 +1,5 @@
 // Opens the operator's listener from the configuration.
 import type { AddressInfo } from 'node:net';
-import { createSecureContext } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { TlsFiles } from '../../http/create-http-server.ts';
@@ -140,6 +139,8 @@ async function readTls({ operatorCert, operatorKey }: Configuration): Promise<Tl
     throw new DeskbellError('ERR_CONFIGURATION', 'Give both --operator-cert and --operator-key, or neither');
   }
   const files = { cert: await readTextFile(operatorCert), key: await readTextFile(operatorKey) };
+  // loaded only where a listener has a certificate
+  const { createSecureContext } = await import('node:tls');
   try {
     createSecureContext(files);
   } catch (cause) {
