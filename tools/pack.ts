@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 const root = join(import.meta.dirname, '..');
-/** Where `npm test` has put it, so that it is built and packed once for all test files. */
-const variable = 'DESKBELL_TEST_PACKAGE';
+/** Where `npm test` has put it, so that it is built and packed once for all test files. The command takes DESKBELL_… for settings. */
+const variable = 'TEST_PACKAGE_FILE';
 
 /**
  * Packs as `npm pack` does, but for the accelerator, which takes longest and is not needed here.

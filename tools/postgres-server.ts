@@ -16,7 +16,7 @@ import { until } from './until.ts';
 const password = 'deskbell';
 const template = 'deskbell_template';
 /** Where `npm test` has put the data of a server, so that all test files start with a copy of them. */
-const sharedData = 'DESKBELL_TEST_POSTGRES';
+const sharedData = 'TEST_POSTGRES_DATA';
 const unsafeFlags = ['-c', 'fsync=off', '-c', 'full_page_writes=off'];
 
 export interface TestDatabase {
