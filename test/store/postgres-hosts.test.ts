@@ -1,5 +1,7 @@
 // A database at several hosts, of which one takes writes: standbys are passed over, and after a failover the new primary is found.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { Client, type ClientConfig } from 'pg';
 import { checkDatabaseUrl, describeDatabase, urlsOfHosts } from '../../src/store/postgres/database-url.ts';
@@ -128,6 +130,30 @@ test(
     await assert.rejects(connect({ connectionTimeoutMillis: 1 }), /timeout expired/);
     await assert.rejects(connect(), { code: '08004', message: 'It is a former primary.' });
     assert.equal((await connect()).port, promoted.port);
+  },
+);
+
+test(
+  'a connection that the server ends while another host is asked fails alone',
+  { timeout: 120_000 },
+  async (t) => {
+    const server = await PostgresServer.start();
+    t.after(() => server.stop());
+    const database = await server.createDatabase();
+    // it is waited for, for a while
+    const silent = createServer((socket) => t.after(() => socket.destroy())).listen(0, '127.0.0.1');
+    t.after(() => silent.close());
+    await once(silent, 'listening');
+    const { host } = new URL(database.url);
+    const { port } = silent.address() as AddressInfo;
+    const hosts = `${host},127.0.0.1:${port}`;
+    const opening = openPostgresStore({ url: database.url.replace(host, hosts) });
+    t.after(async () => (await opening).close());
+
+    const endChecked = `do $$ begin assert (select count(*) from (select pg_terminate_backend(pid)
+      from pg_stat_activity where application_name = 'deskbell' and state = 'idle') as ended) > 0; end $$`;
+    await until(() => server.administer(endChecked).then(yes, no), 'a connection to end');
+    assert.equal(await (await opening).subscriptions.count(), 0);
   },
 );
 

@@ -52,14 +52,23 @@ const classesOfSeveralHosts = new Map<string, typeof Client>();
 
 function clientClass(driver: typeof Client, url: string): typeof Client {
   const urls = urlsOfHosts(url);
-  if (urls.length === 1) return driver;
+  if (urls.length === 1) return endingQuietly(driver);
   let chosen = classesOfSeveralHosts.get(url);
   if (chosen === undefined) {
-    chosen = connectToWritable(driver, urls.map(withLibpqTls));
+    chosen = connectToWritable(endingQuietly(driver), urls.map(withLibpqTls));
     classesOfSeveralHosts.set(url, chosen);
   }
   return chosen;
 }
+
+/** A connection that breaks while no statement runs fails the next statement; without a listener it would end the process. */
+const endingQuietly = (driver: typeof Client): typeof Client =>
+  class extends driver {
+    constructor(config?: ClientConfig) {
+      super(config);
+      this.on('error', () => {});
+    }
+  };
 
 const clientConfig = ({
   url,

@@ -90,8 +90,6 @@ export class PostgresDatabase {
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
     return this.#retry(async () => {
       const client = await this.#pool.connect();
-      // one that ends between two statements fails the next one
-      client.on('error', ignore);
       try {
         await client.query('begin');
         const result = await work(queryOf(client));
@@ -101,8 +99,6 @@ export class PostgresDatabase {
       } catch (error) {
         await endTransaction(client, error);
         throw error;
-      } finally {
-        client.off('error', ignore);
       }
     });
   }
@@ -177,8 +173,6 @@ export class PostgresDatabase {
     return true;
   }
 }
-
-const ignore = (): void => {};
 
 const queryOf =
   (client: PoolClient): Query =>

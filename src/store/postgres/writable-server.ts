@@ -14,6 +14,8 @@ import { codeOf } from './database-errors.ts';
 const readOnlyCode = '25006';
 /** SQLSTATE: the connection could not be made. */
 const unreachableCode = '08001';
+/** SQLSTATE: the connection has failed. */
+const endedCode = '08006';
 /** SQLSTATE: the connection was refused. */
 const refusedCode = '08004';
 
@@ -41,7 +43,7 @@ const askRole = `
  * A class of connections, each of which is made to one of several hosts. What fails is an error that passes
  * (`database-errors.ts`), since the next host may be writable.
  *
- * @param driver the class of `pg`
+ * @param driver the class of `pg`, with a listener for errors
  * @param urls one for each host
  */
 export function connectToWritable(driver: typeof Client, urls: readonly string[]): typeof Client {
@@ -110,6 +112,11 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
     }
 
     async #connectAndCheck(): Promise<this> {
+      let hasEnded = false;
+      this.once('end', () => {
+        hasEnded = true;
+        connections.delete(this);
+      });
       try {
         const looked = atMost(lookAtMostMs, look());
         await super.connect();
@@ -117,6 +124,7 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
         const its = rows[0]?.is_writable === true ? rows[0].timeline : null;
         if (its === null) throw withCode('It is a standby.', readOnlyCode);
         await looked;
+        if (hasEnded) throw withCode('It has ended the connection.', endedCode);
         if (!isNewest(this.#host, its)) throw withCode('It is a former primary.', refusedCode);
         use(this.#host, its);
         connections.set(this, { host: this.#host, timeline: its });
@@ -125,7 +133,6 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
         void this.end().catch(() => {});
         throw codeOf(error) === 'ENOTFOUND' ? withCode((error as Error).message, unreachableCode) : error;
       }
-      this.once('end', () => connections.delete(this));
       keepLooking();
       return this;
     }
@@ -140,7 +147,6 @@ async function timelineOf(driver: typeof Client, url: string): Promise<number> {
     query_timeout: connectTimeoutMs,
     fallback_application_name: 'deskbell',
   });
-  client.on('error', () => {});
   try {
     const connected = client.connect();
     // it alone does not keep the process running
