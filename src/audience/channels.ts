@@ -1,8 +1,9 @@
 // Channels, which readers switch on and off, and their choices, as applications write them. Whoever takes them from outside
 // checks them here first.
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { fieldError } from '../errors/field-error.ts';
 import { checkLanguage } from './reader-facts.ts';
-import { checkName, wrong } from './user-and-tags.ts';
+import { checkName } from './user-and-tags.ts';
 
 /** What a reader switches on and off, such as news. */
 export interface Channel {
@@ -27,11 +28,11 @@ export const maxTitles = 50;
 /** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` points into the value */
 export function checkChannel({ name, title, titles, isOnByDefault }: Channel): Channel {
   if (typeof isOnByDefault !== 'boolean')
-    throw wrong('ERR_FIELD_TYPE', '/isOnByDefault', 'isOnByDefault must be true or false.');
+    throw fieldError('ERR_FIELD_TYPE', '/isOnByDefault', 'isOnByDefault must be true or false.');
   const languages = Object.entries(titles);
   if (languages.length > maxTitles) {
     const detail = `There are titles in ${languages.length} languages; at most ${maxTitles} are allowed.`;
-    throw wrong('ERR_FIELD_VALUE', '/titles', detail);
+    throw fieldError('ERR_FIELD_VALUE', '/titles', detail);
   }
   return {
     name: checkChannelName(name, '/name'),
@@ -52,11 +53,11 @@ export const checkChannelName = (name: unknown, pointer: string): string =>
 
 /** @throws {DeskbellError} as `checkChannel` does */
 export function checkTitle(title: unknown, pointer: string): string {
-  if (typeof title !== 'string') throw wrong('ERR_FIELD_TYPE', pointer, 'A title must be a string.');
+  if (typeof title !== 'string') throw fieldError('ERR_FIELD_TYPE', pointer, 'A title must be a string.');
   const text = title.trim();
   const isPlain = text.isWellFormed() && !/\p{Cc}/u.test(text);
   if (isPlain && text !== '' && Array.from(text).length <= maxTitleCharacters) return text;
-  throw wrong(
+  throw fieldError(
     'ERR_FIELD_VALUE',
     pointer,
     `A title must have 1 to ${maxTitleCharacters} characters, none of them a control character.`,
@@ -80,18 +81,18 @@ function checkEach<Choice>(
   isChoice: (choice: unknown) => choice is Choice,
 ): Readonly<Record<string, Choice>> {
   if (typeof choices !== 'object' || choices === null || Array.isArray(choices))
-    throw wrong('ERR_FIELD_TYPE', pointer, 'Choices must be an object with true or false by channel.');
+    throw fieldError('ERR_FIELD_TYPE', pointer, 'Choices must be an object with true or false by channel.');
   const given = Object.entries(choices);
   if (given.length > maxChannels) {
     const detail = `There are choices for ${given.length} channels; at most ${maxChannels} are allowed.`;
-    throw wrong('ERR_FIELD_VALUE', pointer, detail);
+    throw fieldError('ERR_FIELD_VALUE', pointer, detail);
   }
   return Object.fromEntries(
     given.map(([name, choice]) => {
       const channel = checkChannelName(name, pointer);
       if (isChoice(choice)) return [channel, choice];
       const detail = `The choice for "${channel}" must be true or false.`;
-      throw wrong('ERR_FIELD_TYPE', `${pointer}/${channel}`, detail);
+      throw fieldError('ERR_FIELD_TYPE', `${pointer}/${channel}`, detail);
     }),
   );
 }

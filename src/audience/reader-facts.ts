@@ -1,29 +1,19 @@
 // What is known of who reads: language, time zone, and the data that texts are filled with, as applications and browsers write
 // them. Whoever takes them from outside checks them here first.
-import { wrong } from './user-and-tags.ts';
+import { fieldError } from '../errors/field-error.ts';
+import { valueName } from '../protocol/message/placeholders.ts';
+import { readLanguage } from '../protocol/language.ts';
 import { formatOf } from './zone-time.ts';
 
 /** Of a person, as the application says: what placeholders in texts stand for. */
 export type PersonData = Readonly<Record<string, string | number>>;
 
-/** RFC 5646 §4.4.1 */
-const maxLanguageCharacters = 35;
 /** More than any name of a time zone has. */
 const maxTimeZoneCharacters = 64;
 const maxDataBytes = 1024;
 const maxTextCharacters = 200;
 /** Of the name of a value in the data of a person. */
-export const dataName = /^[A-Za-z_][A-Za-z0-9_]{0,31}$/;
-
-/** @returns the language in its one spelling, undefined for what is no language */
-export function readLanguage(language: unknown): string | undefined {
-  if (typeof language !== 'string' || language.length > maxLanguageCharacters) return undefined;
-  try {
-    return Intl.getCanonicalLocales(language)[0];
-  } catch {
-    return undefined;
-  }
-}
+export const dataName = new RegExp(`^${valueName}$`);
 
 /** @returns the time zone as it is known, undefined for what is none */
 export function readTimeZone(timeZone: unknown): string | undefined {
@@ -53,7 +43,7 @@ function require(
 ): string {
   const known = read(value);
   if (known !== undefined) return known;
-  throw wrong(typeof value === 'string' ? 'ERR_FIELD_VALUE' : 'ERR_FIELD_TYPE', pointer, detail);
+  throw fieldError(typeof value === 'string' ? 'ERR_FIELD_VALUE' : 'ERR_FIELD_TYPE', pointer, detail);
 }
 
 /**
@@ -66,12 +56,12 @@ export function checkData<Value extends string | number | null>(
   pointer: string,
 ): Readonly<Record<string, Value>> {
   if (typeof data !== 'object' || data === null || Array.isArray(data))
-    throw wrong('ERR_FIELD_TYPE', pointer, 'The data must be an object of texts and numbers.');
+    throw fieldError('ERR_FIELD_TYPE', pointer, 'The data must be an object of texts and numbers.');
   for (const [name, value] of Object.entries(data)) {
     if (!dataName.test(name)) {
       const detail =
         'The name of a value must have 1 to 32 letters, digits and "_", and not begin with a digit.';
-      throw wrong('ERR_FIELD_VALUE', pointer, detail);
+      throw fieldError('ERR_FIELD_VALUE', pointer, detail);
     }
     checkValue(value, `${pointer}/${name}`);
   }
@@ -83,13 +73,13 @@ export function checkData<Value extends string | number | null>(
 export function checkValue(value: unknown, pointer: string): void {
   const isText = typeof value === 'string';
   if (!isText && typeof value !== 'number' && value !== null)
-    throw wrong('ERR_FIELD_TYPE', pointer, 'A value must be a text or a number.');
+    throw fieldError('ERR_FIELD_TYPE', pointer, 'A value must be a text or a number.');
   if (isText && (Array.from(value).length > maxTextCharacters || !value.isWellFormed())) {
     const detail = `A text must be well-formed Unicode of at most ${maxTextCharacters} characters.`;
-    throw wrong('ERR_FIELD_VALUE', pointer, detail);
+    throw fieldError('ERR_FIELD_VALUE', pointer, detail);
   }
   if (typeof value === 'number' && !Number.isFinite(value))
-    throw wrong('ERR_FIELD_VALUE', pointer, 'A number must be finite.');
+    throw fieldError('ERR_FIELD_VALUE', pointer, 'A number must be finite.');
 }
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE where the data of a person would be too large */
@@ -97,5 +87,5 @@ export function checkDataSize(data: object, pointer: string): void {
   const bytes = Buffer.byteLength(JSON.stringify(data));
   if (bytes <= maxDataBytes) return;
   const detail = `The data has ${bytes} bytes as JSON; at most ${maxDataBytes} are allowed.`;
-  throw wrong('ERR_FIELD_VALUE', pointer, detail);
+  throw fieldError('ERR_FIELD_VALUE', pointer, detail);
 }

@@ -1,6 +1,7 @@
 // Whose a subscription is, as the application says: a user, and tags; what these and an expression of them may be. Whoever
 // takes them from outside checks them here first.
-import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { fieldError } from '../errors/field-error.ts';
 
 /** Both are the application's own. A subscription without a user is anonymous. */
 export interface UserAndTags {
@@ -49,22 +50,26 @@ export function checkUserAndTags({ user, tags = [] }: UserAndTags): Required<Use
 
 /** @throws {DeskbellError} as `checkUserAndTags` does */
 export function checkUser(user: unknown, pointer: string): string {
-  if (typeof user !== 'string') throw wrong('ERR_FIELD_TYPE', pointer, 'The user must be a string.');
+  if (typeof user !== 'string') throw fieldError('ERR_FIELD_TYPE', pointer, 'The user must be a string.');
   const bytes = Buffer.byteLength(user);
   if (bytes === 0 || bytes > maxUserBytes) {
-    throw wrong(
+    throw fieldError(
       'ERR_FIELD_VALUE',
       pointer,
       `The user has ${bytes} bytes; it must have 1 to ${maxUserBytes} bytes of UTF-8.`,
     );
   }
   if (user.isWellFormed() && !/\p{Cc}/u.test(user)) return user;
-  throw wrong('ERR_FIELD_VALUE', pointer, 'The user must be well-formed Unicode without control characters.');
+  throw fieldError(
+    'ERR_FIELD_VALUE',
+    pointer,
+    'The user must be well-formed Unicode without control characters.',
+  );
 }
 
 /** @returns each tag once, in the order of their names. @throws {DeskbellError} as `checkUserAndTags` does */
 export function checkTags(tags: unknown, pointer: string): readonly string[] {
-  if (!Array.isArray(tags)) throw wrong('ERR_FIELD_TYPE', pointer, 'Tags must be an array of strings.');
+  if (!Array.isArray(tags)) throw fieldError('ERR_FIELD_TYPE', pointer, 'Tags must be an array of strings.');
   if (tags.length > maxGivenTags) throw tooMany(tags.length, pointer);
   const unique = new Set(tags.map((tag, index) => checkTag(tag, `${pointer}/${index}`)));
   if (unique.size <= maxTags) return [...unique].toSorted();
@@ -72,7 +77,7 @@ export function checkTags(tags: unknown, pointer: string): readonly string[] {
 }
 
 const tooMany = (count: number, pointer: string): DeskbellError =>
-  wrong('ERR_FIELD_VALUE', pointer, `There are ${count} tags; at most ${maxTags} are allowed.`);
+  fieldError('ERR_FIELD_VALUE', pointer, `There are ${count} tags; at most ${maxTags} are allowed.`);
 
 const checkTag = (tag: unknown, pointer: string): string => checkName(tag, pointer, 'A tag');
 
@@ -83,11 +88,11 @@ const checkTag = (tag: unknown, pointer: string): string => checkName(tag, point
  * @throws {DeskbellError} as `checkUserAndTags` does
  */
 export function checkName(name: unknown, pointer: string, what: string): string {
-  if (typeof name !== 'string') throw wrong('ERR_FIELD_TYPE', pointer, `${what} must be a string.`);
+  if (typeof name !== 'string') throw fieldError('ERR_FIELD_TYPE', pointer, `${what} must be a string.`);
   // Before the length is known: putting marks in order takes time in proportion to its square.
   const normalized = name.length > maxSpelledCharacters ? '' : name.normalize('NFC');
   if (tagPattern.test(normalized) && Buffer.byteLength(normalized) <= maxTagBytes) return normalized;
-  throw wrong(
+  throw fieldError(
     'ERR_FIELD_VALUE',
     pointer,
     `${what} must be 1 to ${maxTagBytes} bytes of letters, digits and ". _ : -", and begin with a letter or digit.`,
@@ -102,29 +107,23 @@ export function checkName(name: unknown, pointer: string, what: string): string 
 export function checkExpression({ user, tags = {} }: AudienceExpression): AudienceExpression {
   const unknown = Object.keys(tags).find((name) => !(partNames as readonly string[]).includes(name));
   if (unknown !== undefined) {
-    throw wrong('ERR_FIELD_VALUE', '/tags', `"${unknown}" is unknown; there are ${partNames.join(', ')}.`);
+    throw fieldError(
+      'ERR_FIELD_VALUE',
+      '/tags',
+      `"${unknown}" is unknown; there are ${partNames.join(', ')}.`,
+    );
   }
   const parts = partNames.flatMap((name) => {
     const part = checkTags(tags[name] ?? [], `/tags/${name}`);
     return part.length === 0 ? [] : [[name, part] as const];
   });
   if (user === undefined && parts.length === 0) {
-    throw wrong('ERR_FIELD_VALUE', '', 'An audience needs a user or a tag.');
+    throw fieldError('ERR_FIELD_VALUE', '', 'An audience needs a user or a tag.');
   }
   return {
     ...(user !== undefined && { user: checkUser(user, '/user') }),
     ...(parts.length > 0 && { tags: Object.fromEntries(parts) }),
   };
-}
-
-/** What is wrong with a field, in a sentence. */
-export function wrong(
-  code: 'ERR_FIELD_TYPE' | 'ERR_FIELD_VALUE',
-  pointer: string,
-  detail: string,
-): DeskbellError {
-  const field: FieldError = { pointer, code, detail };
-  return new DeskbellError(code, detail, { fields: [field] });
 }
 
 /**

@@ -1,7 +1,8 @@
 // Channels: what readers switch on and off. A channel that is removed leaves the choices that were made for it: nobody sees them,
 // and where a channel of its name is made anew, they hold again.
 import { checkChannel, maxChannels, type Channel } from '../audience/channels.ts';
-import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { DeskbellError } from '../errors/deskbell-error.ts';
+import { fieldError } from '../errors/field-error.ts';
 import { run, type PortableDatabase } from './portable-sql.ts';
 
 /** Channels, at most 100. */
@@ -59,12 +60,8 @@ export function createChannels(database: PortableDatabase): ChannelStore {
     },
 
     remove: async (name) => {
-      const removed = await database.write(
-        'delete from deskbell.channels where name = :name returning name',
-        {
-          name,
-        },
-      );
+      const sql = 'delete from deskbell.channels where name = :name returning name';
+      const removed = await database.write(sql, { name });
       return removed.length > 0;
     },
   };
@@ -72,7 +69,5 @@ export function createChannels(database: PortableDatabase): ChannelStore {
 
 function tooMany(): DeskbellError {
   const detail = `There are ${maxChannels} channels already; remove one first.`;
-  return new DeskbellError('ERR_FIELD_VALUE', detail, {
-    fields: [{ pointer: '/name', code: 'ERR_FIELD_VALUE', detail }],
-  });
+  return fieldError('ERR_FIELD_VALUE', '/name', detail);
 }

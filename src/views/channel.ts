@@ -1,6 +1,7 @@
 // A channel as it is shown, and as it is described by whoever makes one.
 import { maxTitleCharacters, maxTitles, type Channel } from '../audience/channels.ts';
 import { Type } from '../http/schema.ts';
+import { maxLanguageCharacters } from '../protocol/language.ts';
 import type { View } from './view.ts';
 
 const titleSchema = (description: string) =>
@@ -11,7 +12,7 @@ const members = {
   titles: Type.Unsafe<Channel['titles']>({
     type: 'object',
     maxProperties: maxTitles,
-    propertyNames: { type: 'string', format: 'language', maxLength: 35 },
+    propertyNames: { type: 'string', format: 'language', maxLength: maxLanguageCharacters },
     additionalProperties: titleSchema('In this language.'),
     description: 'By language (BCP 47).',
   }),

@@ -2,10 +2,11 @@
 import { maxChannels } from '../audience/channels.ts';
 import type { Person, PersonChange } from '../audience/person.ts';
 import { Type } from '../http/schema.ts';
+import { maxLanguageCharacters } from '../protocol/language.ts';
 import { channelNameSchema } from './channel.ts';
 import type { View } from './view.ts';
 
-const languageKeywords = { format: 'language', maxLength: 35 };
+const languageKeywords = { format: 'language', maxLength: maxLanguageCharacters };
 const zoneKeywords = { format: 'timezone', maxLength: 64 };
 const valueSchemas = [Type.String({ format: 'data-text' }), { type: 'number' }];
 const nameSchema = { type: 'string', format: 'data-name' };

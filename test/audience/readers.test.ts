@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { checkChannel, checkChoices, type Channel } from '../../src/audience/channels.ts';
 import { checkPersonChange, type PersonChange } from '../../src/audience/person.ts';
-import { readLanguage, readTimeZone } from '../../src/audience/reader-facts.ts';
+import { readTimeZone } from '../../src/audience/reader-facts.ts';
+import { readLanguage } from '../../src/protocol/language.ts';
 
 const news: Channel = { name: 'news', title: 'News', titles: {}, isOnByDefault: true };
 

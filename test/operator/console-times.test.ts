@@ -1,8 +1,7 @@
 // Times that operators type in their own zone, and durations in words.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromNow as fromNowInBrowser } from '../../src/client/console/from-now.ts';
-import { formatSpan, fromNow } from '../../src/operator/console/duration.ts';
+import { formatSpan } from '../../src/operator/console/duration.ts';
 import {
   describeLocalTime,
   readLocalTime,
@@ -82,13 +81,6 @@ test('a time that was typed is described with its zone, its offset and how far i
     assert.equal(describeLocalTime(Date.parse(iso), { zone }, nowMs), words);
   // a year of which one digit is typed is long past, and no fault
   assert.equal(readLocalTime('0002-01-01T00:00', { zone: 'Europe/Berlin' }, 'startAt') < 0, true);
-});
-
-test('server and script say alike how far a time is', () => {
-  for (let distanceMs = 1; distanceMs < 5e11; distanceMs *= 1.3) {
-    assert.equal(fromNow(distanceMs), fromNowInBrowser(distanceMs));
-    assert.equal(fromNow(-distanceMs), fromNowInBrowser(-distanceMs));
-  }
 });
 
 test('days of a list are whole days of the zone, whatever its clocks do', () => {

@@ -27,7 +27,7 @@ export const sender: ClaimChanges = {
     }),
   ],
   'The payload is the bytes of the JSON object {title, message}': changesOf(
-    'src/protocol/message/encode-payload.ts',
+    'src/protocol/message/measure-message.ts',
     {
       'the payload has a further member': [
         'whole = { title, message: text,',

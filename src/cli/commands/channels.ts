@@ -1,11 +1,11 @@
 // `deskbell channels`: what readers switch on and off.
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Channel } from '../../audience/channels.ts';
-import { readLanguage } from '../../audience/reader-facts.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { readLanguage } from '../../protocol/language.ts';
 import { channelView } from '../../views/channel.ts';
 import { createCommand } from '../command.ts';
-import { createDataCommand } from '../data/data-command.ts';
+import { createDataCommand, createListCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
 
@@ -28,21 +28,15 @@ export function channelsCommand(context: Context): Command {
     .addCommand(removeCommand(context));
 }
 
-function listCommand({ environment, output }: Context): Command {
-  return createDataCommand(environment, {
-    name: 'list',
+const listCommand = (context: Context): Command =>
+  createListCommand(context, {
     description: 'Prints each channel with its default and its titles.',
-    json: 'Prints JSON Lines.',
     examples: ['deskbell channels list', 'deskbell channels list --json'],
-  }).onData(async ({ store }, flags: JsonFlag) => {
-    await output.table(flags, {
-      rows: await store.channels.list(),
-      toJson: channelView.toJson,
-      toText: formatChannel,
-      ifEmpty: 'No channels yet.',
-    });
+    rowsOf: ({ store }) => store.channels.list(),
+    toJson: channelView.toJson,
+    toText: formatChannel,
+    ifEmpty: 'No channels yet.',
   });
-}
 
 function setCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {

@@ -14,8 +14,8 @@ import {
   encodeMessage,
   isForReaders,
   type EncodedMessage,
-  type PayloadOptions,
 } from '../../protocol/message/encode-payload.ts';
+import type { PayloadOptions } from '../../protocol/message/measure-message.ts';
 import { receiptMemberBytes } from '../../protocol/message/receipt-token.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { maxPlaintextBytes } from '../../protocol/message-encryption.ts';

@@ -1,4 +1,4 @@
-// How far a time is, in words. The server says it in the same ones (operator/console/duration.ts); a test compares them.
+// How far a time is, in words: on the page, and where the server writes it.
 
 const units = [
   [2 * 365 * 24 * 3600, 365 * 24 * 3600, 'years'],
@@ -8,7 +8,7 @@ const units = [
   [0, 1, 's'],
 ] as const;
 
-/** `in 3 h`, `12 min ago`: as the server says it. */
+/** `in 3 h`, `12 min ago` */
 export function fromNow(differenceMs: number): string {
   const seconds = Math.abs(differenceMs) / 1000;
   const [, length, unit] = units.find(([from]) => seconds >= from)!;

@@ -4,6 +4,7 @@ import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { BroadcastCreator } from '../../store/broadcast-source.ts';
 import { repeatBroadcast, type Broadcast } from '../../store/broadcasts.ts';
+import { fieldError } from '../../errors/field-error.ts';
 import type { Store } from '../../store/store.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { actionNames } from '../../protocol/message/check-message.ts';
@@ -57,9 +58,7 @@ export function checkBroadcastOptions(options: BroadcastOptions, nowMs: number):
   const { startAt } = options;
   if (startAt === undefined || startAt.getTime() >= nowMs - maxLateMs) return;
   const detail = `The start (startAt) is ${startAt.toISOString()}, more than a minute ago; give a time to come, or none to send now.`;
-  throw new DeskbellError('ERR_MESSAGE_INVALID', detail, {
-    fields: [{ pointer: '/startAt', code: 'ERR_MESSAGE_INVALID', detail }],
-  });
+  throw fieldError('ERR_MESSAGE_INVALID', '/startAt', detail);
 }
 
 /** A start that was just now when it was typed, or on another clock. */

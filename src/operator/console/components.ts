@@ -32,6 +32,9 @@ export type Variant = 'good' | 'bad' | 'warn' | 'active' | 'plain';
 export const badge = (text: string, variant: Variant = 'plain'): Html =>
   html`<span class="badge ${variant}">${text}</span>`;
 
+/** Of a channel. */
+export const onOff = (isOn: boolean): Html => badge(isOn ? 'on' : 'off', isOn ? 'good' : 'plain');
+
 const stateVariants: Readonly<Record<ReturnType<typeof stateOf>, Variant>> = {
   preparing: 'plain',
   running: 'active',

@@ -3,7 +3,7 @@
 import { formatAudienceSize, type AudienceEstimator } from '../../delivery/broadcast/estimate-audience.ts';
 import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { measureMessage, memberSizes } from '../../protocol/message/encode-payload.ts';
+import { measureMessage, memberSizes } from '../../protocol/message/measure-message.ts';
 import { memberDescriptions } from '../../protocol/message/members.ts';
 import type { Store } from '../../store/store.ts';
 import type { FormState } from './form-fields.ts';

@@ -27,19 +27,3 @@ export function formatSpan(seconds: number, maxUnits = 2): string {
     .map(([unit, count]) => `${count.toLocaleString('en')} ${unit === 'day' && count > 1 ? 'days' : unit}`)
     .join(' ');
 }
-
-const roundUnits = [
-  [2 * 365 * 24 * 3600, 365 * 24 * 3600, 'years'],
-  [2 * 24 * 3600, 24 * 3600, 'days'],
-  [5400, 3600, 'h'],
-  [90, 60, 'min'],
-  [0, 1, 's'],
-] as const;
-
-/** `in 3 h`, `12 min ago`: as the script of the page says it (client/console/from-now.ts). */
-export function fromNow(differenceMs: number): string {
-  const seconds = Math.abs(differenceMs) / 1000;
-  const [, length, unit] = roundUnits.find(([from]) => seconds >= from)!;
-  const amount = `${Math.round(seconds / length).toLocaleString('en')} ${unit}`;
-  return differenceMs > 0 ? `in ${amount}` : `${amount} ago`;
-}

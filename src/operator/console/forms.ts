@@ -1,7 +1,8 @@
 // Forms: their bodies, and their fields as text.
 import { parse as parseQuery } from 'node:querystring';
 import type { FastifyInstance } from 'fastify';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { DeskbellError } from '../../errors/deskbell-error.ts';
+import { fieldError } from '../../errors/field-error.ts';
 import { limitBodies } from '../../http/json-body.ts';
 import type { AuditedAction } from '../audit-changes.ts';
 
@@ -61,9 +62,7 @@ export function idField(body: unknown, name: string): number | undefined {
 
 /** What is wrong with a field, in a sentence. */
 export const fieldFault = (name: string, detail: string): DeskbellError =>
-  new DeskbellError('ERR_FIELD_VALUE', detail, {
-    fields: [{ pointer: `/${name}`, code: 'ERR_FIELD_VALUE', detail }],
-  });
+  fieldError('ERR_FIELD_VALUE', `/${name}`, detail);
 
 /** The options of a route whose form changes something. */
 export const audited = (action: string, target: NonNullable<AuditedAction['target']>) => ({

@@ -1,5 +1,6 @@
 // The texts of a message in other languages, as fields of the composer: `texts.de.title` and so on for each language that the form has.
 import { html, type Html } from '../../http/description/html.ts';
+import { readLanguage } from '../../protocol/language.ts';
 import { textDescriptions } from '../../protocol/message/members.ts';
 import type { Message, MessageTexts } from '../../protocol/message/message.ts';
 import { textArea, textInput, type FormState } from './form-fields.ts';
@@ -17,7 +18,7 @@ const single = Object.entries(textDescriptions).filter(([name]) => name !== 'act
 export const languagesOf = (fields: Fields): readonly string[] =>
   textField(fields, 'languages')
     .split(' ')
-    .filter((tag) => /^[A-Za-z\d-]{1,35}$/.test(tag))
+    .filter((tag) => readLanguage(tag) === tag)
     .slice(0, maxLanguages);
 
 /** The names of all fields of the languages. */
@@ -36,27 +37,17 @@ const nameOf = (language: string, name: string): string => `texts.${language}.${
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE for what is no language */
 export function addLanguage(fields: Fields): Fields {
-  const given = textField(fields, 'newLanguage').trim();
+  const language = readLanguage(textField(fields, 'newLanguage').trim());
   const languages = languagesOf(fields);
   if (languages.length >= maxLanguages)
     throw fieldFault('newLanguage', `A message has at most ${maxLanguages} languages.`);
+  if (language === undefined)
+    throw fieldFault('newLanguage', 'Give a BCP 47 language tag, such as de or pt-BR.');
   return {
     ...fields,
     newLanguage: '',
-    languages: [...new Set([...languages, canonical(given)])].toSorted().join(' '),
+    languages: [...new Set([...languages, language])].toSorted().join(' '),
   };
-}
-
-function canonical(tag: string): string {
-  const wrong = 'Give a BCP 47 language tag, such as de or pt-BR.';
-  if (tag.length > 35) throw fieldFault('newLanguage', wrong);
-  try {
-    const [language] = Intl.getCanonicalLocales(tag);
-    if (language !== undefined) return language;
-  } catch {
-    // said below
-  }
-  throw fieldFault('newLanguage', wrong);
 }
 
 export const removeLanguage = (fields: Fields, removed: string): Fields => ({

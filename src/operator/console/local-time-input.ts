@@ -1,10 +1,10 @@
 // Times as an operator types them, in the operator's own zone. The script of the page puts the browser's zone into the form; without
 // it, times are in UTC, and the form says so.
+import { fromNow } from '../../client/console/from-now.ts';
 import { formatWallTime, instantsOf, isTimeZone, toInstant, toWallTime } from '../../audience/zone-time.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { cut } from '../../http/problem.ts';
 import { searchField } from './components.ts';
-import { fromNow } from './duration.ts';
 import { fieldFault, textFields, type Fields } from './forms.ts';
 
 /** The field of a form that says in which zone its times are. */

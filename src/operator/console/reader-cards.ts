@@ -2,8 +2,7 @@
 import type { Channel, Choices } from '../../audience/channels.ts';
 import type { Person } from '../../audience/person.ts';
 import { html, type Html } from '../../http/description/html.ts';
-import { facts, prose, table, untrusted } from './components.ts';
-import { renderState } from './pages/channels.ts';
+import { facts, onOff, prose, table, untrusted } from './components.ts';
 import { postForm } from './page.ts';
 import type { ConsoleSession } from './sessions.ts';
 
@@ -42,7 +41,7 @@ export const renderChoices = (
         });
       return [
         html`${prose(title)} <code class="quiet">${untrusted(name)}</code>`,
-        renderState(isOn),
+        onOff(isOn),
         isChosen ? 'chosen' : 'by default; a subscription may have a choice of its own',
         session.mayChange
           ? html`<div class="buttons">
@@ -60,5 +59,5 @@ export const renderOwnChoices = (choices: Choices): Html | string => {
   const made = Object.entries(choices);
   return made.length === 0
     ? 'none'
-    : html`${made.map(([name, isOn]) => html`<code>${untrusted(name)}</code> ${renderState(isOn)} `)}`;
+    : html`${made.map(([name, isOn]) => html`<code>${untrusted(name)}</code> ${onOff(isOn)} `)}`;
 };

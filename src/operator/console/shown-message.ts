@@ -3,15 +3,12 @@ import { checkUser } from '../../audience/user-and-tags.ts';
 import type { GivenReader } from '../../delivery/single/reader.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { chooseLanguage } from '../../protocol/message/choose-language.ts';
-import { measureMessage } from '../../protocol/message/encode-payload.ts';
+import { measureMessage } from '../../protocol/message/measure-message.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import type { ReaderStore } from '../../store/readers.ts';
 import { optionalField, textField, type Fields } from './forms.ts';
 import { actionCount, describeLanguage, languagesOf } from './languages.ts';
 import { toMessage } from './message-form.ts';
-
-/** Whom the preview is for: a language, or a person with theirs. */
-export const shownNames = ['shownLanguage', 'shownUser'] as const;
 
 export interface ShownMessage {
   /** Title, text, link and buttons as the reader sees them; undefined where they are those of the form. */

@@ -1,31 +1,24 @@
-// The payload of a push message: what the service worker receives and shows.
-import { createHash, randomBytes } from 'node:crypto';
+// The payload of a push message: what the service worker receives and shows. What does not fit is refused.
+import { createHash } from 'node:crypto';
 import { checkOptions, isFlag, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { typeOf } from '../../errors/type-of.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
-import { actionName, checkMessage } from './check-message.ts';
 import { chooseLanguage } from './choose-language.ts';
-import { checkDeclarative, toDeclarativeForm } from './declarative-form.ts';
 import type { LocalizedMessage } from './localize-message.ts';
-import { messageError } from './message-error.ts';
+import {
+  measureMessage,
+  memberSizes,
+  randomId,
+  type MeasuredText,
+  type PayloadOptions,
+} from './measure-message.ts';
 import type { Message } from './message.ts';
 import { uniquePlaceholders, type Placeholder } from './placeholders.ts';
 import type { ReaderData } from './reader-value.ts';
 import { receiptMemberBytes } from './receipt-token.ts';
-import { createTemplate, type Template } from './template.ts';
-
-export interface PayloadOptions {
-  /** Leaves room for the token of receipts (`receipt-token.ts`). */
-  readonly isWithReceipts?: boolean;
-  /** The channel of the broadcast: the payload has it where an action turns it off. */
-  readonly channel?: string | undefined;
-}
 
 const payloadChecks: OptionChecks<PayloadOptions> = { isWithReceipts: isFlag, channel: isText };
-
-/** The name of the action that turns off the channel of the message instead of opening a page. */
-export const turnOffChannelAction = 'turn-off-channel';
 
 /** The payloads of a message, as they are stored: with placeholders as they are written. */
 export interface EncodedMessage {
@@ -124,46 +117,6 @@ export function encodePayload(
   return encodeTexts(message, options, createId)[0]!.payload;
 }
 
-/** A message in one of its languages, however large it is. */
-export interface MeasuredText {
-  readonly localized: LocalizedMessage;
-  readonly payload: Uint8Array;
-  /** Of the payload, with the defaults of its placeholders. */
-  readonly bytes: number;
-  /** How many it may have. */
-  readonly maxBytes: number;
-  /** Of a message with placeholders. */
-  readonly template: Template | undefined;
-}
-
-/**
- * Measures a message in all of its languages, its own text first.
- *
- * @throws {DeskbellError} ERR_MESSAGE_INVALID
- */
-export function measureMessage(
-  message: Message,
-  { isWithReceipts = false, channel }: PayloadOptions = {},
-  createId: () => string = randomId,
-): readonly MeasuredText[] {
-  const texts = checkMessage(message);
-  // the same for all, so that a reader who changes the language gets one of them
-  const id = message.tag === null || message.renotify ? createId() : undefined;
-  const maxBytes = maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0);
-  return texts.map((localized) => {
-    checkDeclarative(localized);
-    const { title, message: text, declarative, mutable, placeholders, ...further } = localized.message;
-    const whole = { title, message: text, ...complete(further, id), ...channelFor(localized, channel) };
-    const payload = Buffer.from(toJson(declarative ? toDeclarativeForm(whole, mutable) : whole));
-    const template = placeholders ? createTemplate(payload, localized.nameOf) : undefined;
-    return { localized, payload, bytes: template?.minBytes ?? payload.length, maxBytes, template };
-  });
-}
-
-/** The placeholders of a message in all of its languages. @throws {DeskbellError} ERR_MESSAGE_INVALID */
-export const placeholdersOf = (message: Message): readonly Placeholder[] =>
-  placeholdersIn(measureMessage(message));
-
 const placeholdersIn = (texts: readonly MeasuredText[]): readonly Placeholder[] =>
   uniquePlaceholders(texts.flatMap(({ template }) => template?.placeholders ?? []));
 
@@ -200,39 +153,6 @@ export function checkPayload(payload: Uint8Array): void {
     `The payload has ${payload.length} bytes; at most ${maxPlaintextBytes} fit into one push message.`,
   );
 }
-
-const toJson = (value: unknown): string => JSON.stringify(value);
-
-/** Adds what is fixed when the message is made: its ID, and the names of its actions. */
-function complete(further: Omit<Message, 'title' | 'message'>, id: string | undefined) {
-  const { tag, actions, renotify } = further;
-  return {
-    ...further,
-    tag: tag === null ? id : tag,
-    actions: actions?.map((action, index) => ({ ...action, action: actionName(action, index) })),
-    id: renotify ? id : undefined,
-  };
-}
-
-function channelFor({ message: { actions = [] }, nameOf }: LocalizedMessage, channel: string | undefined) {
-  const index = actions.findIndex(({ action }) => action === turnOffChannelAction);
-  if (index === -1) return undefined;
-  if (channel !== undefined) return { channel };
-  const fault = `${turnOffChannelAction}, and the message is to no channel`;
-  throw messageError(nameOf(`actions[${index}].action`), fault, 'a channel, or the action another name');
-}
-
-const randomId = (): string => randomBytes(12).toString('base64url');
-
-/** The members that are given, with the bytes of their values, the largest first. */
-export const memberSizes = ({
-  message,
-  nameOf,
-}: LocalizedMessage): readonly { readonly member: string; readonly bytes: number }[] =>
-  Object.entries(message)
-    .filter(([member, value]) => value !== undefined && member !== 'placeholders')
-    .map(([member, value]) => ({ member: nameOf(member), bytes: Buffer.byteLength(toJson(value)) }))
-    .toSorted((one, other) => other.bytes - one.bytes);
 
 /** Such as "message (3951 bytes), texts.de.title (12)". */
 const largestFirst = (localized: LocalizedMessage): string =>

@@ -1,6 +1,7 @@
 // A message's members, each described once. What is made from this table: the checks, the schema in the operator's API, the
 // flags of `deskbell send`, the fields of the console, the types `Message` and `PushMessage`, and the table in
 // docs/notifications.md. How the service worker uses a member is written there, in client/service-worker.ts.
+import { maxLanguageCharacters } from '../language.ts';
 import type { ValueSchema } from './value-schema.ts';
 
 export interface MemberDescription {
@@ -89,8 +90,7 @@ export const textDescriptions: Readonly<Record<string, MemberDescription>> = tex
 const textsSchema: ValueSchema = {
   type: 'object',
   maxProperties: 50,
-  // RFC 5646 §4.4.1
-  propertyNames: { type: 'string', format: 'language', maxLength: 35 },
+  propertyNames: { type: 'string', format: 'language', maxLength: maxLanguageCharacters },
   additionalProperties: { type: 'object', properties: schemasOf(textMembers) },
 };
 

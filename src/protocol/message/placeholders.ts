@@ -28,7 +28,9 @@ export interface Slot extends Placeholder {
   readonly encode: (value: unknown) => string | undefined;
 }
 
-const tokens = /\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]{0,31})(?:\|([^{}]*))?\}|[{}]/g;
+/** The name of a value in the data of a person, as a regular expression. */
+export const valueName = '[A-Za-z_][A-Za-z0-9_]{0,31}';
+const tokens = new RegExp(String.raw`\{\{|\}\}|\{(${valueName})(?:\|([^{}]*))?\}|[{}]`, 'g');
 /** A URL as far as scheme and host are settled, whatever comes behind it; or the same of one that is relative. */
 const settledOrigin = /^(?:(?:https?:)?\/\/[^\s/?#\\]+|[^\s:/?#\\]*)[/?#](?![\s/\\])/i;
 

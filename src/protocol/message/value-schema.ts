@@ -1,5 +1,6 @@
 // The part of JSON Schema that members of a message are described by, and which values fit.
 import type { Formats } from '../../errors/describe-schema.ts';
+import { readLanguage } from '../language.ts';
 import { typeOf } from '../../errors/type-of.ts';
 
 /** Without a `type` it is any value that JSON can hold. */
@@ -25,8 +26,6 @@ export interface ValueSchema {
 
 export type ValueType = 'string' | 'boolean' | 'integer' | 'array' | 'object' | 'null';
 
-/** Much more than tags have (RFC 5646 §4.4.1: 35 are enough); to refuse a long text takes milliseconds. */
-const maxLanguageCharacters = 255;
 const relativeTo = 'absolute or relative to the page that subscribed';
 
 /** The formats of members. */
@@ -40,8 +39,7 @@ export const messageFormats: Formats = {
     words: `an http(s) or data URL, ${relativeTo}`,
   },
   language: {
-    fits: (value: string) =>
-      value.length <= maxLanguageCharacters && Intl.getCanonicalLocales(value).length === 1,
+    fits: (value: string) => readLanguage(value) !== undefined,
     words: 'a BCP 47 language tag, such as de or pt-BR',
   },
   timestamp: {

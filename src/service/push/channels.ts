@@ -8,7 +8,6 @@ import {
   type Channel,
   type Choices,
 } from '../../audience/channels.ts';
-import { readLanguage } from '../../audience/reader-facts.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { contentResponse } from '../../http/description/openapi-responses.ts';
 import type { Operation } from '../../http/description/operation.ts';
@@ -16,6 +15,7 @@ import { sendJson } from '../../http/json-text.ts';
 import { Type, type ValueOf } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { decodeBase64 } from '../../protocol/base64.ts';
+import { readLanguage } from '../../protocol/language.ts';
 import { chooseLanguage } from '../../protocol/message/choose-language.ts';
 import type { Reader } from '../../store/readers.ts';
 import { isSameSecret } from '../../store/registration-right.ts';

@@ -3,7 +3,8 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from '../../http/schema.ts';
 
-import { readLanguage, readTimeZone } from '../../audience/reader-facts.ts';
+import { readTimeZone } from '../../audience/reader-facts.ts';
+import { readLanguage } from '../../protocol/language.ts';
 import { decodeBase64 } from '../../protocol/base64.ts';
 import { parseSubscription } from '../../protocol/subscription.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';

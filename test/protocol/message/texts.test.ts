@@ -2,12 +2,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import {
-  encodeMessage,
-  encodePayload,
-  hashMessage,
-  type PayloadOptions,
-} from '../../../src/protocol/message/encode-payload.ts';
+import { encodeMessage, encodePayload, hashMessage } from '../../../src/protocol/message/encode-payload.ts';
+import type { PayloadOptions } from '../../../src/protocol/message/measure-message.ts';
 import { readMessage } from '../../../src/protocol/message/read-message.ts';
 import type { Message } from '../../../src/protocol/message/message.ts';
 

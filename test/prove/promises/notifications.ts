@@ -34,7 +34,7 @@ export const notifications: readonly DocumentedPromise[] = [
     claim: 'Without placeholders all braces are text',
     test: { file: templates, title: 'braces are text' },
     changes: {
-      'src/protocol/message/encode-payload.ts': {
+      'src/protocol/message/measure-message.ts': {
         'they are read as placeholders': [
           '= placeholders ? createTemplate',
           '= placeholders !== null ? createTemplate',

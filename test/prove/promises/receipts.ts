@@ -127,7 +127,7 @@ export const receipts: readonly DocumentedPromise[] = [
       title: 'the payload of a message with receipts has room for the token',
     },
     changes: {
-      'src/protocol/message/encode-payload.ts': {
+      'src/protocol/message/measure-message.ts': {
         'no room is reserved': ['(isWithReceipts ? receiptMemberBytes : 0)', '(isWithReceipts ? 0 : 0)'],
       },
       [token]: { 'it takes more': ['const macLength = 22;', 'const macLength = 24;'] },

@@ -4,7 +4,7 @@ import { maxTitleCharacters, type Channel } from '../../../audience/channels.ts'
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { OperatorContext } from '../../context.ts';
-import { badge, notice, prose, table, untrusted, urlWith } from '../components.ts';
+import { notice, onOff, prose, table, untrusted, urlWith } from '../components.ts';
 import { csrfField } from '../csrf.ts';
 import { doneUrl } from '../done.ts';
 import { toFaults } from '../draft.ts';
@@ -100,7 +100,7 @@ function renderRow({ name, title, titles, isOnByDefault }: Channel, session: Con
     others.length === 0
       ? html`<span class="quiet">none</span>`
       : html`${others.map(([language, text], index) => html`${index > 0 && ', '}<code>${language}</code> ${prose(text)}`)}`,
-    renderState(isOnByDefault),
+    onOff(isOnByDefault),
     session.mayChange
       ? html`<a class="button small-button" href="${urlWith(`${pages.Channels}/remove`, { name })}"
           >Remove…</a
@@ -108,8 +108,6 @@ function renderRow({ name, title, titles, isOnByDefault }: Channel, session: Con
       : html``,
   ];
 }
-
-export const renderState = (isOn: boolean): Html => badge(isOn ? 'on' : 'off', isOn ? 'good' : 'plain');
 
 const toFields = ({ name, title, titles, isOnByDefault }: Channel): Fields => ({
   name,
