@@ -35,6 +35,10 @@ export interface ReaderStore {
   factsOf(
     subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[],
   ): Promise<ReadonlyMap<number, ReaderFacts>>;
+  /** The data of who reads these subscriptions, by their ids; without those of whom there is none. One query for all. */
+  dataOf(
+    subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[],
+  ): Promise<Readonly<Record<number, PersonData>>>;
   /** What holds for each channel. */
   choices(reader: Reader): Promise<Choices>;
   /**
@@ -123,6 +127,15 @@ export function createReaders(database: PortableDatabase): ReaderStore {
         { keys: keysOf(subscriptions) },
       );
       return new Map(rows.map((row) => [row.id, toFacts(row)]));
+    },
+
+    dataOf: async (subscriptions) => {
+      // one text takes two thirds of the time of as many rows
+      const [row] = await database.read<{ readonly members: string | null }>(
+        `select string_agg('"' || s.id || '":' || p.data, ',') as members from ${givenRows} where p.data is not null`,
+        { keys: keysOf(subscriptions) },
+      );
+      return JSON.parse(`{${row?.members ?? ''}}`) as Readonly<Record<number, PersonData>>;
     },
 
     choices: async (reader) => {

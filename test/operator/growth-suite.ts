@@ -218,6 +218,7 @@ async function serve(store: Store, round: number): Promise<void> {
   await store.readers.choose(row, { news: false });
   await store.readers.choose({ ...row, user: undefined }, { news: false });
   await store.readers.factsOf([row]);
+  await store.readers.dataOf([row]);
   await people.signOut(fresh.endpoint, fresh.auth);
   await subscriptions.removeByEndpoint(fresh.endpoint, fresh.auth);
   await store.clientRequests?.count('192.0.2.1 register', 60_000);

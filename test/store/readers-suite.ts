@@ -237,7 +237,8 @@ export function describeReaders(name: string, prepare: () => Promise<StoreUnderT
         });
         const unknown = await register(3);
         const { endpoint } = madeUpSubscription(4);
-        const facts = await store.readers.factsOf([anonymous, ofAda, unknown, { id: 1e9, endpoint }]);
+        const asked = [anonymous, ofAda, unknown, { id: 1e9, endpoint }];
+        const facts = await store.readers.factsOf(asked);
         assert.deepEqual(
           facts,
           new Map([
@@ -255,6 +256,9 @@ export function describeReaders(name: string, prepare: () => Promise<StoreUnderT
           ]),
         );
         assert.deepEqual(await store.readers.factsOf([]), new Map());
+        assert.deepEqual(await store.readers.dataOf(asked), { [ofAda.id]: { name: 'Ada' } });
+        assert.deepEqual(await store.readers.dataOf([anonymous]), {});
+        assert.deepEqual(await store.readers.dataOf([]), {});
       });
 
       test('leaves no trace once it is removed', async () => {

@@ -17,7 +17,7 @@ import type { Addressee, Destination } from '../message-path/destinations.ts';
 import type { NotSendable } from '../message-path/not-sent.ts';
 import { toDetached, type Row } from './record.ts';
 import type { Tries } from './retry-policy.ts';
-import { createRowPayloads, type FactsOfRows, type RowPayloads } from './row-payloads.ts';
+import { createRowPayloads, type DataOfRows, type RowPayloads } from './row-payloads.ts';
 
 /** A row between being taken and being committed. */
 export interface AssignedRow extends Row {
@@ -67,13 +67,13 @@ export class Assignment {
   readonly #payloads: RowPayloads;
   readonly #quietEnd: ReturnType<typeof createQuietTimes>;
   /** Of the readers of the rows that were read. */
-  #facts: FactsOfRows;
+  #data: DataOfRows;
 
-  /** @param facts of the readers of retries */
+  /** @param data of the readers of retries */
   constructor(
     source: SliceLease | RetryLease,
     payloads: RowPayloads = createRowPayloads(source.broadcast),
-    facts: FactsOfRows = new Map(),
+    data: DataOfRows = {},
   ) {
     const { broadcastId, fenceToken } = source;
     this.lease = { broadcastId, fenceToken, ...('slice' in source && { slice: source.slice }) };
@@ -84,7 +84,7 @@ export class Assignment {
     this.#options = { ttlSeconds, urgency, topic };
     this.#payloads = payloads;
     this.#quietEnd = createQuietTimes(source.broadcast);
-    this.#facts = facts;
+    this.#data = data;
     this.areProbes = 'areProbes' in source && source.areProbes;
     if ('rows' in source) {
       this.#mode = 'READ';
@@ -143,12 +143,12 @@ export class Assignment {
   }
 
   /** Rows that were read, and whether they are the last; without effect where it was stopped meanwhile. */
-  addRead(rows: readonly Recipient[], isLast: boolean, facts: FactsOfRows = new Map()): void {
+  addRead(rows: readonly Recipient[], isLast: boolean, data: DataOfRows = {}): void {
     assert(this.#mode !== 'READ' && this.unsentRows === 0, 'rows are read only where some are left');
     if (this.#mode === 'STOPPED') return;
     this.#unsent = rows;
     this.#nextUnsent = 0;
-    this.#facts = facts;
+    this.#data = data;
     this.#readPosition = rows.at(-1)?.position ?? this.#readPosition;
     if (isLast) this.#mode = 'READ';
   }
@@ -167,7 +167,7 @@ export class Assignment {
     const { broadcast } = this;
     const isRetry = 'deferrals' in recipient;
     const tries = isRetry ? triesOf(recipient) : this.#untried;
-    const payload = this.#payloads(tries.reader?.language)(recipient, this.#facts);
+    const payload = this.#payloads(tries.reader?.language)(recipient, this.#data);
     const fault = payload instanceof Uint8Array ? undefined : payload;
     const row: AssignedRow = {
       assignment: this,

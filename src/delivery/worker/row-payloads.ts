@@ -1,22 +1,23 @@
 // What each row of a broadcast is sent: the text in the language of its reader, with the data of the reader in the place of
 // placeholders, and a receipt token of its own. Texts are read once for each broadcast and worker.
+import type { PersonData } from '../../audience/reader-facts.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createReceiptPayloads, createReceiptTokens } from '../../protocol/message/receipt-token.ts';
 import { createTemplate } from '../../protocol/message/template.ts';
 import type { Broadcast, BroadcastStore, Recipient } from '../../store/broadcasts.ts';
-import type { ReaderFacts, ReaderStore } from '../../store/readers.ts';
+import type { ReaderStore } from '../../store/readers.ts';
 import type { NotSendable } from '../message-path/not-sent.ts';
 
 /** What a worker reads of readers beside the rows. */
 export interface ReaderParts {
   readonly broadcasts: Pick<BroadcastStore, 'texts'>;
-  readonly readers: Pick<ReaderStore, 'factsOf'>;
+  readonly readers: Pick<ReaderStore, 'dataOf'>;
 }
 
 /** By the ids of subscriptions. */
-export type FactsOfRows = ReadonlyMap<number, Pick<ReaderFacts, 'data'>>;
+export type DataOfRows = Readonly<Record<number, PersonData>>;
 
-export type PayloadOf = (recipient: Recipient, facts: FactsOfRows) => Uint8Array | NotSendable;
+export type PayloadOf = (recipient: Recipient, data: DataOfRows) => Uint8Array | NotSendable;
 
 /** @returns the payload of a row, by the language of its text; undefined for the message's own */
 export type RowPayloads = (language: string | undefined) => PayloadOf;
@@ -46,16 +47,16 @@ export class PayloadSource {
   }
 
   /** One query for a page of rows, where the broadcast has placeholders. */
-  async factsOf({ hasPlaceholders = false }: Broadcast, rows: readonly Recipient[]): Promise<FactsOfRows> {
-    if (!hasPlaceholders) return noFacts;
+  async dataOf({ hasPlaceholders = false }: Broadcast, rows: readonly Recipient[]): Promise<DataOfRows> {
+    if (!hasPlaceholders) return noData;
     const stored = rows.flatMap(({ subscriptionId: id, endpoint }) =>
       id === undefined ? [] : [{ id, endpoint }],
     );
-    return stored.length === 0 ? noFacts : this.#parts.readers.factsOf(stored);
+    return stored.length === 0 ? noData : this.#parts.readers.dataOf(stored);
   }
 }
 
-const noFacts: FactsOfRows = new Map();
+const noData: DataOfRows = {};
 
 export function createRowPayloads(
   broadcast: Broadcast,
@@ -88,8 +89,8 @@ function createPayloadOf(
 function createFilled(broadcastId: number, payload: Uint8Array, key: Uint8Array | undefined): PayloadOf {
   const template = createTemplate(payload);
   const createToken = key && createReceiptTokens(key);
-  return ({ subscriptionId }, facts) => {
-    const { data = {} } = (subscriptionId === undefined ? undefined : facts.get(subscriptionId)) ?? {};
+  return ({ subscriptionId }, dataOfRows) => {
+    const data = (subscriptionId === undefined ? undefined : dataOfRows[subscriptionId]) ?? {};
     const receipt = subscriptionId === undefined ? undefined : createToken?.({ broadcastId, subscriptionId });
     try {
       return template.fill(data, receipt);

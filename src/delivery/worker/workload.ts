@@ -152,8 +152,8 @@ export class Workload {
     destinations.setStates(await ledger.pushServices());
     await destinations.loadKeys(lease.rows);
     const { broadcast, rows } = lease;
-    const facts = await payloads.factsOf(broadcast, rows);
-    this.assignments.add(new Assignment(lease, await payloads.of(broadcast), facts));
+    const data = await payloads.dataOf(broadcast, rows);
+    this.assignments.add(new Assignment(lease, await payloads.of(broadcast), data));
     return rows.length === limit;
   }
 
@@ -162,7 +162,7 @@ export class Workload {
     const { ledger, destinations, settings, payloads } = this.#parts;
     const rows = await ledger.readRows(assignment.slice, assignment.readPosition, settings.readRows);
     await destinations.loadKeys(rows);
-    const facts = await payloads.factsOf(assignment.broadcast, rows);
-    assignment.addRead(rows, rows.length < settings.readRows, facts);
+    const data = await payloads.dataOf(assignment.broadcast, rows);
+    assignment.addRead(rows, rows.length < settings.readRows, data);
   }
 }
