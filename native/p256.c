@@ -9,6 +9,21 @@ static const uint8_t order[SCALAR_BYTES] = {
     0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
     0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51};
 
+// SEC 2 §2.4.2: the field's prime.
+static const uint8_t prime[SCALAR_BYTES] = {
+    0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+
+bool is_private_key(const uint8_t *bytes) {
+  static const uint8_t zero[SCALAR_BYTES];
+  return memcmp(bytes, order, SCALAR_BYTES) < 0 && memcmp(bytes, zero, SCALAR_BYTES) != 0;
+}
+
+bool is_in_field(const uint8_t *point) {
+  return point[0] == POINT_CONVERSION_UNCOMPRESSED && memcmp(point + 1, prime, SCALAR_BYTES) < 0 &&
+         memcmp(point + 1 + SCALAR_BYTES, prime, SCALAR_BYTES) < 0;
+}
+
 bool curve_init(Curve *curve) {
   curve->group = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1);
   curve->numbers = BN_CTX_new();
@@ -31,15 +46,13 @@ void curve_free(Curve *curve) {
 
 bool draw_private_keys(Agreement *agreements, size_t count) {
   uint8_t drawn[64 * SCALAR_BYTES];
-  static const uint8_t zero[SCALAR_BYTES];
   for (size_t done = 0; done < count;) {
     size_t wanted = count - done < 64 ? count - done : 64;
     if (RAND_priv_bytes(drawn, (int)(wanted * SCALAR_BYTES)) <= 0) return false;
     for (size_t i = 0; i < wanted; i++) {
       const uint8_t *key = drawn + i * SCALAR_BYTES;
       // one in 2^32 is out of range and drawn again (FIPS 186-5 A.4.2: rejection keeps the rest uniform)
-      if (memcmp(key, order, SCALAR_BYTES) >= 0 || memcmp(key, zero, SCALAR_BYTES) == 0) continue;
-      memcpy(agreements[done++].private_key, key, SCALAR_BYTES);
+      if (is_private_key(key)) memcpy(agreements[done++].private_key, key, SCALAR_BYTES);
     }
   }
   OPENSSL_cleanse(drawn, sizeof drawn);

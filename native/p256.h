@@ -1,5 +1,5 @@
 // Ephemeral ECDH on P-256 for a group of messages: OpenSSL takes one after the other, the multi-buffer library eight
-// at a time. Both give the same bytes.
+// at a time, and its lane functions up to 64 with one inversion. All give the same bytes.
 #pragma once
 #include <openssl/bn.h>
 #include <openssl/ec.h>
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { POINT_BYTES = 65, SCALAR_BYTES = 32, LANES = 8 };
+enum { POINT_BYTES = 65, SCALAR_BYTES = 32, LANES = 8, MAX_BATCH = 64 };
 
 // One message's key agreement. In: own private key and the peer's public key. Out: own public key and shared secret.
 typedef struct {
@@ -29,6 +29,13 @@ typedef struct {
 bool curve_init(Curve *curve);
 void curve_free(Curve *curve);
 
+// Whether 32 bytes are a private key: 1 to n-1.
+bool is_private_key(const uint8_t *bytes);
+
+// Whether 65 bytes are an uncompressed point (SEC 1 §2.3.4) with coordinates below the field's prime. The library reduces larger ones
+// in silence. Whether the point is on the curve is not looked at.
+bool is_in_field(const uint8_t *point);
+
 // Draws a private key for each agreement, uniform in 1 to n-1.
 bool draw_private_keys(Agreement *agreements, size_t count);
 
@@ -40,3 +47,9 @@ bool has_multi_buffer(void);
 
 // The same as `agree` for 1 to 8 agreements, which cost as much as eight. False where the library refuses to work.
 bool agree_multi_buffer(Agreement *agreements, size_t count);
+
+// Whether the library's lane functions are built in, and this processor has the instructions that they need.
+bool has_lane_functions(void);
+
+// The same for 1 to 64 agreements; each eight, and the rest, cost as much as eight. It cannot fail.
+void agree_lanes(Agreement *agreements, size_t count);

@@ -10,11 +10,6 @@
 
 enum { WORDS = 4 };  // of a field element, 64 bits each, the least significant first
 
-// SEC 2 §2.4.2: the field's prime.
-static const uint8_t prime[SCALAR_BYTES] = {
-    0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-
 typedef struct {
   int64u private_key[LANES][WORDS], x[LANES][WORDS], y[LANES][WORDS], public_x[LANES][WORDS], public_y[LANES][WORDS];
   int8u secret[LANES][SCALAR_BYTES];
@@ -34,9 +29,6 @@ static void write_words(uint8_t *bytes, const int64u *words) {
     memcpy(bytes + 8 * i, &word, 8);
   }
 }
-
-// The library reduces coordinates from p on in silence; SEC 1 §2.3.4 does not take them.
-static bool is_in_field(const uint8_t *coordinate) { return memcmp(coordinate, prime, SCALAR_BYTES) < 0; }
 
 bool has_multi_buffer(void) { return mbx_is_crypto_mb_applicable(0) != 0; }
 
@@ -60,9 +52,7 @@ bool agree_multi_buffer(Agreement *agreements, size_t count) {
   bool is_done = made == MBX_STATUS_OK;
   for (size_t i = 0; i < count && is_done; i++) {
     Agreement *agreement = &agreements[i];
-    agreement->is_point = agreement->peer[0] == POINT_CONVERSION_UNCOMPRESSED && is_in_field(agreement->peer + 1) &&
-                          is_in_field(agreement->peer + 1 + SCALAR_BYTES) &&
-                          MBX_GET_STS(derived, (int)i) == MBX_STATUS_OK;
+    agreement->is_point = is_in_field(agreement->peer) && MBX_GET_STS(derived, (int)i) == MBX_STATUS_OK;
     agreement->public_key[0] = POINT_CONVERSION_UNCOMPRESSED;
     write_words(agreement->public_key + 1, lanes.public_x[i]);
     write_words(agreement->public_key + 1 + SCALAR_BYTES, lanes.public_y[i]);

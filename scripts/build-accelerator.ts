@@ -58,10 +58,12 @@ function buildForHere({ headers, optional }: { headers?: string; optional: boole
 }
 
 /**
- * Compiles, checks, and puts the addon in its place.
+ * Compiles, checks, and puts the addon in its place. If it fails its check with the lane functions of the multi-buffer library, which
+ * no header promises (native/p256_lanes.c), it is built without them.
  *
  * @param file where it is to stand
  * @param headers the folder that holds node_api.h and openssl/
+ * @param flags for the compiler, beside the usual ones
  * @returns the method that it offers on this machine
  * @throws {Error} there is no compiler, it fails, or the addon fails its check
  */
@@ -69,12 +71,23 @@ export function buildAccelerator(
   file: string,
   headers: string,
   library?: MultiBufferLibrary,
+  flags: readonly string[] = [],
 ): EncryptionMethod {
   let found: EncryptionMethod = 'builtin';
-  buildInto(file, (made) => {
-    compileAccelerator(made, headers, library);
-    found = check(made);
-  });
+  const build = (more: readonly string[]): void =>
+    buildInto(file, (made) => {
+      compileAccelerator(made, headers, library, [...flags, ...more]);
+      found = check(made);
+    });
+  try {
+    build([]);
+  } catch (error) {
+    if (library === undefined) throw error;
+    build(['-DWITHOUT_LANE_FUNCTIONS']);
+    console.error(
+      `The multi-buffer library lacks the expected lane functions; each eight messages cost two inversions: ${(error as Error).message}`,
+    );
+  }
   return found;
 }
 

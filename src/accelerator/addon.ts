@@ -15,7 +15,7 @@ export interface Addon {
    * @param fixed for test vectors: salt(16) ‖ private key(32) of each message instead of fresh ones
    * @returns the indices of the messages whose `p256dh` is not a point on P-256 and whose bodies are zero;
    *   `undefined` where there are none
-   * @throws {TypeError | RangeError} for other types or lengths, or where `bodies` shares memory with what is read
+   * @throws {TypeError | RangeError} for other types, lengths or private keys, or where `bodies` shares memory with what is read
    */
   encryptBatch(
     bodies: Uint8Array,
@@ -27,7 +27,7 @@ export interface Addon {
   /** Whether this build and this processor offer eight key agreements at a time. */
   hasMultiBuffer(): boolean;
   /**
-   * One key pair and one shared secret per message: the limit that a benchmark compares with.
+   * One key pair and one shared secret per message, by the libraries' public functions: the limit that a benchmark compares with.
    *
    * @param messages 1 to 1,000,000
    * @throws {TypeError | RangeError} for anything else

@@ -61,6 +61,24 @@ test('the same sources give the same bytes', { skip }, () => {
   assert.ok(readFileSync(file).equals(readFileSync(again)));
 });
 
+for (const [what, replacement] of [
+  ['lacks a lane function', 'missing_function'],
+  ['has a lane function with other results', 'ifma_tomont52_p256_mb8'],
+] as const) {
+  test(`where the library ${what}, it is built without them`, { skip }, (t) => {
+    const library = findOrFetchLibrary();
+    if (library === undefined) return t.skip('There is no multi-buffer library for this machine.');
+    const other = join(folder, 'without-lane-functions.node');
+    const method = buildAccelerator(other, findOrFetchHeaders(), library, [
+      `-Difma_aminv52_p256_mb8=${replacement}`,
+    ]);
+    assert.equal(method, native().method);
+    const loadedOther = loadAccelerator({ file: other, cacheFolder });
+    const body = loadedOther.encryptBatch([{ plaintext, subscription: keys }])[0];
+    assert.deepEqual(Buffer.from(decryptPushMessage(body as Uint8Array, keys)), plaintext);
+  });
+}
+
 test('memory that a getter among the plaintexts takes away is not touched', { skip }, () => {
   // in a process of its own: the fault would end it
   const script = `
@@ -258,6 +276,8 @@ test('wrong arguments are exceptions, never a crash, and disturb nothing', { ski
     [body, [plaintext], both.subarray(1), true],
     [body, [plaintext], both, true, new Uint8Array(47)],
     [body, [plaintext], both, true, new Uint8Array(49)],
+    [body, [plaintext], both, true, Buffer.alloc(48)], // private keys of 0 and beyond the order
+    [body, [plaintext], both, true, Buffer.alloc(48, 0xff)],
     [detached, [plaintext], both, true],
     [body, [plaintext], detached, true],
     // memory that would be written and read at the same time
