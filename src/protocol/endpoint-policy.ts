@@ -1,14 +1,18 @@
-// Which endpoints are admitted: the browsers' own push services and those that the operator added. The host is
-// taken from the parsed URL, never searched for in its text. The address that a host resolves to is guarded where
-// the connection is made.
+// Which endpoints are admitted: the browsers' own push services and those that the operator added, or any public host.
+// The host is taken from the parsed URL, never searched for in its text. The address that a host resolves to is
+// guarded where the connection is made.
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { parseEndpoint, splitEndpoint, type ParsedEndpoint } from './endpoint.ts';
 import { anyPath, knownDomains, knownHosts, type KnownPaths } from './known-push-services.ts';
+import { isPublicHost, publicHostPattern } from './unlisted-push-services.ts';
 
 export const maxEndpointLength = 4096;
 
 /** What is wrong with an endpoint: a `FieldError` without its place. */
 export type EndpointFault = Omit<FieldError, 'pointer'>;
+
+/** Push services to admit besides the known ones: a list, which may hold `public`, or `'public'` for that alone. */
+export type PushServices = 'public' | readonly string[];
 
 /** Which endpoints are admitted. Made by `createEndpointPolicy`. */
 export interface EndpointPolicy {
@@ -26,19 +30,24 @@ export interface EndpointPolicy {
   hasKnownPath(endpoint: string): boolean;
   /** True for an origin that the operator named exactly: admitted over http and on loopback or private addresses. */
   isNamedOrigin(origin: string): boolean;
+  /** True for an origin that is admitted since any public host is: it is no known push service and not listed. */
+  isUnlisted(origin: string): boolean;
 }
 
 /**
  * The policy for the known push services and the operator's additions.
  *
- * @param pushServices origins (`https://push.example.org`, `http://127.0.0.1:8090`) or all hosts under a domain
- *   (`https://*.push.example.org`)
- * @throws {DeskbellError} ERR_CONFIGURATION for an entry that is neither
+ * @param pushServices origins (`https://push.example.org`, `http://127.0.0.1:8090`), all hosts under a domain
+ *   (`https://*.push.example.org`), or `public`: any public host over https
+ * @throws {DeskbellError} ERR_CONFIGURATION for an entry that is none of them
  */
-export function createEndpointPolicy(pushServices: readonly string[] = []): EndpointPolicy {
+export function createEndpointPolicy(pushServices: PushServices = []): EndpointPolicy {
   const namedOrigins = new Set<string>();
   const domains = new Map(knownDomains);
-  for (const pushService of pushServices) {
+  const entries = [pushServices].flat();
+  const admitsPublic = entries.includes('public');
+  for (const pushService of entries) {
+    if (pushService === 'public') continue;
     const domain = /^https:\/\/\*\.(.+)$/i.exec(pushService)?.[1];
     if (domain === undefined) namedOrigins.add(readOrigin(pushService, pushService));
     else domains.set(readDomain(domain, pushService), anyPath);
@@ -52,18 +61,26 @@ export function createEndpointPolicy(pushServices: readonly string[] = []): Endp
     return undefined;
   };
 
+  const listedPattern = [
+    ...Array.from(knownHosts.keys(), toPattern),
+    ...Array.from(domains.keys(), (domain) => labelsPattern + toPattern(domain)),
+  ].join('|');
   const originPatterns = [
     ...Array.from(knownHosts, ([host, paths]) => `https://${toPattern(host)}${notFollowedBy(paths)}`),
     ...Array.from(domains, ([domain, paths]) => {
       return `https://${labelsPattern}${toPattern(domain)}${notFollowedBy(paths)}`;
     }),
     ...Array.from(namedOrigins, toPattern),
+    ...(admitsPublic ? [`https://(?!(?:${listedPattern})(?:[:/?]|$))${publicHostPattern}`] : []),
   ];
 
   return {
     originPattern: `(?:${originPatterns.join('|')})`,
 
     isNamedOrigin: (origin) => namedOrigins.has(origin),
+
+    isUnlisted: (origin) =>
+      admitsPublic && !namedOrigins.has(origin) && pathsOf(new URL(origin).hostname) === undefined,
 
     hasKnownPath: (endpoint) => {
       const { origin, path } = splitEndpoint(endpoint);
@@ -84,11 +101,15 @@ export function createEndpointPolicy(pushServices: readonly string[] = []): Endp
       if (url.protocol !== 'https:')
         return invalid(`The endpoint must begin with https:${remedyForLoopback(url)}.`);
       const paths = pathsOf(url.hostname);
+      if (admitsPublic && paths === undefined) {
+        return isPublicHost(url.hostname)
+          ? undefined
+          : refused(`${shorten(url.host)} is not a public host name.`);
+      }
       if (url.port !== '' || paths === undefined) {
-        return {
-          code: 'ERR_ENDPOINT_HOST_REFUSED',
-          detail: `${shorten(url.host)} is not a known push service; add its origin to "pushServices" if it is yours.`,
-        };
+        return refused(
+          `${shorten(url.host)} is not a known push service; add its origin to "pushServices" if it is yours.`,
+        );
       }
       if (!paths.otherApis.test(path)) return undefined;
       return invalid(
@@ -105,6 +126,8 @@ function remedyForLoopback({ hostname, origin }: URL): string {
 }
 
 const invalid = (detail: string): EndpointFault => ({ code: 'ERR_ENDPOINT_INVALID', detail });
+
+const refused = (detail: string): EndpointFault => ({ code: 'ERR_ENDPOINT_HOST_REFUSED', detail });
 
 const tooLong = (length: number): EndpointFault => ({
   code: 'ERR_ENDPOINT_TOO_LONG',
@@ -130,7 +153,8 @@ function readOrigin(origin: string, entry: string): string {
     throw new DeskbellError(
       'ERR_CONFIGURATION',
       `"pushServices" holds ${JSON.stringify(shorten(entry))}, which is not an origin. ` +
-        'Give scheme, host and port only, such as https://push.example.org, http://127.0.0.1:8090 or https://*.push.example.org.',
+        'Give scheme, host and port only, such as https://push.example.org, http://127.0.0.1:8090 or https://*.push.example.org; ' +
+        'or "public" for any public host.',
     );
   }
   return url.origin;

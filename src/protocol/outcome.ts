@@ -4,6 +4,7 @@ import type { PushResponse } from './push-response.ts';
 import { readRejection, type RejectionReason } from './refusal-reason.ts';
 import { readRetryAfterMs } from './retry-after.ts';
 import { isWindowsPushService } from './known-push-services.ts';
+import { askAgainAfterMs, isWithoutSubscriber } from './ntfy.ts';
 
 /** Why a message will be tried again. */
 export type RetryReason =
@@ -46,6 +47,8 @@ export type Outcome =
       readonly slowsOrigin: boolean;
       /** The request may have reached the push service all the same: a repeat may be delivered twice. */
       readonly isInDoubt?: boolean;
+      /** The subscription has ended if the last attempt is answered so. */
+      readonly isGoneAtLast?: boolean;
       readonly detail?: string;
     }
   | {
@@ -67,6 +70,8 @@ export const isVapidRefusal = (outcome: Outcome): boolean =>
 export interface ResponseContext {
   /** The clock, in milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly nowMs: number;
+  /** The push service is one that any public host may be: its 429 holds this subscription alone. */
+  readonly isUnlisted?: boolean | undefined;
 }
 
 /**
@@ -76,19 +81,19 @@ export interface ResponseContext {
  * @returns what to do with the subscription and the message; every status has a meaning, and nothing is thrown
  * @see RFC 8030 §5, §8.4; RFC 8292 §4.2
  */
-export function readResponse(origin: string, response: PushResponse, { nowMs }: ResponseContext): Outcome {
+export function readResponse(origin: string, response: PushResponse, context: ResponseContext): Outcome {
   const { status, headers } = response;
   const windowsStatus = headers['x-wns-status'] ?? headers['x-wns-notificationstatus'];
   const isLost = windowsStatus === 'dropped' || windowsStatus === 'channelthrottled';
   if (status >= 200 && status <= 299 && !isLost) return accepted(origin, headers);
-  return notAccepted(origin, response, windowsStatus, nowMs);
+  return notAccepted(origin, response, windowsStatus, context);
 }
 
 function notAccepted(
   origin: string,
   response: PushResponse,
   windowsStatus: string | undefined,
-  nowMs: number,
+  { nowMs, isUnlisted = false }: ResponseContext,
 ): Outcome {
   const { status, headers } = response;
   const rejection = readRejection(response);
@@ -110,6 +115,16 @@ function notAccepted(
     return windowsStatus === 'dropped' ? reject('dropped') : retry('throttled', true);
   }
   if (status >= 300 && status <= 399) return reject('redirected');
+  if (isWithoutSubscriber(response)) {
+    return {
+      kind: 'retry',
+      reason: 'server-error',
+      slowsOrigin: false,
+      afterMs: askAgainAfterMs,
+      isGoneAtLast: true,
+      ...detail,
+    };
+  }
   if (status >= 500 && status <= 599) return retry('server-error', status === 503);
 
   // A subscription that was made with another key says nothing about the others: anyone can register one.
@@ -129,7 +144,8 @@ function notAccepted(
       return { kind: 'gone', ...detail };
     case 406: // an older form of 429 (WNS)
     case 429:
-      return retry('throttled', true);
+      // UnifiedPush: the limit is that of the endpoint's own user.
+      return retry('throttled', !isUnlisted);
     case 408:
     case 421:
     case 425:

@@ -39,7 +39,11 @@ export const serviceChecks: OptionChecks<ServiceOptions> = {
     'a path such as "/push", without "/" at its end',
     (value) => typeof value === 'string' && /^(?:\/[^/?#]+)*$/.test(value),
   ),
-  pushServices: mustBe('an array of origins', (value) => isListOf(/^/, value)),
+  pushServices: mustBe(
+    'an array of origins, or "public"',
+    (value) => value === 'public' || isListOf(/^/, value),
+  ),
+  maxPushServices: whole,
   logging: mustBe('an array of "action", "filter", "authenticator" and "action-creator"', (value) =>
     isListOf(/^(?:action|filter|authenticator|action-creator)$/, value),
   ),

@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { UserAndTags } from '../audience/user-and-tags.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import type { StoredSubscription } from '../store/subscriptions.ts';
-import { createEndpointPolicy, type EndpointPolicy } from '../protocol/endpoint-policy.ts';
+import { createEndpointPolicy, type EndpointPolicy, type PushServices } from '../protocol/endpoint-policy.ts';
 import { checkOptions, type OptionChecks } from '../errors/check-options.ts';
 import type { HttpServerOptions } from '../http/create-http-server.ts';
 import { createLog, type Log } from '../http/log.ts';
@@ -50,8 +50,13 @@ export interface ServiceOptions<Request = FastifyRequest> {
   readonly sendCommand?: string | undefined;
   /** Path prefix of all routes, such as `/push`. Default: none. */
   readonly prefix?: string | undefined;
-  /** Push services to admit in addition to the known ones (see `createEndpointPolicy`). Default: none. */
-  readonly pushServices?: readonly string[] | undefined;
+  /**
+   * Push services to admit in addition to the known ones (see `createEndpointPolicy`), or `'public'` for any public host.
+   * Default: none.
+   */
+  readonly pushServices?: PushServices | undefined;
+  /** How many push services `'public'` admits that are neither known nor listed. Default: 100. */
+  readonly maxPushServices?: number | undefined;
   /** Default: the filter alone. */
   readonly logging?: readonly LoggingMechanism[] | undefined;
   /** The demonstration actions that require a session. Default: `all` where the authenticator logs, else `none`. */

@@ -13,6 +13,7 @@ import { createSchedules } from './schedules.ts';
 import { createSenders } from './senders.ts';
 import { createSending } from './sending.ts';
 import { createStatistics } from './statistics.ts';
+import { createUnlistedPushServices } from './unlisted-push-services.ts';
 import { createVapidKeys } from './vapid-keys.ts';
 import { createWebhookOutbox } from './webhook-outbox.ts';
 
@@ -27,6 +28,7 @@ export const createPortableRoles = (database: PortableDatabase) => ({
   heldDeletions: createHeldDeletions(database),
   ended: createEndedSubscriptions(database),
   vapidKeys: createVapidKeys(database),
+  unlisted: createUnlistedPushServices(database),
   statistics: createStatistics(database),
   invitations: createInvitations(database),
   messageRequests: createMessageRequests(database),

@@ -21,6 +21,7 @@ import type { Sending } from './sending.ts';
 import type { SenderReports } from './senders.ts';
 import type { Retention } from './retention.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
+import type { UnlistedPushServices } from './unlisted-push-services.ts';
 import type { VapidKeyStore } from './vapid-keys.ts';
 import type { WebhookOutbox } from './webhook-outbox.ts';
 import type { Leases } from './leases.ts';
@@ -54,6 +55,7 @@ export interface Store {
   readonly heldDeletions: HeldDeletions;
   readonly ended: EndedSubscriptions;
   readonly vapidKeys: VapidKeyStore;
+  readonly unlisted: UnlistedPushServices;
   readonly statistics: Statistics;
   readonly receipts: ReceiptStore;
   readonly invitations: Invitations;

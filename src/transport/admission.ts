@@ -119,8 +119,13 @@ export class Admission {
       this.#breaker.recordSuccess();
       return false;
     }
-    // Only a problem of the push service as a whole is a failure; a rejected message is not.
-    if (outcome.kind !== 'retry' || outcome.reason === 'not-handled') {
+    // Only a problem of the push service as a whole is a failure; a rejected message is not, nor one that its subscription waits for.
+    const isOfOne =
+      outcome.kind === 'retry' &&
+      (outcome.reason === 'not-handled' ||
+        outcome.isGoneAtLast === true ||
+        (outcome.reason === 'throttled' && !outcome.slowsOrigin));
+    if (outcome.kind !== 'retry' || isOfOne) {
       this.#breaker.recordSuccess();
       return false;
     }

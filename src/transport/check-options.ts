@@ -11,7 +11,7 @@ import {
   type OptionCheck,
   type OptionChecks,
 } from '../errors/check-options.ts';
-import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
+import { createEndpointPolicy, type PushServices } from '../protocol/endpoint-policy.ts';
 import { parseProxy } from './proxy.ts';
 import { maxTimeoutMs } from './timeouts.ts';
 import type { TransportOptions } from './transport.ts';
@@ -25,8 +25,8 @@ const isTextList = isArrayOf('strings', isText);
 
 export const transportChecks: OptionChecks<TransportOptions> = {
   pushServices(value, name) {
-    isTextList(value, name);
-    createEndpointPolicy(value as readonly string[]);
+    if (value !== 'public') isTextList(value, name);
+    createEndpointPolicy(value as PushServices);
   },
   ca: isArrayOf('strings', isCertificate),
   proxy: (value) => void parseProxy(value as string),

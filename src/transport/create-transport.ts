@@ -25,10 +25,12 @@ export function createTransport(
   { guardsAddresses = true, hasBreaker = true }: TransportRules = {},
 ): Transport {
   checkOptions(options, transportChecks);
+  const policy = createEndpointPolicy(options.pushServices);
   const settings: OriginSettings = {
     trust: createTrust(options.ca),
     resolve: options.resolve,
-    isNamedOrigin: guardsAddresses ? createEndpointPolicy(options.pushServices).isNamedOrigin : () => true,
+    isNamedOrigin: guardsAddresses ? policy.isNamedOrigin : () => true,
+    isUnlisted: policy.isUnlisted,
     hasBreaker,
     connectTimeoutMs: options.connectTimeoutMs ?? defaultTimeouts.connectTimeoutMs,
     responseTimeoutMs: options.responseTimeoutMs ?? defaultTimeouts.responseTimeoutMs,

@@ -14,6 +14,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { readResponse } from '../protocol/outcome.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
 import { Admission, type AdmissionSettings, type Deferral } from './admission.ts';
+import { unlistedLimits } from '../protocol/unlisted-push-services.ts';
 import type { ConnectSettings, Protocol } from './connect.ts';
 import type { Timer } from './clock.ts';
 import { settle, type Exchange, type Session, type SessionEvents, type SessionSettings } from './exchange.ts';
@@ -43,11 +44,14 @@ export interface OriginSettings extends ConnectSettings, SessionSettings, Admiss
   readonly random: () => number;
   /** Milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly now: () => number;
+  /** Of the endpoint policy. */
+  readonly isUnlisted: (origin: string) => boolean;
 }
 
 export class Origin implements SessionEvents {
   readonly #url: URL;
   readonly #settings: OriginSettings;
+  readonly #isUnlisted: boolean;
   readonly #queue = new Fifo<Exchange>();
   /** Handed back by the push service; sent before the queue. */
   readonly #handedBack = new Fifo<Exchange>();
@@ -66,6 +70,7 @@ export class Origin implements SessionEvents {
   constructor(url: URL, settings: OriginSettings) {
     this.#url = url;
     this.#settings = settings;
+    this.#isUnlisted = settings.isUnlisted(url.origin);
     this.#admission = new Admission(url, settings);
   }
 
@@ -187,7 +192,8 @@ export class Origin implements SessionEvents {
   /** Sessions give the same object for answers that do not differ. */
   #readAnswer(response: PushResponse): Answer {
     if (this.#lastAccepted?.response === response) return this.#lastAccepted;
-    const outcome = readResponse(this.#url.origin, response, { nowMs: this.#settings.now() });
+    const context = { nowMs: this.#settings.now(), isUnlisted: this.#isUnlisted };
+    const outcome = readResponse(this.#url.origin, response, context);
     const answer: Answer = { kind: 'response', response, outcome };
     // What is read from others may depend on the time.
     if (outcome.kind === 'accepted') this.#lastAccepted = answer;
@@ -240,6 +246,7 @@ export class Origin implements SessionEvents {
 
   get #maxConnections(): number {
     if (this.#protocol === undefined) return 1;
+    if (this.#isUnlisted) return unlistedLimits.connections;
     if (this.#protocol === 'http/1.1') return maxHttp1Connections;
     const [session] = this.#sessions;
     return session !== undefined && session.capacity === undefined

@@ -1,5 +1,6 @@
 // The interface of the transport: takes a push request, reports its result. Types only.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
+import type { PushServices } from '../protocol/endpoint-policy.ts';
 import type { Outcome } from '../protocol/outcome.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
 import type { Clock } from './clock.ts';
@@ -98,8 +99,9 @@ export interface ResolvedAddress {
 
 /** How connections to push services are made: hosts, trust, proxy, time-outs. */
 export interface TransportOptions {
-  /** Origins that the operator added, e.g. `http://127.0.0.1:8090`: admitted over http and on any address. */
-  readonly pushServices?: readonly string[];
+  /** Origins that the operator added, e.g. `http://127.0.0.1:8090`: admitted over http and on any address. `public`, alone or among
+   *  them, admits any public host over https. */
+  readonly pushServices?: PushServices;
   /** Certificates of authorities to trust beside the system's, PEM. */
   readonly ca?: readonly string[];
   /** Proxy URL for https and http origins; `undefined` for none. Read from the environment at the edge only. */

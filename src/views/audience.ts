@@ -82,7 +82,7 @@ export const pushSubscriptionSchema = Type.Model(
       {
         description:
           'What PushSubscription.toJSON() gives, or the three values. Further members are ignored. Its push service must be one ' +
-          'that is known, or added by the setting pushServices.',
+          'that the setting pushServices admits.',
       },
     ),
   ),

@@ -30,7 +30,7 @@ suite('a shop with a login', { timeout: 240_000, skip }, () => {
     test(`in ${framework}: messages about an order reach the customer who is signed in`, async () => {
       const { browser, access } = testBrowser;
       await using project = await Project.create({
-        environment: { PORT: '0', PUSH_SERVICES: access.pushServices!.join() },
+        environment: { PORT: '0', PUSH_SERVICES: [access.pushServices!].flat().join() },
       });
       await using shop = project.start(`node ${join(root, 'examples', framework)}.ts`);
       const [, port = ''] = await shop.waitFor(/^The shop listens on .*?(\d+)\D*$/);

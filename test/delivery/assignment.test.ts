@@ -21,6 +21,7 @@ const recipient = (position: number): Recipient => ({
 const destination: Destination = {
   origin: 'https://fcm.googleapis.com',
   vapidPublicKey: 'key',
+  isUnlisted: false,
   notListed: undefined,
   notSendable: undefined,
   gate: new OriginGate(defaultWorkerSettings),

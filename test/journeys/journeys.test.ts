@@ -89,7 +89,7 @@ suite('from an empty directory to a notification', { timeout: 300_000 }, () => {
       await using testBrowser = await startFirefox();
       const { browser, access } = testBrowser;
       await using project = await Project.create({
-        environment: { DESKBELL_PUSH_SERVICES: access.pushServices!.join(), NO_COLOR: '1' },
+        environment: { DESKBELL_PUSH_SERVICES: [access.pushServices!].flat().join(), NO_COLOR: '1' },
       });
       await project.install(tarball, vite, pinned('typescript'));
       await using service = project.start('npx deskbell serve --port 0');

@@ -73,6 +73,7 @@ const fill = `
   insert into answer_windows (origin, number, answers, accepted) values ('http://a', 1, 100, 2);
   insert into few_deletions (origin, rows) values ('http://a', 3);
   insert into ended_subscriptions (id, endpoint, gone_at_ms, user_name) values (6, 'http://a/6', 1, null), (7, 'http://a/7', 2, 'Zoë');
+  insert into unlisted_push_services (origin, added_at_ms) values ('https://up.example.net', 1);
   insert into rate_limits (origin, permits, refilled_at_ms, queued_until_ms, sent_at_ms) values ('http://a', 0.1, 1, 2, 3);
   insert into operators (id, name, role, token_hash, created_at_ms) values (1, 'ada', 'full', zeroblob(32), 9), (5, 'x', 'read', randomblob(32), 9);
   delete from operators where id = 5;

@@ -13,6 +13,7 @@ import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.
 import { describePushServices } from './push-services-suite.ts';
 import { describePerPerson } from './frequency-cap-suite.ts';
 import { describeRateShares } from './rate-shares-suite.ts';
+import { describeUnlistedPushServices } from './unlisted-push-services-suite.ts';
 import { describeReaders } from './readers-suite.ts';
 import { describeReceipts } from './receipts-suite.ts';
 import { describeRegistrations } from './registration-suite.ts';
@@ -58,6 +59,7 @@ describeSplitAudiences('PostgreSQL', prepare);
 describeExpressions('PostgreSQL', prepare);
 describeOperators('PostgreSQL', prepare);
 describeRateShares('PostgreSQL', prepare);
+describeUnlistedPushServices('PostgreSQL', prepare);
 describePerPerson('PostgreSQL', prepare);
 describeRetention('PostgreSQL', prepare);
 describeSchedules('PostgreSQL', prepare);

@@ -168,7 +168,7 @@ export async function startBackend(
         prefix,
         vapidPublicKey: keys.publicKey,
         sessionKey,
-        pushServices: access.pushServices ?? [],
+        pushServices: [access.pushServices ?? []].flat(),
         registrationsPerMinute: 'off',
         receiptKey,
         subscriberTokens: { algorithm: 'HS256', key: await data.subscriberTokenKey(), audience },

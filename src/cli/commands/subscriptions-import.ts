@@ -4,6 +4,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import type { SubscriptionStore } from '../../store/subscriptions.ts';
+import { withUnlisted } from '../../store/unlisted-push-services.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { createCommand } from '../command.ts';
 import { dataSettings, pick } from '../configuration/configuration.ts';
@@ -51,7 +52,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       '{"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, or has one in its member "subscription" or "sub"; with ' +
       '"vapidPublicKey" if it was made with another VAPID key pair, "user", "tags", "language", "time_zone", "channels" (choices: {"news": false}) and "created_at". Columns of CSV have ' +
       'the same names; further ones are known, and others are ignored. The exit code is 1 if a row is not valid.',
-    settings: [...dataSettings, 'pushServices'],
+    settings: [...dataSettings, 'pushServices', 'maxPushServices'],
     json: 'Prints JSON Lines: one for each row that is not valid, then the counts.',
     examples: [
       'deskbell subscriptions import subscriptions.jsonl',
@@ -93,10 +94,18 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         };
         let failure: unknown;
         const missed = createMissedColumns({ user: userColumn, tags: tagsColumn });
-        const parse = ({ text }: Line): ImportedRow => {
+        /** Counts its push service where nobody has listed it; asked once for each. */
+        const admitted = new Set<string>();
+        const admit = async ({ subscription }: ImportedRow): Promise<void> => {
+          const { origin } = new URL(subscription.endpoint);
+          if (admitted.has(origin) || !policy.isUnlisted(origin)) return;
+          await withUnlisted(store, origin, configuration.maxPushServices, async () => admitted.add(origin));
+        };
+        const parse = async ({ text }: Line): Promise<ImportedRow> => {
           const row = parseRow(text);
           const imported = readImportedRow(row, policy, vapidKeys.publicKey, memberOf);
           missed.note(row, imported);
+          await admit(imported);
           return imported;
         };
         await importLines(lines, parse, store.subscriptions, counts, report).catch((error: unknown) => {
@@ -120,7 +129,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
 /** Stores valid lines in batches. Lines that were read before an error are stored before it is thrown. */
 async function importLines(
   lines: AsyncIterable<Line>,
-  parse: (line: Line) => ImportedRow,
+  parse: (line: Line) => Promise<ImportedRow>,
   subscriptions: SubscriptionStore,
   counts: Counts,
   report: (refused: Refused) => Promise<void>,
@@ -134,7 +143,7 @@ async function importLines(
   };
   try {
     for await (const line of lines) {
-      const result = readRow(line, parse);
+      const result = await readRow(line, parse);
       if ('errors' in result) {
         counts.refused += 1;
         await report(result);
@@ -147,9 +156,12 @@ async function importLines(
   }
 }
 
-function readRow(line: Line, parse: (line: Line) => ImportedRow): ImportedRow | Refused {
+async function readRow(
+  line: Line,
+  parse: (line: Line) => Promise<ImportedRow>,
+): Promise<ImportedRow | Refused> {
   try {
-    return parse(line);
+    return await parse(line);
   } catch (error) {
     if (!(error instanceof DeskbellError)) throw error;
     const { code, message, fields } = error;

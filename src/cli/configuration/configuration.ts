@@ -7,6 +7,7 @@ import { parseMaxRates } from '../../delivery/limits/max-rate.ts';
 import { defaultBodyLimitBytes } from '../../http/json-body.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
+import { defaultMaxPushServices } from '../../protocol/unlisted-push-services.ts';
 import { defaultReceiptsPerMinute, defaultRegistrationsPerMinute } from '../../service/push/rate-limit.ts';
 import { checkVapidSubject } from '../../protocol/vapid-subject.ts';
 import { checkAddressRanges, checkHosts } from './check-addresses.ts';
@@ -147,6 +148,15 @@ const service = {
       'for its channels.',
     default: defaultRegistrationsPerMinute,
   }),
+  maxPushServices: integer({
+    description:
+      'How many push services may have subscriptions that are neither known nor listed, where pushServices has "public". Further ' +
+      'registrations get 503.',
+    default: defaultMaxPushServices,
+    unit: 'push services',
+    min: 1,
+    max: 1000,
+  }),
   channels: boolean({
     description: 'Lets readers choose their channels: /webPush/channels, and the page /preferences.',
   }),
@@ -208,9 +218,11 @@ const pushServices = {
   }),
   pushServices: list({
     description:
-      'Push services to accept besides the known ones. The ones listed here may be local and use http. ' +
+      'Push services to accept besides the known ones. The ones listed here may be local and use http. "public" accepts any public ' +
+      'https host, with limits for each. ' +
       'serve, or the first send or import, keeps them in the data directory; serve with an empty list forgets them.',
-    valid: 'origins such as https://push.example.org, https://*.push.example.org or http://127.0.0.1:8090',
+    valid:
+      'origins such as https://push.example.org, https://*.push.example.org or http://127.0.0.1:8090; or "public"',
     check: createEndpointPolicy,
   }),
   ca: list({

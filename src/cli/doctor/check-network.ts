@@ -38,7 +38,7 @@ interface Contact {
 
 export async function checkNetwork(options: NetworkOptions): Promise<readonly Finding[]> {
   const { pushServices = [] } = options;
-  const named = pushServices.filter((origin) => !origin.includes('*'));
+  const named = [pushServices].flat().filter((entry) => entry !== 'public' && !entry.includes('*'));
   const contacts = await Promise.all(
     [...vendorOrigins, ...named].map((origin) => contactOf(origin, options)),
   );

@@ -1,4 +1,5 @@
-// Keeps a worker within the rate limits of the store. It takes shares of a limit before it sends. Where its share is used
+// Keeps a worker within the rate limits of the store: those that operators give, and those of push services that nobody has
+// listed. It takes shares of a limit before it sends. Where its share is used
 // up, a row is stored with its time in the queue that all workers make together, so that other push services are served
 // meanwhile and each row waits once, as a rule. A row that has waited and still gets no permit comes back soon,
 // however often that happens: a share is taken when it asks, and must not have run out by then.
@@ -30,17 +31,11 @@ interface Limit {
 
 export class RateLimits {
   readonly #shares: RateShares;
-  readonly #limits: ReadonlyMap<string, Limit>;
+  readonly #limits: Map<string, Limit>;
 
   constructor(rates: MaxRates, shares: RateShares) {
     this.#shares = shares;
-    const unused = { permits: 0, permitsUntilMs: 0, queueAtMs: 0, rateLimited: 0, askedAtMs: 0 };
-    this.#limits = new Map(
-      Array.from(rates, ([origin, perSecond]) => [
-        origin,
-        { origin, perSecond, ...unused, usedAtMs: Number.POSITIVE_INFINITY },
-      ]),
-    );
+    this.#limits = new Map(Array.from(rates, ([origin, perSecond]) => [origin, unused(origin, perSecond)]));
   }
 
   /** To be called before rows are admitted: takes shares where they are used up. */
@@ -55,11 +50,16 @@ export class RateLimits {
 
   /**
    * @param isReturning the row was rate limited or tried before
+   * @param perSecond where the operator gives no rate; absent for no limit
    * @returns `undefined` where a message may be sent
    */
-  admit(origin: string, isReturning: boolean, nowMs: number): NotSent | undefined {
-    const limit = this.#limits.get(origin);
-    if (limit === undefined) return undefined;
+  admit(origin: string, isReturning: boolean, nowMs: number, perSecond?: number): NotSent | undefined {
+    let limit = this.#limits.get(origin);
+    if (limit === undefined) {
+      if (perSecond === undefined) return undefined;
+      limit = unused(origin, perSecond);
+      this.#limits.set(origin, limit);
+    }
     limit.usedAtMs = nowMs;
     const isItsTurn = isReturning || limit.queueAtMs <= nowMs;
     if (isItsTurn && limit.permits > 0 && nowMs < limit.permitsUntilMs) {
@@ -83,3 +83,14 @@ export class RateLimits {
     limit.queueAtMs = queueMs === 0 ? 0 : nowMs + queueMs;
   }
 }
+
+const unused = (origin: string, perSecond: number): Limit => ({
+  origin,
+  perSecond,
+  permits: 0,
+  permitsUntilMs: 0,
+  queueAtMs: 0,
+  rateLimited: 0,
+  askedAtMs: 0,
+  usedAtMs: Number.POSITIVE_INFINITY,
+});

@@ -24,6 +24,8 @@ export interface Destination {
   readonly origin: string;
   /** The key that signs. */
   readonly vapidPublicKey: string;
+  /** Of the endpoint policy. */
+  readonly isUnlisted: boolean;
   /** Why this process's configuration does not list the push service; another sender's may. */
   readonly notListed: string | undefined;
   /** Set where nothing may be sent at all. */
@@ -75,10 +77,12 @@ export function createDestinations(
   const open = (root: string, vapidPublicKey: string): Destination => {
     const fault = policy.check(root);
     const headers = signingKeys.find(vapidPublicKey);
-    const origin = URL.parse(root)?.origin ?? 'null';
+    const url = URL.parse(root);
+    const origin = url?.origin ?? 'null';
     return {
       origin,
       vapidPublicKey,
+      isUnlisted: url !== null && policy.isUnlisted(origin),
       notListed: fault && notListedDetail,
       notSendable: headers === undefined ? foreignKey : findSubjectFault(origin, subject),
       gate: new OriginGate(gateSettings),

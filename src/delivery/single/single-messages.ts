@@ -16,6 +16,7 @@ import { systemClock } from '../../transport/clock.ts';
 import { createTransport } from '../../transport/create-transport.ts';
 import { defaultTimeouts, maxTimeoutMs } from '../../transport/timeouts.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
+import { SingleMessageRates } from '../limits/single-message-rates.ts';
 import { AnswerLog } from './answer-log.ts';
 import type { Addressee } from '../message-path/destinations.ts';
 import { checkReader, findReader } from './reader.ts';
@@ -58,6 +59,7 @@ export function openSingleMessages(given: SenderOptions): Pick<Sender, 'send' | 
   const policy = createEndpointPolicy(transportOptions.pushServices);
   const transport = createTransport(transportOptions);
   const encryptBatch = encrypt ? createEncryptBatch(encrypt) : loadWhenNeeded(encryption);
+  const rates = new SingleMessageRates(settings.maxRates ?? new Map());
   const clockCheck = new ClockCheck(onWarning);
   const path = createMessagePath(
     { ...settings, transport: transportOptions },
@@ -72,7 +74,9 @@ export function openSingleMessages(given: SenderOptions): Pick<Sender, 'send' | 
   const answers = store && new AnswerLog(store.ledger, path.destinations, onWarning);
   const turn = gatherTurn<WaitingMessage>((messages) => {
     try {
-      path.send(messages, admitAll, (message, result) => message.resolve(result));
+      const nowMs = monotonicNow();
+      const admit = ({ destination }: WaitingMessage) => rates.admit(destination, nowMs);
+      path.send(messages, admit, (message, result) => message.resolve(result));
     } catch (error) {
       for (const message of messages) message.reject(error);
     }
@@ -165,9 +169,6 @@ function connectAndAnswerMs(options: TransportOptions): number {
 /** The id of one that comes from a store. */
 const storedIdOf = (input: SubscriptionInput & { readonly id?: unknown }): number | undefined =>
   typeof input.id === 'number' ? input.id : undefined;
-
-/** Who sends a single message decides by himself when. */
-const admitAll = (): undefined => undefined;
 
 function toSendResult(result: Result): SendResult {
   switch (result.kind) {

@@ -82,6 +82,8 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
     return toVapidRefused(row, { ...attempted, result: 'retry' }, outcome, settings);
   }
   if (outcome.kind === 'retry') {
+    if (outcome.isGoneAtLast && attempt >= settings.retryPolicy.maxAttempts)
+      return { ...attempted, result: 'gone' };
     const alarm = findChromeLimit(origin, outcome, attempt);
     return withRetry(alarm === undefined ? attempted : { ...attempted, alarm }, row, outcome, settings);
   }

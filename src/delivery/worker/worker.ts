@@ -11,6 +11,7 @@ import { Committer, type CommitterParts } from './committer.ts';
 import type { MessagePath } from '../message-path/message-path.ts';
 import type { NotSent } from '../message-path/not-sent.ts';
 import type { Result } from '../message-path/post.ts';
+import { unlistedLimits } from '../../protocol/unlisted-push-services.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { toRowResult, type RecordSettings } from './record.ts';
 import type { WorkerSettings } from './worker-settings.ts';
@@ -109,9 +110,13 @@ class Worker {
     if (fault !== undefined) return { kind: 'notSendable', fault };
     const quietEndMs = assignment.quietEnd(row, nowMs);
     if (quietEndMs !== undefined) return { kind: 'quiet', afterMs: quietEndMs - nowMs };
-    const { gate, origin } = destination;
+    const { gate, origin, isUnlisted } = destination;
     const isReturning = assignment.slice === undefined;
-    return gate.admit(assignment.areProbes, nowMs) ?? this.#parts.rates.admit(origin, isReturning, nowMs);
+    const perSecond = isUnlisted ? unlistedLimits.perSecond : undefined;
+    return (
+      gate.admit(assignment.areProbes, nowMs) ??
+      this.#parts.rates.admit(origin, isReturning, nowMs, perSecond)
+    );
   }
 
   readonly #recordResult = (row: AssignedRow, result: Result): void => {

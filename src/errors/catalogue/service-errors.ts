@@ -75,6 +75,12 @@ export const serviceErrors = {
     'Try again later; the operator can raise maxSubscriptions.',
     true,
   ),
+  ERR_PUSH_SERVICE_LIMIT: entry(
+    503,
+    'No subscriptions of further push services are stored',
+    'The operator can list the push service in pushServices, or raise maxPushServices.',
+    true,
+  ),
   ERR_STORE_UNAVAILABLE: entry(
     503,
     'The store does not answer',

@@ -9,11 +9,12 @@ import type { Registration, StoredSubscription, SubscriptionStore } from '../../
 import type { Log } from '../../http/log.ts';
 import type { OfferedSubscription, Settings } from '../options.ts';
 import { createAdmit } from './invitation.ts';
+import { createWithinLimits } from './unlisted-push-services.ts';
 
 /** The keys as the request has them: the console shows these. */
 type SentKeys = Readonly<Record<'p256dh' | 'auth', string>>;
 
-/** @throws {DeskbellError} ERR_NOT_INVITED, ERR_ENDPOINT_IN_USE, ERR_SUBSCRIPTION_LIMIT, ERR_STORE_UNAVAILABLE; what the application throws */
+/** @throws {DeskbellError} ERR_NOT_INVITED, ERR_ENDPOINT_IN_USE, ERR_RATE_LIMITED, ERR_PUSH_SERVICE_LIMIT, ERR_SUBSCRIPTION_LIMIT, ERR_STORE_UNAVAILABLE; what the application throws */
 export type Register = (registration: Registration, keys: SentKeys, request: FastifyRequest) => Promise<void>;
 
 export function createRegister(settings: Settings): Register {
@@ -21,10 +22,13 @@ export function createRegister(settings: Settings): Register {
   const writeOut = createWriteOut(log);
   const report = createReport(settings);
   const admit = createAdmit(settings);
+  const withinLimits = createWithinLimits(settings);
   return async (given, keys, request) => {
     const registration = await admit(given, request.headers);
     const assign = await askApplication(registration, request, settings);
-    await store.subscriptions.register(assign === undefined ? registration : { ...registration, assign });
+    await withinLimits(registration.subscription.endpoint, () =>
+      store.subscriptions.register(assign === undefined ? registration : { ...registration, assign }),
+    );
     report(registration.subscription, keys);
     await writeOut();
   };

@@ -45,7 +45,9 @@ const pathPattern = String.raw`(?![^?]*/(?:\.|%2[eE]){1,2}(?:[/?]|$))(?:/[\w.~!$
 /** @param originPattern of the endpoint policy */
 export function createSubscriptionBody(originPattern: string) {
   const endpoint = Type.String({
-    description: 'As the browser gave it: https, of a known push service or one that the operator added.',
+    description:
+      'As the browser gave it: https, of a known push service, one that the operator added, or any public host where the operator ' +
+      'admits those.',
     maxLength: maxEndpointLength,
     pattern: `^${originPattern}${pathPattern}$`,
   });

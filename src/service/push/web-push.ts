@@ -62,6 +62,7 @@ const postOperation: Operation = {
     'ERR_SUBSCRIBER_TOKEN',
     'ERR_NOT_INVITED',
     'ERR_RATE_LIMITED',
+    'ERR_PUSH_SERVICE_LIMIT',
     'ERR_SUBSCRIPTION_LIMIT',
     'ERR_STORE_UNAVAILABLE',
   ],

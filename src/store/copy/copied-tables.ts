@@ -108,6 +108,7 @@ const subscriptionTables: readonly CopiedTable[] = [
   { name: 'answer_windows' },
   { name: 'few_deletions' },
   { name: 'ended_subscriptions' },
+  { name: 'unlisted_push_services' },
   { name: 'people' },
   { name: 'channels' },
 ];

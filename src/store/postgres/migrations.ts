@@ -1152,4 +1152,12 @@ export const migrations: readonly string[] = [
     when (new.token is distinct from old.token and new.token not like 'readers:%' and new.split is not null)
     execute function deskbell.refuse_unsplit();
   `,
+
+  `
+  -- where any public host is admitted: push services with subscriptions that are neither known nor listed
+  create table deskbell.unlisted_push_services (
+    origin text primary key,
+    added_at_ms bigint not null
+  );
+  `,
 ];

@@ -1001,4 +1001,12 @@ export const migrations: readonly string[] = [
     select raise(abort, 'The broadcast needs a newer version of Deskbell.');
   end;
   `,
+
+  `
+  -- where any public host is admitted: push services with subscriptions that are neither known nor listed
+  create table unlisted_push_services (
+    origin text primary key,
+    added_at_ms integer not null
+  ) strict, without rowid;
+  `,
 ];

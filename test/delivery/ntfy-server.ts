@@ -1,0 +1,80 @@
+// A server that answers UnifiedPush as ntfy does, over TLS with HTTP/2 or HTTP/1.1: the statuses, bodies and header fields are those of
+// server/server.go and server/errors.go of binwiederhier/ntfy. What becomes of a message depends on its topic.
+import { once } from 'node:events';
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { makeCertificate } from '../../src/push-service/http/certificate.ts';
+
+export interface NtfyServer {
+  readonly ca: readonly string[];
+  readonly port: number;
+  /** Topics that were posted to, in order. */
+  readonly posted: string[];
+  /** Their bodies arrived whole and encrypted. */
+  readonly contentEncodings: Set<string | undefined>;
+  readonly connections: number;
+  close(): Promise<void>;
+}
+
+/** What a topic is answered: `limited` as where its user's messages of the day are used up, `dead` without a subscriber. */
+export const topicOf = (state: 'live' | 'limited' | 'dead' | 'full', number: number): string =>
+  `up${state}${String(number).padStart(6, '0')}`;
+
+const limits = 'https://ntfy.sh/docs/publish/#limitations';
+const errors = {
+  limited: { code: 42908, http: 429, error: 'limit reached: daily message quota reached', link: limits },
+  dead: {
+    code: 50701,
+    http: 507,
+    error: 'cannot publish to UnifiedPush topic without previously active subscriber',
+  },
+  // what another server might mean by 507
+  full: { code: 1, http: 507, error: 'disk full' },
+} as const;
+
+/** @param host of its certificate */
+export async function startNtfyServer(host: string, { http2 = true } = {}): Promise<NtfyServer> {
+  const { key, cert } = makeCertificate([host]);
+  const posted: string[] = [];
+  const contentEncodings = new Set<string | undefined>();
+  let connections = 0;
+
+  const answer = async (request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> => {
+    let bytes = 0;
+    for await (const chunk of request) bytes += (chunk as Buffer).length;
+    const { pathname, searchParams } = new URL(request.url, `https://${host}`);
+    const topic = pathname.slice(1);
+    posted.push(topic);
+    contentEncodings.add(request.headers['content-encoding']);
+    const [, state] = /^up(limited|dead|full)/.exec(topic) ?? [];
+    const error = errors[state as keyof typeof errors];
+    const time = Math.floor(Date.now() / 1000);
+    const message = { id: 'sPs71M8A2Tqv', time, expires: time + 43_200, event: 'message', topic };
+    const body = error ?? { ...message, message: `${bytes} bytes`, encoding: 'base64' };
+    response.writeHead(searchParams.get('up') === '1' ? (error?.http ?? 200) : 400, {
+      'access-control-allow-origin': '*',
+      'content-type': 'application/json',
+    });
+    response.end(`${JSON.stringify(body)}\n`);
+  };
+
+  const protocols = http2 ? ['h2'] : ['http/1.1'];
+  const server = createSecureServer({ key, cert, allowHTTP1: true, ALPNProtocols: protocols });
+  server.on('request', (request, response) => void answer(request, response));
+  server.on('secureConnection', () => (connections += 1));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    ca: [cert],
+    port: (server.address() as AddressInfo).port,
+    posted,
+    contentEncodings,
+    get connections() {
+      return connections;
+    },
+    close: async () => {
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,148 @@
+// Where any public host is a push service: from a browser's registration to what comes of a broadcast, at a server that answers as
+// ntfy does.
+import assert from 'node:assert/strict';
+import { describe, test, type TestContext } from 'node:test';
+import { RateLimits } from '../../src/delivery/limits/rate-limits.ts';
+import { toRowResult, type Row } from '../../src/delivery/worker/record.ts';
+import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
+import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
+import { readResponse } from '../../src/protocol/outcome.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { newSubscription, sendJson, startService } from '../service/running-service.ts';
+import { openTestStore } from '../store/test-database.ts';
+import { assertDone } from './broadcast-bench.ts';
+import { startNtfyServer, topicOf, type NtfyServer } from './ntfy-server.ts';
+
+const host = 'ntfy.example.net';
+const origin = `https://${host}`;
+const keys = generateVapidKeys();
+const vapid = { ...keys, subject: 'mailto:ops@example.org' };
+const message = { title: 'UnifiedPush', message: 'to any server' };
+const subscriptionOf = (topic: string) => ({ ...newSubscription(), endpoint: `${origin}/${topic}?up=1` });
+
+async function startStage(t: TestContext, ntfy: NtfyServer) {
+  const options = { vapidPublicKey: keys.publicKey, pushServices: 'public', pushOnly: true } as const;
+  const { base, store } = await startService(options, t);
+  const senderOf = (more: Partial<SenderOptions> = {}) => {
+    const sender = createSender({
+      vapid,
+      store,
+      pushServices: 'public',
+      threads: 0,
+      ca: ntfy.ca,
+      connectOverride: (named) => (named === origin ? { host: '127.0.0.1', port: ntfy.port } : undefined),
+      ...more,
+    });
+    t.after(() => sender.close());
+    return sender;
+  };
+  const register = async (topic: string): Promise<void> => {
+    const response = await sendJson(base, 'POST', '/webPush', subscriptionOf(topic));
+    assert.equal(response.status, 200, await response.text());
+  };
+  return { base, store, senderOf, register };
+}
+
+for (const http2 of [true, false]) {
+  test(`topics of ntfy are registered, get a broadcast, and each has its own outcome over ${http2 ? 'HTTP/2' : 'HTTP/1.1'}`, async (t) => {
+    const ntfy = await startNtfyServer(host, { http2 });
+    t.after(() => ntfy.close());
+    const { store, senderOf, register } = await startStage(t, ntfy);
+    // more refusals in a row than a push service may have as a whole
+    for (let number = 0; number < 12; number += 1) await register(topicOf('limited', number));
+    for (let number = 0; number < 3; number += 1) await register(topicOf('live', number));
+    for (const state of ['dead', 'full'] as const) await register(topicOf(state, 0));
+    const sender = senderOf({
+      maxRate: [`${host}=1000/s`],
+      retryPolicy: { ...defaultRetryPolicy, maxAttempts: 1, maxDeferrals: 1 },
+    });
+    const run = await sender.broadcast('all', message);
+    assertDone(await run.finished, { accepted: 3, gone: 1, exhausted: 13 });
+    assert.equal(ntfy.posted.length, 17);
+    assert.deepEqual([...ntfy.contentEncodings], ['aes128gcm']);
+    assert.ok(ntfy.connections <= 2, `${ntfy.connections} connections`);
+    const rows = await store.subscriptions.page({ afterId: 0, limit: 20 });
+    assert.equal(rows.length, 16);
+    assert.ok(!rows.some(({ endpoint }) => endpoint.includes(topicOf('dead', 0))));
+  });
+}
+
+test('single messages to a host that nobody has listed wait for its rate; a rate of the operator holds instead', async (t) => {
+  const ntfy = await startNtfyServer(host);
+  t.after(() => ntfy.close());
+  const { senderOf } = await startStage(t, ntfy);
+  const kindsOf = async (more: Partial<SenderOptions>): Promise<Record<string, number>> => {
+    // time stands still
+    const sender = senderOf({ ...more, monotonicNow: () => 1_000_000 });
+    const sent = Array.from({ length: 15 }, (_, number) =>
+      sender.send(subscriptionOf(topicOf('live', number)), message),
+    );
+    const outcomes = (await Promise.all(sent)).map(({ outcome }) => outcome);
+    return Object.fromEntries(
+      Object.entries(Object.groupBy(outcomes, ({ kind }) => kind)).map(([kind, of]) => [kind, of.length]),
+    );
+  };
+  assert.deepEqual(await kindsOf({}), { accepted: 10, retry: 5 });
+  assert.deepEqual(await kindsOf({ maxRate: [`${host}=100/s`] }), { accepted: 15 });
+  assert.deepEqual(await kindsOf({ pushServices: [origin] }), { accepted: 15 });
+});
+
+test('a broadcast gives a host that nobody has listed ten messages a second', async (t) => {
+  let nowMs = Date.UTC(2026, 10, 1);
+  const { store, remove } = await openTestStore(() => nowMs);
+  t.after(remove);
+  const limits = new RateLimits(new Map(), store.rates);
+  let sent = 0;
+  for (const endMs = nowMs + 5000; nowMs < endMs; nowMs += 50) {
+    await limits.replenish(nowMs);
+    for (let row = 0; row < 20; row += 1) sent += limits.admit(origin, true, nowMs, 10) === undefined ? 1 : 0;
+  }
+  assert.ok(sent >= 45 && sent <= 55, String(sent));
+  assert.equal(limits.admit('https://fcm.googleapis.com', true, nowMs), undefined);
+});
+
+const answerOf = (status: number, body: object, isUnlisted = true) =>
+  readResponse(origin, { status, headers: {}, body: JSON.stringify(body) }, { nowMs: 0, isUnlisted });
+const rowOf = (attempts: number) =>
+  ({
+    destination: { origin },
+    broadcast: { expiresAtMs: 1e12, ttlSeconds: 1e8 },
+    tries: { attempts, deferrals: 0, expiresAtMs: 1e12 },
+  }) as Row;
+
+describe('what ntfy answers', () => {
+  const record = { retryPolicy: defaultRetryPolicy, now: () => 0, random: () => 0 };
+  const withoutSubscriber = answerOf(507, { code: 50701, http: 507, error: 'without subscriber' });
+
+  test('429 holds the subscription; at a push service that is known or listed it holds all', () => {
+    for (const isUnlisted of [true, false]) {
+      const outcome = answerOf(429, { code: 42908, http: 429, error: 'limit' }, isUnlisted);
+      assert.ok(outcome.kind === 'retry');
+      assert.equal(outcome.slowsOrigin, !isUnlisted);
+    }
+  });
+
+  test('507 for a topic without a subscriber ends it with the last attempt, twelve hours later at least', () => {
+    let waitedMs = 0;
+    for (let attempts = 0; attempts < defaultRetryPolicy.maxAttempts - 1; attempts += 1) {
+      const { result, retry } = toRowResult(
+        rowOf(attempts),
+        { kind: 'posted', outcome: withoutSubscriber },
+        record,
+      );
+      assert.equal(result, 'retry');
+      waitedMs += retry!.delayMs;
+    }
+    assert.ok(waitedMs >= 12 * 3_600_000, String(waitedMs));
+    const last = rowOf(defaultRetryPolicy.maxAttempts - 1);
+    assert.equal(toRowResult(last, { kind: 'posted', outcome: withoutSubscriber }, record).result, 'gone');
+  });
+
+  test('any other 507 ends no subscription', () => {
+    for (const body of [{}, { code: 507 }, { code: 507_011 }, { error: '50701' }]) {
+      const outcome = answerOf(507, body);
+      const last = rowOf(defaultRetryPolicy.maxAttempts - 1);
+      assert.equal(toRowResult(last, { kind: 'posted', outcome }, record).result, 'exhausted');
+    }
+  });
+});

@@ -1,0 +1,41 @@
+// Registrations of push services that nobody has listed: how many of each in a minute, and of how many.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { newSubscription, sendJson, startService } from './running-service.ts';
+
+const subscriptionOf = (host: string) => ({
+  ...newSubscription(),
+  endpoint: `https://${host}/up${Math.random().toString(36).slice(2)}?up=1`,
+});
+
+async function codeOf(response: Response): Promise<string | undefined> {
+  if (response.status === 200) return undefined;
+  return `${response.status} ${((await response.json()) as { code: string }).code}`;
+}
+
+test('beyond the number of push services a further one is refused; listed and known ones are no part of it', async (t) => {
+  const pushServices = ['public', 'https://listed.example.org'];
+  const { base } = await startService({ pushServices, maxPushServices: 2 }, t);
+  const register = async (host: string, row: object = subscriptionOf(host)) =>
+    codeOf(await sendJson(base, 'POST', '/webPush', row));
+  const first = subscriptionOf('one.example.net');
+  assert.equal(await register('', first), undefined);
+  assert.equal(await register('two.example.net'), undefined);
+  assert.equal(await register('three.example.net'), '503 ERR_PUSH_SERVICE_LIMIT');
+  for (const host of ['two.example.net', 'listed.example.org', 'fcm.googleapis.com']) {
+    assert.equal(await register(host), undefined, host);
+  }
+  assert.equal(await register('', first), undefined, 'one that is stored may always be sent again');
+});
+
+test('more than sixty new subscriptions of one push service in a minute are refused; others and stored ones are not', async (t) => {
+  const { base } = await startService({ pushServices: 'public' }, t);
+  const register = async (row: object) => codeOf(await sendJson(base, 'POST', '/webPush', row));
+  const rows = Array.from({ length: 60 }, () => subscriptionOf('up.example.net'));
+  const codes = await Promise.all(rows.map(register));
+  assert.deepEqual(new Set(codes), new Set([undefined]));
+  assert.equal(await register(subscriptionOf('up.example.net')), '429 ERR_RATE_LIMITED');
+  assert.equal(await register(rows[0]!), undefined);
+  assert.equal(await register(subscriptionOf('other.example.net')), undefined);
+  assert.equal(await register(subscriptionOf('fcm.googleapis.com')), undefined);
+});
