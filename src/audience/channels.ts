@@ -1,6 +1,5 @@
 // Channels, which readers switch on and off, and their choices, as applications write them. Whoever takes them from outside
 // checks them here first.
-import { DeskbellError } from '../errors/deskbell-error.ts';
 import { fieldError } from '../errors/field-error.ts';
 import { checkLanguage } from './reader-facts.ts';
 import { checkName } from './user-and-tags.ts';
@@ -97,11 +96,15 @@ function checkEach<Choice>(
   );
 }
 
-/** @throws {DeskbellError} ERR_CHANNEL_NOT_FOUND, with the names that there are, where a name is none of them */
-export function checkKnown(names: readonly string[], channels: readonly Channel[]): void {
-  const unknown = names.find((name) => !channels.some((channel) => channel.name === name));
-  if (unknown === undefined) return;
+/** @throws {DeskbellError} ERR_CHANNEL_NOT_FOUND, with the names that there are, where the name is none of them */
+export function checkKnown(name: string, channels: readonly Channel[], pointer: string): void {
+  if (channels.some((channel) => channel.name === name)) return;
   const known =
-    channels.length === 0 ? 'there are none yet' : `there are ${channels.map(({ name }) => name).join(', ')}`;
-  throw new DeskbellError('ERR_CHANNEL_NOT_FOUND', `There is no channel "${unknown}"; ${known}.`);
+    channels.length === 0 ? 'there are none yet' : `there are ${channels.map((one) => one.name).join(', ')}`;
+  throw fieldError('ERR_CHANNEL_NOT_FOUND', pointer, `There is no channel "${name}"; ${known}.`);
+}
+
+/** @throws {DeskbellError} as `checkKnown` does, for each channel that is chosen */
+export function checkKnownChoices(choices: object, channels: readonly Channel[], pointer: string): void {
+  for (const name of Object.keys(choices)) checkKnown(name, channels, `${pointer}/${name}`);
 }

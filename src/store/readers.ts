@@ -1,6 +1,12 @@
 // Readers: what is known of who reads, and what they have chosen. A reader is a person, or a subscription without one. Language,
 // time zone and each choice are the person's, else the subscription's; a choice that neither has made is the channel's default.
-import { checkChoices, checkKnown, maxChannels, type Channel, type Choices } from '../audience/channels.ts';
+import {
+  checkChoices,
+  checkKnownChoices,
+  maxChannels,
+  type Channel,
+  type Choices,
+} from '../audience/channels.ts';
 import { checkPersonChange, type Person, type PersonChange } from '../audience/person.ts';
 import { checkDataSize, type PersonData } from '../audience/reader-facts.ts';
 import { checkUser } from '../audience/user-and-tags.ts';
@@ -115,7 +121,7 @@ export function createReaders(database: PortableDatabase): ReaderStore {
     setPerson: async (user, given) => {
       const change = checkPersonChange(given);
       const known = await channels.list();
-      checkKnown(Object.keys(withoutNull(change.channels ?? {})), known);
+      checkKnownChoices(withoutNull(change.channels ?? {}), known, '/channels');
       return setPerson(checkUser(user, '/user'), change, known);
     },
 
@@ -146,7 +152,7 @@ export function createReaders(database: PortableDatabase): ReaderStore {
     choose: async (reader, given) => {
       const choices = checkChoices(given, '/choices');
       const known = await channels.list();
-      checkKnown(Object.keys(choices), known);
+      checkKnownChoices(choices, known, '/choices');
       if ('id' in reader && reader.user === undefined) {
         const work = () => changeSubscription(reader.id, choices, known);
         return forEach(known, await database.transaction(work, `subscription ${reader.id}`));

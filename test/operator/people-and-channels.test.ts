@@ -63,7 +63,9 @@ test('a person is set and cleared member by member, and removed with all that wa
   });
   const refused = await ask('/v1/people/ada', { method: 'PATCH', body: { channels: { nwes: true } } });
   assert.equal(refused.status, 404);
-  assert.equal(((await refused.json()) as Problem).detail, 'There is no channel "nwes"; there are news.');
+  const { code, detail, errors } = (await refused.json()) as Problem;
+  assert.equal(detail, 'There is no channel "nwes"; there are news.');
+  assert.deepEqual(errors, [{ pointer: '/channels/nwes', code, detail }]);
   const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
   assert.deepEqual(await store.readers.choices(row!), { news: false });
   await read('/v1/subscriptions?user=ada', { method: 'DELETE' });

@@ -159,6 +159,22 @@ describe('POST /webPush/channels', () => {
     assert.deepEqual(await isOn(proof), former);
   });
 
+  test('a channel that is removed while it is being chosen is a 400 as well', async (t) => {
+    const proof = await register();
+    const { channels } = service.store;
+    await channels.put({ name: 'sport', title: 'Sport', titles: {}, isOnByDefault: true });
+    const list = channels.list.bind(channels);
+    t.mock.method(channels, 'list', async () => {
+      const found = await list();
+      await channels.remove('sport');
+      return found;
+    });
+    const response = await ask({ ...proof, choices: { sport: false } });
+    const { status, code, errors } = (await response.json()) as Problem;
+    assert.deepEqual([status, code, errors?.[0]?.pointer], [400, 'ERR_REQUEST_INVALID', '/choices/sport']);
+    assert.deepEqual(await isOn(proof), asDefault);
+  });
+
   test('a request that says nothing of its reader, or has a wrong token, is a 401', async () => {
     const { endpoint } = await register();
     for (const [body, headers] of [

@@ -143,6 +143,13 @@ export function describeReaders(name: string, prepare: () => Promise<StoreUnderT
         await assert.rejects(store.readers.choose(row, { sport: true, nwes: false }), {
           code: 'ERR_CHANNEL_NOT_FOUND',
           message: 'There is no channel "nwes"; there are constructor, news, sport.',
+          fields: [
+            {
+              pointer: '/choices/nwes',
+              code: 'ERR_CHANNEL_NOT_FOUND',
+              detail: 'There is no channel "nwes"; there are constructor, news, sport.',
+            },
+          ],
         });
         await assert.rejects(
           store.readers.setPerson('ada', { language: 'de', channels: { toString: true } }),

@@ -3,7 +3,7 @@
 import type { FastifyReply } from 'fastify';
 import {
   checkChoices,
-  checkKnown,
+  checkKnownChoices,
   maxChannels,
   type Channel,
   type Choices,
@@ -88,38 +88,15 @@ export function addChannelsRoute(app: ServiceApp, settings: Settings): void {
     },
     async (request, reply) => {
       const signedIn = await readSubscriberToken(request, reply);
-      const channels = await store.channels.list();
-      const choices = readChoices(request.body.choices, channels);
       const reader =
         signedIn?.user === undefined ? await findReader(request.body, reply, store) : { user: signedIn.user };
-      const held = reader && (await hold(reader, choices, store));
+      const { held, known } = await choose(reader, request.body.choices, store);
       return sendJson(
         reply,
-        channels.map(toAnswer(held, readFirstLanguage(request.headers['accept-language']))),
+        known.map(toAnswer(held, readFirstLanguage(request.headers['accept-language']))),
       );
     },
   );
-}
-
-/** @throws {DeskbellError} ERR_REQUEST_INVALID names a channel that there is none of, and those that there are */
-function readChoices(given: Choices = {}, channels: readonly Channel[]): Choices {
-  let pointer = '/choices';
-  try {
-    const choices = checkChoices(given, pointer);
-    for (const name of Object.keys(choices)) {
-      pointer = `/choices/${name}`;
-      checkKnown([name], channels);
-    }
-    return choices;
-  } catch (cause) {
-    if (!(cause instanceof DeskbellError)) throw cause;
-    const { message, fields } = cause;
-    const field = { pointer, code: 'ERR_FIELD_VALUE', detail: message } as const;
-    throw new DeskbellError('ERR_REQUEST_INVALID', message, {
-      fields: fields.length > 0 ? fields : [field],
-      cause,
-    });
-  }
 }
 
 /**
@@ -143,9 +120,28 @@ async function findReader(
   return row && authBytes && isSameSecret(row.auth, authBytes) ? row : undefined;
 }
 
-/** @returns what holds for the reader then */
-function hold(reader: Reader, choices: Choices, { readers }: Store): Promise<Choices> {
-  return Object.keys(choices).length > 0 ? readers.choose(reader, choices) : readers.choices(reader);
+/**
+ * Stores choices where there are any.
+ *
+ * @returns what holds for the reader then, and the channels that there were before; a channel may be removed at any time
+ * @throws {DeskbellError} ERR_REQUEST_INVALID names a choice that is wrong, or a channel that there is none of
+ */
+async function choose(
+  reader: Reader | undefined,
+  given: Choices = {},
+  { channels, readers }: Store,
+): Promise<{ readonly held: Choices | undefined; readonly known: readonly Channel[] }> {
+  try {
+    const choices = checkChoices(given, '/choices');
+    const known = await channels.list();
+    checkKnownChoices(choices, known, '/choices');
+    const isChange = Object.keys(choices).length > 0;
+    const held = reader && (await (isChange ? readers.choose(reader, choices) : readers.choices(reader)));
+    return { held, known };
+  } catch (cause) {
+    if (!(cause instanceof DeskbellError) || cause.fields.length === 0) throw cause;
+    throw new DeskbellError('ERR_REQUEST_INVALID', cause.message, { fields: cause.fields, cause });
+  }
 }
 
 const toAnswer =
