@@ -41,7 +41,8 @@ suite('schedules of the command line', () => {
     assert.equal(schedule['timezone'], 'Europe/Berlin');
     assert.equal(schedule['perPerson'], '3/day');
     assert.deepEqual(schedule['message'], { title: 'Monday', message: 'A new week' });
-    assert.match((await run('schedules', 'show', '1')).stdout, /\n {2}next( +\S+Z\n){3}$/);
+    const shown = (await run('schedules', 'show', '1')).stdout;
+    assert.match(shown, /\n {2}with +--per-person 3\/day\n {2}next( +\S+Z\n){3}$/);
     assert.equal((await run('schedules', 'pause', '1')).stdout, 'Schedule 1 is paused.\n');
     assert.match((await run('schedules', 'list')).stdout, /paused since \d{4}-/);
     const paused = JSON.parse((await run('schedules', 'show', '1', '--json')).stdout) as Record<

@@ -7,6 +7,7 @@ import type { Audience } from '../../src/delivery/broadcast/audience.ts';
 import { createSchedule } from '../../src/delivery/schedule/create-schedule.ts';
 import { startDueBroadcasts } from '../../src/delivery/schedule/run-schedules.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import type { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { addSubscriptions } from '../store/store-under-test.ts';
@@ -61,6 +62,21 @@ describe('a broadcast that differs by reader', () => {
     await assert.rejects(stage.create({}, { tags: { all: ['news'] } }, filled), { code });
     await assert.rejects(stage.create({}, { user: 'ada' }, filled), { code });
     await stage.store.readers.setPerson('ada', { data: { name: 'Ada' } });
+    const texts = { de: { actions: [{ title: '{order}' }] } };
+    const german: Message = { ...filled, actions: [{ title: 'Order' }], texts };
+    const of = (message: RegExp) => (error: DeskbellError) => {
+      assert.match(error.message, message);
+      assert.deepEqual(
+        error.fields.map(({ pointer }) => pointer),
+        ['/message/texts/de/actions/0/title'],
+      );
+      return true;
+    };
+    await assert.rejects(
+      stage.create({}, { user: 'ada' }, german),
+      of(/in texts\.de\.actions\[0\]\.title.*data of/),
+    );
+    await assert.rejects(stage.create({}, 'all', { ...german, title: 'Hello' }), of(/more than one person/));
     assert.equal((await stage.create({}, { user: 'ada' }, filled)).hasPlaceholders, true);
     await assert.rejects(createSchedule(stage.store, { user: 'ada' }, filled, { cron: '0 9 * * *' }), {
       code,

@@ -86,7 +86,9 @@ test('the newsletter of docs/newsletter.md reaches readers in three languages', 
     }
   }
   assert.match(printed.get('people show')!, /Ada/);
-  assert.match(printed.get('broadcasts show')!, /3 accepted/);
+  const shown = printed.get('broadcasts show')!;
+  assert.match(shown, /3 accepted/);
+  assert.match(shown, /\n {2}with {3}.*--channel news\n {2}texts {2}de: 1, pt: 1, the message's own: 1\n/);
   assert.match(printed.get('subscriptions show')!, /accepted/);
   const page = await fetch(`${service.address}/preferences`);
   assert.equal(page.status, 200);

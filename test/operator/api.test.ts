@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { until } from '../../tools/until.ts';
 import { suite, test } from 'node:test';
+import type { Problem } from '../../src/http/problem.ts';
 import type { UserAndTags } from '../../src/audience/user-and-tags.ts';
 import { codeOf, startStage, type RunningOperator } from './running-operator.ts';
 
@@ -110,8 +111,9 @@ suite('POST /v1/messages', () => {
     await store.readers.setPerson('ada', { data: { count: null, name: 'Secret' } });
     const refused = await send({ user: 'ada' });
     assert.equal(refused.status, 422);
-    const { code, detail } = (await refused.json()) as { readonly code: string; readonly detail: string };
+    const { code, detail, errors } = (await refused.json()) as Problem;
     assert.equal(code, 'ERR_PLACEHOLDER_VALUE');
+    assert.deepEqual(errors, [{ pointer: '/message/texts/de/message', code, detail }]);
     assert.match(detail, /placeholder \{count\} in texts\.de\.message of the message/);
     assert.doesNotMatch(detail, /Secret/);
     assert.equal(stage.pushService.statistics().answers[201], 5);

@@ -33,6 +33,36 @@ test('languages are added to the form of a message and taken away again, and not
   assert.doesNotMatch(left.html, /Griaß di/);
 });
 
+test('what is wrong with a text is said at its field', async (t) => {
+  const visitor = await signIn(await startOperator(t));
+  const faultsOf = async (fields: Record<string, string>) => {
+    await visitor.open('/console/send');
+    const given = { ...message, languages: 'de', ...fields };
+    const { html } = await visitor.post('/console/send', '/console/send/draft', given);
+    return (JSON.parse(html) as { readonly faults: Record<string, string> }).faults;
+  };
+  assert.deepEqual(await faultsOf({}), {});
+  for (const [name, value, fault] of [
+    ['texts.de.title', 'Hallo {', /^The member texts\.de\.title of the message is not usable: the brace/],
+    ['texts.de.actionUrl0', '//{name}', /could change its scheme or host/],
+    ['actionName0', 'turn-off-channel', /is turn-off-channel, and the message is to no channel/],
+    ['url', 'ftp://example.org', /give an http\(s\) URL/],
+  ] as const) {
+    const faults = await faultsOf({ actionTitle0: 'Read', [name]: value });
+    assert.deepEqual(Object.keys(faults), [name]);
+    assert.match(faults[name]!, fault);
+  }
+  await visitor.open('/console/send');
+  const audience = { audience: 'tags', tagsAll: 'news' };
+  const { status, html } = await visitor.submit('/console/send', {
+    ...message,
+    ...audience,
+    title: 'Hello {name}',
+  });
+  assert.equal(status, 400);
+  assert.match(html, /data-fault="title"\s*>The placeholder {name} in title of the message has no default/);
+});
+
 test('a preview shows a language, or what a person gets with their data, as text', async (t) => {
   const operator = await startOperator(t);
   await operator.store.readers.setPerson('ada', { data: { name: '<b>Ada</b>' }, language: 'pt-BR' });

@@ -4,8 +4,9 @@ import type { AttemptRecord } from '../../store/attempts.ts';
 import { isOver, type Broadcast } from '../../store/broadcasts.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
+import { formatDeliveryFlags } from '../flags/delivery-flags.ts';
 import { formatAskedAudience, formatCreator } from '../../delivery/broadcast/describe-source.ts';
-import { formatDuration, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatCount, formatDuration, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { measureReach } from '../../delivery/broadcast/reach-times.ts';
 import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
 import { attemptView } from '../../views/attempt.ts';
@@ -25,7 +26,7 @@ export function showCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'show',
     description:
-      'Prints audience, creator, counts, push services and alarms of a broadcast, and what came of each subscription.',
+      'Prints audience, creator, options, texts, counts, push services and alarms of a broadcast, and what came of each subscription.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts show 7', 'deskbell broadcasts show 7 --attempts --subscription 4711'],
   })
@@ -41,6 +42,8 @@ export function showCommand({ environment, output }: Context): Command {
         `  title  ${readPayloadTexts(broadcast.payload).title}`,
         `  to     ${formatAskedAudience(broadcast.audience)}`,
         `  by     ${formatCreator(broadcast.createdBy)}`,
+        `  with   ${formatDeliveryFlags(broadcast)}`,
+        ...textsLine(broadcast),
         '',
       ];
       const intervals = await store.statistics.outcomesOf(id);
@@ -59,6 +62,14 @@ export function showCommand({ environment, output }: Context): Command {
       await output.table(flags, { rows: records, toJson: attemptView.toJson, toText: formatAttempt });
       if (found.length > limit) output.diagnostic(`These are the newest ${limit}; --limit gives more.`);
     });
+}
+
+/** How many get which text, where it differs by language. */
+function textsLine({ texts, recipients }: Broadcast): readonly string[] {
+  if (texts === undefined) return [];
+  const others = texts.reduce((sum, text) => sum + text.recipients, 0);
+  const parts = texts.map((text) => `${text.language}: ${formatCount(text.recipients)}`);
+  return [`  texts  ${[...parts, `the message's own: ${formatCount(recipients - others)}`].join(', ')}`];
 }
 
 const reachLines = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]): readonly string[] =>

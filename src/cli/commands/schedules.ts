@@ -8,6 +8,7 @@ import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
 import { scheduleView, scheduleWithTimesView } from '../../views/schedule.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
+import { formatDeliveryFlags } from '../flags/delivery-flags.ts';
 import { createCommand, type CommandDescription } from '../command.ts';
 import { createDataCommand, createListCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
@@ -115,9 +116,11 @@ const removeCommand = (context: Context): Command =>
 
 function formatWhole(schedule: ScheduleWithTimes, last: Broadcast | undefined): string {
   const { createdAtMs, lastBroadcastId, nextTimes } = schedule;
+  const options = formatDeliveryFlags(schedule);
   return [
     formatSchedule(schedule),
     `  created         ${isoTime(createdAtMs)}`,
+    ...(options === '' ? [] : [`  with            ${options}`]),
     ...nextTimes.map((timeMs, index) => `  ${(index === 0 ? 'next' : '').padEnd(16)}${isoTime(timeMs)}`),
     ...(lastBroadcastId === undefined ? [] : [`  last broadcast  ${formatLast(lastBroadcastId, last)}`]),
   ].join('\n');

@@ -42,6 +42,15 @@ export function readDeliveryFlags(given: object): DeliveryOptions {
   );
 }
 
+/** The options as these flags: `--channel news --quiet-hours 22:00-07:00`. */
+export function formatDeliveryFlags(options: object): string {
+  const values: Readonly<Record<string, unknown>> = { ...options };
+  return flags
+    .filter(({ name }) => values[name] !== undefined)
+    .map(({ name, option: { flag } }) => `--${flag!.split(' ', 1)[0]!} ${String(values[name])}`)
+    .join(' ');
+}
+
 function createOption(name: string, option: OptionDescription): Option {
   const { schema, description, byDefault, flag, check } = option;
   const words = byDefault === undefined ? description : `${description} (default: ${byDefault})`;

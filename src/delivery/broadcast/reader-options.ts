@@ -3,8 +3,8 @@
 import { checkKnown } from '../../audience/channels.ts';
 import { formatWallTime, nextTimeOfDay, parseTimeOfDay, parseWallTime } from '../../audience/zone-time.ts';
 import { wrong } from '../../errors/check-options.ts';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { EncodedMessage } from '../../protocol/message/encode-payload.ts';
+import { memberError } from '../../protocol/message/message-error.ts';
 import type { Placeholder } from '../../protocol/message/placeholders.ts';
 import { createTemplate } from '../../protocol/message/template.ts';
 import type { DeliveryOptions } from '../../store/delivery-options.ts';
@@ -55,7 +55,7 @@ export async function findChannel(
 ): Promise<AudienceSplit['channel']> {
   if (name === undefined) return undefined;
   const known = await channels.list();
-  checkKnown([name], known);
+  checkKnown(name, known, '/channel');
   return known.find((channel) => channel.name === name);
 }
 
@@ -110,7 +110,10 @@ export async function checkPlaceholders(
   if (user === undefined) return requireDefaults(placeholders);
   if (placeholders.length === 0) return;
   const { data } = await readers.person(user);
-  for (const text of [payload, ...texts.values()]) createTemplate(text).fill(data);
+  createTemplate(payload).fill(data);
+  // what a language has from the message's own text is filled by now
+  for (const [language, text] of texts)
+    createTemplate(text, (member) => `texts.${language}.${member}`).fill(data);
 }
 
 /** @throws {DeskbellError} ERR_PLACEHOLDER_VALUE */
@@ -118,9 +121,9 @@ export function requireDefaults(placeholders: readonly Placeholder[]): void {
   const lacking = placeholders.find(({ hasDefault }) => !hasDefault);
   if (lacking === undefined) return;
   const { name, member } = lacking;
-  throw new DeskbellError(
+  throw memberError(
     'ERR_PLACEHOLDER_VALUE',
+    member,
     `The placeholder {${name}} in ${member} of the message has no default; to more than one person, give one, such as {${name}|there}.`,
-    { fields: [{ pointer: `/${member}`, code: 'ERR_PLACEHOLDER_VALUE', detail: 'needs a default' }] },
   );
 }

@@ -4,7 +4,7 @@ import { attemptOutcomes, type AttemptOutcome } from '../../store/attempts.ts';
 import { audienceSchema } from '../../views/audience.ts';
 import { broadcastStates } from '../../views/broadcast.ts';
 import { deliveryOptionSchemas } from '../../views/delivery-options.ts';
-import { exampleMessage, messageSchema } from '../../views/message.ts';
+import { exampleForReaders, exampleMessage, messageSchema } from '../../views/message.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
@@ -23,7 +23,10 @@ export const createBody = Type.Model(
     },
     {
       additionalProperties: false,
-      examples: [{ audience: 'all', message: exampleMessage, startAt: '2037-01-01T09:00:00+01:00' }],
+      examples: [
+        { audience: 'all', message: exampleMessage, startAt: '2037-01-01T09:00:00+01:00' },
+        { audience: 'all', message: exampleForReaders, localTime: '09:00', timeZone: 'Europe/Berlin' },
+      ],
     },
   ),
 );

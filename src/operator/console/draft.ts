@@ -49,11 +49,26 @@ export function toFaults(error: unknown): Fields {
 
 const tagFields: Readonly<Record<string, string>> = { all: 'tagsAll', any: 'tagsAny', none: 'tagsNone' };
 
-/** `/tags/all/0` is of the field `tagsAll`. */
+/** `/tags/all/0` is of the field `tagsAll`, `/message/texts/de/actions/0/url` of `texts.de.actionUrl0`. */
 function fieldOf(pointer: string): string {
-  const [, name = '', part = ''] = pointer.split('/');
+  const [, name = '', part = '', ...inner] = pointer.split('/');
+  if (name === 'message' && part !== '') return memberField([part, ...inner].join('.'));
   return name === 'tags' ? (tagFields[part] ?? name) : name;
 }
+
+const actionFields: Readonly<Record<string, string>> = {
+  title: 'actionTitle',
+  url: 'actionUrl',
+  icon: 'actionIcon',
+  action: 'actionName',
+};
+
+/** @param member such as `texts.de.actions.0.url` */
+const memberField = (member: string): string =>
+  member
+    .replace(/actions\.(\d+)\.(\w+)$/, (_, index, part) => `${actionFields[part]}${index}`)
+    .replace(/actions$/, 'actionTitle0')
+    .replace(/\.\d+$/, '');
 
 function describeMessage(fields: Fields): Draft {
   try {
@@ -68,7 +83,7 @@ function describeMessage(fields: Fields): Draft {
     const excess = bytes - maxBytes;
     if (excess <= 0) return { notes: { size }, faults: {} };
     const [largest] = memberSizes(localized);
-    const field = (largest?.member ?? '').replace(/actions$/, 'actionTitle0');
+    const field = memberField(largest?.member ?? '');
     return {
       notes: { size: `${size}, ${formatCount(excess)} too many` },
       faults: {

@@ -5,7 +5,6 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { typeOf } from '../../errors/type-of.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
 import { chooseLanguage } from './choose-language.ts';
-import type { LocalizedMessage } from './localize-message.ts';
 import {
   measureMessage,
   memberSizes,
@@ -13,6 +12,7 @@ import {
   type MeasuredText,
   type PayloadOptions,
 } from './measure-message.ts';
+import { memberError } from './message-error.ts';
 import type { Message } from './message.ts';
 import { uniquePlaceholders, type Placeholder } from './placeholders.ts';
 import type { ReaderData } from './reader-value.ts';
@@ -60,12 +60,14 @@ function encodeTexts(
   const measured = measureMessage(message, options, createId);
   for (const { localized, bytes, maxBytes } of measured) {
     if (bytes <= maxBytes) continue;
-    throw new DeskbellError(
+    const sizes = memberSizes(localized);
+    throw memberError(
       'ERR_PAYLOAD_TOO_LARGE',
+      sizes[0]!.member,
       `The payload ${localized.language === undefined ? '' : `in ${localized.language} `}has ${bytes} bytes of UTF-8` +
         `${message.placeholders ? ' with the defaults of its placeholders' : ''}; at most ${maxBytes} fit into one push message` +
         `${isWithReceipts ? ` with the ${receiptMemberBytes} of its receipt token` : ''}. ` +
-        `Shorten ${largestFirst(localized)}.` +
+        `Shorten ${largestFirst(sizes)}.` +
         (message.declarative ? ' The declarative form has title and message twice.' : ''),
     );
   }
@@ -155,7 +157,5 @@ export function checkPayload(payload: Uint8Array): void {
 }
 
 /** Such as "message (3951 bytes), texts.de.title (12)". */
-const largestFirst = (localized: LocalizedMessage): string =>
-  memberSizes(localized)
-    .map(({ member, bytes }, index) => `${member} (${bytes}${index === 0 ? ' bytes' : ''})`)
-    .join(', ');
+const largestFirst = (sizes: ReturnType<typeof memberSizes>): string =>
+  sizes.map(({ member, bytes }, index) => `${member} (${bytes}${index === 0 ? ' bytes' : ''})`).join(', ');

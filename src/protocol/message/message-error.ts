@@ -1,15 +1,32 @@
-// The error for a member of a message. It names the member and never shows its value.
+// The errors for a member of a message. They name the member and never show its value.
+import type { ErrorCode } from '../../errors/catalogue/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
-/** @param expected what to give, after "give" */
+/**
+ * @param member such as `texts.de.actions[0].url`
+ * @param expected what to give, after "give"
+ */
 export const messageError = (
   member: string,
   fault: string,
   expected: string,
   cause?: unknown,
 ): DeskbellError =>
-  new DeskbellError(
+  memberError(
     'ERR_MESSAGE_INVALID',
+    member,
     `The member ${member} of the message is ${fault}; give ${expected}.`,
-    cause === undefined ? {} : { cause },
+    cause,
   );
+
+/**
+ * @param member as in `messageError`; `fields` points to it in whatever has the message as its member `message`
+ * @param detail what is wrong with it, in a sentence
+ */
+export function memberError(code: ErrorCode, member: string, detail: string, cause?: unknown): DeskbellError {
+  const pointer = ['/message', ...member.split(/[.[\]]+/).filter(Boolean)].join('/');
+  return new DeskbellError(code, detail, {
+    fields: [{ pointer, code, detail }],
+    ...(cause !== undefined && { cause }),
+  });
+}

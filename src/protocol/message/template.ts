@@ -1,6 +1,7 @@
 // A payload with placeholders: read once, then filled in for each of its readers.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
+import { memberError } from './message-error.ts';
 import { parseText, uniquePlaceholders, type Placeholder, type Slot } from './placeholders.ts';
 import type { ReaderData } from './reader-value.ts';
 import { toReceiptMember } from './receipt-token.ts';
@@ -98,8 +99,9 @@ function join(parts: Parts): Parts {
 }
 
 function refuseMissing({ name, member }: Slot): never {
-  throw new DeskbellError(
+  throw memberError(
     'ERR_PLACEHOLDER_VALUE',
+    member,
     `The placeholder {${name}} in ${member} of the message has no default, and its reader no such value; ` +
       `give a default, such as {${name}|there}, or set the value in the data of the person.`,
   );

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import type { DeskbellError } from '../../../src/errors/deskbell-error.ts';
 import { encodeMessage, encodePayload, hashMessage } from '../../../src/protocol/message/encode-payload.ts';
 import type { PayloadOptions } from '../../../src/protocol/message/measure-message.ts';
 import { readMessage } from '../../../src/protocol/message/read-message.ts';
@@ -157,6 +158,27 @@ for (const [members, options, fault] of refused) {
       message: fault,
     }));
 }
+
+test('an error points to the member, as in whatever has the message as its member', () => {
+  const faults: readonly [members: object, pointer: string][] = [
+    [{ title: 1 }, '/message/title'],
+    [{ message: 'x'.repeat(5000) }, '/message/message'],
+    [{ texts: { de: { message: 'x'.repeat(5000) } } }, '/message/texts/de/message'],
+    [{ placeholders: true, texts: { 'pt-BR': { title: '{' } } }, '/message/texts/pt-BR/title'],
+    [
+      { texts: { de: { actions: [{ title: 'a' }, { title: 'b', url: 'ftp://x' }] } } },
+      '/message/texts/de/actions/1/url',
+    ],
+  ];
+  for (const [members, pointer] of faults)
+    assert.throws(
+      () => encodeMessage({ ...plain, ...members } as Message),
+      ({ code, message: detail, fields }: DeskbellError) => {
+        assert.deepEqual(fields, [{ pointer, code, detail }]);
+        return true;
+      },
+    );
+});
 
 test('the size of each language is checked, with room for receipts, and the error names it', () => {
   const long: Message = { ...plain, texts: { en: {}, de: { message: 'ä'.repeat(1955) } } };
