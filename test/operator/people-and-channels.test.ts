@@ -1,12 +1,8 @@
 // Channels and people in the operator's API: what is set, what is refused, and what the audit says of it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Problem } from '../../src/http/problem.ts';
 import { startStage } from './running-operator.ts';
-
-interface Problem {
-  readonly code: string;
-  readonly detail: string;
-}
 
 test('channels are made, replaced, listed by pages and removed', async (t) => {
   const { ask, read, add } = await startStage(t);
