@@ -33,6 +33,15 @@ async function openStage() {
   return { store, clock, create, [Symbol.asyncDispose]: remove };
 }
 
+const atButton = (words: RegExp) => (error: DeskbellError) => {
+  assert.match(error.message, words);
+  assert.deepEqual(
+    error.fields.map(({ pointer }) => pointer),
+    ['/message/texts/de/actions/0/title'],
+  );
+  return true;
+};
+
 describe('a broadcast that differs by reader', () => {
   test('is refused with what to do', async () => {
     await using stage = await openStage();
@@ -64,19 +73,14 @@ describe('a broadcast that differs by reader', () => {
     await stage.store.readers.setPerson('ada', { data: { name: 'Ada' } });
     const texts = { de: { actions: [{ title: '{order}' }] } };
     const german: Message = { ...filled, actions: [{ title: 'Order' }], texts };
-    const of = (message: RegExp) => (error: DeskbellError) => {
-      assert.match(error.message, message);
-      assert.deepEqual(
-        error.fields.map(({ pointer }) => pointer),
-        ['/message/texts/de/actions/0/title'],
-      );
-      return true;
-    };
     await assert.rejects(
       stage.create({}, { user: 'ada' }, german),
-      of(/in texts\.de\.actions\[0\]\.title.*data of/),
+      atButton(/in texts\.de\.actions\[0\]\.title.*data of/),
     );
-    await assert.rejects(stage.create({}, 'all', { ...german, title: 'Hello' }), of(/more than one person/));
+    await assert.rejects(
+      stage.create({}, 'all', { ...german, title: 'Hello' }),
+      atButton(/more than one person/),
+    );
     assert.equal((await stage.create({}, { user: 'ada' }, filled)).hasPlaceholders, true);
     await assert.rejects(createSchedule(stage.store, { user: 'ada' }, filled, { cron: '0 9 * * *' }), {
       code,
