@@ -10,7 +10,6 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { caddy, find, nginx, python, skipWithout, systemd } from '../scripts/install-test-tools.ts';
 import { makeCertificate } from '../src/push-service/http/certificate.ts';
@@ -82,12 +81,17 @@ while True: print(s.recv(4096).decode().replace(chr(10), " "), flush=True)`;
 );
 
 test('a service that cannot tell systemd says so once, and serves', async () => {
-  const environment = { NOTIFY_SOCKET: '/nowhere/at/all', WATCHDOG_USEC: '90000', PATH: '/nowhere' };
+  const folder = await temporaryFolder();
+  const attempts = join(folder, 'attempts');
+  const program = `#!/bin/sh\necho "$*" >> ${attempts}\nexit 1\n`;
+  await writeFile(join(folder, 'systemd-notify'), program, { mode: 0o755 });
+  const environment = { NOTIFY_SOCKET: '/nowhere/at/all', WATCHDOG_USEC: '90000', PATH: folder };
   const words = ['serve', '--port', '0', '--json', '--data', await temporaryFolder()];
   const service = runUntilStopped(words, { environment });
   await service.waitFor(/systemd cannot be told how this process is/);
   const [, address = ''] = await service.waitFor(/"address":"([^"]+)"/);
-  await sleep(200);
+  const tried = async () => (await readFile(attempts, 'utf8')).split('\n').length > 3;
+  await until(tried, 'three attempts to tell systemd');
   assert.equal((await fetch(`${address}/healthz`)).status, 200);
   assert.equal(await service.end(), 0);
   assert.equal(service.written().match(/systemd cannot be told/g)?.length, 1);

@@ -1,7 +1,6 @@
 // What the demo page must do in every browser, written once: each test uses the page by pressing its
 // buttons, with the real service, store and sender behind it. One backend, and with it one origin, for each test.
 import assert from 'node:assert/strict';
-import { setTimeout } from 'node:timers/promises';
 import { unusualPayloads } from '../client/unusual-payloads.ts';
 import {
   notificationsOnScreen,
@@ -142,11 +141,9 @@ export function testDemoPage(browserTest: BrowserTest): void {
     const { page } = await openSubscribed();
     await page.close();
 
-    assert.deepEqual(await backend.sendToAll({ title: 'Nobody home', message: 'still shown' }), {
-      accepted: 1,
-    });
-
-    await setTimeout(1000);
+    const nobodyHome = { title: 'Nobody home', message: 'still shown' };
+    assert.deepEqual(await backend.sendToAll(nobodyHome, { receipts: true }), { accepted: 1 });
+    await until(async () => (await backend.receipts(1))?.shown === 1, 'the receipt of what was shown');
     // A page without any script of ours, only to look at what is on the screen.
     const onlooker = await testBrowser.browser.newPage();
     await onlooker.goto(`${backend.url}healthz`);

@@ -100,7 +100,7 @@ describe('a refusal that ends', { concurrency: 2 }, () => {
         const repeats = refused.length - new Set(refused).size;
         assert.ok(repeats < good / 4, `${repeats} requests were repeated`);
         pushService.faults.cancel(fault.id);
-        const done = await pass(stage, broadcast.id, 1000, ({ state }) => state === 'done');
+        const done = await pass(stage, broadcast.id, 5000, ({ state }) => state === 'done');
         await stopWorkers();
         checkSums(done);
         assert.deepEqual([done.counts.accepted, done.counts.rejected], [good, junk]);
@@ -168,7 +168,7 @@ describe('rows that are always refused', { concurrency: 2 }, () => {
     refusing.faults.inject({ kind: 'status', ...badToken });
     const { broadcast } = await stage.sender().createBroadcast('all', message, { ttlSeconds: 3 * 3600 });
     const stopWorkers = startWorkers(stage);
-    const done = await pass(stage, broadcast.id, 10_000, ({ state }) => state === 'done');
+    const done = await pass(stage, broadcast.id, 30_000, ({ state }) => state === 'done');
     await stopWorkers();
     assert.deepEqual([done.counts.expired, done.counts.rejected], [40, 0]);
     assert.equal(done.alarms[0]?.reason, 'vapid-refused');

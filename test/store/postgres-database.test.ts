@@ -56,6 +56,10 @@ test('a pool whose connections all hang is tried again', async () => {
   await pool.end();
 });
 
+/** Of this process. */
+const countConnections = (): number =>
+  process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+
 test('a connection that ends between two statements of a transaction is replaced', async () => {
   const server = await getServer();
   const database = await PostgresDatabase.open({ url: server.urlOf('postgres') });
@@ -64,9 +68,10 @@ test('a connection that ends between two statements of a transaction is replaced
     runs += 1;
     const [backend] = await query<{ readonly pid: number }>('select pg_backend_pid() as pid');
     if (runs === 1) {
+      const connections = countConnections();
       await server.administer(`select pg_terminate_backend(${backend?.pid}, 1000)`);
-      // this side hears of it while it asks nothing
-      await sleep(50);
+      // while it asks nothing
+      await until(() => countConnections() < connections, 'this side to hear of it');
     }
     return query('select 1 as one');
   });

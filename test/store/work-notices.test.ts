@@ -1,7 +1,6 @@
 // Workers on PostgreSQL that wait are woken by whoever stores work; where no notices arrive, they poll.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pgbouncer, skipWithout } from '../../scripts/install-test-tools.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { describeFunctions } from '../../src/store/postgres/functions/all-functions.ts';
@@ -27,8 +26,8 @@ import { until } from '../../tools/until.ts';
 const getServer = useSharedServer();
 const origin = 'https://fcm.googleapis.com';
 const { signal } = new AbortController();
-/** Whoever waits has asked the database by then, as a rule; where it has not, it finds the work by itself. */
-const hasLookedAfterMs = 200;
+/** The statement that looks for work, as the database shows it. */
+const dueIn = String.raw`^select deskbell_functions_\w+\.due_in`;
 
 interface Waiting extends AsyncDisposable {
   readonly work: Leases;
@@ -77,14 +76,30 @@ describe('a worker that waits for work in PostgreSQL', () => {
       },
     };
   };
+  /** Begins to wait, and resolves when the worker has looked for work in vain. */
+  const startWaiting = async ({ work }: Pick<Waiting, 'work'>, broadcastId?: number) => {
+    const watching = await PostgresDatabase.open({ url: database.url, maxConnections: 1 });
+    const start = await watching.first<{ readonly at: string }>('select clock_timestamp()::text as at');
+    const told = work.waitForWork({ broadcastId, signal });
+    await until(
+      async () =>
+        (await watching.first(
+          `select from pg_stat_activity where datname = current_database() and state = 'idle'
+           and state_change > $1::timestamptz and query ~ $2`,
+          [start!.at, dueIn],
+        )) !== undefined,
+      'a look for work',
+    );
+    await watching.close();
+    return { told };
+  };
   const createBroadcast = async () =>
     (await other.broadcasts.create(madeUpBroadcast(Date.now()))).broadcast.id;
 
   test('is told of a new broadcast', async () => {
     await using waiting = await openWaiting();
     await untilHearing(waiting);
-    const told = waiting.work.waitForWork({ signal });
-    await sleep(hasLookedAfterMs);
+    const { told } = await startWaiting(waiting);
     await createBroadcast();
     assert.equal(await told, 'ready', 'a poll that finds nothing due says "idle"');
   });
@@ -94,14 +109,12 @@ describe('a worker that waits for work in PostgreSQL', () => {
     const broadcastId = await createBroadcast();
     const lease = await other.leases.leaseSlice({ leaseMs: 60_000 });
     await untilHearing(waiting);
-    const given = waiting.work.waitForWork({ broadcastId, signal });
-    await sleep(hasLookedAfterMs);
+    const { told: given } = await startWaiting(waiting, broadcastId);
     await other.leases.release(lease!);
     assert.equal(await given, 'ready');
 
     const again = await other.leases.leaseSlice({ leaseMs: 60_000 });
-    const ended = waiting.work.waitForWork({ broadcastId, signal });
-    await sleep(hasLookedAfterMs);
+    const { told: ended } = await startWaiting(waiting, broadcastId);
     await commitSlice(
       other,
       again!,
@@ -185,8 +198,7 @@ describe('a worker that waits for work in PostgreSQL', () => {
     const notices = new ThreadNotices(database.url);
     const work = workOf(main.database, notices);
     await untilHearing({ work, notices });
-    const told = work.waitForWork({ signal });
-    await sleep(hasLookedAfterMs);
+    const { told } = await startWaiting({ work });
     await createBroadcast();
     assert.equal(await told, 'ready');
     endPassing();
@@ -207,10 +219,7 @@ describe('a worker that waits for work in PostgreSQL', () => {
       return row!.number;
     };
     // the last statement of those that have nothing to do
-    await until(
-      async () => (await count(String.raw`^select deskbell_functions_\w+\.due_in`)) >= 2,
-      'both threads to have nothing to do',
-    );
+    await until(async () => (await count(dueIn)) >= 2, 'both threads to have nothing to do');
     await until(() => count('^listen'), 'a connection for notices');
     assert.equal(await count('^listen'), 1);
     stop.abort();
