@@ -91,7 +91,7 @@ suite('the packed package', () => {
     }
     assert.deepEqual(
       paths.filter((path) =>
-        /^(src|test|scripts|bench)\/|^(?!examples\/).*(?<!\.d)\.ts$|tsconfig/.test(path),
+        /^(src|test|scripts|bench|site)\/|^(?!examples\/).*(?<!\.d)\.ts$|tsconfig/.test(path),
       ),
       [],
     );
