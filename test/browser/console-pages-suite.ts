@@ -1,6 +1,6 @@
 // Every page of the console in every state, from a phone to a wide screen, light and dark: nothing is cut off, and axe finds no fault. A
-// page is loaded once in each state; its width and colours change while it is open. Which pages there are, the routes say, so that a
-// new one is looked at too.
+// page is loaded once in each state; its width and colours change while it is open, and at last the server ends under it. Which pages
+// there are, the routes say, so that a new one is looked at too.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -9,6 +9,7 @@ import { createSender } from '../../src/delivery/sender.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { vapid } from '../delivery/broadcast-bench.ts';
 import { textOf, waitFor } from '../../tools/browser/demo-page.ts';
+import { until } from '../../tools/until.ts';
 import type { BrowserTest } from './browser-test.ts';
 import { openStage, words } from './console-stage.ts';
 import { Cleanup, go, press, signIn, startConsole, type, type RunningConsole } from './console-site.ts';
@@ -20,18 +21,25 @@ type State = 'in trouble' | 'empty' | 'read only';
 const axeSource = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const widths = [320, 390, 768, 1024, 1440];
-const axeWidths = { narrow: 390, wide: 1440 };
+/** Where axe looks: between them, nothing is shown that one of them does not have. */
+const ends = [320, 1440];
 
 /** Where the first of what a page may show is not the best example, or more than one is needed. */
 const examples: Readonly<Record<string, readonly string[]>> = {
   '/console': ['/console/'],
   '/console/alarms/acknowledge': ['/console/alarms/acknowledge?alarm=sending-paused'],
-  '/console/broadcasts/1': ['/console/broadcasts/5', '/console/broadcasts/6'],
+  '/console/broadcasts': ['/console/broadcasts', '/console/broadcasts?text=nothing'],
+  '/console/broadcasts/1': [`/console/broadcasts/5?user=${words.user}`, '/console/broadcasts/6'],
+  '/console/broadcasts/1/resume': ['/console/broadcasts/7/resume'],
+  '/console/broadcasts/1/cancel': ['/console/broadcasts/7/cancel'],
   '/console/subscriptions': [`/console/subscriptions?pushService=nowhere`, '/console/subscriptions'],
-  '/console/people': [`/console/people?user=${words.user}`, '/console/people'],
+  '/console/subscriptions/1': ['/console/subscriptions/1', '/console/subscriptions/100'],
+  '/console/subscriptions/1/remove': ['/console/subscriptions/100/remove'],
+  '/console/people': [`/console/people?user=${words.user}`, '/console/people?user=nobody', '/console/people'],
   '/console/channels/edit': ['/console/channels/edit?name=news', '/console/channels/edit'],
   '/console/channels/remove': ['/console/channels/remove?name=news'],
   '/console/people/remove': [`/console/people/remove?user=${words.user}`],
+  '/console/held-deletions/confirm': ['/console/held-deletions/confirm?origin=https://fcm.googleapis.com'],
 };
 
 /** @returns addresses of all pages that can be opened, a few for some */
@@ -45,53 +53,123 @@ export function pagesOf({ routes }: RunningConsole): readonly string[] {
 
 /**
  * @param schemes that pages are looked at in: one that the browser prefers by itself, or some that it is told to prefer
- * @param states of the installation, and of who looks; all widths are tried in the first one
+ * @param states of the installation, and of who looks; the first one is looked at as a whole
  */
 export function testConsolePages(
   browserTest: BrowserTest,
   schemes: readonly Scheme[],
   states: readonly State[],
 ): void {
-  for (const state of states) {
+  /** @param run with a page of which nothing is loaded yet, and what looks at it, or at another one */
+  const pagesTest = (
+    what: string,
+    state: State,
+    run: (site: RunningConsole, page: Page, look: Look) => Promise<void>,
+  ): void =>
     browserTest(
-      `console: every page, ${state}, ${schemes.join(' and ')}, from 320 to 1440 pixels`,
-      async ({ testBrowser }) => {
+      `console: ${what}, ${state}, ${schemes.join(' and ')}, from 320 to 1440 pixels`,
+      async ({ testBrowser: { browser } }) => {
         await using cleanup = new Cleanup();
         const site = await startInState(cleanup, state);
-        const page = await testBrowser.browser.newPage();
+        const page = await browser.newPage();
         const faults: string[] = [];
         const isWhole = state === states[0];
-        const look = async (place: string) => faults.push(...(await faultsOf(page, place, schemes, isWhole)));
-        await go(page, `${site.url}/console/`);
-        await look('sign-in');
-        await type(page, 'token', 'wrong');
-        await press(page, 'button');
-        await look('sign-in, refused');
-        await go(page, `${site.url}/console/`);
-        await signIn(page, site.token);
-        for (const path of [...pagesOf(site), '/console/nothing']) {
-          await go(page, site.url + path);
-          await look(path);
-        }
-        if (isWhole) {
-          await go(page, `${site.url}/console/send?title=Hello&url=javascript:1`);
-          await press(page, 'button.primary');
-          await waitFor(page, '[role="alert"]');
-          await look('a message that cannot be sent');
-          await go(page, `${site.url}/console/send?${new URLSearchParams(byReader)}`);
-          await look('a message in several languages');
-          await press(page, 'button.primary');
-          assert.equal(await textOf(page, 'h1'), 'Review and send');
-          await look('review');
-          await press(page, 'form[action="/console/send/confirm"] button');
-          assert.match(await textOf(page, '#live-readers'), /Persian \(fa\)/);
-          await look('a broadcast that differs by reader');
-        }
+        await run(site, page, async (place, shown = page) => {
+          faults.push(...(await faultsOf(shown, place, schemes, isWhole)));
+        });
         assert.deepEqual(faults, []);
       },
     );
+
+  for (const state of states) {
+    pagesTest('every page', state, async (site, page, look) => {
+      await go(page, `${site.url}/console/nothing`);
+      await look('nothing, for who is not signed in');
+      await go(page, `${site.url}/console/`);
+      await look('sign-in');
+      await type(page, 'token', 'wrong');
+      await press(page, 'button');
+      await look('sign-in, refused');
+      await go(page, `${site.url}/console/`);
+      await signIn(page, site.token);
+      for (const path of pagesOf(site)) {
+        if ((await go(page, site.url + path)) !== 404) await look(path);
+        else assert.equal(state, 'empty', `${path} is there`);
+      }
+      assert.equal(await go(page, `${site.url}/console/nothing`), 404);
+      await look('what is not there');
+    });
+    if (state === 'read only') continue;
+    pagesTest('a message on its way, and pages whose server ends', state, async (site, page, look) => {
+      await go(page, `${site.url}/console/`);
+      await signIn(page, site.token);
+      await send(page, site, state === 'empty' ? { ...byReader, channel: '' } : byReader, look);
+      await loseServer(page, site, look);
+    });
   }
 }
+
+type Look = (place: string, shown?: Page) => Promise<void>;
+
+/** Composes a message with everything that readers may differ in, and sends it. */
+async function send(
+  page: Page,
+  { url }: RunningConsole,
+  message: Readonly<Record<string, string>>,
+  look: Look,
+): Promise<void> {
+  await go(page, `${url}/console/send?title=Hello&url=javascript:1`);
+  await press(page, 'button.primary');
+  await waitFor(page, '[role="alert"]');
+  await look('a message that cannot be sent');
+  await go(page, `${url}/console/send?${new URLSearchParams(message)}`);
+  await look('a message in several languages');
+  await press(page, 'button[value="test"]');
+  assert.equal(await textOf(page, 'h1'), 'Send to the test group');
+  await look('review of the test group');
+  await press(page, 'form:has([value="edit"]) button');
+  await press(page, 'button.primary');
+  assert.equal(await textOf(page, 'h1'), 'Review and send');
+  await look('review');
+  await press(page, 'form[action="/console/send/confirm"] button');
+  assert.match(await textOf(page, '#live-readers'), /Persian \(fa\)/);
+  await look('a broadcast that differs by reader');
+}
+
+/** Pages with live figures, each open in a tab of its own when the server ends, and a message that is being composed. */
+async function loseServer(page: Page, site: RunningConsole, look: Look): Promise<void> {
+  const shown: (readonly [path: string, page: Page])[] = [];
+  for (const { path: route } of site.routes.filter(({ path }) => path.includes('/live/'))) {
+    const path = liveExamples[route] ?? route.replace('/live', '');
+    const other = await page.browser().newPage();
+    if ((await go(other, site.url + path)) === 404) continue;
+    await waitFor(other, '.is-live');
+    shown.push([path, other]);
+  }
+  await go(page, `${site.url}/console/send`);
+  const says = (expected: RegExp) =>
+    until(
+      async () => expected.test(await textOf(page, '[data-note="recipients"]')),
+      `recipients: ${expected}`,
+    );
+  await says(/subscriptions$/);
+  await site.stop();
+  for (const [path, other] of shown) {
+    await other.bringToFront();
+    await waitFor(other, '[data-stale]:not([hidden])');
+    await look(`${path}, server gone`, other);
+  }
+  await page.bringToFront();
+  await type(page, 'title', 'Hello');
+  await says(/^not known: the server cannot be reached$/);
+  await look('a message that is composed, server gone');
+}
+
+/** Pages whose path is not that of their live parts. */
+const liveExamples: Readonly<Record<string, string>> = {
+  '/console/live/overview': '/console/',
+  '/console/live/broadcasts/1': '/console/broadcasts/5',
+};
 
 const byReader = {
   title: 'Hello {name|there}',
@@ -121,10 +199,13 @@ async function startInState(cleanup: Cleanup, state: State): Promise<RunningCons
   return startConsole(cleanup, stage.store, stage.sender, state === 'read only' ? 'read' : 'full');
 }
 
+/** What axe finds otherwise at one width, or with one scheme, than at another: the page is the same. */
+const rulesOfLooks = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable', 'target-size'];
+
 /**
- * What is cut off at any width, and what axe finds with each scheme: the first where the page is wide, the other where it is narrow.
+ * What is cut off at any width, and what axe finds at the narrowest and at the widest with each scheme.
  *
- * @param isWhole otherwise only at the ends, and axe where the page is narrow
+ * @param isWhole otherwise only at these two
  */
 export async function faultsOf(
   page: Page,
@@ -133,19 +214,19 @@ export async function faultsOf(
   isWhole = true,
 ): Promise<readonly string[]> {
   const faults: string[] = [];
-  for (const width of isWhole ? widths : [axeWidths.wide, axeWidths.narrow]) {
+  for (const width of isWhole ? widths : ends) {
     await page.setViewport({ width, height: 900 });
     faults.push(
       ...((await page.evaluate(cutOff)) as string[]).map((what) => `${place} at ${width}: ${what}`),
     );
-    const [wide, narrow = wide] = schemes;
-    const scheme =
-      width === axeWidths.narrow ? narrow : isWhole && width === axeWidths.wide ? wide : undefined;
-    if (scheme === undefined) continue;
-    if (schemes.length > 1)
-      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-    assert.equal(await page.evaluate(`matchMedia('(prefers-color-scheme: ${scheme})').matches`), true);
-    faults.push(...(await axeFaults(page, `${place} ${scheme} ${width}`)));
+    if (!ends.includes(width)) continue;
+    for (const [index, scheme] of schemes.entries()) {
+      if (schemes.length > 1)
+        await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+      assert.equal(await page.evaluate(`matchMedia('(prefers-color-scheme: ${scheme})').matches`), true);
+      const rules = index === 0 && (isWhole || width === ends[0]) ? undefined : rulesOfLooks;
+      faults.push(...(await axeFaults(page, `${place} ${scheme} ${width}`, rules)));
+    }
   }
   return faults;
 }
@@ -162,11 +243,21 @@ const cutOff = `(() => {
   return isHidden ? [...tooWide, 'the current entry of the navigation'] : tooWide;
 })()`;
 
-/** What axe finds: WCAG 2.2 A and AA, and its best practices. */
-export async function axeFaults(page: Page, place: string): Promise<readonly string[]> {
+/** What axe finds: WCAG 2.2 A and AA, and its best practices. @param rules otherwise these alone */
+export async function axeFaults(
+  page: Page,
+  place: string,
+  rules?: readonly string[],
+): Promise<readonly string[]> {
   if (!(await page.evaluate('typeof axe === "object"'))) await page.evaluate(axeSource);
+  const options = JSON.stringify({
+    resultTypes: ['violations'],
+    runOnly: rules,
+    // it is AA of WCAG 2.2, and off by default
+    rules: { 'target-size': { enabled: true } },
+  });
   const found = (await page.evaluate(
-    `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
+    `axe.run(${options}).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
   )) as readonly string[];
   return found.map((fault) => `${place}: ${fault}`);
 }

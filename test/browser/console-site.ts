@@ -95,9 +95,9 @@ export async function signIn(page: Page, token: string): Promise<void> {
   assert.equal(await textOf(page, 'h1'), 'Overview');
 }
 
-/** A page with live parts is never done loading for some browsers. */
-export async function go(page: Page, url: string): Promise<void> {
-  await page.goto(url, { waitUntil: 'domcontentloaded' });
+/** A page with live parts is never done loading for some browsers. @returns the status of its answer */
+export async function go(page: Page, url: string): Promise<number | undefined> {
+  return (await page.goto(url, { waitUntil: 'domcontentloaded' }))?.status();
 }
 
 export async function press(page: Page, selector: string): Promise<void> {

@@ -26,6 +26,7 @@ export function testPreferences(browserTest: BrowserTest, schemes: readonly Sche
     await press(page, 'Subscribe');
     await open(page, backend);
     assert.equal(await textOf(page, '#status'), 'There is nothing to choose at the moment.');
+    await look('no channels');
 
     await backend.addChannel({
       name: 'news',
@@ -88,6 +89,7 @@ export function testPreferences(browserTest: BrowserTest, schemes: readonly Sche
       '#problem',
       'Your choice was not saved. The server does not know this browser any more.',
     );
+    await look('forgotten');
     assert.deepEqual(faults, []);
   });
 

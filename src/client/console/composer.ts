@@ -53,21 +53,33 @@ function createAsker(form: HTMLFormElement, onDraft: (draft: Draft) => void): ()
     asking.abort();
     asking = new AbortController();
     const { signal } = asking;
-    try {
-      const response = await fetch('/console/send/draft', { method: 'POST', body: bodyOf(form), signal });
-      const draft = response.ok ? ((await response.json()) as Draft) : undefined;
-      if (draft === undefined || signal.aborted) return;
-      showDraft(form, draft);
-      onDraft(draft);
-      const news = [...Object.values(draft.faults), draft.notes['startAt'], draft.notes['recipients']];
-      const text = news.filter(Boolean).join(' ');
-      // what stands there as the page opens is not announced
-      if (announced !== '' && text !== announced) announce(text);
-      announced = text;
-    } catch {
-      // the next key asks again, and the review says what is wrong
-    }
+    const draft = await readDraft(form, signal);
+    if (signal.aborted) return;
+    showDraft(form, draft);
+    onDraft(draft);
+    const news = [...Object.values(draft.faults), draft.notes['startAt'], draft.notes['recipients']];
+    const text = news.filter(Boolean).join(' ');
+    // what stands there as the page opens is not announced
+    if (announced !== '' && text !== announced) announce(text);
+    announced = text;
   };
+}
+
+const unknown = (why: string): Draft => ({
+  notes: { size: `not known: ${why}`, recipients: `not known: ${why}` },
+  faults: {},
+});
+
+/** Where there is no answer, nothing of the form's size and recipients is known; the next key asks again. */
+async function readDraft(form: HTMLFormElement, signal: AbortSignal): Promise<Draft> {
+  try {
+    const response = await fetch('/console/send/draft', { method: 'POST', body: bodyOf(form), signal });
+    if (response.ok) return (await response.json()) as Draft;
+    const isEnded = response.status === 401 || response.status === 403;
+    return unknown(isEnded ? 'your session has ended' : `the server answers ${response.status}`);
+  } catch {
+    return unknown('the server cannot be reached');
+  }
 }
 
 function showDraft(form: HTMLFormElement, { notes, faults }: Draft): void {
