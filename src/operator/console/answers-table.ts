@@ -24,14 +24,14 @@ export function answersTable(answers: readonly AnswerCount[], none: string): Htm
     .sort((one, other) => other.rows - one.rows);
   return html`${table(
     'Reasons by push service',
-    [
-      { title: 'Push service', kind: 'short' },
-      { title: 'Outcome', kind: 'short' },
-      { title: 'Status', kind: 'number' },
-      { title: 'Times', kind: 'number' },
-      { title: 'What it said, and what that means', kind: 'words' },
-      { title: 'Last', kind: 'short' },
-    ],
+    {
+      'Push service': 'short',
+      Outcome: 'short',
+      Status: 'number',
+      Times: 'number',
+      'What it said, and what that means': 'words',
+      Last: 'short',
+    },
     sums
       .slice(0, shownAnswers)
       .map((sum) => [

@@ -4,6 +4,7 @@ import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { AttemptRecord } from '../../store/attempts.ts';
 import { badge, untrusted, table, time, type Variant } from './components.ts';
+import { subscriptionLink } from './links.ts';
 
 const tones: Readonly<Record<string, Variant>> = { accepted: 'good', rejected: 'bad', retry: 'warn' };
 
@@ -11,17 +12,17 @@ const tones: Readonly<Record<string, Variant>> = { accepted: 'good', rejected: '
 export function attemptsTable(attempts: readonly AttemptRecord[], none: string): Html {
   return table(
     'List of attempts',
-    [
-      { title: 'Time', kind: 'short' },
-      { title: 'Subscription', kind: 'number' },
-      { title: 'Push service', kind: 'short' },
-      { title: 'Outcome', kind: 'short' },
-      { title: 'Status', kind: 'number' },
-      { title: 'What it said, and what that means', kind: 'words' },
-    ],
+    {
+      Time: 'short',
+      Subscription: 'number',
+      'Push service': 'short',
+      Outcome: 'short',
+      Status: 'number',
+      'What it said, and what that means': 'words',
+    },
     attempts.map((attempt) => [
       time(attempt.atMs),
-      html`<a href="/console/subscriptions/${attempt.subscriptionId}">${attempt.subscriptionId}</a>`,
+      subscriptionLink(attempt.subscriptionId),
       hostOf(attempt.origin),
       html`${badge(attempt.outcome, tones[attempt.outcome])}${attempt.attempt > 1 && ` attempt ${attempt.attempt}`}`,
       attempt.status === undefined ? '' : String(attempt.status),

@@ -73,11 +73,8 @@ export const tile = (label: string | Html, value: string | Html, note: string | 
     <dd class="quiet small">${note}</dd>
   </div>`;
 
-export interface Column {
-  readonly title: string;
-  /** `number`: to the right. `short`: on one line. `words`: with room for a sentence. */
-  readonly kind?: 'number' | 'short' | 'words';
-}
+/** By their titles. `number`: to the right. `short`: on one line. `words`: with room for a sentence. */
+export type Columns = Readonly<Record<string, 'number' | 'short' | 'words'>>;
 
 /**
  * @param label names the table for who cannot see what stands above it
@@ -85,18 +82,19 @@ export interface Column {
  */
 export function table(
   label: string,
-  columns: readonly Column[],
+  columns: Columns,
   rows: readonly (readonly (string | Html)[])[],
   none = '',
 ): Html {
   if (rows.length === 0) return empty(none);
+  const titles = Object.entries(columns);
   // The roles are said since a phone shows each row as a list, and styles take from a table what it is.
   return html`<div class="table" role="group" aria-label="${label}" tabindex="0">
     <table role="table">
       <thead role="rowgroup">
         <tr role="row">
-          ${columns.map(
-            ({ title, kind = '' }) => html`<th scope="col" role="columnheader" class="${kind}">${title}</th>`,
+          ${titles.map(
+            ([title, kind]) => html`<th scope="col" role="columnheader" class="${kind}">${title}</th>`,
           )}
         </tr>
       </thead>
@@ -104,7 +102,7 @@ export function table(
         ${rows.map(
           (cells) =>
             html`<tr role="row">
-              ${cells.map((cell, index) => renderCell(cell, columns[index]))}
+              ${cells.map((cell, index) => renderCell(cell, titles[index]!))}
             </tr>`,
         )}
       </tbody>
@@ -112,8 +110,8 @@ export function table(
   </div>`;
 }
 
-const renderCell = (cell: string | Html, column: Column | undefined): Html =>
-  html`<td role="cell" class="${column?.kind ?? ''}" data-title="${column?.title ?? ''}">
+const renderCell = (cell: string | Html, [title, kind]: readonly [string, string]): Html =>
+  html`<td role="cell" class="${kind}" data-title="${title}">
     <div>${cell}</div>
   </td>`;
 

@@ -64,7 +64,8 @@ export function idField(body: unknown, name: string): number | undefined {
 export const fieldFault = (name: string, detail: string): DeskbellError =>
   fieldError('ERR_FIELD_VALUE', `/${name}`, detail);
 
-/** The options of a route whose form changes something. */
-export const audited = (action: string, target: NonNullable<AuditedAction['target']>) => ({
-  config: { audit: { action, target } },
-});
+/** The options of a route whose form changes something. @param target otherwise what the path names: `broadcast 7` */
+export const audited = (
+  action: string,
+  target: AuditedAction['target'] = ({ params }) => `${action.split('.')[0]} ${textField(params, 'id')}`,
+) => ({ config: { audit: { action, target } } });

@@ -6,6 +6,7 @@ import type { Broadcast } from '../../store/broadcasts.ts';
 import { describeAttempt, wordsOf, type WordPart } from '../../views/row-outcome.ts';
 import { titleOf } from './broadcast-title.ts';
 import { badge, exactTime, table, time, untrusted, type Variant } from './components.ts';
+import { subscriptionLink } from './links.ts';
 
 const variants: Readonly<Partial<Record<RowState, Variant>>> = {
   accepted: 'good',
@@ -26,6 +27,8 @@ const names: Readonly<Partial<Record<RowState, string>>> = {
 
 export const outcomeBadge = (state: RowState): Html => badge(names[state] ?? state, variants[state]);
 
+const ofBroadcasts = { Broadcast: 'words', Start: 'short' } as const;
+
 /**
  * @param label names the table
  * @param broadcasts that they are of, where these are shown
@@ -39,17 +42,10 @@ export function outcomesTable(
 ): Html {
   return table(
     label,
-    [
-      ...(broadcasts === undefined
-        ? []
-        : [{ title: 'Broadcast', kind: 'words' } as const, { title: 'Start', kind: 'short' } as const]),
-      { title: 'Subscription', kind: 'number' },
-      { title: 'Outcome', kind: 'short' },
-      { title: 'Why', kind: 'words' },
-    ],
+    { ...(broadcasts && ofBroadcasts), Subscription: 'number', Outcome: 'short', Why: 'words' },
     outcomes.map((outcome) => [
       ...(broadcasts === undefined ? [] : renderBroadcast(outcome.broadcastId, broadcasts)),
-      html`<a href="/console/subscriptions/${outcome.subscriptionId}">${outcome.subscriptionId}</a>`,
+      subscriptionLink(outcome.subscriptionId),
       outcomeBadge(outcome.state),
       html`${renderWords(wordsOf(outcome))}${renderAttempts(outcome)}`,
     ]),

@@ -1,8 +1,8 @@
 // The frame of every page of the console: where one is, who one is, and what the page shows.
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { escapeControls } from '../../errors/escape-controls.ts';
 import { html, htmlText, type Html } from '../../http/description/html.ts';
-import { exactTime } from './components.ts';
+import { exactTime, notice } from './components.ts';
 import { csrfField } from './csrf.ts';
 import type { Fields } from './forms.ts';
 import { renderDone } from './done.ts';
@@ -33,6 +33,8 @@ export interface Page {
   /** Below the title. */
   readonly lead?: Html | undefined;
   readonly content: Html;
+  /** There for a change alone: who may only look is told so instead. */
+  readonly isForChange?: boolean;
   /** Where the page's live parts come from. */
   readonly liveUrl?: string | undefined;
   /** Short sentences, which are announced to who cannot see the page when one becomes true. */
@@ -46,7 +48,7 @@ export function sendPage(reply: FastifyReply, session: ConsoleSession, page: Pag
 
 function renderPage(
   session: ConsoleSession,
-  { title, entry, actions, lead, content, liveUrl, status = [] }: Page,
+  { title, entry, actions, lead, content, isForChange = false, liveUrl, status = [] }: Page,
   done: Html | false,
 ): string {
   return renderDocument(
@@ -81,12 +83,18 @@ function renderPage(
           </div>
           ${actions}
         </div>
-        ${done} ${content}
+        ${done} ${isForChange && !session.mayChange ? readOnly : content}
       </main>
       <div class="announced" role="log" aria-label="Changes" data-announcements></div>
     </body>`,
   );
 }
+
+const readOnly = notice(
+  'warn',
+  'You may look, and change nothing',
+  html`<p>Your token has the role “read”.</p>`,
+);
 
 /** A page without navigation, for who is not signed in, and for errors. */
 export function renderAlone(title: string, content: Html): string {
@@ -116,12 +124,36 @@ function renderDocument(title: string, body: Html): string {
   );
 }
 
-/** What a page shows that asks before something is done that cannot be undone. */
-export const confirmation = (consequence: Html, form: Html, backUrl: string): Html =>
-  html`<section class="card">
-    <p>${consequence} This cannot be undone.</p>
-    <div class="buttons">${form} <a class="button" href="${backUrl}">Back</a></div>
-  </section>`;
+/** A page that asks before something is done; the form goes to the page's own address. */
+export interface Question extends Omit<Page, 'content'> {
+  readonly consequence: Html;
+  readonly button: string;
+  readonly style?: string | undefined;
+  readonly fields?: Fields;
+  /** Where one was. */
+  readonly backUrl: string;
+}
+
+export function sendQuestion(
+  { url }: FastifyRequest,
+  reply: FastifyReply,
+  session: ConsoleSession,
+  { consequence, button, style = 'danger', fields, backUrl, ...page }: Question,
+): FastifyReply {
+  const form = postForm(session, url.split('?')[0]!, button, { style, fields });
+  return sendPage(reply, session, {
+    ...page,
+    isForChange: true,
+    content: html`<section class="card">
+      <p>${consequence} This cannot be undone.</p>
+      <div class="buttons">${form} <a class="button" href="${backUrl}">Back</a></div>
+    </section>`,
+  });
+}
+
+/** Buttons and links to what changes something: nothing for who may only look. */
+export const changes = ({ mayChange }: ConsoleSession, content: Html): Html =>
+  html`${mayChange && html`<div class="buttons">${content}</div>`}`;
 
 /** One of several links, which says whether it leads to what is shown. */
 export const linkToCurrent = (url: string, text: string, isCurrent: boolean): Html =>
@@ -132,7 +164,7 @@ export const postForm = (
   session: ConsoleSession,
   url: string,
   button: string,
-  { style = '', fields = {} }: { readonly style?: string; readonly fields?: Fields } = {},
+  { style = '', fields = {} }: { readonly style?: string; readonly fields?: Fields | undefined } = {},
 ): Html =>
   html`<form method="post" action="${url}">
     ${csrfField(session)}

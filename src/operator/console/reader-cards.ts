@@ -3,7 +3,7 @@ import type { Channel, Choices } from '../../audience/channels.ts';
 import type { Person } from '../../audience/person.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { facts, onOff, prose, table, untrusted } from './components.ts';
-import { postForm } from './page.ts';
+import { changes, postForm } from './page.ts';
 import type { ConsoleSession } from './sessions.ts';
 
 const ofBrowsers = 'that of each browser';
@@ -25,12 +25,7 @@ export const renderChoices = (
 ): Html =>
   table(
     'Channels',
-    [
-      { title: 'Channel', kind: 'words' },
-      { title: 'State', kind: 'short' },
-      { title: 'Because', kind: 'words' },
-      { title: 'Change', kind: 'short' },
-    ],
+    { Channel: 'words', State: 'short', Because: 'words', Change: 'short' },
     channels.map(({ name, title, isOnByDefault }) => {
       const isChosen = Object.hasOwn(made, name);
       const isOn = isChosen ? made[name]! : isOnByDefault;
@@ -43,12 +38,11 @@ export const renderChoices = (
         html`${prose(title)} <code class="quiet">${untrusted(name)}</code>`,
         onOff(isOn),
         isChosen ? 'chosen' : 'by default; a subscription may have a choice of its own',
-        session.mayChange
-          ? html`<div class="buttons">
-              ${isOn ? button('Turn off', 'off') : button('Turn on', 'on')}
-              ${isChosen && button('Withdraw', 'default')}
-            </div>`
-          : html``,
+        changes(
+          session,
+          html`${isOn ? button('Turn off', 'off') : button('Turn on', 'on')}
+          ${isChosen && button('Withdraw', 'default')}`,
+        ),
       ];
     }),
     'There are no channels yet.',

@@ -56,7 +56,7 @@ const renderTexts = (
 ): Html =>
   table(
     'Recipients by text',
-    [{ title: 'Text' }, { title: 'Recipients', kind: 'number' }],
+    { Text: 'words', Recipients: 'number' },
     texts.map(([language, recipients]) => [
       language === undefined ? 'the message’s own' : describeLanguage(language),
       formatCount(recipients),
@@ -79,11 +79,7 @@ export function renderReaders(broadcast: Broadcast, toCome: readonly TimeToCome[
     toCome.length > 0 &&
     table(
       'Times to come',
-      [
-        { title: 'Time', kind: 'short' },
-        { title: 'Recipients', kind: 'number' },
-        { title: 'Time zones', kind: 'words' },
-      ],
+      { Time: 'short', Recipients: 'number', 'Time zones': 'words' },
       toCome.map(({ atMs, recipients: count, timeZones }) => [
         time(atMs),
         formatCount(count),

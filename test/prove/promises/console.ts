@@ -113,7 +113,7 @@ export const consolePage: readonly DocumentedPromise[] = [
         ],
       },
       'src/operator/console/pages/broadcast.ts': {
-        'one click resumes it': ['name in questions', "name === 'cancel'"],
+        'one click resumes it': ['consequence === undefined', "name !== 'cancel'"],
       },
     },
   },

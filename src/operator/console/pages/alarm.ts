@@ -52,10 +52,10 @@ const toPage = (alarm: StandingAlarm, session: ConsoleSession, fault?: string) =
   ({
     title: 'Acknowledge an alarm',
     entry: 'Overview',
+    isForChange: true,
     content: html`<section class="card">
       <h2>${alarm.what}</h2>
-      ${describeStanding(alarm)} ${fault !== undefined && notice('bad', fault)}
-      ${session.mayChange && renderForm(alarm, session)}
+      ${describeStanding(alarm)} ${fault !== undefined && notice('bad', fault)} ${renderForm(alarm, session)}
     </section>`,
   }) as const;
 

@@ -71,13 +71,13 @@ const readNames = (query: unknown): Fields =>
     ]),
   );
 
-const columns = [
-  { title: 'Time', kind: 'short' },
-  { title: 'Operator', kind: 'short' },
-  { title: 'Action', kind: 'short' },
-  { title: 'To what', kind: 'words' },
-  { title: 'Result', kind: 'short' },
-] as const;
+const columns = {
+  Time: 'short',
+  Operator: 'short',
+  Action: 'short',
+  'To what': 'words',
+  Result: 'short',
+} as const;
 
 /** Operator and action lead to all that are the same, within the other filters. */
 function renderRow(

@@ -153,17 +153,14 @@ export function renderServices({ origins, heldBack, receipts }: Broadcast): Html
       (event) => [event, ({ origin }: OriginCounts) => reported.get(origin)?.[event] ?? 0] as const,
     ),
   ] as const;
-  const columns = [
-    { title: 'Push service', kind: 'short' },
-    ...figures.map(([name]) => ({ title: capitalize(name), kind: 'number' }) as const),
-  ] as const;
+  const columns = Object.fromEntries(figures.map(([name]) => [capitalize(name), 'number'] as const));
   const rows = origins
     .slice(0, maxOrigins)
     .map((counts) => [
       hostOf(counts.origin),
       ...figures.map(([, figureOf]) => formatCount(figureOf(counts))),
     ]);
-  return html`${table('Outcomes per push service', columns, rows, 'Nothing has been sent yet.')}
+  return html`${table('Outcomes per push service', { 'Push service': 'short', ...columns }, rows, 'Nothing has been sent yet.')}
   ${moreHosts(origins.length - maxOrigins)}`;
 }
 

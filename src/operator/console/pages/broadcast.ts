@@ -12,11 +12,6 @@ import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-payload.ts';
 import type { BroadcastCreator } from '../../../store/broadcast-source.ts';
 import { isOver, type Broadcast, type TimeToCome } from '../../../store/broadcasts.ts';
-import {
-  deliveryOptions,
-  pickDeliveryOptions,
-  type DeliveryOptions,
-} from '../../../store/delivery-options.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sendOutcomes } from '../../send-outcomes.ts';
@@ -24,49 +19,52 @@ import { sessionOf } from '../require-session.ts';
 import { renderAlarm, renderAlarms } from '../alarms.ts';
 import { card, facts, live, notice, prose, untrusted, timeFromNow, urlWith } from '../components.ts';
 import { countOf, doneUrl, type Deed } from '../done.ts';
-import { formatSpan } from '../duration.ts';
-import { audited, idField, textField } from '../forms.ts';
+import { audited, idField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
-import { confirmation, pages, postForm, sendPage } from '../page.ts';
+import { changes, pages, postForm, sendPage, sendQuestion, type Question } from '../page.ts';
 import type { ConsoleSession } from '../sessions.ts';
 import { titleOf } from '../broadcast-title.ts';
 import { describeLanguage } from '../languages.ts';
+import { optionFacts, renderTexts } from '../message-parts.ts';
 import { hasReaders, renderReaders } from '../reader-counts.ts';
 import { renderAttempts } from './broadcast-attempts.ts';
 import { renderCharts, renderProgress, renderServices } from './broadcast-progress.ts';
 
+/** What can be done to a broadcast: in which states, what is said afterwards, with which count, and before, if it cannot be undone. */
 const controls = {
-  pause: { text: 'Pause', from: ['preparing', 'running', 'scheduled'], style: '' },
-  resume: { text: 'Resume', from: ['paused'], style: 'primary' },
-  cancel: { text: 'Cancel', from: ['preparing', 'running', 'scheduled', 'paused'], style: '' },
-} as const;
-
-type ControlName = keyof typeof controls;
-
-/** What cannot be undone is asked about. */
-const questions = {
+  pause: {
+    text: 'Pause',
+    from: ['preparing', 'running', 'scheduled'],
+    said: ['paused', 'pending'],
+    style: '',
+  },
   resume: {
-    question: 'Resume',
-    button: 'Resume the broadcast',
+    text: 'Resume',
+    from: ['paused'],
+    said: ['resumed', 'pending'],
     style: 'primary',
     consequence: 'will be sent, as far as their TTL is not over.',
   },
   cancel: {
-    question: 'Cancel',
-    button: 'Cancel the broadcast',
+    text: 'Cancel',
+    from: ['preparing', 'running', 'scheduled', 'paused'],
+    said: ['cancelled', 'cancelled'],
     style: 'danger',
     consequence: 'will not be sent.',
   },
-} as const;
+} as const satisfies Record<string, Control>;
 
-type AskedControl = keyof typeof questions;
+interface Control {
+  readonly text: string;
+  readonly from: readonly ReturnType<typeof stateOf>[];
+  readonly said: readonly [Deed, CountName];
+  readonly style: string;
+  readonly consequence?: string;
+}
 
-/** What is said afterwards, and which count of the broadcast with it. */
-const deeds = {
-  pause: ['paused', 'pending'],
-  resume: ['resumed', 'pending'],
-  cancel: ['cancelled', 'cancelled'],
-} as const satisfies Record<ControlName, readonly [Deed, CountName]>;
+type ControlName = keyof typeof controls;
+
+const allControls = Object.entries<Control>(controls) as [ControlName, Control][];
 
 export function addBroadcastPages(app: FastifyInstance, { store }: OperatorContext, addLive: AddLive): void {
   const find = ({ params }: Pick<FastifyRequest, 'params'>): Promise<Broadcast> =>
@@ -114,28 +112,26 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
     return sendOutcomes(reply, store.attempts, id);
   });
 
-  for (const name of Object.keys(questions) as AskedControl[]) {
-    app.get(`/broadcasts/:id/${name}`, async (request, reply) => {
-      const broadcast = await find(request);
-      // done in the meantime
-      if (!isPossible(name, broadcast)) return reply.redirect(`/console/broadcasts/${broadcast.id}`, 303);
-      return sendPage(reply, sessionOf(request), renderConfirmation(broadcast, name, sessionOf(request)));
+  for (const [name, control] of allControls) {
+    const { from, said, consequence } = control;
+    if (consequence !== undefined)
+      app.get(`/broadcasts/:id/${name}`, async (request, reply) => {
+        const broadcast = await find(request);
+        // done in the meantime
+        if (!from.includes(stateOf(broadcast))) return reply.redirect(urlOf(broadcast), 303);
+        return sendQuestion(request, reply, sessionOf(request), toQuestion(broadcast, control));
+      });
+
+    app.post(`/broadcasts/:id/${name}`, audited(`broadcast.${name}`), async (request, reply) => {
+      const broadcast = await store.broadcasts[name]((await find(request)).id);
+      const [deed, count] = said;
+      const url = doneUrl(sessionOf(request), urlOf(broadcast), deed, broadcast.counts[count]);
+      return reply.redirect(url, 303);
     });
   }
-
-  for (const name of Object.keys(controls) as ControlName[]) {
-    app.post(
-      `/broadcasts/:id/${name}`,
-      audited(`broadcast.${name}`, ({ params }) => `broadcast ${textField(params, 'id')}`),
-      async (request, reply) => {
-        const broadcast = await store.broadcasts[name]((await find(request)).id);
-        const url = `/console/broadcasts/${broadcast.id}`;
-        const [deed, count] = deeds[name];
-        return reply.redirect(doneUrl(sessionOf(request), url, deed, broadcast.counts[count]), 303);
-      },
-    );
-  }
 }
+
+const urlOf = ({ id }: Broadcast): string => `${pages.Broadcasts}/${id}`;
 
 const renderParts = (
   broadcast: Broadcast,
@@ -155,39 +151,30 @@ const describeStatus = (broadcast: Broadcast): readonly string[] => [
   ...broadcast.alarms.map((alarm) => `Alarm: ${formatAlarm(alarm)}`),
 ];
 
-const isPossible = (name: ControlName, broadcast: Broadcast): boolean =>
-  (controls[name].from as readonly string[]).includes(stateOf(broadcast));
-
 function renderControls(broadcast: Broadcast, session: ConsoleSession): Html {
-  const names = Object.keys(controls) as ControlName[];
-  const possible = names.filter((name) => isPossible(name, broadcast));
-  if (!session.mayChange) return html``;
-  const url = `/console/broadcasts/${broadcast.id}`;
-  return html`<div class="buttons">
-    ${possible.map((name) => {
-      const { text, style } = controls[name];
-      return name in questions
-        ? html`<a class="button ${style}" href="${url}/${name}">${text}…</a>`
-        : postForm(session, `${url}/${name}`, text, { style });
-    })}
-    <a class="button" href="${urlWith(pages.Send, { from: String(broadcast.id) })}">Duplicate</a>
-  </div>`;
+  const url = urlOf(broadcast);
+  const possible = allControls.filter(([, { from }]) => from.includes(stateOf(broadcast)));
+  return changes(
+    session,
+    html`${possible.map(([name, { text, style, consequence }]) =>
+        consequence === undefined
+          ? postForm(session, `${url}/${name}`, text, { style })
+          : html`<a class="button ${style}" href="${url}/${name}">${text}…</a>`,
+      )} <a class="button" href="${urlWith(pages.Send, { from: String(broadcast.id) })}">Duplicate</a>`,
+  );
 }
 
-function renderConfirmation(broadcast: Broadcast, name: AskedControl, session: ConsoleSession) {
+function toQuestion(broadcast: Broadcast, { text, style, consequence }: Control): Question {
   const { id, counts, recipients } = broadcast;
-  const { question, button, consequence, style } = questions[name];
-  const number = html`${formatCount(counts.pending)} of ${countOf(recipients, 'message')}`;
   return {
-    title: `${question} broadcast ${id}?`,
+    title: `${text} broadcast ${id}?`,
     entry: 'Broadcasts',
     lead: html`<p class="quiet">${titleOf(broadcast)}</p>`,
-    content: confirmation(
-      html`${number} ${consequence}`,
-      session.mayChange ? postForm(session, `/console/broadcasts/${id}/${name}`, button, { style }) : html``,
-      `/console/broadcasts/${id}`,
-    ),
-  } as const;
+    consequence: html`${formatCount(counts.pending)} of ${countOf(recipients, 'message')} ${consequence}`,
+    button: `${text} the broadcast`,
+    style,
+    backUrl: urlOf(broadcast),
+  };
 }
 
 /** @param texts by language */
@@ -199,29 +186,21 @@ function renderMessage(broadcast: Broadcast, texts: ReadonlyMap<string, Uint8Arr
     html`${
       title === '' && message === ''
         ? notice('warn', 'The payload is not a message with title and text.')
-        : renderText(payload)
+        : renderTexts({ title, message })
     }
     ${facts([
       ['To', untrusted(formatAskedAudience(audience))],
       ['By', renderCreator(createdBy)],
       ['Created', timeFromNow(createdAtMs)],
       ['Until', timeFromNow(expiresAtMs)],
-      ...renderOptions(broadcast),
+      ...optionFacts({ ...broadcast, receipts: broadcast.receipts && true }),
       ...(idempotencyKey === undefined ? [] : [['Idempotency key', untrusted(idempotencyKey)] as const]),
     ])}
     ${renderPayload('Payload', payload)}
     ${[...texts].map(([language, text]) =>
-      renderPayload(`In ${describeLanguage(language)}`, text, renderText(text)),
+      renderPayload(`In ${describeLanguage(language)}`, text, renderTexts(readPayloadTexts(text))),
     )}`,
   );
-}
-
-function renderText(payload: Uint8Array): Html {
-  const { title, message } = readPayloadTexts(payload);
-  return html`<div>
-    <h3>${prose(title)}</h3>
-    <p>${prose(message)}</p>
-  </div>`;
 }
 
 const renderPayload = (name: string, payload: Uint8Array, text?: Html): Html =>
@@ -237,10 +216,3 @@ function renderCreator(creator: BroadcastCreator | undefined): Html {
     ? html`<a href="${pages.Schedules}/${creator.schedule}">${text}</a>`
     : text;
 }
-
-const renderOptions = ({ receipts: _counts, ...broadcast }: Broadcast) =>
-  Object.entries(pickDeliveryOptions(broadcast)).map(([name, value]) =>
-    name === 'ttlSeconds'
-      ? (['TTL', formatSpan(Number(value), 4)] as const)
-      : ([deliveryOptions[name as keyof DeliveryOptions].field.label, untrusted(String(value))] as const),
-  );

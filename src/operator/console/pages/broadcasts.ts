@@ -1,6 +1,6 @@
 // All broadcasts, newest first, found by words, state and time.
 import type { FastifyInstance } from 'fastify';
-import { formatCount, nonZeroCounts } from '../../../delivery/broadcast/format-broadcast.ts';
+import { formatCount } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { searchBroadcasts, type BroadcastFilter } from '../../broadcast-search.ts';
 import type { Broadcast, OpenBroadcasts } from '../../../store/broadcasts.ts';
@@ -23,7 +23,8 @@ import {
 } from '../components.ts';
 import { idField, textField, textFields, type Fields } from '../forms.ts';
 import { dayFields, readDays, toInterval } from '../local-time-input.ts';
-import { pages, sendPage } from '../page.ts';
+import { outcomesOf } from '../message-parts.ts';
+import { changes, pages, sendPage } from '../page.ts';
 import { titleOf } from '../broadcast-title.ts';
 
 const pageRows = 25;
@@ -44,7 +45,7 @@ export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorConte
     return sendPage(reply, session, {
       title: 'Broadcasts',
       entry: 'Broadcasts',
-      actions: session.mayChange && html`<a class="button primary" href="${pages.Send}">Send a message</a>`,
+      actions: changes(session, html`<a class="button primary" href="${pages.Send}">Send a message</a>`),
       content: html`
         ${renderCounts(await store.broadcasts.countOpen())} ${renderFilters(given)}
         ${table(
@@ -85,24 +86,23 @@ const renderCounts = (counts: OpenBroadcasts): Html =>
     )}
   </dl>`;
 
-const columns = [
-  { title: 'Id', kind: 'number' },
-  { title: 'Message', kind: 'words' },
-  { title: 'State', kind: 'short' },
-  { title: 'Recipients', kind: 'number' },
-  { title: 'Outcome', kind: 'words' },
-  { title: 'Start', kind: 'short' },
-] as const;
+const columns = {
+  Id: 'number',
+  Message: 'words',
+  State: 'short',
+  Recipients: 'number',
+  Outcome: 'words',
+  Start: 'short',
+} as const;
 
 function renderRow(broadcast: Broadcast): readonly (string | Html)[] {
   const { id, recipients, alarms, startAtMs } = broadcast;
-  const counts = nonZeroCounts(broadcast).map(([name, count]) => `${formatCount(count)} ${name}`);
   return [
     String(id),
     html`<a href="/console/broadcasts/${id}">${titleOf(broadcast)}</a>`,
     html`${stateBadge(broadcast)} ${alarms.length > 0 && badge('alarm', 'bad')}`,
     formatCount(recipients),
-    html`${progressBar(broadcast)} <span class="quiet small number">${counts.join(', ')}</span>`,
+    html`${progressBar(broadcast)} ${outcomesOf(broadcast)}`,
     time(startAtMs),
   ];
 }

@@ -4,13 +4,13 @@ import { maxTitleCharacters, type Channel } from '../../../audience/channels.ts'
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { OperatorContext } from '../../context.ts';
-import { notice, onOff, prose, table, untrusted, urlWith } from '../components.ts';
+import { onOff, prose, table, untrusted, urlWith } from '../components.ts';
 import { csrfField } from '../csrf.ts';
 import { doneUrl } from '../done.ts';
 import { toFaults } from '../draft.ts';
 import { checkbox, textArea, textInput, type FormState } from '../form-fields.ts';
 import { audited, fieldFault, textField, textFields, type Fields } from '../forms.ts';
-import { confirmation, pages, postForm, sendPage } from '../page.ts';
+import { changes, pages, sendPage, sendQuestion, type Question } from '../page.ts';
 import { sessionOf } from '../require-session.ts';
 import type { ConsoleSession } from '../sessions.ts';
 
@@ -26,7 +26,7 @@ export function addChannelPages(app: FastifyInstance, { store: { channels } }: O
     return sendPage(reply, session, {
       title: 'Channels',
       entry: 'Channels',
-      actions: session.mayChange && html`<a class="button primary" href="${editUrl}">Add a channel</a>`,
+      actions: changes(session, html`<a class="button primary" href="${editUrl}">Add a channel</a>`),
       lead: html`<p class="quiet">
         What readers switch on and off; a broadcast to one reaches who has it on.
       </p>`,
@@ -64,10 +64,9 @@ export function addChannelPages(app: FastifyInstance, { store: { channels } }: O
   );
 
   app.get('/channels/remove', async (request, reply) => {
-    const session = sessionOf(request);
     const channel = await find(textField(request.query, 'name'));
     if (channel === undefined) return reply.redirect(pages.Channels, 303);
-    return sendPage(reply, session, renderQuestion(channel, session));
+    return sendQuestion(request, reply, sessionOf(request), toQuestion(channel));
   });
 
   app.post(
@@ -82,13 +81,13 @@ export function addChannelPages(app: FastifyInstance, { store: { channels } }: O
   );
 }
 
-const columns = [
-  { title: 'Title', kind: 'words' },
-  { title: 'Name', kind: 'short' },
-  { title: 'In other languages', kind: 'words' },
-  { title: 'By default', kind: 'short' },
-  { title: 'Change', kind: 'short' },
-] as const;
+const columns = {
+  Title: 'words',
+  Name: 'short',
+  'In other languages': 'words',
+  'By default': 'short',
+  Change: 'short',
+} as const;
 
 function renderRow({ name, title, titles, isOnByDefault }: Channel, session: ConsoleSession) {
   const others = Object.entries(titles);
@@ -101,11 +100,12 @@ function renderRow({ name, title, titles, isOnByDefault }: Channel, session: Con
       ? html`<span class="quiet">none</span>`
       : html`${others.map(([language, text], index) => html`${index > 0 && ', '}<code>${language}</code> ${prose(text)}`)}`,
     onOff(isOnByDefault),
-    session.mayChange
-      ? html`<a class="button small-button" href="${urlWith(`${pages.Channels}/remove`, { name })}"
-          >Remove…</a
-        >`
-      : html``,
+    changes(
+      session,
+      html`<a class="button small-button" href="${urlWith(`${pages.Channels}/remove`, { name })}"
+        >Remove…</a
+      >`,
+    ),
   ];
 }
 
@@ -138,9 +138,8 @@ function sendForm(reply: FastifyReply, session: ConsoleSession, fields: Fields, 
     title: isKnown ? 'Change a channel' : 'Add a channel',
     entry: 'Channels',
     lead: isKnown ? html`<p class="quiet"><code>${untrusted(fields['name'] ?? '')}</code></p>` : undefined,
-    content: session.mayChange
-      ? renderForm({ fields, notes: {}, faults }, isKnown, session)
-      : notice('warn', 'You may look, and not change channels'),
+    isForChange: true,
+    content: renderForm({ fields, notes: {}, faults }, isKnown, session),
   });
 }
 
@@ -172,21 +171,13 @@ function renderForm(form: FormState, isKnown: boolean, session: ConsoleSession):
   </form>`;
 }
 
-function renderQuestion({ name, title }: Channel, session: ConsoleSession) {
-  return {
-    title: 'Remove a channel?',
-    entry: 'Channels',
-    content: confirmation(
-      html`Readers no longer see <strong>${prose(title)}</strong> (<code>${untrusted(name)}</code>), and no
-        new broadcast can be sent to it. Their choices stay stored, and hold again if a channel of this name
-        is made anew.`,
-      session.mayChange
-        ? postForm(session, `${pages.Channels}/remove`, 'Remove the channel', {
-            style: 'danger',
-            fields: { name },
-          })
-        : html``,
-      pages.Channels,
-    ),
-  } as const;
-}
+const toQuestion = ({ name, title }: Channel): Question => ({
+  title: 'Remove a channel?',
+  entry: 'Channels',
+  consequence: html`Readers no longer see <strong>${prose(title)}</strong> (<code>${untrusted(name)}</code>),
+    and no new broadcast can be sent to it. Their choices stay stored, and hold again if a channel of this
+    name is made anew.`,
+  button: 'Remove the channel',
+  fields: { name },
+  backUrl: pages.Channels,
+});

@@ -8,7 +8,7 @@ import type { OperatorContext } from '../../context.ts';
 import { table, time, urlWith } from '../components.ts';
 import { countOf, doneUrl } from '../done.ts';
 import { audited, idField, textField } from '../forms.ts';
-import { confirmation, pages, postForm, sendPage } from '../page.ts';
+import { changes, pages, postForm, sendQuestion, type Question } from '../page.ts';
 import { sessionOf } from '../require-session.ts';
 import type { ConsoleSession } from '../sessions.ts';
 
@@ -19,11 +19,10 @@ export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorCo
     (await store.heldDeletions.list()).find(({ origin }) => origin === asked);
 
   app.get('/held-deletions/confirm', async (request, reply) => {
-    const session = sessionOf(request);
     const held = await find(textField(request.query, 'origin'));
     // decided in the meantime
     if (held === undefined) return reply.redirect(backUrl, 303);
-    return sendPage(reply, session, renderQuestion(held, session));
+    return sendQuestion(request, reply, sessionOf(request), toQuestion(held));
   });
 
   for (const [decision, deed] of [
@@ -46,23 +45,17 @@ export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorCo
   }
 }
 
-function renderQuestion({ origin, subscriptions }: HeldOrigin, session: ConsoleSession) {
+function toQuestion({ origin, subscriptions }: HeldOrigin): Question {
   const count = countOf(subscriptions, 'subscription');
   return {
     title: `Delete ${count}?`,
     entry: 'Push services',
-    content: confirmation(
-      html`${hostOf(origin)} calls them gone, and accepted almost nothing at the same time. Their browsers get
-      nothing more until their pages register them again.`,
-      session.mayChange
-        ? postForm(session, '/console/held-deletions/confirm', `Delete ${count}`, {
-            style: 'danger',
-            fields: { origin, subscriptions: String(subscriptions) },
-          })
-        : html``,
-      backUrl,
-    ),
-  } as const;
+    consequence: html`${hostOf(origin)} calls them gone, and accepted almost nothing at the same time. Their
+    browsers get nothing more until their pages register them again.`,
+    button: `Delete ${count}`,
+    fields: { origin, subscriptions: String(subscriptions) },
+    backUrl,
+  };
 }
 
 export function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSession): Html {
@@ -72,27 +65,21 @@ export function renderHeldDeletions(held: readonly HeldOrigin[], session: Consol
     </p>
     ${table(
       'Held deletions',
-      [
-        { title: 'Push service', kind: 'short' },
-        { title: 'Subscriptions', kind: 'number' },
-        { title: 'Since', kind: 'short' },
-        { title: 'Decision', kind: 'short' },
-      ],
+      { 'Push service': 'short', Subscriptions: 'number', Since: 'short', Decision: 'short' },
       held.map(({ origin, subscriptions, sinceMs }) => [
         hostOf(origin),
         formatCount(subscriptions),
         time(sinceMs),
-        session.mayChange
-          ? html`<div class="buttons">
-              ${postForm(session, '/console/held-deletions/discard', 'Keep them', {
-                style: 'small-button',
-                fields: { origin },
-              })}
-              <a class="button small-button" href="${urlWith('/console/held-deletions/confirm', { origin })}">
-                Delete them…
-              </a>
-            </div>`
-          : html``,
+        changes(
+          session,
+          html`${postForm(session, '/console/held-deletions/discard', 'Keep them', {
+              style: 'small-button',
+              fields: { origin },
+            })}
+            <a class="button small-button" href="${urlWith('/console/held-deletions/confirm', { origin })}">
+              Delete them…
+            </a>`,
+        ),
       ]),
     )}`;
 }

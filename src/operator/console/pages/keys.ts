@@ -39,12 +39,7 @@ export function addKeysPage(app: FastifyInstance, { store }: OperatorContext): v
       content: html`
         ${table(
           'VAPID keys',
-          [
-            { title: 'State', kind: 'short' },
-            { title: 'Public key', kind: 'words' },
-            { title: 'Subscriptions', kind: 'number' },
-            { title: 'Meaning', kind: 'words' },
-          ],
+          { State: 'short', 'Public key': 'words', Subscriptions: 'number', Meaning: 'words' },
           rows,
           'There is no key yet.',
         )}

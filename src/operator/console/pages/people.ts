@@ -20,11 +20,10 @@ import {
 } from '../components.ts';
 import { countOf } from '../done.ts';
 import { audited, textField, textFields } from '../forms.ts';
-import { confirmation, postForm, sendPage } from '../page.ts';
+import { changes, sendPage, sendQuestion, type Question } from '../page.ts';
 import { sessionOf } from '../require-session.ts';
-import type { ConsoleSession } from '../sessions.ts';
 import { renderChoices, renderPerson } from '../reader-cards.ts';
-import { renderTags } from '../tag-links.ts';
+import { renderTags, subscriptionLink } from '../links.ts';
 
 export const personUrl = (user: string): string => urlWith('/console/people', { user });
 
@@ -57,10 +56,7 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
         'Broadcasts',
         await renderBroadcastsTo(idsOf(devices), '/console/people', query, store, { user }),
       )}
-      ${
-        session.mayChange &&
-        html`<p><a href="${urlWith('/console/people/remove', { user })}">Remove this person…</a></p>`
-      }`,
+      ${changes(session, html`<a href="${urlWith('/console/people/remove', { user })}">Remove this person…</a>`)}`,
     });
   });
 
@@ -82,7 +78,7 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
     const user = textField(request.query, 'user');
     if (user === '') return reply.redirect('/console/people', 303);
     const devices = await countAudience({ user }, store.subscriptions);
-    return sendPage(reply, sessionOf(request), renderPersonRemoval(user, devices, sessionOf(request)));
+    return sendQuestion(request, reply, sessionOf(request), toQuestion(user, devices));
   });
 
   app.post(
@@ -105,17 +101,17 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
 function renderDevices({ stored, ended, hasMore }: PersonDevices): Html {
   return html`${table(
     'Devices',
-    [
-      { title: 'Subscription', kind: 'number' },
-      { title: 'Push service', kind: 'short' },
-      { title: 'State', kind: 'short' },
-      { title: 'Tags', kind: 'words' },
-      { title: 'Registered', kind: 'short' },
-      { title: 'Renewed', kind: 'short' },
-    ],
+    {
+      Subscription: 'number',
+      'Push service': 'short',
+      State: 'short',
+      Tags: 'words',
+      Registered: 'short',
+      Renewed: 'short',
+    },
     [
       ...stored.map(({ id, endpoint, tags, createdAtMs, updatedAtMs }) => [
-        renderId(id),
+        subscriptionLink(id),
         hostOf(endpoint),
         badge('stored', 'good'),
         renderTags(tags),
@@ -123,7 +119,7 @@ function renderDevices({ stored, ended, hasMore }: PersonDevices): Html {
         time(updatedAtMs),
       ]),
       ...ended.map(({ id, endpoint, goneAtMs }) => [
-        renderId(id),
+        subscriptionLink(id),
         hostOf(endpoint),
         html`${badge('ended', 'warn')} ${time(goneAtMs)}`,
         '',
@@ -136,23 +132,13 @@ function renderDevices({ stored, ended, hasMore }: PersonDevices): Html {
   ${hasMore && html`<p class="quiet">There are more than ${maxShownDevices}; the others are not shown.</p>`}`;
 }
 
-const renderId = (id: number): Html => html`<a href="/console/subscriptions/${id}">${id}</a>`;
-
-function renderPersonRemoval(user: string, devices: number, session: ConsoleSession) {
-  return {
-    title: 'Remove a person?',
-    entry: 'Subscriptions',
-    content: confirmation(
-      html`All that the database knows of ${badge('user', 'plain')} <strong>${untrusted(user)}</strong> is
-        deleted: <strong>${countOf(devices, 'subscription')}</strong>, broadcasts to this person alone, places
-        in lists, attempts. Backups and logs are not touched.`,
-      session.mayChange
-        ? postForm(session, '/console/people/remove', 'Remove the person', {
-            style: 'danger',
-            fields: { user },
-          })
-        : html``,
-      personUrl(user),
-    ),
-  } as const;
-}
+const toQuestion = (user: string, devices: number): Question => ({
+  title: 'Remove a person?',
+  entry: 'Subscriptions',
+  consequence: html`All that the database knows of ${badge('user', 'plain')}
+    <strong>${untrusted(user)}</strong> is deleted: <strong>${countOf(devices, 'subscription')}</strong>,
+    broadcasts to this person alone, places in lists, attempts. Backups and logs are not touched.`,
+  button: 'Remove the person',
+  fields: { user },
+  backUrl: personUrl(user),
+});

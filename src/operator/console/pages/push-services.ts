@@ -68,13 +68,13 @@ const shownServices = 50;
 function renderNow(services: readonly PushServiceView[], unanimous: readonly FoundAlarm[]): Html {
   return html`${table(
     'Push services now',
-    [
-      { title: 'Push service', kind: 'short' },
-      { title: 'State', kind: 'words' },
-      { title: 'Connections', kind: 'number' },
-      { title: 'Latency', kind: 'number' },
-      { title: 'In flight', kind: 'number' },
-    ],
+    {
+      'Push service': 'short',
+      State: 'words',
+      Connections: 'number',
+      Latency: 'number',
+      'In flight': 'number',
+    },
     services.slice(0, shownServices).map((service) => [
       hostOf(service.origin),
       renderState(
@@ -125,11 +125,7 @@ async function renderHour(store: Store): Promise<Html> {
   const services = toServiceBars(intervals, { sinceMs, stepMs: untilMs - sinceMs, count: 1 });
   return table(
     'Push services in the last hour',
-    [
-      { title: 'Push service', kind: 'short' },
-      { title: 'Messages', kind: 'number' },
-      { title: 'What came of them', kind: 'words' },
-    ],
+    { 'Push service': 'short', Messages: 'number', 'What came of them': 'words' },
     services.map(({ pushService, sums }) => [pushService, formatCount(sums.attempts), sumsText(sums)]),
     'Nothing was sent in the last hour.',
   );

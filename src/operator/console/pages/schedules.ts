@@ -1,7 +1,6 @@
 // Schedules: broadcasts that recur, each with its times to come and what came of its last broadcast.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { formatAskedAudience } from '../../../delivery/broadcast/describe-source.ts';
-import { formatCount, nonZeroCounts } from '../../../delivery/broadcast/format-broadcast.ts';
 import {
   resumeSchedule,
   withTimes,
@@ -9,18 +8,14 @@ import {
 } from '../../../delivery/schedule/schedule-times.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { Broadcast } from '../../../store/broadcasts.ts';
-import {
-  deliveryOptions,
-  pickDeliveryOptions,
-  type DeliveryOptions,
-} from '../../../store/delivery-options.ts';
 import type { Schedule, ScheduleAudience } from '../../../store/schedules.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
-import { badge, card, facts, older, stateBadge, table, time, untrusted } from '../components.ts';
-import { audited, idField, textField } from '../forms.ts';
-import { confirmation, pages, postForm, sendPage } from '../page.ts';
+import { badge, card, facts, older, prose, stateBadge, table, time, untrusted } from '../components.ts';
+import { audited, idField } from '../forms.ts';
+import { optionFacts, outcomesOf, renderTexts } from '../message-parts.ts';
+import { changes, pages, postForm, sendPage, sendQuestion, type Question } from '../page.ts';
 import type { ConsoleSession } from '../sessions.ts';
 
 const pageRows = 25;
@@ -73,44 +68,31 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
     });
   });
 
-  app.post(
-    '/schedules/:id/pause',
-    audited('schedule.pause', ({ params }) => `schedule ${textField(params, 'id')}`),
-    async (request, reply) => {
-      const { id } = await schedules.pause((await find(request)).id);
+  for (const [name, change] of [
+    ['pause', (id: number) => schedules.pause(id)],
+    ['resume', (id: number) => resumeSchedule(store, id)],
+  ] as const)
+    app.post(`/schedules/:id/${name}`, audited(`schedule.${name}`), async (request, reply) => {
+      const { id } = await change((await find(request)).id);
       return reply.redirect(`${pages.Schedules}/${id}`, 303);
-    },
-  );
-
-  app.post(
-    '/schedules/:id/resume',
-    audited('schedule.resume', ({ params }) => `schedule ${textField(params, 'id')}`),
-    async (request, reply) => {
-      const { id } = await resumeSchedule(store, (await find(request)).id);
-      return reply.redirect(`${pages.Schedules}/${id}`, 303);
-    },
-  );
+    });
 
   app.get('/schedules/:id/remove', async (request, reply) =>
-    sendPage(reply, sessionOf(request), renderRemoval(await find(request), sessionOf(request))),
+    sendQuestion(request, reply, sessionOf(request), toQuestion(await find(request))),
   );
 
-  app.post(
-    '/schedules/:id/remove',
-    audited('schedule.remove', ({ params }) => `schedule ${textField(params, 'id')}`),
-    async (request, reply) => {
-      const { id, message } = await find(request);
-      await schedules.remove(id);
-      return sendPage(reply, sessionOf(request), {
-        title: `Schedule ${id} was removed`,
-        entry: 'Schedules',
-        content: html`<section class="card">
-          <p><strong>${untrusted(message.title)}</strong> is not sent again. Broadcasts that it made stay.</p>
-          <p class="buttons"><a class="button" href="${pages.Schedules}">To the schedules</a></p>
-        </section>`,
-      });
-    },
-  );
+  app.post('/schedules/:id/remove', audited('schedule.remove'), async (request, reply) => {
+    const { id, message } = await find(request);
+    await schedules.remove(id);
+    return sendPage(reply, sessionOf(request), {
+      title: `Schedule ${id} was removed`,
+      entry: 'Schedules',
+      content: html`<section class="card">
+        <p><strong>${prose(message.title)}</strong> is not sent again. Broadcasts that it made stay.</p>
+        <p class="buttons"><a class="button" href="${pages.Schedules}">To the schedules</a></p>
+      </section>`,
+    });
+  });
 }
 
 async function describe(
@@ -127,20 +109,20 @@ async function describe(
   );
 }
 
-const columns = [
-  { title: 'Id', kind: 'number' },
-  { title: 'Message, to whom', kind: 'words' },
-  { title: 'When', kind: 'short' },
-  { title: 'Next three times', kind: 'short' },
-  { title: 'Last result', kind: 'words' },
-  { title: 'Change', kind: 'short' },
-] as const;
+const columns = {
+  Id: 'number',
+  'Message, to whom': 'words',
+  When: 'short',
+  'Next three times': 'short',
+  'Last result': 'words',
+  Change: 'short',
+} as const;
 
 function renderRow(schedule: ShownSchedule, session: ConsoleSession): readonly (string | Html)[] {
   const { id, message, audience } = schedule;
   return [
     String(id),
-    html`<a href="${pages.Schedules}/${id}">${untrusted(message.title)}</a>
+    html`<a href="${pages.Schedules}/${id}">${prose(message.title)}</a>
       <div class="quiet small">to ${renderAudience(audience)}</div>`,
     renderCron(schedule),
     renderTimes(schedule),
@@ -161,24 +143,22 @@ function renderLast({ lastBroadcastId, last }: ShownSchedule): Html {
   if (lastBroadcastId === undefined) return html`<span class="quiet">nothing sent yet</span>`;
   if (last === undefined)
     return html`<span class="quiet">broadcast ${lastBroadcastId}, no longer kept</span>`;
-  const counts = nonZeroCounts(last).map(([name, count]) => `${formatCount(count)} ${name}`);
   return html`<a href="${pages.Broadcasts}/${last.id}">Broadcast ${last.id}</a> ${stateBadge(last)}
-    <span class="quiet small number">${counts.join(', ')}</span>`;
+    ${outcomesOf(last)}`;
 }
 
 const renderAudience = (audience: ScheduleAudience): Html => untrusted(formatAskedAudience(audience));
 
 function renderActions({ id, pausedAtMs }: Schedule, session: ConsoleSession, style = ''): Html {
-  if (!session.mayChange) return html``;
   const address = `${pages.Schedules}/${id}`;
-  return html`<div class="buttons">
-    ${
-      pausedAtMs === undefined
-        ? postForm(session, `${address}/pause`, 'Pause', { style })
-        : postForm(session, `${address}/resume`, 'Resume', { style: `${style} primary` })
-    }
-    <a class="button ${style}" href="${address}/remove">Remove…</a>
-  </div>`;
+  return changes(
+    session,
+    html`${
+        pausedAtMs === undefined
+          ? postForm(session, `${address}/pause`, 'Pause', { style })
+          : postForm(session, `${address}/resume`, 'Resume', { style: `${style} primary` })
+      } <a class="button ${style}" href="${address}/remove">Remove…</a>`,
+  );
 }
 
 const renderWhen = (schedule: ShownSchedule): Html =>
@@ -198,34 +178,18 @@ const renderWhen = (schedule: ShownSchedule): Html =>
 
 function renderWhat(schedule: ShownSchedule): Html {
   const { message, audience } = schedule;
-  return html`<div>
-      <h3>${untrusted(message.title)}</h3>
-      <p>${untrusted(message.message)}</p>
-    </div>
-    ${facts([['To', renderAudience(audience)], ...renderOptions(schedule)])}
+  return html`${renderTexts(message)} ${facts([['To', renderAudience(audience)], ...optionFacts(schedule)])}
     <details>
       <summary>Message as JSON</summary>
       <pre>${untrusted(JSON.stringify(message, undefined, 2))}</pre>
     </details>`;
 }
 
-const renderOptions = ({ receipts, ...schedule }: ShownSchedule) =>
-  Object.entries(pickDeliveryOptions({ ...schedule, ...(receipts && { receipts }) })).map(
-    ([name, value]) =>
-      [deliveryOptions[name as keyof DeliveryOptions].field.label, untrusted(String(value))] as const,
-  );
-
-function renderRemoval({ id, message }: Schedule, session: ConsoleSession) {
-  return {
-    title: `Remove schedule ${id}?`,
-    entry: 'Schedules',
-    lead: html`<p class="quiet">${untrusted(message.title)}</p>`,
-    content: confirmation(
-      html`It makes no more broadcasts. Those that it has made stay.`,
-      session.mayChange
-        ? postForm(session, `${pages.Schedules}/${id}/remove`, 'Remove the schedule', { style: 'danger' })
-        : html``,
-      `${pages.Schedules}/${id}`,
-    ),
-  } as const;
-}
+const toQuestion = ({ id, message }: Schedule): Question => ({
+  title: `Remove schedule ${id}?`,
+  entry: 'Schedules',
+  lead: html`<p class="quiet">${prose(message.title)}</p>`,
+  consequence: html`It makes no more broadcasts. Those that it has made stay.`,
+  button: 'Remove the schedule',
+  backUrl: `${pages.Schedules}/${id}`,
+});

@@ -58,14 +58,6 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     fields: Fields,
     { error, done }: { readonly error?: DeskbellError; readonly done?: Html | undefined } = {},
   ) => {
-    if (!session.mayChange) {
-      const content = notice(
-        'warn',
-        'You may look, and not send',
-        html`<p>Your token has the role “read”.</p>`,
-      );
-      return sendPage(reply, session, { title: 'Send', entry: 'Send', content });
-    }
     const { notes, shown = {} } = await describeDraft(fields, estimator, store);
     const form = {
       fields,
@@ -81,6 +73,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     return sendPage(reply.code(error === undefined ? 200 : 400), session, {
       title: 'Send',
       entry: 'Send',
+      isForChange: true,
       content,
     });
   };

@@ -24,12 +24,11 @@ import {
   timeFromNow,
 } from '../components.ts';
 import { doneUrl } from '../done.ts';
-import { audited, idField, optionalField, textField, textFields, type Fields } from '../forms.ts';
+import { audited, idField, optionalField, textFields, type Fields } from '../forms.ts';
 import { toTags } from '../message-form.ts';
-import { confirmation, pages, postForm, sendPage } from '../page.ts';
-import type { ConsoleSession } from '../sessions.ts';
+import { changes, pages, sendPage, sendQuestion, type Question } from '../page.ts';
 import { renderOwnChoices } from '../reader-cards.ts';
-import { renderTags } from '../tag-links.ts';
+import { renderTags, subscriptionLink } from '../links.ts';
 import { personUrl } from './people.ts';
 
 const pageRows = 50;
@@ -73,24 +72,20 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
             : renderFacts(subscription),
         )}
         ${card('Broadcasts', await renderBroadcastsTo([id], url, request.query, store))}
-        ${subscription !== undefined && renderRemoval(subscription, sessionOf(request))}
+        ${subscription && changes(sessionOf(request), html`<a href="${url}/remove">Remove this subscription…</a>`)}
       `,
     });
   });
 
   app.get('/subscriptions/:id/remove', async (request, reply) =>
-    sendPage(reply, sessionOf(request), renderQuestion(await find(request), sessionOf(request))),
+    sendQuestion(request, reply, sessionOf(request), toQuestion(await find(request))),
   );
 
-  app.post(
-    '/subscriptions/:id/remove',
-    audited('subscription.remove', ({ params }) => `subscription ${textField(params, 'id')}`),
-    async (request, reply) => {
-      const isRemoved = await store.subscriptions.removeById((await find(request)).id);
-      const url = doneUrl(sessionOf(request), pages.Subscriptions, 'removed', Number(isRemoved));
-      return reply.redirect(url, 303);
-    },
-  );
+  app.post('/subscriptions/:id/remove', audited('subscription.remove'), async (request, reply) => {
+    const isRemoved = await store.subscriptions.removeById((await find(request)).id);
+    const url = doneUrl(sessionOf(request), pages.Subscriptions, 'removed', Number(isRemoved));
+    return reply.redirect(url, 303);
+  });
 }
 
 const filters = {
@@ -145,18 +140,18 @@ function readOrigin(text: string): string | undefined {
   return URL.parse(trimmed.includes('://') ? trimmed : `https://${trimmed}`)?.origin ?? trimmed;
 }
 
-const columns = [
-  { title: 'Id', kind: 'number' },
-  { title: 'Push service', kind: 'short' },
-  { title: 'User', kind: 'words' },
-  { title: 'Tags', kind: 'words' },
-  { title: 'Since', kind: 'short' },
-] as const;
+const columns = {
+  Id: 'number',
+  'Push service': 'short',
+  User: 'words',
+  Tags: 'words',
+  Since: 'short',
+} as const;
 
 function renderRow(subscription: StoredSubscription): readonly (string | Html)[] {
   const { id, endpoint, createdAtMs } = subscription;
   return [
-    html`<a href="/console/subscriptions/${id}">${id}</a>`,
+    subscriptionLink(id),
     hostOf(endpoint),
     renderUser(subscription),
     renderTags(subscription.tags),
@@ -184,26 +179,14 @@ function renderFacts(subscription: StoredSubscription): Html {
   ]);
 }
 
-function renderRemoval({ id }: StoredSubscription, session: ConsoleSession): Html {
-  if (!session.mayChange) return html``;
-  return html`<p><a href="/console/subscriptions/${id}/remove">Remove this subscription…</a></p>`;
-}
-
-function renderQuestion({ id, user }: StoredSubscription, session: ConsoleSession) {
-  const backUrl = `/console/subscriptions/${id}`;
-  return {
-    title: 'Remove 1 subscription?',
-    entry: 'Subscriptions',
-    content: confirmation(
-      html`Subscription ${id}${user !== undefined && html` of ${untrusted(user)}`} is deleted. Its browser
-      gets no more messages until its page registers it again.`,
-      session.mayChange
-        ? postForm(session, `${backUrl}/remove`, `Remove subscription ${id}`, { style: 'danger' })
-        : html``,
-      backUrl,
-    ),
-  } as const;
-}
+const toQuestion = ({ id, user }: StoredSubscription): Question => ({
+  title: 'Remove 1 subscription?',
+  entry: 'Subscriptions',
+  consequence: html`Subscription ${id}${user !== undefined && html` of ${untrusted(user)}`} is deleted. Its
+  browser gets no more messages until its page registers it again.`,
+  button: `Remove subscription ${id}`,
+  backUrl: `/console/subscriptions/${id}`,
+});
 
 const renderFilters = (given: Fields): Html =>
   searchForm(pages.Subscriptions, [
