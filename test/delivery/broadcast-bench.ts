@@ -38,8 +38,9 @@ export interface BroadcastBench extends AsyncDisposable {
   createSender(options?: Partial<SenderOptions>): Sender;
 }
 
-export async function openBroadcastBench(): Promise<BroadcastBench> {
-  const { store, remove } = await openTestStore();
+/** @param now the store's clock */
+export async function openBroadcastBench(now?: () => number): Promise<BroadcastBench> {
+  const { store, remove } = await openTestStore(now);
   const pushServices: PushService[] = [];
   const senders: Sender[] = [];
   const origins = () => pushServices.map(({ origin }) => origin);

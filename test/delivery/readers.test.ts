@@ -1,6 +1,7 @@
 // Broadcasts that differ by reader, whole: each reads their own text, at their own time, also where processes are killed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../tools/until.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { assertDone, message, openBroadcastBench, timesReceived } from './broadcast-bench.ts';
 import { deliverToReaders, expectedCounts } from './reader-stage.ts';
@@ -20,9 +21,50 @@ test('each reader gets the text of their language with their data, at their loca
   }
 });
 
+const hourMs = 3_600_000;
+
 /** `09:00`, in UTC. */
-const hourOf = (afterHours: number) =>
-  `${new Date(Date.now() + afterHours * 3_600_000).toISOString().slice(11, 13)}:00`;
+const hourOf = (afterHours: number, fromMs = Date.now()) =>
+  `${new Date(fromMs + afterHours * hourMs).toISOString().slice(11, 13)}:00`;
+
+test('what quiet hours hold when it is about to be sent is sent once they end, by the zone of its reader', async () => {
+  const clock = { aheadMs: 0 };
+  const startMs = Math.floor(Date.now() / hourMs) * hourMs;
+  const moveTo = (hours: number) => {
+    clock.aheadMs = startMs + hours * hourMs - Date.now();
+  };
+  await using bench = await openBroadcastBench(() => Date.now() + clock.aheadMs);
+  const { store } = bench;
+  await bench.startPushService({ rows: 3 });
+  for (const [id, timeZone] of [
+    [2, 'Etc/GMT+1'], // an hour behind UTC
+    [3, 'Etc/GMT-12'],
+  ] as const) {
+    await store.people.assign(id, { user: `${id}`, tags: [] });
+    await store.readers.setPerson(`${id}`, { timeZone });
+  }
+  moveTo(0.5);
+  const quietHours = `${hourOf(1, startMs)}-${hourOf(4, startMs)}`;
+  const { broadcast } = await bench.createSender().createBroadcast('all', message, { quietHours });
+
+  /** @returns what has come of each, once so many are settled and the others wait for a time of theirs */
+  const workAt = async (hours: number, accepted: number) => {
+    moveTo(hours);
+    const sender = bench.createSender();
+    sender.work(new AbortController().signal, (fault) => assert.fail(String(fault)));
+    await until(async () => {
+      const { counts, waiting } = await store.broadcasts.get(broadcast.id);
+      return counts.accepted >= accepted && counts.accepted + waiting === 3;
+    }, `${accepted} accepted`);
+    await sender.close();
+    const outcomes = await store.attempts.outcomesOf(broadcast.id, [1, 2, 3]);
+    return outcomes.map(({ state }) => state);
+  };
+  assert.deepEqual(await workAt(2.5, 1), ['waiting', 'waiting', 'accepted']);
+  assert.deepEqual(await workAt(4, 2), ['accepted', 'waiting', 'accepted']);
+  assert.deepEqual(await workAt(5, 3), ['accepted', 'accepted', 'accepted']);
+  assertDone(await store.broadcasts.get(broadcast.id), { accepted: 3 });
+});
 
 test('what would be over before quiet hours end expires, and is not sent', async () => {
   await using bench = await openBroadcastBench();
