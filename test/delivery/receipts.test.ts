@@ -47,6 +47,62 @@ describe('a broadcast with receipts', () => {
     assert.deepEqual({ ...counts!.actions }, { 0: 1, later: 1 });
   });
 
+  test('gives each row its token in the text that is for its reader, and counts what each of them reports', async () => {
+    await using bench = await openBroadcastBench();
+    const { people, readers, receipts, broadcasts, subscriptions } = bench.store;
+    const pushService = await bench.startPushService({ checksBodies: true });
+    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+    const policy = createEndpointPolicy([pushService.origin]);
+    /** What each of them should see, by subscription. */
+    const expected = new Map<number, string>();
+    for (const [name, language, title] of [
+      ['Ada', 'de-AT', 'Hallo Ada'],
+      [undefined, 'de', 'Hallo du'],
+      ['Eve', 'fr', 'Hello Eve'],
+      [undefined, undefined, 'Hello there'],
+    ] as const) {
+      const { publicKey: vapidPublicKey } = vapidKeys;
+      const subscription = parseSubscription(await userAgent.subscribe(vapidPublicKey), policy);
+      await subscriptions.putAll([{ subscription, vapidPublicKey, language }]);
+      const id = (await subscriptions.findByEndpoint(subscription.endpoint))!.id;
+      expected.set(id, title);
+      if (name === undefined) continue;
+      await people.assign(id, { user: name, tags: [] });
+      await readers.setPerson(name, { data: { name } });
+    }
+    const run = await bench.createSender({ receiptKey, threads: 0 }).broadcast(
+      'all',
+      {
+        ...message,
+        title: 'Hello {name|there}',
+        placeholders: true,
+        texts: { de: { title: 'Hallo {name|du}' } },
+      },
+      { receipts: true },
+    );
+    const broadcastId = run.broadcast.id;
+    assertDone(await run.finished, { accepted: 4 });
+
+    const shown = new Map<number, string>();
+    for (let count = 0; count < 4; count += 1) {
+      const { title, receipt } = (await userAgent.nextMessage()).json() as Record<
+        'title' | 'receipt',
+        string
+      >;
+      const subject = readToken(receipt);
+      assert.equal(subject?.broadcastId, broadcastId);
+      shown.set(subject.subscriptionId, title);
+      await receipts.add([{ ...subject, event: 'shown' }]);
+    }
+    assert.deepEqual(new Map([...shown].toSorted(([one], [other]) => one - other)), expected);
+    const { receipts: counted, texts } = (await broadcasts.find(broadcastId))!;
+    assert.deepEqual(
+      counted!.map((counts) => counts.shown),
+      [4],
+    );
+    assert.deepEqual(texts, [{ language: 'de', recipients: 2 }]);
+  });
+
   test('to a list that is not stored has no tokens: there is nobody to count', async () => {
     await using bench = await openBroadcastBench();
     const pushService = await bench.startPushService({ checksBodies: true });
