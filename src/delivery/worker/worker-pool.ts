@@ -1,11 +1,10 @@
 // Runs workers in threads of their own, one per core, so that a broadcast neither waits for one core nor holds up
 // whatever else this process does.
 import { once } from 'node:events';
-import { setFlagsFromString } from 'node:v8';
-import { Worker } from 'node:worker_threads';
 import { catalogue, type ErrorCode } from '../../errors/catalogue/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { WorkerOptions } from './create-worker.ts';
+import { startThread } from './thread-heap.ts';
 import type { Posted, WorkerThreadData } from './worker-thread.ts';
 
 // `.ts` from the sources, `.js` from dist: the compiler rewrites imports, but no URLs
@@ -13,15 +12,6 @@ const threadUrl = new URL(
   `./worker-thread${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`,
   import.meta.url,
 );
-
-// a worker holds some 25 MB; without a limit V8 lets garbage pile up to many times that before it collects
-const resourceLimits = { maxYoungGenerationSizeMb: 18, maxOldGenerationSizeMb: 64 };
-
-/**
- * A row lives for some 30 ms. While a thread warms up that is longer than the young generation lasts, and V8 concludes
- * that rows are born old: from then on each costs its share of collecting the old generation, 3 % in all.
- */
-const heapFlags = '--no-allocation-site-pretenuring';
 
 /** Told what the threads post. */
 export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures' | 'messageLog'>;
@@ -37,7 +27,6 @@ export async function runWorkerThreads(
   signal: AbortSignal,
   listener: ThreadListener,
 ): Promise<void> {
-  setFlagsFromString(heapFlags);
   const stop = new AbortController();
   const stopAll = AbortSignal.any([signal, stop.signal]);
   const run = async (onReady?: () => void): Promise<void> => {
@@ -63,7 +52,7 @@ async function runThread(
   listener: ThreadListener,
   onReady: (() => void) | undefined,
 ): Promise<void> {
-  const thread = new Worker(threadUrl, { workerData: data, name: 'deskbell-delivery', resourceLimits });
+  const thread = startThread(threadUrl, { workerData: data, name: 'deskbell-delivery' });
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
   const stop = () => thread.postMessage('stop');
   let fault: (Posted & { kind: 'fault' }) | undefined;

@@ -9,6 +9,18 @@ const policy = 'src/delivery/worker/retry-policy.ts';
 
 export const sending: readonly DocumentedPromise[] = [
   {
+    claim: '`NODE_OPTIONS` with heap sizes do not change the limits of a thread that delivers',
+    test: { file: 'test/delivery/thread-heap.test.ts', title: 'a thread that delivers has its own limits' },
+    changes: {
+      'src/delivery/worker/thread-heap.ts': {
+        'the flags stay as they are': [
+          'if (starting === 0) for (const flag of sizeFlags) setFlagsFromString(`--${flag}=0`)',
+          '',
+        ],
+      },
+    },
+  },
+  {
     claim:
       'The package has the accelerator for Linux on x64 and arm64, for glibc and for musl; a machine takes that of its C library',
     test: { file: 'test/check-release.test.ts', title: 'the platform of an accelerator' },
