@@ -1,5 +1,6 @@
 // The image of packaging/Containerfile, built from the package as it is published, and what is done with containers.
 import { execFile } from 'node:child_process';
+import { globSync } from 'node:fs';
 import { copyFile, cp, mkdtemp, readFile, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -35,11 +36,23 @@ export async function buildImage(): Promise<string> {
       cwd: root,
       maxBuffer: 2 ** 26,
     });
-    const file = join(root, 'packaging/Containerfile');
-    const [, base = ''] = /^FROM (\S+)/m.exec(await readFile(file, 'utf8')) ?? [];
-    await copyFile(file, join(folder, 'Containerfile'));
+    const file = await readFile(join(root, 'packaging/Containerfile'), 'utf8');
+    const [, base = ''] = /^FROM (\S+)/m.exec(file) ?? [];
     const image = 'localhost/deskbell-soak';
-    await build(folder, image, await baseFor(base));
+    await podman(['manifest', 'rm', image]).catch(() => {});
+    // as a release does, for this machine's platform
+    const script = join(root, 'scripts/release/build-image.sh');
+    const [tarball = ''] = globSync(join(folder, 'deskbell-*.tgz'));
+    const options = ['--network', 'host', ...limits, ...(await baseFor(base))];
+    await execute(script, [tarball, image, ...options], {
+      env: {
+        ...process.env,
+        PODMAN: `${pathOf(podmanProgram)} --runtime ${pathOf(runc)}`,
+        PLATFORMS: `linux/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+      },
+      timeout: 600_000,
+      maxBuffer: 2 ** 26,
+    });
     return image;
   } finally {
     await rm(folder, { recursive: true });
