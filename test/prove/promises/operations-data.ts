@@ -102,6 +102,19 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A newer version opens the data directory of every older one, and keeps what is in it',
+    test: { file: 'test/store/every-schema.test.ts', title: 'SQLite: from each schema' },
+    changes: {
+      'src/store/sqlite/migrations.ts': {
+        'operators lose their roles': ['  update operators set permits = role;\n', ''],
+        'links to users are lost': [
+          'alter table ended_subscriptions rename column user to user_name;',
+          'alter table ended_subscriptions add column user_name text;',
+        ],
+      },
+    },
+  },
+  {
     claim: 'An older version refuses a database that a newer one has migrated, and changes nothing',
     test: { file: 'test/store/upgrade.test.ts', title: 'a data directory of a later version' },
     changes: {
