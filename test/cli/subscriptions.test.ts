@@ -22,6 +22,35 @@ const withoutStoresOwn = (rows: readonly object[]): readonly object[] =>
   rows.map((row) => ({ ...row, id: 0, updatedAt: '' }));
 
 suite('deskbell subscriptions', { concurrency: true }, () => {
+  test('of push services that nobody has listed, as many are imported as there may be', async () => {
+    const data = await newData();
+    const hosts = [
+      'one.example.net',
+      'two.example.net',
+      'one.example.net',
+      'listed.example.org',
+      'nas.local',
+    ];
+    const rows = hosts.map((host, index) => ({
+      ...exampleSubscription(index),
+      endpoint: `https://${host}/up${index}?up=1`,
+    }));
+    const words = ['subscriptions', 'import', '-', '--data', data, '--json', '--max-push-services', '1'];
+    const run = async (...given: readonly string[]) =>
+      parseLines((await runCommand([...words, ...given], { input: jsonLines(rows) })).stdout);
+    const [none] = (await run()).slice(-1);
+    assert.deepEqual(none, { imported: 0, refused: 5 });
+    const [second, local, counts] = await run('--push-services', 'public,https://listed.example.org');
+    assert.deepEqual(
+      [second, local].map((fault) => [fault!['line'], (fault!['errors'] as { code: string }[])[0]!.code]),
+      [
+        [2, 'ERR_PUSH_SERVICE_LIMIT'],
+        [5, 'ERR_ENDPOINT_HOST_REFUSED'],
+      ],
+    );
+    assert.deepEqual(counts, { imported: 3, refused: 2 });
+  });
+
   test('what is exported can be imported elsewhere and is the same', async () => {
     const [from, to] = [await newData(), await newData()];
     const rows = [exampleSubscription('+%2B'), exampleSubscription(2)];

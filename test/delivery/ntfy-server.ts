@@ -1,9 +1,17 @@
 // A server that answers UnifiedPush as ntfy does, over TLS with HTTP/2 or HTTP/1.1: the statuses, bodies and header fields are those of
 // server/server.go and server/errors.go of binwiederhier/ntfy. What becomes of a message depends on its topic.
 import { once } from 'node:events';
-import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import type { IncomingMessage } from 'node:http';
+import { createSecureServer, type Http2ServerRequest } from 'node:http2';
+import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
+
+/** What both protocols' responses have. */
+interface Response {
+  writeHead(status: number, headers: Record<string, string>): unknown;
+  end(body: string): unknown;
+}
 
 export interface NtfyServer {
   readonly ca: readonly string[];
@@ -18,7 +26,7 @@ export interface NtfyServer {
 
 /** What a topic is answered: `limited` as where its user's messages of the day are used up, `dead` without a subscriber. */
 export const topicOf = (state: 'live' | 'limited' | 'dead' | 'full', number: number): string =>
-  `up${state}${String(number).padStart(6, '0')}`;
+  `up${state}${String(number).padStart(12 - state.length, '0')}`;
 
 const limits = 'https://ntfy.sh/docs/publish/#limitations';
 const errors = {
@@ -32,19 +40,25 @@ const errors = {
   full: { code: 1, http: 507, error: 'disk full' },
 } as const;
 
-/** @param host of its certificate */
-export async function startNtfyServer(host: string, { http2 = true } = {}): Promise<NtfyServer> {
+/**
+ * @param host of its certificate
+ * @param options `inHand`: so many messages have come before any is answered
+ */
+export async function startNtfyServer(host: string, { http2 = true, inHand = 1 } = {}): Promise<NtfyServer> {
   const { key, cert } = makeCertificate([host]);
   const posted: string[] = [];
   const contentEncodings = new Set<string | undefined>();
   let connections = 0;
+  const { promise: gate, resolve: openGate } = Promise.withResolvers<void>();
 
-  const answer = async (request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> => {
+  const answer = async (request: IncomingMessage | Http2ServerRequest, response: Response): Promise<void> => {
     let bytes = 0;
     for await (const chunk of request) bytes += (chunk as Buffer).length;
-    const { pathname, searchParams } = new URL(request.url, `https://${host}`);
+    const { pathname, searchParams } = new URL(request.url!, `https://${host}`);
     const topic = pathname.slice(1);
     posted.push(topic);
+    if (posted.length >= inHand) openGate();
+    await gate;
     contentEncodings.add(request.headers['content-encoding']);
     const [, state] = /^up(limited|dead|full)/.exec(topic) ?? [];
     const error = errors[state as keyof typeof errors];
@@ -58,9 +72,11 @@ export async function startNtfyServer(host: string, { http2 = true } = {}): Prom
     response.end(`${JSON.stringify(body)}\n`);
   };
 
-  const protocols = http2 ? ['h2'] : ['http/1.1'];
-  const server = createSecureServer({ key, cert, allowHTTP1: true, ALPNProtocols: protocols });
-  server.on('request', (request, response) => void answer(request, response));
+  const onRequest = (request: IncomingMessage | Http2ServerRequest, response: Response) =>
+    void answer(request, response);
+  const server = http2
+    ? createSecureServer({ key, cert }, onRequest)
+    : createHttpsServer({ key, cert }, onRequest);
   server.on('secureConnection', () => (connections += 1));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

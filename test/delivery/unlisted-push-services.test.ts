@@ -9,7 +9,9 @@ import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { readResponse } from '../../src/protocol/outcome.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import { newSubscription, sendJson, startService } from '../service/running-service.ts';
+import { sendMany, tally } from '../transport/sending.ts';
 import { openTestStore } from '../store/test-database.ts';
+import { createTransport } from '../../src/transport/create-transport.ts';
 import { assertDone } from './broadcast-bench.ts';
 import { startNtfyServer, topicOf, type NtfyServer } from './ntfy-server.ts';
 
@@ -60,12 +62,25 @@ for (const http2 of [true, false]) {
     assertDone(await run.finished, { accepted: 3, gone: 1, exhausted: 13 });
     assert.equal(ntfy.posted.length, 17);
     assert.deepEqual([...ntfy.contentEncodings], ['aes128gcm']);
-    assert.ok(ntfy.connections <= 2, `${ntfy.connections} connections`);
     const rows = await store.subscriptions.page({ afterId: 0, limit: 20 });
     assert.equal(rows.length, 16);
     assert.ok(!rows.some(({ endpoint }) => endpoint.includes(topicOf('dead', 0))));
   });
 }
+
+test('many that are answered 429 keep no message of another subscription from its host', async (t) => {
+  const ntfy = await startNtfyServer(host);
+  t.after(() => ntfy.close());
+  const { senderOf } = await startStage(t, ntfy);
+  const sender = senderOf({ maxRate: [`${host}=1000/s`] });
+  for (let number = 0; number < 12; number += 1) {
+    const { outcome } = await sender.send(subscriptionOf(topicOf('limited', number)), message);
+    assert.ok(outcome.kind === 'retry' && outcome.reason === 'throttled', JSON.stringify(outcome));
+    assert.equal(outcome.slowsOrigin, false);
+  }
+  const { outcome } = await sender.send(subscriptionOf(topicOf('live', 0)), message);
+  assert.equal(outcome.kind, 'accepted');
+});
 
 test('single messages to a host that nobody has listed wait for its rate; a rate of the operator holds instead', async (t) => {
   const ntfy = await startNtfyServer(host);
@@ -85,6 +100,35 @@ test('single messages to a host that nobody has listed wait for its rate; a rate
   assert.deepEqual(await kindsOf({}), { accepted: 10, retry: 5 });
   assert.deepEqual(await kindsOf({ maxRate: [`${host}=100/s`] }), { accepted: 15 });
   assert.deepEqual(await kindsOf({ pushServices: [origin] }), { accepted: 15 });
+});
+
+test('a host that nobody has listed gets two connections; one that is listed gets as many as its messages need', async (t) => {
+  for (const [pushServices, inHand] of [
+    ['public', 2],
+    [[origin], 3],
+  ] as const) {
+    const ntfy = await startNtfyServer(host, { http2: false, inHand });
+    t.after(() => ntfy.close());
+    const connectOverride = () => ({ host: '127.0.0.1', port: ntfy.port });
+    const transport = createTransport({ pushServices, ca: ntfy.ca, connectOverride });
+    t.after(() => transport.close(0));
+    const path = `/${topicOf('live', 0)}?up=1`;
+    const results = await sendMany(transport, origin, 20, 20, () => ({ path }));
+    assert.deepEqual(tally(results), { 200: 20 });
+    if (pushServices === 'public') assert.equal(ntfy.connections, 2);
+    else assert.ok(ntfy.connections > 2);
+  }
+});
+
+test('a broadcast to a host that nobody has listed takes as long as its rate says', async (t) => {
+  const ntfy = await startNtfyServer(host);
+  t.after(() => ntfy.close());
+  const { senderOf, register } = await startStage(t, ntfy);
+  for (let number = 0; number < 20; number += 1) await register(topicOf('live', number));
+  const startMs = performance.now();
+  assertDone(await (await senderOf().broadcast('all', message)).finished, { accepted: 20 });
+  // without what may be saved up
+  assert.ok(performance.now() - startMs >= 1700);
 });
 
 test('a broadcast gives a host that nobody has listed ten messages a second', async (t) => {

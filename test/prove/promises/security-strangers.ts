@@ -7,6 +7,7 @@ const addresses = 'test/transport/addresses.test.ts';
 const hostile = 'test/service/hostile-clients.test.ts';
 const httpTest = 'test/service/http.test.ts';
 const server = 'src/http/create-http-server.ts';
+const unlistedTest = 'test/delivery/unlisted-push-services.test.ts';
 
 export const securityOfStrangers: readonly DocumentedPromise[] = [
   {
@@ -171,6 +172,88 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     changes: {
       'src/store/subscription-limit.ts': {
         'there is no limit': ['    if (this.#inserts < inserts) {', '    if (inserts < 0) {'],
+      },
+    },
+  },
+  {
+    claim: 'With `--push-services public`, a host must be a public name',
+    test: { file: 'test/protocol/public-hosts.test.ts', title: 'is refused' },
+    changes: {
+      'src/protocol/endpoint-policy.ts': {
+        'any name is admitted': ['return isPublicHost(url.hostname)', 'return url.hostname'],
+      },
+    },
+  },
+  {
+    claim: 'There are at most `maxPushServices` push services that are neither known nor listed',
+    test: { file: 'test/store/unlisted-push-services-suite.ts', title: 'are as many as there may be' },
+    changes: {
+      'src/store/unlisted-push-services.ts': {
+        'there is no limit': [">= max) return 'full'", "< 0) return 'full'"],
+      },
+    },
+  },
+  {
+    claim: 'A push service that is not listed gets 60 new subscriptions a minute',
+    test: { file: 'test/service/unlisted-push-services.test.ts', title: 'more than sixty new subscriptions' },
+    changes: {
+      'src/service/push/unlisted-push-services.ts': {
+        'nobody counts': ['await count(host)', 'await undefined'],
+      },
+    },
+  },
+  {
+    claim: 'A push service that is not listed gets at most 10 messages of broadcasts a second',
+    test: { file: unlistedTest, title: 'takes as long as its rate says' },
+    changes: {
+      'src/delivery/worker/worker.ts': {
+        'they have no rate': ['isUnlisted ? unlistedLimits.perSecond', 'false ? unlistedLimits.perSecond'],
+      },
+    },
+  },
+  {
+    claim: 'A push service that is not listed gets at most 10 single messages a second',
+    test: { file: unlistedTest, title: 'single messages to a host that nobody has listed wait' },
+    changes: {
+      'src/delivery/limits/single-message-rates.ts': {
+        'they have no rate': ['if (!isUnlisted) return', 'if (isUnlisted || !isUnlisted) return'],
+      },
+    },
+  },
+  {
+    claim: 'A push service that is not listed gets two connections',
+    test: { file: unlistedTest, title: 'gets two connections' },
+    changes: {
+      'src/transport/origin.ts': {
+        'it gets as many as others': ['if (this.#isUnlisted) return', 'if (false) return'],
+      },
+    },
+  },
+  {
+    claim: 'A 429 of a push service that is not listed holds one subscription, not the others',
+    test: { file: unlistedTest, title: 'keep no message of another subscription' },
+    changes: {
+      'src/transport/admission.ts': {
+        'it counts as a failure of all': [
+          "(outcome.reason === 'throttled' && !outcome.slowsOrigin)",
+          'false',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'ntfy’s 507 for a topic without a subscriber ends the subscription with the tenth attempt, and no other 507 does',
+    test: { file: unlistedTest, title: '507' },
+    changes: {
+      'src/protocol/ntfy.ts': {
+        'any 507 does': [
+          'status === 507 && withoutSubscriber.test(body)',
+          'status === 507 && body.length > 0',
+        ],
+      },
+      'src/delivery/worker/record.ts': {
+        'the first attempt does': ['outcome.isGoneAtLast && attempt >=', 'outcome.isGoneAtLast && 99 >='],
       },
     },
   },
