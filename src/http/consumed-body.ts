@@ -11,7 +11,9 @@ type ParsedMessage = IncomingMessage & { readonly body?: unknown };
 
 export function acceptConsumedBodies(app: FastifyInstance): void {
   app.addHook('preParsing', ({ raw }: { readonly raw: ParsedMessage }, _reply, payload, done) => {
-    if (!raw.readableDidRead && !raw.readableEnded) return done(null, payload);
+    // Fastify reads nothing where there is neither a body nor a type; Node has ended such a request already
+    const isRead = hasBody(raw) || raw.headers['content-type'] !== undefined;
+    if (!isRead || (!raw.readableDidRead && !raw.readableEnded)) return done(null, payload);
     const bytes = hasBody(raw) ? toBytes(raw.body) : Buffer.alloc(0);
     if (bytes === undefined) {
       const message = 'The body was read before the request reached the service, and is not in request.body.';

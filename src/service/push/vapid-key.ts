@@ -1,7 +1,7 @@
 // GET /vapidKey: the public half of the key pair, as browsers take it for `applicationServerKey`.
 import { Type } from '../../http/schema.ts';
 
-import { represent, sendRepresentation } from '../../http/etag.ts';
+import { represent, sendRepresentation, type Representation } from '../../http/etag.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
 import type { Operation } from '../../http/description/operation.ts';
@@ -29,9 +29,15 @@ export function addVapidKeyRoute(app: ServiceApp, readVapidKeys: ReadVapidKeys, 
     },
     errors: ['ERR_STORE_UNAVAILABLE'],
   };
+  let representation: (Representation & { readonly key: string }) | undefined;
   app.get('/vapidKey', { config: { operation } }, async (request, reply) => {
     const { vapidPublicKey } = await readVapidKeys();
-    const representation = represent(JSON.stringify(vapidPublicKey), jsonContentType);
+    if (representation?.key !== vapidPublicKey) {
+      representation = {
+        key: vapidPublicKey,
+        ...represent(JSON.stringify(vapidPublicKey), jsonContentType),
+      };
+    }
     return sendRepresentation(request, reply, representation);
   });
 }
