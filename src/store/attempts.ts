@@ -69,7 +69,7 @@ export type RowState = (typeof rowStates)[number];
 /** What a row waits for that is stored to be tried again. */
 export interface RowWait {
   /** `pushService`: it refuses our token or key, and is probed. `retry`: the time after an attempt. `turn`: nothing was sent yet,
-   *  since its push service cannot be reached, a rate limit is used up or another sender has to send it. */
+   *  since its reader has quiet hours, its push service cannot be reached, a rate limit is used up or another sender has to send it. */
   readonly for: 'pushService' | 'retry' | 'turn';
   /** When it is tried again; absent where that depends on its push service. */
   readonly untilMs?: number | undefined;

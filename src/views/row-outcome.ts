@@ -169,7 +169,7 @@ function waitWords(service: string, wait: RowOutcome['wait']): readonly WordPart
       return ['It is tried again', ...until, ...end];
     case 'turn':
       return [
-        `Nothing was sent yet: ${service} cannot take messages now, or a rate limit is used up. It is tried`,
+        `Nothing was sent yet: its reader has quiet hours, ${service} cannot take messages now, or a rate limit is used up. It is tried`,
         ...until,
         ...end,
       ];

@@ -1,6 +1,7 @@
 // Broadcasts that differ by reader, whole: each reads their own text, at their own time, also where processes are killed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { explain } from '../../src/views/row-outcome.ts';
 import { until } from '../../tools/until.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { assertDone, message, openBroadcastBench, timesReceived } from './broadcast-bench.ts';
@@ -47,7 +48,7 @@ test('what quiet hours hold when it is about to be sent is sent once they end, b
   const quietHours = `${hourOf(1, startMs)}-${hourOf(4, startMs)}`;
   const { broadcast } = await bench.createSender().createBroadcast('all', message, { quietHours });
 
-  /** @returns what has come of each, once so many are settled and the others wait for a time of theirs */
+  /** @returns what has come of each, or until when it waits, once so many are settled and the others wait */
   const workAt = async (hours: number, accepted: number) => {
     moveTo(hours);
     const sender = bench.createSender();
@@ -58,10 +59,14 @@ test('what quiet hours hold when it is about to be sent is sent once they end, b
     }, `${accepted} accepted`);
     await sender.close();
     const outcomes = await store.attempts.outcomesOf(broadcast.id, [1, 2, 3]);
-    return outcomes.map(({ state }) => state);
+    return outcomes.map((outcome) => {
+      if (outcome.state !== 'waiting') return outcome.state;
+      assert.match(explain(outcome), /Nothing was sent yet: its reader has quiet hours/);
+      return Math.round(((outcome.wait!.untilMs! - startMs) / hourMs) * 10) / 10;
+    });
   };
-  assert.deepEqual(await workAt(2.5, 1), ['waiting', 'waiting', 'accepted']);
-  assert.deepEqual(await workAt(4, 2), ['accepted', 'waiting', 'accepted']);
+  assert.deepEqual(await workAt(2.5, 1), [4, 5, 'accepted']);
+  assert.deepEqual(await workAt(4, 2), ['accepted', 5, 'accepted']);
   assert.deepEqual(await workAt(5, 3), ['accepted', 'accepted', 'accepted']);
   assertDone(await store.broadcasts.get(broadcast.id), { accepted: 3 });
 });

@@ -10,6 +10,7 @@ import { operationsOfData } from './promises/operations-data.ts';
 import { operatorApi } from './promises/operator-api.ts';
 import { operatorApiAnswers } from './promises/operator-api-answers.ts';
 import { people } from './promises/people.ts';
+import { knownOfPeople } from './promises/people-known.ts';
 import { postgresql } from './promises/postgresql.ts';
 import { postgresqlServer } from './promises/postgresql-server.ts';
 import { receipts } from './promises/receipts.ts';
@@ -19,6 +20,7 @@ import { securityOfPages } from './promises/security-pages.ts';
 import { securityOfStrangers } from './promises/security-strangers.ts';
 import { servicePage } from './promises/service.ts';
 import { sending } from './promises/sending.ts';
+import { sendingToReaders } from './promises/sending-readers.ts';
 
 export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>> = {
   'client.md': client,
@@ -28,11 +30,11 @@ export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>>
   'notifications.md': notifications,
   'operations.md': [...operations, ...operationsOfData],
   'operator-api.md': [...operatorApi, ...operatorApiAnswers],
-  'people.md': people,
+  'people.md': [...people, ...knownOfPeople],
   'postgresql.md': [...postgresql, ...postgresqlServer],
   'receipts.md': receipts,
   'scaling.md': scaling,
   'security.md': [...security, ...securityOfStrangers, ...securityOfPages],
-  'sending.md': sending,
+  'sending.md': [...sending, ...sendingToReaders],
   'service.md': servicePage,
 };

@@ -144,6 +144,13 @@ describe("a subscriber token with the application's own key", () => {
     assert.deepEqual(await ownerOf(service, subscription.endpoint), { user: '42', tags: [] });
   });
 
+  test('is taken by clocks that differ by less than a minute', async () => {
+    for (const seconds of [-30, 3630]) {
+      const token = eddsaToken({ ...claims(), exp: inSeconds(seconds) });
+      assert.equal((await post(service, newSubscription(), bearer(token))).status, 200);
+    }
+  });
+
   const refusals: readonly (readonly [string, () => Promise<string> | string, RegExp])[] = [
     ['is signed with HS256', () => hs256(), /It is not signed with EdDSA\./],
     [

@@ -5,6 +5,7 @@ import type { Broadcast, NewBroadcast } from '../../src/store/broadcasts.ts';
 import type { SliceLease } from '../../src/store/leases.ts';
 import type { AudienceSplit } from '../../src/store/split-audience.ts';
 import { until } from '../../tools/until.ts';
+import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   acceptAllSlices,
   addSubscriptions,
@@ -133,6 +134,32 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
         // fr has no text; languages are in the order of `languages`, by id % 3
         assert.deepEqual(idsOf(some), everyThird([2, 0, 1][index]!), language ?? 'own');
       }
+    });
+
+    test('language and time zone are those of the person, else those of the browser', async () => {
+      const own = { language: 'de', timeZone: 'America/New_York' };
+      const [ofBrowser, ofBoth] = [100, 101].map((index) => ({
+        subscription: madeUpSubscription(index),
+        vapidPublicKey,
+        assign: { user: `browser-${index}` },
+        ...own,
+      }));
+      const ids: number[] = [];
+      for (const registration of [ofBrowser!, ofBoth!])
+        ids.push((await store.subscriptions.register(registration)).id);
+      await store.readers.setPerson('browser-101', { language: 'pt-BR', timeZone: 'Asia/Tokyo' });
+      const audienceId = await openIds(store, ids);
+      const split = { ...times({ localTime: '2026-12-01T12:00' }), languages: [...texts.keys()] };
+      await make(split, { texts, audienceId, list: 'ids' });
+      nowMs = noonMs + 7 * hourMs;
+      const reader = new Map((await leaseAll()).map((lease) => [idsOf([lease])[0], lease.reader]));
+      assert.deepEqual(
+        reader,
+        new Map([
+          [ids[0], { language: 'de', timeZone: 'America/New_York' }],
+          [ids[1], { language: 'pt', timeZone: 'Asia/Tokyo' }],
+        ]),
+      );
     });
 
     test('a group is not free before its local time, and wakes workers then', async () => {

@@ -90,4 +90,65 @@ export const notifications: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim:
+      'What a text leaves out it has from the message, and a button from the message’s button in its place',
+    test: { file: 'test/protocol/message/texts.test.ts', title: 'each language has a payload of its own' },
+    changes: {
+      'src/protocol/message/localize-message.ts': {
+        'a button has what it says alone': ['...own.actions?.[index],', ''],
+        'it has nothing of the message': ['message: { ...own, ...given,', 'message: { ...given,'],
+        'the notification does not say the language': [', lang: language }', ' }'],
+      },
+    },
+  },
+  {
+    claim: 'An error of a message names its member, and points to it with a JSON pointer',
+    test: { file: 'test/protocol/message/texts.test.ts', title: 'an error points to the member' },
+    changes: {
+      'src/protocol/message/message-error.ts': {
+        'it points to the message': ['...member.split(', "...''.split("],
+      },
+      'src/protocol/message/encode-payload.ts': {
+        'of a payload that is too large it points to the title': ['sizes[0]!.member,', "'title',"],
+      },
+    },
+  },
+  {
+    claim: 'A reader whose values do not fit into the message gets the defaults',
+    test: { file: templates, title: 'where values do not fit, the defaults stand there' },
+    changes: {
+      'src/protocol/message/template.ts': {
+        'the values stand there': [
+          'const shorter = write((slot) => slot.fallback ?? valueOf(slot)',
+          'const shorter = write((slot) => valueOf(slot) ?? slot.fallback',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A value that is empty counts as missing, without what is not shown',
+    test: { file: templates, title: 'a value that is nothing to show counts as missing' },
+    changes: {
+      'src/protocol/message/reader-value.ts': {
+        'it is shown': ["return text.trim() === '' ? undefined : text;", 'return text;'],
+      },
+    },
+  },
+  {
+    claim: 'Broadcasts that ask for receipts give each row a token in the text that is for its reader',
+    test: { file: 'test/delivery/receipts.test.ts', title: 'gives each row its token in the text' },
+    changes: {
+      'src/delivery/worker/row-payloads.ts': {
+        'a text that is filled has no token': [
+          'return template.fill(data, receipt);',
+          'return template.fill(data);',
+        ],
+        'all get the message’s own text': [
+          'text ?? broadcast.payload, receiptKey',
+          'broadcast.payload, receiptKey',
+        ],
+      },
+    },
+  },
 ];

@@ -194,4 +194,44 @@ export const servicePage: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim:
+      'A choice for a channel that there is none of is a 400 that names it, also where it was just removed',
+    test: {
+      file: 'test/service/channels.test.ts',
+      title: 'a channel that is removed while it is being chosen',
+    },
+    changes: {
+      'src/service/push/channels.ts': {
+        'it is a 500': [
+          ' || cause.fields.length === 0) throw cause;',
+          ' || cause.fields.length > 0) throw cause;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The titles of channels are in the first language of Accept-Language, if they have it',
+    test: { file: 'test/service/channels.test.ts', title: 'answers with all channels, and their titles' },
+    changes: {
+      'src/service/push/channels.ts': {
+        'they are in none': [
+          'chooseLanguage(wanted, new Set(Object.keys(titles)))',
+          'chooseLanguage(undefined, new Set(Object.keys(titles)))',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'One client address may ask for its channels as often as it may register',
+    test: {
+      file: 'test/service/channels.test.ts',
+      title: 'one client address may ask so many times a minute',
+    },
+    changes: {
+      'src/service/push/channels.ts': {
+        'it may ask for ever': ["rateLimit: limitPerMinute(registrationsPerMinute, 'ask for channels'),", ''],
+      },
+    },
+  },
 ];

@@ -1,0 +1,231 @@
+// Promises of docs/people.md on channels, what is known of a person, subscriber tokens and what moves along.
+import type { DocumentedPromise } from '../promise.ts';
+
+const readers = 'test/store/readers-suite.ts';
+const owners = 'test/store/people-suite.ts';
+const tokens = 'test/service/subscriber-token.test.ts';
+const commands = 'test/cli/people.test.ts';
+const readersOf = 'src/store/readers.ts';
+const token = 'src/service/push/subscriber-token.ts';
+const formerInSqlite = 'src/store/sqlite/former-subscription.ts';
+const formerInPostgres = 'src/store/postgres/functions/former-subscription.sql';
+
+export const knownOfPeople: readonly DocumentedPromise[] = [
+  {
+    claim: 'There are at most 100 channels',
+    test: { file: readers, title: 'are limited in number' },
+    changes: {
+      'src/store/channels.ts': {
+        'there may be one more': ['others.length >= maxChannels', 'others.length > maxChannels'],
+        'the last one cannot be changed': ['where name <> :name', "where :name <> ''"],
+      },
+    },
+  },
+  {
+    claim: 'Choices for a channel that is removed hold again where one of its name is made',
+    test: { file: readers, title: 'has a choice again where its channel is made anew' },
+    changes: {
+      [readersOf]: {
+        'they go with the next choice': [
+          'if (merged.length <= maxChannels) return',
+          'if (merged.length < 0) return',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Of two choices that a reader makes at a time, none is lost',
+    test: { file: readers, title: 'of two choices at a time loses none' },
+    changes: {
+      [readersOf]: {
+        'the later one replaces all': [
+          'mergeChoices(readChoices(row?.channels ?? null), change, known)',
+          'mergeChoices({}, change, known)',
+        ],
+        'the later one replaces all of a person': [
+          'mergeChoices(former.channels, change.channels, known)',
+          'mergeChoices({}, change.channels, known)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'What a change of a person does not name stays, and null clears a member, a value or a choice',
+    test: { file: readers, title: 'is changed member by member' },
+    changes: {
+      [readersOf]: {
+        'other values go': ['withoutNull({ ...former, ...change })', 'withoutNull({ ...change })'],
+        'the language goes': ['change.language === undefined ? former', 'change.language === null ? former'],
+        'null does not clear data': ['(change === null ? {} :', '(change === null ? former :'],
+      },
+    },
+  },
+  {
+    claim: 'The data of a person has at most 1 KB as JSON, after each change',
+    test: { file: readers, title: 'cannot have too much data' },
+    changes: {
+      [readersOf]: { 'each change is looked at by itself': ["checkDataSize(changed.data, '/data');", ''] },
+      'src/audience/reader-facts.ts': {
+        'it is more': ['const maxDataBytes = 1024;', 'const maxDataBytes = 2048;'],
+      },
+    },
+  },
+  {
+    claim: 'A registration that does not say language, time zone or choices leaves them as they are',
+    test: { file: readers, title: 'keeps language, time zone and choices' },
+    changes: {
+      'src/store/sqlite/subscriptions.ts': {
+        'the language goes': ['coalesce(excluded.language, subscriptions.language)', 'excluded.language'],
+        'the time zone goes': ['coalesce(excluded.time_zone, subscriptions.time_zone)', 'excluded.time_zone'],
+        'the choices go': [
+          'iif(excluded.channels is null, subscriptions.channels,',
+          'iif(excluded.channels is null, null,',
+        ],
+      },
+      'src/store/postgres/functions/subscriptions.sql': {
+        'the language goes': [
+          "coalesce(given.options ->> 'language', s.language)",
+          "given.options ->> 'language'",
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'Language, time zone and choices move to the subscription that takes the place, unless it has its own',
+    test: { file: readers, title: 'takes them along to the subscription' },
+    changes: {
+      [formerInSqlite]: {
+        'they do not move': ['moveFacts.run({', 'if (id < 0) moveFacts.run({'],
+        'they replace its own': [
+          'coalesce(subscriptions.language, f.language)',
+          'coalesce(f.language, subscriptions.language)',
+        ],
+      },
+      [formerInPostgres]: {
+        'the time zone does not move': ['coalesce(s.time_zone, moved.time_zone)', 's.time_zone'],
+        'they replace its own': [
+          'coalesce(s.language, moved.language)',
+          'coalesce(moved.language, s.language)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'User and tags move to the subscription that takes the place of another, with its `auth` only',
+    test: { file: owners, title: 'they move to the subscription that takes the place of a former one' },
+    changes: {
+      [formerInSqlite]: {
+        'they stay with the former one too': ['assign(former.id, {});', ''],
+        'only the user moves': ['tags: tagsOf(former.id)', 'tags: []'],
+      },
+      [formerInPostgres]: {
+        'any auth will do': [
+          'and deskbell_functions.is_same_secret(f.auth, decode(',
+          'and (true or f.auth = decode(',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A subscription that has a user or tags of its own keeps them when it takes the place of another',
+    test: { file: owners, title: 'they do not move to a subscription that has its own' },
+    changes: {
+      [formerInSqlite]: { 'they are replaced': ['if (hasOwner || !withOwner)', 'if (!withOwner)'] },
+      [formerInPostgres]: { 'they are replaced': [' and s.user_name is null and s.tags is null;', ';'] },
+    },
+  },
+  {
+    claim: 'A registration without a token changes neither user nor tags, and a token of another person both',
+    test: { file: tokens, title: 'sets user and tags; a registration without one leaves them' },
+    changes: {
+      'src/service/push/web-push.ts': {
+        'without a token it is anonymous': [
+          'const assign = await readSubscriberToken(request, reply);',
+          'const assign = (await readSubscriberToken(request, reply)) ?? {};',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'A registration with a subscriber token that is not valid is a 401 that says why, and stores nothing',
+    test: { file: tokens, title: 'is a 401 that says why, and stores nothing' },
+    changes: {
+      [token]: {
+        'it is ignored': ['throw tokenError(error, tokens);', 'return undefined;'],
+        'the audience means nothing': ['const { audience } = tokens;', 'const audience = undefined;'],
+      },
+    },
+  },
+  {
+    claim: 'A subscriber token ends within an hour',
+    test: { file: tokens, title: 'is a 401 that says why' },
+    changes: {
+      [token]: {
+        'it may last': ['if (seconds > maxLifetimeSeconds', 'if (seconds > 2 * maxLifetimeSeconds'],
+      },
+    },
+  },
+  {
+    claim: 'One minute by which clocks differ is tolerated in the time of a subscriber token',
+    test: { file: tokens, title: 'is taken by clocks that differ by less than a minute' },
+    changes: {
+      [token]: { 'none is': ['const clockToleranceSeconds = 60;', 'const clockToleranceSeconds = 0;'] },
+    },
+  },
+  {
+    claim: 'Schemes of the header Authorization other than Bearer are ignored',
+    test: { file: tokens, title: 'is not asked for, and other schemes are ignored' },
+    changes: {
+      [token]: {
+        'they are refused': [
+          'if (token === undefined && !/^Bearer$/i.test(authorization))',
+          "if (authorization === '')",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A row of an import that has neither user nor tags changes neither',
+    test: { file: commands, title: 'export and import carry user and tags' },
+    changes: {
+      'src/cli/input/subscription-line.ts': {
+        'it clears both': [
+          'if (user === undefined && tags === undefined) return',
+          'if (user === null) return',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'An export has the language, time zone and choices that hold for each reader',
+    test: { file: commands, title: 'export and import carry language, time zone and choices' },
+    changes: {
+      'src/store/readers.ts': {
+        'those of the browser are not in it': [
+          'coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as time_zone,',
+          'p.language, p.time_zone,',
+        ],
+        'the choices of the person are not in it': [
+          '{ ...readChoices(own), ...readChoices(channels) }',
+          'readChoices(own)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Removing a person deletes and counts subscriptions, attempts, places in lists and own broadcasts',
+    test: { file: owners, title: 'subscriptions, attempts, places in lists and own broadcasts are deleted' },
+    changes: {
+      'src/store/remove-person.ts': {
+        'broadcasts to the person alone stay': [
+          'broadcasts where ${columns.user} = :user`, { user })',
+          "broadcasts where ${columns.user} = :user`, { user: '' })",
+        ],
+        'places in lists are not counted': ['recipients: removed.recipients + memberships', 'recipients: 0'],
+        'attempts stay': ['await forgetAttempts(database, ids)', 'await forgetAttempts(database, [])'],
+      },
+    },
+  },
+];

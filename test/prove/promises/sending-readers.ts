@@ -1,0 +1,242 @@
+// Promises of docs/sending.md on what differs by reader: local times, quiet hours, channels and texts.
+import type { DocumentedPromise } from '../promise.ts';
+
+const splits = 'test/store/split-audiences-suite.ts';
+const wholes = 'test/delivery/readers.test.ts';
+const options = 'test/delivery/reader-options.test.ts';
+const zoneTimes = 'test/audience/zone-time.test.ts';
+const zoneTime = 'src/audience/zone-time.ts';
+const readerTimes = 'src/store/reader-times.ts';
+const readerOptions = 'src/delivery/broadcast/reader-options.ts';
+const runSchedules = 'src/delivery/schedule/run-schedules.ts';
+
+export const sendingToReaders: readonly DocumentedPromise[] = [
+  {
+    claim:
+      'A local time that clocks skip is the next minute that there is, and one that comes twice the first',
+    test: { file: zoneTimes, title: 'a time in the ' },
+    changes: {
+      [zoneTime]: {
+        'it is the last minute before the gap': ['return after * minuteMs;', 'return before * minuteMs;'],
+        'it is the second of the two': ['one - other);', 'other - one);'],
+      },
+    },
+  },
+  {
+    claim:
+      'A local time without a date is the next one from the start on, by the clocks of the broadcast’s zone',
+    test: { file: zoneTimes, title: 'the next time of a day is counted in days of the zone' },
+    changes: {
+      [zoneTime]: {
+        'it may be over': ['return atMs < wallMs ? atMs + dayMs : atMs;', 'return atMs;'],
+        'it is always tomorrow’s': ['return atMs < wallMs ? atMs + dayMs : atMs;', 'return atMs + dayMs;'],
+      },
+    },
+  },
+  {
+    claim:
+      'Each reader gets a message at the local time of their zone, at once where it is over at the start',
+    test: { file: splits, title: 'a group is not free before its local time' },
+    changes: {
+      [readerTimes]: {
+        'zones do not differ': ['toInstant(wallMs, zone)', "toInstant(wallMs, 'UTC')"],
+        'where it is over it is the next day’s': [
+          'const dueMs = Math.max(localMs, startAtMs);',
+          'const dueMs = localMs < startAtMs ? localMs + 24 * 60 * minuteMs : localMs;',
+        ],
+      },
+      'src/store/preparations.ts': {
+        'nothing waits for it': ['set lease_until_ms = :fromMs', 'set lease_until_ms = :fromMs * 0'],
+      },
+    },
+  },
+  {
+    claim: 'With `--if-time-passed skip`, readers whose local time is over at the start get nothing',
+    test: { file: splits, title: 'those whose local time is over are left out' },
+    changes: {
+      'src/store/split-audience.ts': {
+        'they get it at once': [
+          "&& times.ifTimePassed === 'skip') return",
+          '&& times.ifTimePassed === null) return',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'Quiet hours hold a message until they end by the clocks of its reader, unless its TTL is over by then',
+    test: { file: splits, title: 'quiet hours hold a group until they end' },
+    changes: {
+      [readerTimes]: {
+        'it is free in them': ['const fromMs = isHeld ? quietEndMs : dueMs;', 'const fromMs = dueMs;'],
+        'it is held however long they last': [' && quietEndMs < dueMs + lifetimeMs;', ';'],
+        'zones do not differ': [
+          'endOfQuietHours(quiet, zone, dueMs)',
+          "endOfQuietHours(quiet, 'Etc/GMT-9', dueMs)",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'What would be over before quiet hours end counts as `expired`, and is not sent',
+    test: { file: wholes, title: 'what would be over before quiet hours end' },
+    changes: {
+      'src/delivery/worker/worker.ts': {
+        'it is sent in them': ['if (quietEndMs !== undefined) return {', 'if (quietEndMs === 0) return {'],
+      },
+    },
+  },
+  {
+    claim: 'Quiet hours are looked at again when a message is about to be sent, by the zone of its reader',
+    test: { file: wholes, title: 'what quiet hours hold when it is about to be sent' },
+    changes: {
+      'src/delivery/worker/worker.ts': {
+        'it is sent in them': ['if (quietEndMs !== undefined) return {', 'if (quietEndMs === 0) return {'],
+      },
+      'src/delivery/worker/record.ts': {
+        'it expires': ['if (now() + delayMs >= row.tries', 'if (now() + delayMs < row.tries'],
+        'it is tried again at once': [
+          'retry: { ...row.tries, delayMs } }',
+          'retry: { ...row.tries, delayMs: 0 } }',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'What is tried again keeps the text and the time zone of its reader',
+    test: { file: splits, title: 'a row that is tried again keeps its text' },
+    changes: {
+      'src/store/sqlite/commit-page.ts': {
+        'the text is the message’s own': [
+          'addRetry.run({ ...values, language, timeZone });',
+          'addRetry.run({ ...values, language: null, timeZone });',
+        ],
+      },
+      'src/store/postgres/functions/commit-page.sql': {
+        'the time zone is the broadcast’s own': [
+          'p.refusals, p.refused_by, p.refused_since_ms, p.language, p.time_zone',
+          'p.refusals, p.refused_by, p.refused_since_ms, p.language, null',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Language and time zone are those of the person, else those that the browser has sent',
+    test: { file: splits, title: 'language and time zone are those of the person' },
+    changes: {
+      'src/store/sqlite/audiences.ts': {
+        'the language of the browser holds first': [
+          'coalesce(p.language, s.language)',
+          'coalesce(s.language, p.language)',
+        ],
+        'the zone of the browser holds first': [
+          'coalesce(p.time_zone, s.time_zone)',
+          'coalesce(s.time_zone, p.time_zone)',
+        ],
+      },
+      'src/store/postgres/member-finder.ts': {
+        'the language of the browser holds first': [
+          'coalesce(p.language, s.language)',
+          'coalesce(s.language, p.language)',
+        ],
+        'the zone of the browser is not known': ['coalesce(p.time_zone, s.time_zone)', 'p.time_zone'],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast to a channel reaches only readers who have it on, by their choice or by its default',
+    test: { file: splits, title: 'only those who have the channel on are reached' },
+    changes: {
+      'src/store/sqlite/audiences.ts': {
+        'choices of persons mean nothing': ['coalesce(p.channels ->> :channel, s.', 'coalesce(s.'],
+      },
+      'src/store/postgres/member-finder.ts': {
+        'choices of persons mean nothing': [
+          'coalesce((p.channels::jsonb ->> $2)::boolean, (s.',
+          'coalesce((s.',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast says how many readers each of its texts is for',
+    test: { file: splits, title: 'each reader gets one text' },
+    changes: {
+      'src/store/preparations.ts': {
+        'sets are counted, not readers': [
+          'set recipients = recipients + :rows',
+          'set recipients = recipients + sign(:rows)',
+        ],
+      },
+      'src/store/split-audience.ts': {
+        'all have the message’s own': [
+          'const text = chooseLanguage(language, available);',
+          'const text = undefined;',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'To more than one person each placeholder needs a default; to one user the values must be there before',
+    test: { file: options, title: 'needs defaults for placeholders unless it is to one person' },
+    changes: {
+      [readerOptions]: {
+        'no default is needed': [
+          'if (user === undefined) return requireDefaults(placeholders);',
+          'if (user === undefined) return;',
+        ],
+        'the values of the user are not looked at': ['createTemplate(payload).fill(data);', 'return;'],
+        'those of languages are not looked at': [
+          'for (const [language, text] of texts)',
+          'for (const [language, text] of new Map<string, Uint8Array>())',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A list of given subscriptions gets a message at the time of the broadcast’s own zone',
+    test: { file: options, title: 'to given subscriptions is for the time of its own zone' },
+    changes: {
+      [readerTimes]: { 'it is the time of UTC': ['? timeZone : own;', "? timeZone : 'UTC';"] },
+      'src/delivery/broadcast/create-broadcast.ts': { 'it is sent at once': ['    ...ofList,', ''] },
+    },
+  },
+  {
+    claim: 'For a list of given subscriptions a channel counts with its default: one that is off is refused',
+    test: { file: options, title: 'is refused with what to do' },
+    changes: {
+      [readerOptions]: {
+        'it goes to all of them': ['if (channel?.isOnByDefault === false) {', 'if (channel === null) {'],
+      },
+    },
+  },
+  {
+    claim: 'Each occurrence of a schedule with a local time is for the next one from its own time on',
+    test: { file: options, title: 'resolves it for each occurrence' },
+    changes: {
+      'src/delivery/broadcast/create-broadcast.ts': {
+        'all have the same day': [
+          'resolveTimes(given, occurrence?.atMs ?? startAtMs)',
+          'resolveTimes(given, 0)',
+        ],
+      },
+      [runSchedules]: {
+        'the zone of the schedule means nothing': [
+          'schedule.timeZone ?? schedule.timezone',
+          "schedule.timeZone ?? 'UTC'",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Where the channel of a schedule has been removed nothing is sent, and the worker logs it',
+    test: { file: options, title: 'leaves an occurrence out whose channel is not there any more' },
+    changes: {
+      [runSchedules]: {
+        'the schedule stands still': ['(await hasChannel(schedule, options))', 'schedule !== undefined'],
+        'nothing is logged': ['if (!isThere) onWarning(', 'if (isThere === undefined) onWarning('],
+      },
+    },
+  },
+];
