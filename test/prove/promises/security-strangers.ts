@@ -203,7 +203,7 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'A push service that is not listed gets at most 10 messages of broadcasts a second',
+    claim: 'A push service that is not listed gets ten messages of broadcasts a second',
     test: { file: unlistedTest, title: 'takes as long as its rate says' },
     changes: {
       'src/delivery/worker/worker.ts': {
@@ -212,7 +212,7 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'A push service that is not listed gets at most 10 single messages a second',
+    claim: 'A push service that is not listed gets ten single messages a second',
     test: { file: unlistedTest, title: 'single messages to a host that nobody has listed wait' },
     changes: {
       'src/delivery/limits/single-message-rates.ts': {
