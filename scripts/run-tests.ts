@@ -33,7 +33,8 @@ run({
   cwd: root,
   files: files.map((file) => join(root, file)),
   concurrency: 3,
-  timeout: 240_000,
+  // much more than a busy machine needs
+  timeout: 600_000,
   execArgv: ['--import', join(root, 'test/end-when-done.ts')],
 })
   .on('test:summary', ({ success, file }) => {

@@ -41,6 +41,8 @@ export async function startFirefox({
       // Automation makes every page believe that it has the focus; then none is brought to the front.
       'focusmanager.testmode': desktopEnvironment === undefined,
       'network.dns.disabled': true,
+      // processes for pages that are never opened
+      'dom.ipc.processPrelaunch.enabled': false,
       // as numbered there: dark, light
       'layout.css.prefers-color-scheme.content-override': isDark ? 0 : 1,
     },
