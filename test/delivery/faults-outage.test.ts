@@ -123,7 +123,7 @@ const attemptsOf = ({ origins }: Broadcast): number => origins[0]?.attempts ?? 0
 /** What was in flight, ten failures in a row, and then one probe a minute at the most. */
 function assertFewInVain(broadcast: Broadcast, downMs: number): void {
   const failed = attemptsOf(broadcast) - rows;
-  assert.ok(failed <= 2 * rows + downMs / 60_000, `${failed} attempts in vain`);
+  assert.ok(failed <= rows + downMs / 60_000, `${failed} attempts in vain`);
 }
 
 async function assertAllArrived(
