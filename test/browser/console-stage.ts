@@ -118,7 +118,7 @@ export async function openStage(rows = 400) {
       await store.senders.put(senderReport(nowMs, 95_000));
       await store.sending.pause('restored');
       // an alarm that somebody knows of
-      const known = { alarm: 'sending-paused', operator: 'ada', note: 'I know.', count: 1, broadcasts: 1 };
+      const known = { alarm: 'sending-paused', operator: 'ada', note: 'I know.', count: 2, broadcasts: 2 };
       await store.alarms.acknowledge(known);
       await deliver(store, running, refuse, rows / 20);
     },

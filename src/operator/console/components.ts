@@ -144,7 +144,10 @@ export const searchField = (
   name: string,
   label: string | Html,
   attributes = html`type="search"`,
-): Html => html`<label>${label} <input ${attributes} name="${name}" value="${given[name] ?? ''}" /></label>`;
+): Html =>
+  html`<label
+    ><span>${label}</span> <input ${attributes} name="${name}" value="${given[name] ?? ''}"
+  /></label>`;
 
 export const numberField = (given: Fields, name: string, label: string): Html =>
   searchField(given, name, label, html`type="search" inputmode="numeric"`);

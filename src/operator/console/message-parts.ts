@@ -13,13 +13,15 @@ export const renderTexts = ({ title, message }: Pick<Message, 'title' | 'message
     <p>${prose(message)}</p>
   </div>`;
 
-/** Those that are given. */
+/** Those that are given; what is not asked for is not said. */
 export const optionFacts = (options: DeliveryOptions): readonly (readonly [string, string | Html])[] =>
-  Object.entries(pickDeliveryOptions(options)).map(([name, value]) => {
-    if (name === 'ttlSeconds') return ['TTL', formatSpan(Number(value), 4)];
-    const { label } = deliveryOptions[name as keyof DeliveryOptions].field;
-    return [label, typeof value === 'boolean' ? (value ? 'yes' : 'no') : untrusted(String(value))];
-  });
+  Object.entries(pickDeliveryOptions(options))
+    .filter(([, value]) => value !== false)
+    .map(([name, value]) => {
+      if (name === 'ttlSeconds') return ['TTL', formatSpan(Number(value), 4)];
+      const { label } = deliveryOptions[name as keyof DeliveryOptions].field;
+      return [label, value === true ? 'yes' : untrusted(String(value))];
+    });
 
 /** `1,200 accepted, 3 gone` */
 export const outcomesOf = (broadcast: Broadcast): Html =>

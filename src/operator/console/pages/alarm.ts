@@ -64,14 +64,12 @@ const renderForm = ({ id }: StandingAlarm, session: ConsoleSession): Html =>
       It stays on the overview with your name and note, and counts no longer. That ends when the condition
       ends, concerns twice as many, or begins again.
     </p>
-    <form method="post" action="/console/alarms/acknowledge">
+    <form method="post" action="/console/alarms/acknowledge" class="form">
       ${csrfField(session)} <input type="hidden" name="alarm" value="${id}" />
-      <p>
-        <label>
-          Note for other operators
-          <input name="note" required maxlength="${maxNoteLength}" autocomplete="off" />
-        </label>
-      </p>
+      <label>
+        Note for other operators
+        <input name="note" required maxlength="${maxNoteLength}" autocomplete="off" />
+      </label>
       <div class="buttons">
         <button class="primary">Acknowledge</button> <a class="button" href="${pages.Overview}">Back</a>
       </div>

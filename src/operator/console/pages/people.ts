@@ -56,7 +56,7 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
         'Broadcasts',
         await renderBroadcastsTo(idsOf(devices), '/console/people', query, store, { user }),
       )}
-      ${changes(session, html`<a href="${urlWith('/console/people/remove', { user })}">Remove this person…</a>`)}`,
+      ${changes(session, html`<a class="button" href="${urlWith('/console/people/remove', { user })}">Remove this person…</a>`)}`,
     });
   });
 
@@ -121,7 +121,8 @@ function renderDevices({ stored, ended, hasMore }: PersonDevices): Html {
       ...ended.map(({ id, endpoint, goneAtMs }) => [
         subscriptionLink(id),
         hostOf(endpoint),
-        html`${badge('ended', 'warn')} ${time(goneAtMs)}`,
+        html`${badge('ended', 'warn')}
+          <div>${time(goneAtMs)}</div>`,
         '',
         '',
         '',

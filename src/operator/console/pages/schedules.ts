@@ -136,7 +136,8 @@ const renderCron = ({ cron, timezone }: Schedule): Html =>
 
 function renderTimes({ nextTimes, pausedAtMs }: ShownSchedule): Html {
   if (pausedAtMs === undefined) return html`${nextTimes.map((atMs) => html`<div>${time(atMs)}</div>`)}`;
-  return html`${badge('paused', 'warn')} <span class="quiet small">since ${time(pausedAtMs)}</span>`;
+  return html`${badge('paused', 'warn')}
+    <div class="quiet small">since ${time(pausedAtMs)}</div>`;
 }
 
 function renderLast({ lastBroadcastId, last }: ShownSchedule): Html {

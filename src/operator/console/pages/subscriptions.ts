@@ -72,7 +72,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
             : renderFacts(subscription),
         )}
         ${card('Broadcasts', await renderBroadcastsTo([id], url, request.query, store))}
-        ${subscription && changes(sessionOf(request), html`<a href="${url}/remove">Remove this subscription…</a>`)}
+        ${subscription && changes(sessionOf(request), html`<a class="button" href="${url}/remove">Remove this subscription…</a>`)}
       `,
     });
   });
