@@ -75,11 +75,12 @@ function showErrors(app: FastifyInstance, sessions: ConsoleSessions, { log }: Op
     reply.code(status).headers(pageHeaders);
     // where something is wrong with the store, it is not asked
     const session = isOurs ? undefined : await findSession(request);
+    request.consoleSession = session ?? null;
     const wayBack = html`<p class="buttons">
       <a class="button" href="${pages.Overview}">To the overview</a>
     </p>`;
     if (session !== undefined)
-      return sendPage(reply, session, {
+      return sendPage(reply, {
         title,
         content: html`<p>${detail}</p>
           ${wayBack}`,

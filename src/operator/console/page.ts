@@ -1,5 +1,5 @@
 // The frame of every page of the console: where one is, who one is, and what the page shows.
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { escapeControls } from '../../errors/escape-controls.ts';
 import { html, htmlText, type Html } from '../../http/description/html.ts';
 import { exactTime, notice } from './components.ts';
@@ -7,6 +7,7 @@ import { csrfField } from './csrf.ts';
 import type { Fields } from './forms.ts';
 import { renderDone } from './done.ts';
 import { pageHeaders } from './page-headers.ts';
+import { sessionOf } from './require-session.ts';
 import type { ConsoleSession } from './sessions.ts';
 
 /** Pages and their addresses, in the order of the navigation. */
@@ -26,7 +27,7 @@ export type PageName = keyof typeof pages;
 
 export interface Page {
   readonly title: string;
-  /** The entry of the navigation that it belongs to, if any. */
+  /** The entry of the navigation that it belongs to, if it is not that of its title. */
   readonly entry?: PageName | undefined;
   /** Beside the title. */
   readonly actions?: Html | false | undefined;
@@ -41,7 +42,9 @@ export interface Page {
   readonly status?: readonly string[] | undefined;
 }
 
-export function sendPage(reply: FastifyReply, session: ConsoleSession, page: Page): FastifyReply {
+/** @throws {Error} where nobody is signed in */
+export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
+  const session = sessionOf(reply.request);
   const done = renderDone(session, reply.request.query);
   return reply.headers(pageHeaders).send(renderPage(session, page, done));
 }
@@ -60,7 +63,7 @@ function renderPage(
         <nav aria-label="Pages">
           <ul>
             ${Object.entries(pages).map(
-              ([name, url]) => html`<li>${linkToCurrent(url, name, name === entry)}</li>`,
+              ([name, url]) => html`<li>${linkToCurrent(url, name, name === (entry ?? title))}</li>`,
             )}
           </ul>
         </nav>
@@ -135,13 +138,12 @@ export interface Question extends Omit<Page, 'content'> {
 }
 
 export function sendQuestion(
-  { url }: FastifyRequest,
   reply: FastifyReply,
-  session: ConsoleSession,
   { consequence, button, style = 'danger', fields, backUrl, ...page }: Question,
 ): FastifyReply {
-  const form = postForm(session, url.split('?')[0]!, button, { style, fields });
-  return sendPage(reply, session, {
+  const { request } = reply;
+  const form = postForm(sessionOf(request), request.url.split('?')[0]!, button, { style, fields });
+  return sendPage(reply, {
     ...page,
     isForChange: true,
     content: html`<section class="card">

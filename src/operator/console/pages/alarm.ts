@@ -18,7 +18,7 @@ export function addAlarmPage(app: FastifyInstance, { store, readWarnings }: Oper
     const id = textField(request.query, 'alarm');
     const { standing } = await readAlarms(store, readWarnings);
     const alarm = standing.find((found) => found.id === id);
-    return sendPage(reply, session, alarm === undefined ? ended : toPage(alarm, session));
+    return sendPage(reply, alarm === undefined ? ended : toPage(alarm, session));
   });
 
   app.post(
@@ -31,7 +31,7 @@ export function addAlarmPage(app: FastifyInstance, { store, readWarnings }: Oper
       if (note === '' || note.length > maxNoteLength) {
         const alarm = await findAlarm(store, readWarnings, id);
         const fault = `Write a note of 1 to ${maxNoteLength} characters.`;
-        return sendPage(reply.code(400), session, toPage(alarm, session, fault));
+        return sendPage(reply.code(400), toPage(alarm, session, fault));
       }
       await acknowledgeAlarm(store, readWarnings, { id, note, operator: session.operator.name });
       return reply.redirect(pages.Overview, 303);

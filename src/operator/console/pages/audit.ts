@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { AuditRecord } from '../../../store/audit.ts';
 import type { OperatorContext } from '../../context.ts';
-import { sessionOf } from '../require-session.ts';
 import {
   badge,
   isFiltered,
@@ -37,9 +36,8 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
     });
     const records = found.slice(0, pageRows);
     const isSearch = isFiltered({ ...given, zone: '' }) || beforeId !== undefined;
-    return sendPage(reply, sessionOf(request), {
+    return sendPage(reply, {
       title: 'Audit',
-      entry: 'Audit',
       lead: html`<p class="quiet">
         What operators have changed by API and console, newest first. Of commands, only “deskbell alarms
         acknowledge” leaves a record.

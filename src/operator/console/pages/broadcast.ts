@@ -89,7 +89,7 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
     const broadcast = await find(request);
     const session = sessionOf(request);
     const parts = await readParts(broadcast);
-    return sendPage(reply, session, {
+    return sendPage(reply, {
       title: `Broadcast ${broadcast.id}`,
       entry: 'Broadcasts',
       lead: html`<p class="quiet">${titleOf(broadcast)}</p>`,
@@ -119,7 +119,7 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
         const broadcast = await find(request);
         // done in the meantime
         if (!from.includes(stateOf(broadcast))) return reply.redirect(urlOf(broadcast), 303);
-        return sendQuestion(request, reply, sessionOf(request), toQuestion(broadcast, control));
+        return sendQuestion(reply, toQuestion(broadcast, control));
       });
 
     app.post(`/broadcasts/:id/${name}`, audited(`broadcast.${name}`), async (request, reply) => {

@@ -42,9 +42,8 @@ export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorConte
     });
     const given = { ...textFields(query, ['text', 'state']), ...readDays(query) };
     const isSearch = isFiltered({ ...given, zone: '' }) || beforeId !== undefined;
-    return sendPage(reply, session, {
+    return sendPage(reply, {
       title: 'Broadcasts',
-      entry: 'Broadcasts',
       actions: changes(session, html`<a class="button primary" href="${pages.Send}">Send a message</a>`),
       content: html`
         ${renderCounts(await store.broadcasts.countOpen())} ${renderFilters(given)}

@@ -23,9 +23,8 @@ export function addChannelPages(app: FastifyInstance, { store: { channels } }: O
 
   app.get('/channels', async (request, reply) => {
     const session = sessionOf(request);
-    return sendPage(reply, session, {
+    return sendPage(reply, {
       title: 'Channels',
-      entry: 'Channels',
       actions: changes(session, html`<a class="button primary" href="${editUrl}">Add a channel</a>`),
       lead: html`<p class="quiet">
         What readers switch on and off; a broadcast to one reaches who has it on.
@@ -66,7 +65,7 @@ export function addChannelPages(app: FastifyInstance, { store: { channels } }: O
   app.get('/channels/remove', async (request, reply) => {
     const channel = await find(textField(request.query, 'name'));
     if (channel === undefined) return reply.redirect(pages.Channels, 303);
-    return sendQuestion(request, reply, sessionOf(request), toQuestion(channel));
+    return sendQuestion(reply, toQuestion(channel));
   });
 
   app.post(
@@ -134,7 +133,7 @@ function readTitles(text: string): Channel['titles'] {
 /** @param faults by their fields */
 function sendForm(reply: FastifyReply, session: ConsoleSession, fields: Fields, faults: Fields = {}) {
   const isKnown = fields['isKnown'] === 'yes';
-  return sendPage(reply, session, {
+  return sendPage(reply, {
     title: isKnown ? 'Change a channel' : 'Add a channel',
     entry: 'Channels',
     lead: isKnown ? html`<p class="quiet"><code>${untrusted(fields['name'] ?? '')}</code></p>` : undefined,

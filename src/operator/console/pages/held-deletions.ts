@@ -22,7 +22,7 @@ export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorCo
     const held = await find(textField(request.query, 'origin'));
     // decided in the meantime
     if (held === undefined) return reply.redirect(backUrl, 303);
-    return sendQuestion(request, reply, sessionOf(request), toQuestion(held));
+    return sendQuestion(reply, toQuestion(held));
   });
 
   for (const [decision, deed] of [

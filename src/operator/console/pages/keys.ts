@@ -5,7 +5,6 @@ import { formatCount } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html } from '../../../http/description/html.ts';
 import type { VapidKeyState } from '../../../store/vapid-keys.ts';
 import type { OperatorContext } from '../../context.ts';
-import { sessionOf } from '../require-session.ts';
 import { badge, card, table, type Variant } from '../components.ts';
 import { sendPage } from '../page.ts';
 
@@ -18,7 +17,7 @@ const states: Readonly<Record<VapidKeyState | 'foreign', readonly [tone: Variant
 };
 
 export function addKeysPage(app: FastifyInstance, { store }: OperatorContext): void {
-  app.get('/keys', async (request, reply) => {
+  app.get('/keys', async (_request, reply) => {
     const [keys, counts] = await Promise.all([store.vapidKeys.list(), store.vapidKeys.countSubscriptions()]);
     const rows = keys.map(({ publicKey, state: known }) => {
       const [tone, meaning] = states[known ?? 'foreign'];
@@ -29,9 +28,8 @@ export function addKeysPage(app: FastifyInstance, { store }: OperatorContext): v
         meaning,
       ];
     });
-    return sendPage(reply, sessionOf(request), {
+    return sendPage(reply, {
       title: 'Keys',
-      entry: 'Keys',
       lead: html`<p class="quiet">
         A subscription belongs to the VAPID key that its browser subscribed with; only that key pair can send
         to it.

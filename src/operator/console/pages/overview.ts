@@ -7,7 +7,6 @@ import type { Broadcast, OpenBroadcasts } from '../../../store/broadcasts.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
-import { sessionOf } from '../require-session.ts';
 import { renderAlarms, renderStanding } from '../alarms.ts';
 import { dayBars, progressBar, serviceCharts, toServiceBars } from '../charts.ts';
 import { card, empty, live, stateBadge, tile } from '../components.ts';
@@ -58,9 +57,8 @@ export function addOverview(app: FastifyInstance, parts: OperatorContext, addLiv
   app.get('/', async (request, reply) => {
     const range = readRange(request.query);
     const [{ shared, status }, days] = await Promise.all([renderParts(parts, range), readDays(store)]);
-    return sendPage(reply, sessionOf(request), {
+    return sendPage(reply, {
       title: 'Overview',
-      entry: 'Overview',
       liveUrl: `/console/live/overview?range=${range}`,
       status,
       content: html`

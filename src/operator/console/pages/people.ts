@@ -38,14 +38,13 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
     const session = sessionOf(request);
     const user = textField(query, 'user');
     const form = searchForm('/console/people', [searchField({ user }, 'user', 'User')], 'Show');
-    if (user === '')
-      return sendPage(reply, session, { title: 'Person', entry: 'Subscriptions', content: form });
+    if (user === '') return sendPage(reply, { title: 'Person', entry: 'Subscriptions', content: form });
     const [devices, person, channels] = await Promise.all([
       findPersonDevices(user, store),
       store.readers.person(user),
       store.channels.list(),
     ]);
-    return sendPage(reply, session, {
+    return sendPage(reply, {
       title: 'Person',
       entry: 'Subscriptions',
       lead: html`<p class="quiet">${untrusted(user)}</p>`,
@@ -78,7 +77,7 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
     const user = textField(request.query, 'user');
     if (user === '') return reply.redirect('/console/people', 303);
     const devices = await countAudience({ user }, store.subscriptions);
-    return sendQuestion(request, reply, sessionOf(request), toQuestion(user, devices));
+    return sendQuestion(reply, toQuestion(user, devices));
   });
 
   app.post(
@@ -86,7 +85,7 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
     audited('person.remove', ({ body }) => `user ${parts.hashPerson(textField(body, 'user'))}`),
     async (request, reply) => {
       const removed = await removePerson(parts, textField(request.body, 'user'));
-      return sendPage(reply, sessionOf(request), {
+      return sendPage(reply, {
         title: 'The person was removed',
         entry: 'Subscriptions',
         content: card(

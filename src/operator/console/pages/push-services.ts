@@ -36,9 +36,8 @@ export function addPushServicesPage(
       store.heldDeletions.list(),
       readAnswers(store),
     ]);
-    return sendPage(reply, session, {
+    return sendPage(reply, {
       title: 'Push services',
-      entry: 'Push services',
       liveUrl: '/console/live/push-services',
       content: html`
         ${held.length > 0 && card('Deletions that wait for you', renderHeldDeletions(held, session))}

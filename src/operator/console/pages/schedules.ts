@@ -35,9 +35,8 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
     const afterId = idField(request.query, 'after') ?? 0;
     const found = await schedules.list({ afterId, limit: pageRows + 1 });
     const shown = await describe(found.slice(0, pageRows), store);
-    return sendPage(reply, session, {
+    return sendPage(reply, {
       title: 'Schedules',
-      entry: 'Schedules',
       lead: html`<p class="quiet">
         Broadcasts that recur: <code>deskbell send --cron</code> and <code>POST /v1/schedules</code> store
         them.
@@ -57,7 +56,7 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
   app.get('/schedules/:id', async (request, reply) => {
     const session = sessionOf(request);
     const [schedule] = (await describe([await find(request)], store)) as [ShownSchedule];
-    return sendPage(reply, session, {
+    return sendPage(reply, {
       title: `Schedule ${schedule.id}`,
       entry: 'Schedules',
       lead: html`<p class="quiet">${untrusted(schedule.message.title)}</p>`,
@@ -78,13 +77,13 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
     });
 
   app.get('/schedules/:id/remove', async (request, reply) =>
-    sendQuestion(request, reply, sessionOf(request), toQuestion(await find(request))),
+    sendQuestion(reply, toQuestion(await find(request))),
   );
 
   app.post('/schedules/:id/remove', audited('schedule.remove'), async (request, reply) => {
     const { id, message } = await find(request);
     await schedules.remove(id);
-    return sendPage(reply, sessionOf(request), {
+    return sendPage(reply, {
       title: `Schedule ${id} was removed`,
       entry: 'Schedules',
       content: html`<section class="card">

@@ -70,9 +70,8 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
       ...(await estimator.topTags(maxSuggestions)),
     };
     const content = renderComposer(form, session);
-    return sendPage(reply.code(error === undefined ? 200 : 400), session, {
+    return sendPage(reply.code(error === undefined ? 200 : 400), {
       title: 'Send',
-      entry: 'Send',
       isForChange: true,
       content,
     });
@@ -104,7 +103,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
         ? (['Send to the test group', renderTestReview] as const)
         : (['Review and send', renderReview] as const);
       const content = render(fields, review, size, session);
-      return await sendPage(reply, session, { title, entry: 'Send', content });
+      return await sendPage(reply, { title, entry: 'Send', content });
     } catch (error) {
       return sendComposer(reply, session, fields, { error: faultToShow(error, fields) });
     }

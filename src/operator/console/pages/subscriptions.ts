@@ -41,9 +41,8 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     const id = idField(query, 'id');
     if (id !== undefined) return reply.redirect(`/console/subscriptions/${id}`, 303);
     const given = textFields(query, Object.keys(filters));
-    return sendPage(reply, sessionOf(request), {
+    return sendPage(reply, {
       title: 'Subscriptions',
-      entry: 'Subscriptions',
       content: html`${renderFilters(given)} ${await renderList(given, idField(query, 'after'), parts)}`,
     });
   });
@@ -61,7 +60,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     const isKnown =
       subscription !== undefined || (await store.attempts.outcomesTo([id], { limit: 1 })).outcomes.length > 0;
     if (!isKnown) requireSubscription(subscription, id);
-    return sendPage(reply, sessionOf(request), {
+    return sendPage(reply, {
       title: `Subscription ${id}`,
       entry: 'Subscriptions',
       content: html`
@@ -78,7 +77,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
   });
 
   app.get('/subscriptions/:id/remove', async (request, reply) =>
-    sendQuestion(request, reply, sessionOf(request), toQuestion(await find(request))),
+    sendQuestion(reply, toQuestion(await find(request))),
   );
 
   app.post('/subscriptions/:id/remove', audited('subscription.remove'), async (request, reply) => {
