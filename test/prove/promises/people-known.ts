@@ -17,7 +17,7 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
     changes: {
       'src/store/channels.ts': {
         'there may be one more': ['others.length >= maxChannels', 'others.length > maxChannels'],
-        'the last one cannot be changed': ['where name <> :name', "where :name <> ''"],
+        'the last one cannot be changed': ['where name <> :name', 'where :name is not null'],
       },
     },
   },
