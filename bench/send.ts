@@ -13,7 +13,7 @@ import { measure, type Place } from './send/measure.ts';
 import { installPackages, type Packages } from './send/packages.ts';
 import { startPushServices, type PushServices } from './send/push-services.ts';
 import { printCosts, printServiceCosts, printSpeeds, printTwoThreadBound } from './send/report.ts';
-import { Results } from './send/results.ts';
+import { Results, slopeOf } from './send/results.ts';
 import { startSampleReader } from './send/sample-reader.ts';
 import { makeSubscribers, writeWorkload, type Workload } from './send/workload.ts';
 
@@ -40,6 +40,7 @@ export async function bench({ quick }: { readonly quick: boolean }): Promise<voi
     const workloads = {
       near: await write(pushServices.near),
       nearSlower: await write(pushServices.near, size.slower),
+      nearShort: await write(pushServices.near, size.short),
       relayed: await write(pushServices.relayed),
       far: await write(pushServices.far),
     };
@@ -79,13 +80,17 @@ async function checkRestless(
 async function takeTurns(rounds: number, entrants: Entrants, place: Place): Promise<Results> {
   const results = new Results();
   for (let round = 1; round <= rounds; round += 1) {
-    for (const [id, { label, run }] of Object.entries(entrants)) {
+    for (const [id, { label, run, shorter }] of Object.entries(entrants)) {
       if (id === 'broadcast accelerated') {
         results.ecLimits.push(await measureEcLimits());
         results.ecScalings.push(await measureEcScaling());
       }
       const measured = await measure(run, place);
       results.add(id as EntrantId, measured);
+      if (shorter !== undefined) {
+        const less = { ...(await measure(shorter, place)), messages: shorter.workload.count };
+        results.addSlope(id as EntrantId, slopeOf(less, { ...measured, messages: run.workload.count }));
+      }
       const { cpuMicroseconds, perSecond } = measured;
       console.log(
         `round ${round}: ${label}: ${cpuMicroseconds.toFixed(1)} µs, ${perSecond.toFixed(0)} per second`,

@@ -11,6 +11,8 @@ export interface Size {
   readonly webPushFar: number;
   readonly otherSenders: number;
   readonly broadcast: number;
+  /** The shorter ones of two runs, for the slope. */
+  readonly short: number;
   /** Broadcasts without the accelerator, and Deskbell's single messages, `sendNotification` included. */
   readonly slower: number;
   readonly restless: number;
@@ -23,6 +25,7 @@ const full: Size = {
   webPushFar: 10_000,
   otherSenders: 5000,
   broadcast: 120_000,
+  short: 30_000,
   slower: 60_000,
   restless: 20_000,
 };
@@ -32,6 +35,7 @@ const quick: Size = {
   webPushFar: 2500,
   otherSenders: 1000,
   broadcast: 30_000,
+  short: 7500,
   slower: 15_000,
   restless: 10_000,
 };
@@ -40,6 +44,8 @@ export const sizes = { full, quick } as const;
 export interface Entrant {
   readonly label: string;
   readonly run: Run;
+  /** The same with fewer messages: what each further message costs, without the start. */
+  readonly shorter?: Run;
 }
 
 /** `single` ones are handed one subscription after the other, as npm's are; `broadcast` ones read the store. */
@@ -66,10 +72,10 @@ export type Entrants = Partial<Record<EntrantId, Entrant>>;
 
 /** Without a built accelerator nobody takes part with it. */
 export async function listEntrants(
-  { webPush, webPushFar, otherSenders, slower }: Size,
+  { webPush, webPushFar, otherSenders, short, slower }: Size,
   { builtin, accelerated }: Packages,
   { near, far, relayed }: PushServices,
-  workloads: Readonly<Record<'near' | 'nearSlower' | 'relayed' | 'far', Workload>>,
+  workloads: Readonly<Record<'near' | 'nearSlower' | 'nearShort' | 'relayed' | 'far', Workload>>,
 ): Promise<Entrants> {
   const base = { packageFolder: builtin, origin: near, inFlight: 64, threads: 1, workload: workloads.near };
   const first = (count: number): Workload => firstOf(workloads.near, count);
@@ -87,7 +93,11 @@ export async function listEntrants(
   return {
     'web-push': { label: `${webPushName} as it comes`, run: webPushRun },
     ...(accelerated !== undefined && {
-      'broadcast accelerated': { label: 'Deskbell broadcast, with accelerator', run: best },
+      'broadcast accelerated': {
+        label: 'Deskbell broadcast, with accelerator',
+        run: best,
+        shorter: { ...best, workload: workloads.nearShort },
+      },
       'broadcast openssl': {
         label: 'Deskbell broadcast, without IFMA',
         run: { ...best, encryption: 'openssl' },
@@ -111,6 +121,7 @@ export async function listEntrants(
       'single accelerated': {
         label: 'Deskbell send(), with accelerator',
         run: { ...singles, packageFolder: accelerated },
+        shorter: { ...singles, packageFolder: accelerated, workload: first(short) },
       },
     }),
     'single builtin': { label: 'Deskbell send(), without accelerator', run: singles },

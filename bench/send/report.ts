@@ -29,10 +29,12 @@ export function printCosts(results: Results, entrants: Entrants): void {
     .map(({ id, timesLess, share }) => {
       const less = results.ratio('cpuMicroseconds', 'web-push', id);
       const ofLimit = results.shareOfLimit(id, 'openssl');
+      const slope = results.slope(id);
       return [
         entrants[id]?.label ?? id,
         String(entrants[id]?.run.workload.count),
         formatSpread(results.spread(id, 'cpuMicroseconds'), 0),
+        slope === undefined ? '' : formatSpread(slope, 1),
         id === 'web-push' ? '' : formatSpread(less, 2),
         judge(timesLess, less),
         formatSpread(ofLimit, 2),
@@ -45,6 +47,7 @@ export function printCosts(results: Results, entrants: Entrants): void {
     'sender',
     'messages',
     'CPU µs',
+    'slope',
     'times less',
     'goal',
     'of OpenSSL’s EC limit',
@@ -53,6 +56,9 @@ export function printCosts(results: Results, entrants: Entrants): void {
     'MB',
   ];
   printTable('CPU time per delivered message: medians (range)', [head, ...rows]);
+  console.log(
+    'The slope is what each further message costs, between a run of a quarter or a half and this one.',
+  );
   if (results.ecLimits.length === 0) {
     console.log('There is no accelerator here: neither it nor the EC limits were measured.\n');
     return;
@@ -62,7 +68,10 @@ export function printCosts(results: Results, entrants: Entrants): void {
   if (Number.isNaN(results.limit('multi-buffer').median)) console.log('This processor has no IFMA.\n');
   else {
     const share = formatSpread(results.shareOfLimit('broadcast accelerated', 'multi-buffer'), 2);
-    console.log(`Eight at a time it is ${limit('multi-buffer')} µs: a broadcast reaches ${share} of that.\n`);
+    const slopeShare = formatSpread(results.slopeShareOfLimit('broadcast accelerated', 'multi-buffer'), 2);
+    console.log(
+      `Eight at a time it is ${limit('multi-buffer')} µs: a broadcast reaches ${share} of that, ${slopeShare} as a slope.\n`,
+    );
   }
 }
 

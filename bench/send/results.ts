@@ -4,8 +4,19 @@ import type { EcLimits, EcMethod } from './ec-limit.ts';
 import type { EntrantId } from './entrants.ts';
 import type { Measured } from './measure.ts';
 
+interface MeasuredRun extends Pick<Measured, 'cpuMicroseconds'> {
+  readonly messages: number;
+}
+
+/** CPU microseconds of each message that the longer run had more: what it costs once everything is loaded and compiled. */
+export function slopeOf(shorter: MeasuredRun, longer: MeasuredRun): number {
+  const total = ({ cpuMicroseconds, messages }: MeasuredRun): number => cpuMicroseconds * messages;
+  return (total(longer) - total(shorter)) / (longer.messages - shorter.messages);
+}
+
 export class Results {
   readonly #rounds = new Map<EntrantId, Measured[]>();
+  readonly #slopes = new Map<EntrantId, number[]>();
   /** Round by round; empty where there is no accelerator. */
   readonly ecLimits: EcLimits[] = [];
   /** What two processes do at once of what one does alone, round by round; empty where there is no accelerator. */
@@ -13,6 +24,16 @@ export class Results {
 
   add(id: EntrantId, measured: Measured): void {
     this.#rounds.set(id, [...(this.#rounds.get(id) ?? []), measured]);
+  }
+
+  addSlope(id: EntrantId, cpuMicroseconds: number): void {
+    this.#slopes.set(id, [...(this.#slopes.get(id) ?? []), cpuMicroseconds]);
+  }
+
+  /** `undefined` for those of whom no shorter run was measured. */
+  slope(id: EntrantId): Spread | undefined {
+    const slopes = this.#slopes.get(id);
+    return slopes && spreadOf(slopes);
   }
 
   has(id: EntrantId): boolean {
@@ -52,10 +73,20 @@ export class Results {
 
   /** What the limit is of what the entrant takes, within each round. */
   shareOfLimit(id: EntrantId, method: EcMethod): Spread {
+    return this.#shareOf(
+      this.#of(id).map(({ cpuMicroseconds }) => cpuMicroseconds),
+      method,
+    );
+  }
+
+  /** The same of its slope. */
+  slopeShareOfLimit(id: EntrantId, method: EcMethod): Spread {
+    return this.#shareOf(this.#slopes.get(id) ?? [], method);
+  }
+
+  #shareOf(microseconds: readonly number[], method: EcMethod): Spread {
     return spreadOf(
-      this.ecLimits.map(
-        (limits, round) => limits[method] / (this.#of(id)[round]?.cpuMicroseconds ?? Number.NaN),
-      ),
+      this.ecLimits.map((limits, round) => limits[method] / (microseconds[round] ?? Number.NaN)),
     );
   }
 
