@@ -5,6 +5,8 @@ const readers = 'test/store/readers-suite.ts';
 const owners = 'test/store/people-suite.ts';
 const tokens = 'test/service/subscriber-token.test.ts';
 const commands = 'test/cli/people.test.ts';
+const names = 'test/audience/user-and-tags.test.ts';
+const namesOf = 'src/audience/user-and-tags.ts';
 const readersOf = 'src/store/readers.ts';
 const token = 'src/service/push/subscriber-token.ts';
 const formerInSqlite = 'src/store/sqlite/former-subscription.ts';
@@ -225,6 +227,58 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
         ],
         'places in lists are not counted': ['recipients: removed.recipients + memberships', 'recipients: 0'],
         'attempts stay': ['await forgetAttempts(database, ids)', 'await forgetAttempts(database, [])'],
+      },
+    },
+  },
+  {
+    claim: 'A user has 1 to 128 bytes of text without control characters',
+    test: { file: names, title: 'a user is 1 to 128 bytes' },
+    changes: {
+      [namesOf]: {
+        'it may be longer': ['export const maxUserBytes = 128;', 'export const maxUserBytes = 129;'],
+        'it may have any character': ['if (user.isWellFormed() && !/', 'if (user !== null || !/'],
+      },
+    },
+  },
+  {
+    claim: 'A tag has 1 to 64 bytes of letters, digits and ". _ : -"',
+    test: { file: names, title: 'tags are short words' },
+    changes: {
+      [namesOf]: {
+        'it may be longer': ['const maxTagBytes = 64;', 'const maxTagBytes = 65;'],
+        'it may have a slash': ['._:-]*$/u', '._:/-]*$/u'],
+      },
+    },
+  },
+  {
+    claim: 'A subscription has at most 32 tags',
+    test: { file: names, title: 'there are at most 32 tags' },
+    changes: {
+      [namesOf]: { 'it may have one more': ['export const maxTags = 32;', 'export const maxTags = 33;'] },
+    },
+  },
+  {
+    claim: 'What onSubscribe returns replaces user and tags together; where it returns neither, both stay',
+    test: { file: tokens, title: 'what onSubscribe returns replaces user and tags' },
+    changes: {
+      'src/service/push/registration.ts': {
+        'it means nothing': [
+          'return readUserAndTags(await onSubscribe(offered, request));',
+          'await onSubscribe(offered, request); return undefined;',
+        ],
+        'where it returns nothing both go': [
+          'return readUserAndTags(await onSubscribe(offered, request));',
+          'return readUserAndTags(await onSubscribe(offered, request)) ?? {};',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast whose audience takes more than two seconds is returned as `preparing`',
+    test: { file: 'test/delivery/preparing.test.ts', title: 'is returned after two seconds' },
+    changes: {
+      'src/delivery/broadcast/broadcaster.ts': {
+        'its audience is waited for': ['const maxCreationMs = 2000;', 'const maxCreationMs = 2 ** 31 - 1;'],
       },
     },
   },
