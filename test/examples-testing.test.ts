@@ -7,6 +7,7 @@ import { before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { runUntilStopped, temporaryFolder } from './cli/run-command.ts';
 import { chromium, find, firefox, skipWithout } from '../scripts/install-test-tools.ts';
+import { build } from '../tools/pack.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
@@ -20,7 +21,7 @@ const programs = {
 
 describe('the tests of docs/testing.md', () => {
   // They import the package by its name, which is what has been built.
-  before(() => run(process.execPath, [join(root, 'scripts/build.ts')], { cwd: root }));
+  before(build);
 
   test('are all run here', async () => {
     const files = (await readdir(join(root, 'examples/testing'))).filter((file) => file.endsWith('.ts'));

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { createUserAgent, startPushService } from '../src/push-service/index.ts';
+import { build } from '../tools/pack.ts';
 import { until } from '../tools/until.ts';
 import { Project } from './journeys/project.ts';
 
@@ -36,7 +37,7 @@ describe('the examples', () => {
   before(async () => {
     temporary = await mkdtemp(join(tmpdir(), 'deskbell-examples-'));
     // They import the package by its name, which is what has been built.
-    await run(process.execPath, [join(root, 'scripts/build.ts')], { cwd: root });
+    await build();
   });
   after(() => rm(temporary, { recursive: true }));
 

@@ -16,11 +16,16 @@ const variable = 'TEST_PACKAGE_FILE';
 export async function pack(destination: string): Promise<string> {
   const shared = process.env[variable];
   if (shared !== undefined) return shared;
-  await execute(process.execPath, [join(root, 'scripts/build.ts')]);
+  await build();
   // it needs no npm: that of Debian 13 knows no SBOM
   await execute(process.execPath, [join(root, 'scripts/describe-dependencies.ts')], { env: {} });
   const words = ['pack', '--silent', '--ignore-scripts', '--pack-destination', destination];
   return join(destination, (await execute('npm', words, { cwd: root })).stdout.trim());
+}
+
+/** Builds dist/, for tests that import the package by its name, unless that was done for all test files. */
+export async function build(): Promise<void> {
+  if (process.env[variable] === undefined) await execute(process.execPath, [join(root, 'scripts/build.ts')]);
 }
 
 /** From now on all test files that this process starts take the package from `destination`. */

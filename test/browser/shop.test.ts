@@ -1,15 +1,14 @@
 // The shops of examples/ in Firefox, which docs/people.md shows: a subscription is whose session the page has.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { promisify } from 'node:util';
 import type { Page } from 'puppeteer-core';
 import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
 import type { TestBrowser } from '../../tools/browser/test-browser.ts';
+import { build } from '../../tools/pack.ts';
 import { until } from '../../tools/until.ts';
 import { Project } from '../journeys/project.ts';
 
@@ -21,7 +20,7 @@ suite('a shop with a login', { timeout: 240_000, skip }, () => {
 
   before(async () => {
     // They import the package by its name, which is what has been built.
-    await promisify(execFile)(process.execPath, [join(root, 'scripts/build.ts')]);
+    await build();
     testBrowser = await startFirefox();
   });
   after(() => testBrowser[Symbol.asyncDispose]());

@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { build } from '../../tools/pack.ts';
 import { codeBlocks, root } from './pages.ts';
 
 /** One that imports generated types is compiled where they are made: test/operator/generated-client.test.ts. */
@@ -31,7 +32,7 @@ test('every snippet compiles under strict', async (t) => {
     "declare module '*?url&no-inline' {\n  const url: string;\n  export default url;\n}\n",
   );
   // As in a project that depends on the package: against what is built.
-  await promisify(execFile)(process.execPath, [join(root, 'scripts/build.ts')]);
+  await build();
   const compilerOptions = {
     strict: true,
     module: 'nodenext',
