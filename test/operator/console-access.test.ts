@@ -179,8 +179,18 @@ test('a read-only operator sees everything and changes nothing; changes are in t
     headers: { cookie: reader.cookie, origin: operator.base },
   });
   assert.equal(response.status, 403);
+  // what is there for a change alone says why it is not, and lists have no buttons
+  for (const path of [`/console/broadcasts/${id}/cancel`, '/console/send', '/console/channels/edit']) {
+    const page = await reader.open(path);
+    assert.match(page.html, /You may look, and change nothing/, path);
+    assert.doesNotMatch(page.html, /<form[^>]*action="(?!\/console\/sign-out)/, path);
+  }
+  await operator.store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+  for (const path of ['/console/channels', '/console/broadcasts', '/console/subscriptions/1'])
+    assert.doesNotMatch((await reader.open(path)).html, /\/remove|Send a message|Add a channel/, path);
 
   const visitor = await signIn(operator);
+  assert.match((await visitor.open('/console/channels')).html, /\/remove/);
   await visitor.open(`/console/broadcasts/${id}`);
   await visitor.submit(`/console/broadcasts/${id}/pause`);
   await visitor.open(`/console/broadcasts/${id}/resume`);

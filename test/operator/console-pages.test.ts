@@ -150,10 +150,21 @@ test('Persian and emoji are shown as they are written, and a user that imitates 
   });
   await operator.sender.createBroadcast('all', { title, message: '' });
   await operator.sender.createBroadcast('all', { title: long, message: '' });
+  await operator.store.schedules.add(
+    madeUpSchedule({ message: { title, message: title }, ttlSeconds: 5400 }),
+  );
   const visitor = await signIn(operator);
-  for (const path of ['/console/', '/console/broadcasts', '/console/broadcasts/1']) {
+  for (const path of [
+    '/console/',
+    '/console/broadcasts',
+    '/console/broadcasts/1',
+    '/console/schedules',
+    '/console/schedules/1',
+    '/console/schedules/1/remove',
+  ]) {
     assert.ok((await visitor.open(path)).html.includes(`<bdi>${title}</bdi>`), path);
   }
+  assert.match(wordsOf(await visitor.open('/console/schedules/1')), /TTL 1 h 30 min /);
   const [, cut] = /<bdi>([^<]*)…<\/bdi>/.exec((await visitor.open('/console/broadcasts')).html)!;
   assert.match(cut!, /^(👨\u200D👩\u200D👧)+$/u, 'whole characters');
   const { html } = await visitor.open('/console/subscriptions');

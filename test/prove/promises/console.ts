@@ -118,6 +118,31 @@ export const consolePage: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Who may only look is told so by each page that is there for a change, and sees no button for one',
+    test: {
+      file: 'test/operator/console-access.test.ts',
+      title: 'a read-only operator sees everything and changes nothing',
+    },
+    changes: {
+      'src/operator/console/page.ts': {
+        'the form is shown': ['isForChange && !session.mayChange ? readOnly : content', 'content'],
+        'buttons are shown': ['html`${mayChange && html`', 'html`${mayChange !== undefined && html`'],
+      },
+    },
+  },
+  {
+    claim: 'A copy of a broadcast replaces the notifications that the broadcast replaces, or none',
+    test: { file: broadcastPages, title: 'a broadcast is duplicated with its message' },
+    changes: {
+      'src/operator/console/duplicate.ts': {
+        'one that replaces none replaces the one before it': [
+          "replace: tag === null ? 'none' : tag",
+          'replace: (tag ?? undefined)',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A copy of a broadcast whose audience the form cannot name goes to nobody by itself',
     test: { file: broadcastPages, title: 'a broadcast is duplicated with its message' },
     changes: {
