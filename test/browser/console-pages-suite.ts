@@ -94,13 +94,14 @@ export function testConsolePages(
         assert.equal(await go(page, `${site.url}/console/nothing`), 404);
         if (subject === 'the installation') await look('what is not there');
       });
-    if (state === 'read only') continue;
-    pagesTest('a message on its way, and pages whose server ends', state, async (site, page, look) => {
-      await go(page, `${site.url}/console/`);
-      await signIn(page, site.token);
-      await send(page, site, state === 'empty' ? { ...byReader, channel: '' } : byReader, look);
-      await loseServer(page, site, look);
-    });
+    if (state !== 'read only')
+      pagesTest('a message on its way', state, async (site, page, look) => {
+        await go(page, `${site.url}/console/`);
+        await signIn(page, site.token);
+        await send(page, site, state === 'empty' ? { ...byReader, channel: '' } : byReader, look);
+        // what is said then is the same in each state
+        if (state === states[0]) await loseServer(page, site, look);
+      });
   }
 }
 
