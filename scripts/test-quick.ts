@@ -4,14 +4,18 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { fitIn, findTouchedTests, type TouchedTest } from './quick/selection.ts';
 import { readTestSeconds } from './quick/test-seconds.ts';
 import { readTree } from './quick/tree.ts';
 import { root } from './requirements.ts';
 
-/** What is left of a minute after the start, for two files at a time. */
-const secondsForFiles = 2 * 40;
+const filesAtATime = 2;
+/** How many times as long everything takes as on a machine that does nothing else. */
+const slowness = Math.max(1, (loadavg()[0]! + filesAtATime) / availableParallelism());
+/** What is left of a minute after the start. */
+const secondsForFiles = (filesAtATime * 40) / slowness;
 
 const git = (...words: readonly string[]): string =>
   execFileSync('git', words, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
@@ -55,7 +59,7 @@ async function run(tests: readonly TouchedTest[]): Promise<number> {
     '--import',
     './test/end-when-done.ts',
     '--test',
-    '--test-concurrency=2',
+    `--test-concurrency=${filesAtATime}`,
     '--test-timeout=60000',
   ];
   const files = tests.map(({ file }) => file).filter((file) => existsSync(join(root, file)));
