@@ -17,9 +17,8 @@ const single = Object.entries(textDescriptions).filter(([name]) => name !== 'act
 /** Canonical tags. */
 export const languagesOf = (fields: Fields): readonly string[] =>
   textField(fields, 'languages')
-    .split(' ')
-    .filter((tag) => readLanguage(tag) === tag)
-    .slice(0, maxLanguages);
+    .split(' ', maxLanguages)
+    .filter((tag) => readLanguage(tag) === tag);
 
 /** The names of all fields of the languages. */
 export const textNames = (fields: Fields): readonly string[] =>

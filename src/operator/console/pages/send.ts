@@ -40,7 +40,7 @@ import type { ConsoleSession } from '../sessions.ts';
 /** A text has at most 4 kB, three times that in a form, and there are several; the rest is for a list of ids. */
 const bodyLimit = 256 * 1024;
 /** A form that is longer is not shown again with what is wrong: the browser still has it. */
-const maxRepeatedCharacters = 64 * 1024;
+const maxRepeatedCharacters = 32 * 1024;
 const maxSuggestions = 200;
 /** A fraction of a second's work; an audience with more is estimated, until its number is asked for. */
 const reviewCandidates = 100_000;
