@@ -75,7 +75,7 @@ export async function withUnlisted<Result>(
   if (added === 'full') {
     throw new DeskbellError(
       'ERR_PUSH_SERVICE_LIMIT',
-      `${new URL(origin).host} would be one push service too many: there are subscriptions of ${max} that are not listed.`,
+      `${new URL(origin).host} would be one push service too many: subscriptions of ${max} that are not listed are stored already.`,
     );
   }
   try {

@@ -24,7 +24,7 @@ export class SingleMessageRates {
     const intervalMs = 1000 / perSecond;
     const nextAtMs = Math.max(this.#nextAtMs.get(origin) ?? 0, nowMs - 1000) + intervalMs;
     if (nextAtMs > nowMs) {
-      const detail = `It gets at most ${perSecond} messages a second, since "pushServices" does not list it.`;
+      const detail = `The push service gets at most ${perSecond} messages a second, since "pushServices" does not list it.`;
       return { kind: 'deferred', afterMs: Math.ceil(nextAtMs - nowMs), detail };
     }
     if (this.#nextAtMs.size >= maxRemembered) this.#forget(nowMs);
