@@ -1,6 +1,6 @@
 // Runs the tests that a change touches, for a minute at most, and says which of them it has left out.
 //   npm run test:quick              what is not committed and what this branch adds to main; on main, the last commit
-//   npm run test:quick -- v0.1.0    what has changed since that commit
+//   npm run test:quick -- v1.0.0    what has changed since that commit
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

@@ -4,7 +4,8 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,6 +13,7 @@ import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { caddy, find, nginx, python, skipWithout, systemd } from '../scripts/install-test-tools.ts';
+import { underSystemd } from '../src/cli/serve/systemd-notify.ts';
 import { makeCertificate } from '../src/push-service/http/certificate.ts';
 import { startCaddy } from '../tools/caddy.ts';
 import { freePort } from '../tools/listening.ts';
@@ -23,6 +25,7 @@ import { until } from '../tools/until.ts';
 const execute = promisify(execFile);
 const root = join(import.meta.dirname, '..');
 const readPackaging = (name: string) => readFile(join(root, 'packaging', name), 'utf8');
+const readPage = () => readFile(join(root, 'docs/operations.md'), 'utf8');
 
 test(
   'the systemd unit is valid, and as closed as docs/operations.md says',
@@ -37,9 +40,7 @@ test(
     assert.equal(verified.stderr, '');
     const { stdout } = await execute('systemd-analyze', ['security', '--offline=yes', file]);
     const [, level] = /exposure level for \S+: ([\d.]+)/.exec(stdout) ?? [];
-    const documented = /exposure level (\d\.\d)/.exec(
-      await readFile(join(root, 'docs/operations.md'), 'utf8'),
-    )?.[1];
+    const documented = /exposure level (\d\.\d)/.exec(await readPage())?.[1];
     // newer versions look at more
     assert.ok(
       Math.abs(Number(level) - Number(documented)) <= 0.3,
@@ -47,6 +48,22 @@ test(
     );
   },
 );
+
+test('the systemd unit has the limits and the rights that docs/operations.md names', async () => {
+  const [, openFiles = ''] = /the unit allows ([\d,]+)/.exec(await readPage()) ?? [];
+  const lines = (await readPackaging('deskbell.service')).split('\n');
+  for (const line of [
+    `LimitNOFILE=${openFiles.replace(',', '')}`,
+    'Type=notify',
+    'WatchdogSec=60',
+    'Restart=on-failure',
+    "ExecReload=/bin/sh -c 'kill -HUP $MAINPID'",
+    'DynamicUser=yes',
+    'Environment=DESKBELL_DATA=%S/deskbell',
+    'LoadCredential=config.json:/etc/deskbell/config.json',
+  ])
+    assert.ok(lines.includes(line), line);
+});
 
 test(
   'systemd is told when the service is ready, that it is alive, and when it stops',
@@ -64,7 +81,8 @@ while True: print(s.recv(4096).decode().replace(chr(10), " "), flush=True)`;
     const lines = createInterface(listener.stdout)[Symbol.asyncIterator]();
     const next = async (pattern: RegExp): Promise<void> => {
       for (;;) {
-        const { value } = (await lines.next()) as IteratorResult<string, string>;
+        const { value, done } = (await lines.next()) as IteratorResult<string, undefined>;
+        if (done) throw new Error(`systemd was not told ${pattern}.`);
         if (pattern.test(value)) return;
       }
     };
@@ -79,6 +97,30 @@ while True: print(s.recv(4096).decode().replace(chr(10), " "), flush=True)`;
     assert.equal(await ended, 0);
   },
 );
+
+test('systemd is told three times within the time that its watchdog waits', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const folder = await temporaryFolder();
+  const told = join(folder, 'told');
+  await writeFile(join(folder, 'systemd-notify'), `#!/bin/sh\necho "$*" >> ${told}\n`, { mode: 0o755 });
+  const environment = { NOTIFY_SOCKET: '/nowhere/at/all', WATCHDOG_USEC: '60000000', PATH: folder };
+  const begun = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const work = (): Promise<void> => {
+    begun.resolve();
+    return end.promise;
+  };
+  const { signal } = new AbortController();
+  const ended = underSystemd({ environment, stop: signal }, assert.fail, work);
+  await begun.promise;
+  for (let pings = 1; pings <= 3; pings += 1) {
+    t.mock.timers.tick(20_000);
+    const count = async () => (await readFile(told, 'utf8')).match(/^WATCHDOG=1$/gm)?.length;
+    await until(async () => (await count()) === pings, `${pings} pings`, 30_000);
+  }
+  end.resolve();
+  await ended;
+});
 
 test('a service that cannot tell systemd says so once, and serves', async () => {
   const folder = await temporaryFolder();
@@ -97,7 +139,7 @@ test('a service that cannot tell systemd says so once, and serves', async () => 
   assert.equal(service.written().match(/systemd cannot be told/g)?.length, 1);
 });
 
-test('the container file pins its base, runs as nobody’s root, and its health check tells a service from none', async () => {
+test('the container file pins its base, runs as nobody’s root, and its health check tells a service that is ready', async () => {
   const file = await readPackaging('Containerfile');
   const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
     readonly devDependencies: { readonly node: string };
@@ -107,6 +149,7 @@ test('the container file pins its base, runs as nobody’s root, and its health 
   const last = file.slice(file.lastIndexOf('\nFROM '));
   assert.match(last, /^USER 1000:1000$/m);
   assert.ok(last.indexOf('\nUSER ') > last.lastIndexOf('\nRUN '), 'nothing is installed as that user');
+  assert.match(last, /^RUN install --directory --owner=1000 .* \/data\n(?:.*\n)*VOLUME \/data$/m);
   for (const name of ['ENTRYPOINT', 'CMD'])
     assert.match(last, new RegExp(`^${name} \\[".*"\\]$`, 'm'), 'gets signals');
 
@@ -120,6 +163,14 @@ test('the container file pins its base, runs as nobody’s root, and its health 
   assert.equal(await check(port), 0);
   await service.end();
   assert.equal(await check(port), 1);
+
+  // as a service answers whose database takes no writes
+  const unready = createServer(({ url }, response) =>
+    response.writeHead(url === '/readyz' ? 503 : 200).end(),
+  );
+  after(() => unready.close());
+  await once(unready.listen(0, '127.0.0.1'), 'listening');
+  assert.equal(await check(String((unready.address() as AddressInfo).port)), 1);
 });
 
 /** What a proxy of the examples is started with. */

@@ -1,17 +1,31 @@
 // Ports, and programs that listen on them.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { until } from './until.ts';
 
-/** A port that was free a moment ago, for programs that cannot pick one themselves. */
+/** Below those that the system gives to whoever asks for any (port 0): nobody gets one of these by chance. */
+const [firstPort, portsOfProcess, processes] = [20_000, 40, 250];
+let portsGiven = 0;
+
+/**
+ * A port that nobody listens on, for programs that cannot pick one themselves, and for those who close theirs for a while.
+ * This process gives it to nobody else before forty others.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = firstPort + (process.pid % processes) * portsOfProcess + (portsGiven++ % portsOfProcess);
+    const server = createServer();
+    try {
+      await once(server.listen(port, '127.0.0.1'), 'listening');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') continue;
+      throw error;
+    }
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 /** @throws {Error} the program has ended, or takes too long */

@@ -62,12 +62,12 @@ export interface Baseline {
 
 /** As `npm test` has it. */
 const baselineTimeoutMs = 240_000;
-const minChangeTimeoutMs = 60_000;
+const minChangeTimeoutMs = 20_000;
 
 /** Runs a test where nothing is changed. */
 export async function runBaseline(tree: string, test: NamedTest): Promise<Baseline> {
   const startedAtMs = performance.now();
   const result = await runTest(tree, test, baselineTimeoutMs);
   const tookMs = performance.now() - startedAtMs;
-  return { result, changeTimeoutMs: Math.max(minChangeTimeoutMs, 5 * tookMs) };
+  return { result, changeTimeoutMs: Math.max(minChangeTimeoutMs, 10 * tookMs) };
 }

@@ -11,6 +11,7 @@ type PausedStore = Pick<Store, 'sending' | 'schedules' | 'webhooks' | 'broadcast
 export interface Resumption {
   /** `undefined` where sending is not paused. */
   readonly pause: SendingPause | undefined;
+  /** Those that are not paused themselves. */
   readonly schedules: readonly Schedule[];
   /** Those whose time came during the pause. */
   readonly missed: readonly Schedule[];
@@ -23,17 +24,18 @@ export interface Resumption {
 }
 
 export async function describeResumption(store: PausedStore): Promise<Resumption> {
-  const [pause, schedules, webhookEvents] = await Promise.all([
+  const [pause, stored, webhookEvents] = await Promise.all([
     store.sending.findPause(),
     store.schedules.list(),
     store.webhooks.count(),
   ]);
   const nowMs = store.now();
   const broadcasts = await findPaused(pause, store);
+  const schedules = stored.filter(({ pausedAtMs }) => pausedAtMs === undefined);
   return {
     pause,
     schedules,
-    missed: schedules.filter(({ nextAtMs, pausedAtMs }) => pausedAtMs === undefined && nextAtMs <= nowMs),
+    missed: schedules.filter(({ nextAtMs }) => nextAtMs <= nowMs),
     webhookEvents,
     broadcastIds: broadcasts.map(({ id }) => id),
     startsMs: new Map(

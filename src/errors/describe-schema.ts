@@ -1,5 +1,6 @@
 // What a JSON Schema allows, in words, as they stand after "give": the same in errors of the API, of the library and of the
 // command line. Only the keywords that our schemas have.
+import { formatCount } from './format-count.ts';
 
 /** The keywords that are put into words. */
 export interface DescribedSchema {
@@ -83,7 +84,7 @@ function describeObject({
   minProperties = 0,
   maxProperties,
 }: DescribedSchema): string {
-  if (maxProperties !== undefined) return `an object of at most ${formatNumber(maxProperties)} members`;
+  if (maxProperties !== undefined) return `an object of at most ${formatCount(maxProperties)} members`;
   if (required.length > 0) return `an object with ${listWords(required, 'and')}`;
   const names = Object.keys(properties);
   if (minProperties === 0 || names.length === 0) return 'an object';
@@ -91,15 +92,14 @@ function describeObject({
 }
 
 function describeSize(min: number | undefined, max: number | undefined): string {
-  if (max === undefined) return min === undefined ? '' : `at least ${formatNumber(min)}`;
-  return min === undefined ? `at most ${formatNumber(max)}` : `${formatNumber(min)} to ${formatNumber(max)}`;
+  if (max === undefined) return min === undefined ? '' : `at least ${formatCount(min)}`;
+  return min === undefined ? `at most ${formatCount(max)}` : `${formatCount(min)} to ${formatCount(max)}`;
 }
 
 const range = (min: number | undefined, max: number | undefined): string =>
   (min === undefined ? '' : ` from ${min}`) +
   (max === undefined || max === Number.MAX_SAFE_INTEGER ? '' : `${min === undefined ? ' up' : ''} to ${max}`);
 
-const formatNumber = (value: number): string => value.toLocaleString('en');
 const quote = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
 
 /** `a`, `a or b`, `a, b or c` */

@@ -60,7 +60,8 @@ export function createHttpServer(
     clientErrorHandler: (error, socket) => handleClientError(app, error, socket, rules),
   }) as unknown as FastifyInstance;
   app.server.maxConnections = options.maxConnections ?? 10_000;
-  trackRequestStarts(app.server);
+  // Only filters ask for it, and it costs a callback for each request.
+  if (rules.filters.length > 0) trackRequestStarts(app.server);
   trackResponses(app);
   dropContentType(app);
   handleConnectAndExpect(app, rules);

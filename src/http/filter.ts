@@ -12,7 +12,8 @@ export interface RequestHead {
   /** Like `url`, unknown where a request broke off before it had been read. */
   readonly method: string | undefined;
   readonly url: string | undefined;
-  /** When the first byte of the request arrived, by `performance.now()`. */
+  /** When the request began, by `performance.now()`: with its first byte where the service's options enable filters, otherwise when
+   *  its headers were complete. */
   readonly startMs: number;
 }
 

@@ -1,6 +1,7 @@
 // What is wrong with a value, from what Ajv reports, in words of our own: which field, its fault, and what to give instead.
 // This is the only place that knows Ajv's keywords. A value itself is never shown, unless it is a number.
 import type { ErrorObject } from 'ajv';
+import { countOf } from '../errors/format-count.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import {
   describeSchema,
@@ -161,7 +162,7 @@ function findMeant(value: unknown, alternatives: readonly DescribedSchema[]): nu
 }
 
 const describeLength = (count: number, unit: string): string =>
-  count === 0 ? 'is empty' : `has ${count.toLocaleString('en')} ${unit}${count === 1 ? '' : 's'}`;
+  count === 0 ? 'is empty' : `has ${countOf(count, unit)}`;
 
 /** `/message/actions/0/url` → `message.actions[0].url` */
 const toName = (pointer: string): string =>

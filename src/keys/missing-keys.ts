@@ -1,5 +1,6 @@
 // Which VAPID pairs the subscriptions of a store need and no key file has: without the private half nobody can write to them.
 // This is the one place that compares them.
+import { countOf } from '../errors/format-count.ts';
 import type { VapidKeys } from '../protocol/vapid-token.ts';
 
 /** A key as the store has it. */
@@ -38,7 +39,7 @@ export const hasPrivateHalf = (state: KnownKey['state']): boolean =>
 export function describeMissingKeys(missing: readonly MissingKey[], directory: string): string {
   const keys = missing.map(
     ({ publicKey, subscriptions, state }) =>
-      `${publicKey} (${state}, ${subscriptions.toLocaleString('en')} ${subscriptions === 1 ? 'subscription' : 'subscriptions'})`,
+      `${publicKey} (${state}, ${countOf(subscriptions, 'subscription')})`,
   );
   return (
     `No key file in ${directory} has the private half of the VAPID ${keys.length === 1 ? 'key' : 'keys'} ${keys.join(', ')}: ` +

@@ -58,13 +58,24 @@ export function createMiddleware<Request extends IncomingMessage = IncomingMessa
     const { status, headers } = render(toRequestHead(request), 308, { location }, Buffer.alloc(0), rules);
     response.writeHead(status, headers).end();
   };
+  const open = new Set<ServerResponse>();
   const handle = (request: MountedRequest, response: ServerResponse, next = destroy(response)): void => {
+    // of a client that is gone "close" has been emitted already
+    if (!response.destroyed) open.add(response);
+    response.once('close', () => open.delete(response));
     response.removeHeader(allowCredentials);
     if (isReady) answer(request, response);
     else ready.then(() => answer(request, response), next);
   };
-  return Object.assign(handle, { close: () => app.close() });
+  const close = async (): Promise<void> => {
+    await Promise.all(Array.from(open, isClosed));
+    await app.close();
+  };
+  return Object.assign(handle, { close });
 }
+
+const isClosed = (response: ServerResponse): Promise<unknown> =>
+  new Promise((resolve) => response.once('close', resolve));
 
 type MountedRequest = IncomingMessage & { readonly originalUrl?: string };
 

@@ -216,7 +216,8 @@ const toAttempt = (set: SetRow, index: number, subscriptionId: number): AttemptR
   broadcastId: set.broadcast_id,
   subscriptionId,
   atMs: set.at_ms,
-  sinceMs: set.since_ms,
+  // by the clock of who sent it
+  sinceMs: Math.min(set.since_ms, set.at_ms),
   attempt: set.attempt,
   ...toAnswer(set),
 });

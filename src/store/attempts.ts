@@ -45,6 +45,7 @@ export interface AnswerCount extends Answer {
 /** Those of a row that is not settled by an attempt. */
 export const unsettledStates = [
   'notInAudience',
+  'inactive',
   'preparing',
   'pending',
   'inFlight',
@@ -59,7 +60,7 @@ export const unsettledStates = [
 export const rowStates = [...settlements, ...unsettledStates] as const;
 
 /**
- * `notInAudience`; `preparing`: the audience is not complete, and it is not in it so far; `pending`: its turn is still to come; `inFlight`: sent, or about to be; `waiting`: stored to be tried again;
+ * `notInAudience`; `inactive`: left out (`skipInactive`); `preparing`: the audience is not complete, and it is not in it so far; `pending`: its turn is still to come; `inFlight`: sent, or about to be; `waiting`: stored to be tried again;
  * the outcomes of `Settlement`; `removed`: deleted from the store before its turn, or before there was the broadcast;
  * `cancelled`: not sent, since the broadcast was cancelled; `notTracked`: the broadcast is to a list of subscriptions that need not
  * be stored, of which only sums are kept; `noLongerKept`.
@@ -87,6 +88,8 @@ export interface RowOutcome {
   readonly origin?: string | undefined;
   /** Whose the subscription is; absent where it is anonymous or has left the store. */
   readonly user?: string | undefined;
+  /** Of a row that is `inactive`: over how many broadcasts. */
+  readonly skipInactive?: number | undefined;
   /** Of a row that is `waiting`. */
   readonly wait?: RowWait | undefined;
   /** All of them, the newest first; the first one is what led to the state. */

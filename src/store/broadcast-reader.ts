@@ -45,6 +45,8 @@ interface BroadcastRow {
   readonly is_preparing: number;
   readonly payload: Uint8Array;
   readonly audience: number;
+  readonly skip_inactive: number | null;
+  readonly inactive: number;
   /** JSON. */
   readonly asked_audience: string | null;
   /** JSON. */
@@ -93,6 +95,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       texts: row.texts === null ? undefined : database.readJson<Broadcast['texts']>(row.texts),
       hasPlaceholders: row.has_placeholders === 1 || undefined,
       recipients: row.audience,
+      inactive: row.skip_inactive === null ? undefined : row.inactive,
       counts: countRows(row, origins),
       waiting: row.waiting,
       toRetry: row.to_retry,

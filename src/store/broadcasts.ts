@@ -123,6 +123,8 @@ export interface Broadcast
   readonly hasPlaceholders?: boolean | undefined;
   /** Rows of the audience at creation; the counts below add up to it. */
   readonly recipients: number;
+  /** Who was left out beside them by `skipInactive`; `undefined` where it was not asked for. */
+  readonly inactive?: number | undefined;
   readonly counts: Readonly<Record<Settlement, number>> & {
     /** Without an outcome yet; when `done` or `cancelled` 0. */
     readonly pending: number;

@@ -1,7 +1,14 @@
 // How a broadcast is delivered: its options, each described once. What is made from this table: the checks, the columns in
 // both databases, what is shown of a broadcast or schedule, the schemas of the operator's API, the flags of `deskbell send` and the
 // fields of the console. Beside it, a new option needs a migration for each database, what uses it, and a test.
-import { isFlag, isText, mustBe, type OptionCheck, type OptionChecks } from '../errors/check-options.ts';
+import {
+  isFlag,
+  isText,
+  isWholeNumber,
+  mustBe,
+  type OptionCheck,
+  type OptionChecks,
+} from '../errors/check-options.ts';
 import type { ValueSchema } from '../protocol/message/value-schema.ts';
 import { pushOptionChecks, urgencies, type PushOptions } from '../protocol/request.ts';
 import { checkChannelName } from '../audience/channels.ts';
@@ -25,6 +32,11 @@ export interface DeliveryOptions extends PushOptions {
    * Who has been reached as often is counted as `capped`, and gets nothing.
    */
   readonly perPerson?: string | undefined;
+  /**
+   * Leaves out subscriptions on which none of the last so many broadcasts shown there was clicked on, 1 to 100, as receipts of the
+   * last 30 days say: `Broadcast.inactive` counts them. Who was shown fewer is not left out.
+   */
+  readonly skipInactive?: number | undefined;
   /** Reaches only readers who have this channel on. */
   readonly channel?: string | undefined;
   /**
@@ -42,6 +54,9 @@ export interface DeliveryOptions extends PushOptions {
   /** Of `localTime`, and of readers whose own is not known, such as `Europe/Berlin`. Default: `UTC`. */
   readonly timeZone?: string | undefined;
 }
+
+/** About three broadcasts a day for as long as receipts are kept. It bounds what is read of each subscription. */
+const maxSkipInactive = 100;
 
 export const priorities = ['normal', 'high'] as const;
 
@@ -124,6 +139,18 @@ export const deliveryOptions: {
     field: {
       label: 'At most per person',
       hint: 'Such as 3/day; also per hour or week. Counts broadcasts with a cap.',
+    },
+  },
+  skipInactive: {
+    schema: { type: 'integer', minimum: 1, maximum: maxSkipInactive },
+    description:
+      'Leaves out subscriptions that clicked on none of the last so many broadcasts shown to them, as receipts of the last 30 days say. ' +
+      'Who was shown fewer is not left out.',
+    check: isWholeNumber(1, maxSkipInactive),
+    flag: 'skip-inactive <broadcasts>',
+    field: {
+      label: 'Skip inactive',
+      hint: 'Leaves out who clicked on none of the last so many broadcasts shown to them, such as 10. Needs receipts.',
     },
   },
   channel: {

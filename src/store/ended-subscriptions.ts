@@ -13,7 +13,7 @@ export interface EndedSubscription {
   readonly goneAtMs: number;
 }
 
-/** Nobody needs to take note: what is older than 30 days leaves when another one comes. */
+/** Nobody needs to take note: what is older than 30 days is deleted. */
 export interface EndedSubscriptions {
   /** In the order of ids, at most `limit`. */
   list(limit: number): Promise<readonly EndedSubscription[]>;

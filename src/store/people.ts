@@ -39,6 +39,6 @@ export interface PeopleStore {
   countTags(): Promise<readonly { readonly tag: string; readonly subscriptions: number }[]>;
   /** The tags of about so many subscriptions, or of all where they are no more: reads no others, however many there are. */
   sampleTags(rows: number): Promise<TagSample>;
-  /** Deletes all that the store knows of a person. What is deleted is overwritten in the database file. */
+  /** Deletes all that the store knows of a person. SQLite overwrites it in the database file. */
   remove(user: string): Promise<RemovedPerson>;
 }

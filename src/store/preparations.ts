@@ -37,7 +37,7 @@ const setsOfTransaction = 100;
 /** A range takes a fraction of it. */
 const leaseMs = 10_000;
 /** By which the database knows who splits audiences: others, of a former version, would not. */
-const tokenOf = (holder: string): string => `readers:${holder}`;
+const tokenOf = (holder: string): string => `readers:inactive:${holder}`;
 /** Sets of a list of ids that are split together. */
 const listedSets = 32;
 
@@ -53,25 +53,26 @@ interface PreparationRow {
 }
 
 export function createPreparations(database: PortableDatabase, finder: MemberFinder): Preparations {
-  /** Positions are the numbers of sets. */
-  const findListed = async (broadcastId: number, from: number): Promise<FoundSets> => {
+  /** Positions are the numbers of sets. Those that were split follow the listed ones, which end before `end`. */
+  const findListed = async (broadcastId: number, from: number, end: number): Promise<FoundSets> => {
+    const throughId = Math.min(from + listedSets, end);
     const rows = await database.read<{ readonly in_partition: number | null; readonly ids: Uint8Array }>(
       `select in_partition, ids from deskbell.audience_sets
        where audience_id = (select audience_id from deskbell.broadcasts where id = :broadcastId)
-         and number >= :from and number < :from + ${listedSets} order by number`,
-      { broadcastId, from },
+         and number >= :from and number < :throughId order by number`,
+      { broadcastId, from, throughId },
     );
     const sets = rows.map(({ in_partition, ids }) => ({
       partition: in_partition ?? undefined,
       ids: decodeIds(ids),
     }));
-    return { sets, throughId: from + listedSets, width: listedSets };
+    return { sets, throughId, width: listedSets };
   };
 
   const find = (broadcastId: number, row: PreparationRow, isSplit: boolean): Promise<FoundSets> => {
     const { done_through: afterId, through_id: lastId, width, slice_rows } = row;
     const expression = JSON.parse(row.expression) as AudienceExpression | null;
-    if (expression === null) return findListed(broadcastId, afterId);
+    if (expression === null) return findListed(broadcastId, afterId, lastId);
     const sliceRows = isSplit ? slice_rows * finder.slicesToSplit : slice_rows;
     return finder.findMatching(expression, {
       afterId,
@@ -156,17 +157,19 @@ function* addRange({ broadcastId, sets, isLast, isSplit, nowMs, ...range }: Foun
   );
   if (moved === undefined) return false;
   const { number } = moved;
+  const rows = countRows(sets);
+  const inactive = countRows(sets.filter(({ isInactive }) => isInactive));
   const [broadcast] = yield* run<{ readonly audience_id: number }>(
-    `update deskbell.broadcasts set audience = audience + :rows
+    `update deskbell.broadcasts set audience = audience + :rows, inactive = inactive + :inactive
      where id = :broadcastId and state = 'paused' returning audience_id`,
-    { ...id, rows: sets.reduce((rows, { ids }) => rows + ids.length, 0) },
+    { ...id, rows: rows - inactive, inactive },
   );
   if (broadcast === undefined) return false;
   yield* insertSets(broadcast.audience_id, number, sets);
   yield* run(
     `insert into deskbell.slices (broadcast_id, number, cursor, through_position)
      select :broadcastId, number, first_id - 1, last_id from deskbell.audience_sets
-     where audience_id = :audienceId and number >= :number`,
+     where audience_id = :audienceId and number >= :number and is_inactive = 0`,
     { ...id, audienceId: broadcast.audience_id, number },
   );
   if (isSplit) yield* noteGroups(broadcastId, number, sets);
@@ -183,6 +186,9 @@ function* addRange({ broadcastId, sets, isLast, isSplit, nowMs, ...range }: Foun
   );
   return false;
 }
+
+const countRows = (sets: readonly MemberSet[]): number =>
+  sets.reduce((rows, { ids }) => rows + ids.length, 0);
 
 /** When each slice is free, how many get each text, and until when the last may get theirs. */
 function* noteGroups(broadcastId: number, firstNumber: number, sets: readonly PreparedSet[]): Work<void> {
@@ -224,7 +230,7 @@ function* endSplit(broadcastId: number, audienceId: number): Work<void> {
     { broadcastId },
   );
   yield* run(
-    `delete from deskbell.audience_sets where audience_id = :audienceId and not exists (
+    `delete from deskbell.audience_sets where audience_id = :audienceId and is_inactive = 0 and not exists (
        select 1 from deskbell.slices s where s.broadcast_id = :broadcastId and s.number = audience_sets.number)`,
     { broadcastId, audienceId },
   );
@@ -232,11 +238,12 @@ function* endSplit(broadcastId: number, audienceId: number): Work<void> {
 
 /** @param firstNumber of the first set; those that follow count on. What is there already stays */
 function* insertSets(audienceId: number, firstNumber: number, sets: readonly PreparedSet[]): Work<void> {
-  for (const [index, { partition = null, ids, language = null, timeZone = null }] of sets.entries()) {
+  for (const [index, set] of sets.entries()) {
+    const { partition = null, ids, language = null, timeZone = null, isInactive = false } = set;
     yield* run(
       `insert into deskbell.audience_sets
-         (audience_id, number, in_partition, first_id, last_id, rows, ids, language, time_zone)
-       values (:audienceId, :number, :partition, :firstId, :lastId, :rows, :ids, :language, :timeZone)
+         (audience_id, number, in_partition, first_id, last_id, rows, ids, language, time_zone, is_inactive)
+       values (:audienceId, :number, :partition, :firstId, :lastId, :rows, :ids, :language, :timeZone, :isInactive)
        on conflict do nothing`,
       {
         audienceId,
@@ -248,6 +255,7 @@ function* insertSets(audienceId: number, firstNumber: number, sets: readonly Pre
         ids: encodeIds(ids),
         language,
         timeZone,
+        isInactive: Number(isInactive),
       },
     );
   }

@@ -12,6 +12,7 @@ import { checkDataSize, type PersonData } from '../audience/reader-facts.ts';
 import { checkUser } from '../audience/user-and-tags.ts';
 import { createChannels } from './channels.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
+import { isInactive } from './receipts.ts';
 import { readChoices } from './rows/subscription-row.ts';
 import type { StoredSubscription } from './subscriptions.ts';
 
@@ -22,6 +23,8 @@ export interface ReaderFacts {
   readonly data: PersonData;
   /** Choices that were made; for all others the default of the channel holds. */
   readonly channels: Choices;
+  /** Whether the subscription is, where that was asked for. */
+  readonly isInactive?: boolean;
 }
 
 /** A stored subscription as it was read, or a person. */
@@ -37,9 +40,14 @@ export interface ReaderStore {
    *   is changed then
    */
   setPerson(user: string, change: PersonChange): Promise<Person>;
-  /** What holds for who reads these subscriptions, by their ids; without those that are not stored. One query for all. */
+  /**
+   * What holds for who reads these subscriptions, by their ids; without those that are not stored. One query for all.
+   *
+   * @param skipInactive over so many broadcasts it is asked who is inactive
+   */
   factsOf(
     subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[],
+    skipInactive?: number,
   ): Promise<ReadonlyMap<number, ReaderFacts>>;
   /** The data of who reads these subscriptions, by their ids; without those of whom there is none. One query for all. */
   dataOf(
@@ -70,6 +78,7 @@ interface ReaderRow extends FactRow {
   readonly id: number;
   /** Choices of the subscription. */
   readonly own: string | null;
+  readonly is_inactive: number | boolean;
 }
 
 const selectPerson = 'select * from deskbell.people where user_name = :user';
@@ -125,14 +134,19 @@ export function createReaders(database: PortableDatabase): ReaderStore {
       return setPerson(checkUser(user, '/user'), change, known);
     },
 
-    factsOf: async (subscriptions) => {
+    factsOf: async (subscriptions, skipInactive) => {
       const rows = await database.read<ReaderRow>(
         `select s.id, coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as time_zone,
-           s.channels as own, p.channels, p.data
+           s.channels as own, p.channels, p.data, ${isInactive(skipInactive)} as is_inactive
          from ${givenRows}`,
         { keys: keysOf(subscriptions) },
       );
-      return new Map(rows.map((row) => [row.id, toFacts(row)]));
+      return new Map(
+        rows.map((row) => {
+          const asked = skipInactive !== undefined && { isInactive: Boolean(row.is_inactive) };
+          return [row.id, { ...toFacts(row), ...asked }];
+        }),
+      );
     },
 
     dataOf: async (subscriptions) => {

@@ -1,7 +1,7 @@
 // What browsers report of the notifications of a broadcast. The store counts a report once for each message, subscription
 // and event; whether it is genuine is decided before it gets here.
 
-import { run, type PortableDatabase } from './portable-sql.ts';
+import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 
 export const receiptEvents = ['shown', 'clicked', 'dismissed'] as const;
 
@@ -45,6 +45,21 @@ export function sumReceiptCounts(counted: readonly ReceiptCount[]): readonly Rec
   });
 }
 
+/**
+ * SQL that is true for an inactive subscription `s`: of the last broadcasts shown there, it has clicked on none, nor on a later one.
+ * One index has both, so that it does not matter how many receipts the subscription has.
+ *
+ * @param lastShown so many broadcasts; absent: nobody is inactive
+ */
+export const isInactive = (lastShown: number | undefined): string =>
+  lastShown === undefined
+    ? 'false'
+    : `coalesce(
+        (select r.broadcast_id from deskbell.receipts r where r.subscription_id = s.id and r.event = 'shown'
+         order by r.broadcast_id desc limit 1 offset ${lastShown - 1})
+        > coalesce((select max(r.broadcast_id) from deskbell.receipts r
+                    where r.subscription_id = s.id and r.event = 'clicked'), 0), false)`;
+
 /** From the start of a broadcast: what comes later is not counted, and which subscription reported what is forgotten. */
 export const receiptWindowMs = 30 * 24 * 60 * 60 * 1000;
 
@@ -72,21 +87,24 @@ const pruneBatchRows = 5000;
 export const createReceiptPruning =
   (database: PortableDatabase): ReceiptStore['prune'] =>
   () =>
-    database.transaction(function* () {
-      const [ended] = yield* run<{ readonly broadcast_id: number }>(
-        'select broadcast_id from deskbell.receipt_windows where ends_at_ms <= :nowMs limit 1',
-        { nowMs: database.now() },
-      );
-      if (ended === undefined) return false;
-      const broadcastId = ended.broadcast_id;
-      const dropped = yield* run(
-        `delete from deskbell.receipts where (broadcast_id, subscription_id, event) in (
-         select broadcast_id, subscription_id, event from deskbell.receipts
-         where broadcast_id = :broadcastId limit ${pruneBatchRows})
-       returning 1`,
-        { broadcastId },
-      );
-      if (dropped.length < pruneBatchRows)
-        yield* run('delete from deskbell.receipt_windows where broadcast_id = :broadcastId', { broadcastId });
-      return true;
-    });
+    database.transaction(() => pruneReceipts(database.now()));
+
+/** As `ReceiptStore.prune`, within a transaction. */
+export function* pruneReceipts(nowMs: number): Work<boolean> {
+  const [ended] = yield* run<{ readonly broadcast_id: number }>(
+    'select broadcast_id from deskbell.receipt_windows where ends_at_ms <= :nowMs limit 1',
+    { nowMs },
+  );
+  if (ended === undefined) return false;
+  const broadcastId = ended.broadcast_id;
+  const dropped = yield* run(
+    `delete from deskbell.receipts where (broadcast_id, subscription_id, event) in (
+       select broadcast_id, subscription_id, event from deskbell.receipts
+       where broadcast_id = :broadcastId limit ${pruneBatchRows})
+     returning 1`,
+    { broadcastId },
+  );
+  if (dropped.length < pruneBatchRows)
+    yield* run('delete from deskbell.receipt_windows where broadcast_id = :broadcastId', { broadcastId });
+  return true;
+}

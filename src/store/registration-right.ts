@@ -1,8 +1,8 @@
 // Whether a registration may change the row of its endpoint. A browser never changes the keys of an endpoint, and others
 // than the browser know the endpoint too: its push service, whoever reads a log.
-import { timingSafeEqual } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { normalizeEndpoint } from '../protocol/endpoint.ts';
+import { isSameSecret } from '../protocol/same-secret.ts';
 import type { Registration } from './subscriptions.ts';
 
 /** Of the row with the endpoint of the registration. */
@@ -35,11 +35,6 @@ export function provenBy({ subscription, former, provenUser }: Registration): Sh
   const isOfRow =
     former !== undefined && normalizeEndpoint(former.endpoint) === normalizeEndpoint(subscription.endpoint);
   return { auth: isOfRow ? former.auth : undefined, user: provenUser };
-}
-
-/** Takes as long whichever byte differs. */
-export function isSameSecret(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && timingSafeEqual(one, other);
 }
 
 export const endpointInUse = (): DeskbellError =>

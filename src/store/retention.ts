@@ -1,7 +1,9 @@
 // How long the store keeps what is over. Deleting goes in steps, each a short transaction, so that nobody waits for it.
-// Who reported a receipt is forgotten by `receipts.ts`.
 import { alarmsKeptMs, isPast } from './alarms.ts';
+import { keyLifetimeMs } from './message-requests.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
+import { pruneReceipts } from './receipts.ts';
+import { dropOldWebhookEvents } from './webhook-outbox.ts';
 
 /** Milliseconds since 1970; what is absent is kept for ever. */
 export interface RetentionLimits {
@@ -16,7 +18,12 @@ export interface RetentionLimits {
 }
 
 export interface Retention {
-  /** Deletes some of what is older, and invitations that have expired. @returns whether there may be more */
+  /**
+   * Deletes some of what is older, who reported receipts of broadcasts that started 30 days ago, invitations that have expired,
+   * subscriptions that ended 30 days ago, webhook events of three days ago, and requests for single messages of a day ago.
+   *
+   * @returns whether there may be more
+   */
   prune(limits: RetentionLimits): Promise<boolean>;
   /** Gives some of the room that is free in the database back to the disk. @returns whether there may be more */
   shrink(): Promise<boolean>;
@@ -32,6 +39,8 @@ const pruneBatchSets = 500;
 
 /** Whoever writes a list down makes its broadcast by then. */
 const unusedForMs = 24 * 60 * 60 * 1000;
+/** Whoever is told of subscriptions that have ended has been told by then. */
+const endedKeptMs = 30 * 24 * 60 * 60 * 1000;
 /** Whoever freezes an audience has made its broadcast long before. */
 const freezingMs = 60 * 60 * 1000;
 
@@ -40,6 +49,8 @@ export interface OwnTable {
   readonly name: string;
   readonly key: string;
   readonly keptMs: number;
+  /** The column that it is kept from. Default: `at_ms`. */
+  readonly time?: string;
 }
 
 export function createRetention(
@@ -50,13 +61,20 @@ export function createRetention(
   return {
     prune: (limits) =>
       database.transaction(function* () {
+        if (yield* pruneReceipts(database.now())) return true;
         const { broadcastsBeforeMs, attemptsBeforeMs, auditBeforeMs, contactsBeforeMs } = limits;
-        for (const { name, key, keptMs } of ownTables) {
-          if ((yield* dropRows(name, key, database.now() - keptMs)) === pruneBatchRows) return true;
+        for (const { name, key, keptMs, time } of ownTables) {
+          if ((yield* dropRows(name, key, database.now() - keptMs, time)) === pruneBatchRows) return true;
         }
         yield* run('delete from deskbell.invitations where expires_at_ms <= :nowMs', {
           nowMs: database.now(),
         });
+        yield* dropOldWebhookEvents(database.now());
+        if ((yield* dropRows('message_requests', 'key', database.now() - keyLifetimeMs)) === pruneBatchRows)
+          return true;
+        const endedBeforeMs = database.now() - endedKeptMs;
+        if ((yield* dropRows('ended_subscriptions', 'id', endedBeforeMs, 'gone_at_ms')) === pruneBatchRows)
+          return true;
         if ((yield* pruneRemovals(database.now() - freezingMs)) === pruneBatchRows) return true;
         return (
           (attemptsBeforeMs !== undefined && (yield* pruneAttempts(attemptsBeforeMs, database.now()))) ||
@@ -191,10 +209,10 @@ function* dropAttempts(broadcastId: number): Work<number> {
 }
 
 /** @returns how many */
-function* dropRows(table: string, key: string, beforeMs: number): Work<number> {
+function* dropRows(table: string, key: string, beforeMs: number, time = 'at_ms'): Work<number> {
   const dropped = yield* run(
     `delete from deskbell.${table} where (${key}) in
-       (select ${key} from deskbell.${table} where at_ms < :beforeMs order by at_ms limit ${pruneBatchRows})
+       (select ${key} from deskbell.${table} where ${time} < :beforeMs order by ${time} limit ${pruneBatchRows})
      returning 1`,
     { beforeMs },
   );

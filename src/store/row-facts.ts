@@ -21,6 +21,7 @@ export interface RowsHead {
   readonly asks_receipts: number | boolean;
   /** It is known who reported them. */
   readonly has_receipts: number | boolean;
+  readonly skip_inactive: number | null;
 }
 
 /** A row that is stored to be tried again. */
@@ -47,6 +48,8 @@ export interface RowFacts {
   readonly retry: RetryRow | undefined;
   /** It is a member of the audience by its id. */
   readonly isMember: boolean;
+  /** It was left out of the audience for it. */
+  readonly isInactive: boolean;
   readonly stored: StoredRow | undefined;
   readonly receipts: readonly ReceiptEvent[];
 }
@@ -62,9 +65,20 @@ interface MutableFacts {
   attempts: AttemptRecord[];
   retry: RetryRow | undefined;
   isMember: boolean;
+  isInactive: boolean;
   stored: StoredRow | undefined;
   receipts: ReceiptEvent[];
 }
+
+/** Of a row of which nothing is known. */
+export const noFacts = (): MutableFacts => ({
+  attempts: [],
+  retry: undefined,
+  isMember: false,
+  isInactive: false,
+  stored: undefined,
+  receipts: [],
+});
 
 export function createFactsReader(
   database: PortableDatabase,
@@ -75,6 +89,7 @@ export function createFactsReader(
   const heads: FactsReader['heads'] = (where, values) =>
     database.read<RowsHead>(
       `select b.id, b.state, b.audience_id, b.is_list, b.created_at_ms, b.expired_unread, b.attempts_dropped_at_ms,
+              b.skip_inactive,
               b.receipt_actions is not null as asks_receipts,
               exists (select 1 from deskbell.receipt_windows w where w.broadcast_id = b.id) as has_receipts,
               exists (select 1 from deskbell.preparations p where p.broadcast_id = b.id) as is_preparing
@@ -129,8 +144,12 @@ export function createFactsReader(
     if (audiences.length === 0) return [];
     const isWanted = `audience_id in (${placeholders('audience', audiences.length)})`;
     const values = { ...placed('audience', audiences), firstId, lastId };
-    const sets = await database.read<{ readonly audience_id: number; readonly ids: Uint8Array }>(
-      `select audience_id, ids from deskbell.audience_sets
+    const sets = await database.read<{
+      readonly audience_id: number;
+      readonly ids: Uint8Array;
+      readonly is_inactive: number;
+    }>(
+      `select audience_id, ids, is_inactive from deskbell.audience_sets
        where ${isWanted} and first_id <= :lastId and last_id >= :firstId`,
       values,
     );
@@ -141,8 +160,17 @@ export function createFactsReader(
           values,
         )
       : [];
-    const found = sets.map(({ audience_id, ids }) => ({ audience_id, ids: within(ids, firstId, lastId) }));
-    return [...found, ...listed.map(({ audience_id, id }) => ({ audience_id, ids: [id] }))];
+    const found = sets.map(({ audience_id, ids, is_inactive }) => ({
+      audience_id,
+      ids: within(ids, firstId, lastId),
+      standing: is_inactive === 1 ? ('isInactive' as const) : ('isMember' as const),
+    }));
+    const inLists = listed.map(({ audience_id, id }) => ({
+      audience_id,
+      ids: [id],
+      standing: 'isMember' as const,
+    }));
+    return [...found, ...inLists];
   };
 
   const readStored = (range: IdRange) =>
@@ -178,16 +206,16 @@ export function createFactsReader(
         const rows = facts.get(broadcastId)!;
         let row = rows.get(id);
         if (row === undefined) {
-          row = { attempts: [], retry: undefined, isMember: false, stored: undefined, receipts: [] };
+          row = noFacts();
           rows.set(id, row);
         }
         return row;
       };
       const open = given.filter(({ state }) => state === 'running' || state === 'paused');
       for (const retry of await readRetries(open, range)) of(retry.broadcast_id, retry.id).retry = retry;
-      for (const { audience_id, ids } of await readMembers(given, range)) {
+      for (const { audience_id, ids, standing } of await readMembers(given, range)) {
         for (const head of given) {
-          if (head.audience_id === audience_id) for (const id of ids) of(head.id, id).isMember = true;
+          if (head.audience_id === audience_id) for (const id of ids) of(head.id, id)[standing] = true;
         }
       }
       for (const row of await readStored(range)) for (const { id } of given) of(id, row.id).stored = row;

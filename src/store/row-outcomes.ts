@@ -4,19 +4,13 @@ import { createAttemptReader, type IdRange } from './attempt-reader.ts';
 import type { AttemptStore, RowOutcome, RowState, RowWait } from './attempts.ts';
 import { nextIdOf } from './id-set.ts';
 import type { PortableDatabase } from './portable-sql.ts';
-import { createFactsReader, type RetryRow, type RowFacts, type RowsHead } from './row-facts.ts';
+import { createFactsReader, noFacts, type RetryRow, type RowFacts, type RowsHead } from './row-facts.ts';
 
 /** Broadcasts that are looked at together, and in all, for one page. */
 const headBatch = 20;
 const maxBroadcasts = 100;
 
-const nothingKnown: RowFacts = {
-  attempts: [],
-  retry: undefined,
-  isMember: false,
-  stored: undefined,
-  receipts: [],
-};
+const nothingKnown: RowFacts = noFacts();
 
 /** @returns all that the store knows of what came of rows */
 export function createAttempts(database: PortableDatabase): AttemptStore {
@@ -133,7 +127,7 @@ export function createAttempts(database: PortableDatabase): AttemptStore {
   };
 }
 
-/** Whether it is known that the row was in the audience. */
+/** Whether it is known that the row was in the audience, or would have been, had it not been inactive. */
 const wasRecipient = ({ state, attempts }: RowOutcome, { isMember }: RowFacts): boolean =>
   attempts.length > 0 ||
   isMember ||
@@ -149,6 +143,7 @@ function toOutcome(head: RowsHead, id: number, row: RowFacts, nowMs: number): Ro
     state,
     ...(origin !== undefined && { origin }),
     ...(stored?.user_name != null && { user: stored.user_name }),
+    ...(state === 'inactive' && { skipInactive: head.skip_inactive ?? undefined }),
     ...(state === 'waiting' && retry !== undefined && { wait: toWait(retry) }),
     attempts,
     ...(head.asks_receipts && { receipts: receiptsOf(head, row) }),
@@ -165,10 +160,11 @@ function stateOf(head: RowsHead, row: RowFacts, nowMs: number): RowState {
 }
 
 /** Of a row that no attempt has settled, and that is not stored to be tried again. */
-function unsettledState(head: RowsHead, { attempts, isMember, stored }: RowFacts): RowState {
+function unsettledState(head: RowsHead, { attempts, isMember, isInactive, stored }: RowFacts): RowState {
   const isOver = head.state === 'done' || head.state === 'cancelled';
   if (attempts.length === 0) {
     if (head.attempts_dropped_at_ms !== null) return 'noLongerKept';
+    if (isInactive) return 'inactive';
     if (!isMember) {
       if (head.is_preparing) return 'preparing';
       if (head.is_list) return 'notTracked';

@@ -10,6 +10,8 @@ import { createReaderTimes, zoneOf, type ReaderTime, type TimeOptions } from './
 export interface AudienceSplit {
   /** Those who have it off are left out. */
   readonly channel?: ChannelDefault | undefined;
+  /** Those who are inactive over so many broadcasts are left out (`receipts.ts`). */
+  readonly skipInactive?: number | undefined;
   /** Of the texts. */
   readonly languages: readonly string[];
   /** Absent where all get it at once. */
@@ -25,13 +27,19 @@ export interface ChannelDefault {
 export interface ReadersOfSet {
   readonly language: string | undefined;
   readonly timeZone: string | undefined;
+  /** To be left out for it. */
+  readonly isInactive: boolean;
   readonly ids: readonly number[];
 }
 
 /** What a database does in its own way. */
 export interface ReaderFinder {
-  /** The members of a set that are stored and have the channel on, by language and time zone as they hold. One query. */
-  readersOf(set: MemberSet, channel: ChannelDefault | undefined): Promise<readonly ReadersOfSet[]>;
+  /** The members of a set that are stored and have the channel on, by language and time zone as they hold, and whether they are
+   *  inactive. One query. */
+  readersOf(
+    set: MemberSet,
+    split: Pick<AudienceSplit, 'channel' | 'skipInactive'>,
+  ): Promise<readonly ReadersOfSet[]>;
   /** Sets of about `sliceRows` members each of those of other sets. */
   joinSets(sets: readonly MemberSet[], sliceRows: number): readonly MemberSet[];
 }
@@ -43,9 +51,13 @@ export interface ReaderGroup {
   /** In which they get it; absent: the broadcast's own, or it does not matter. */
   readonly timeZone?: string | undefined;
   readonly time?: ReaderTime | undefined;
+  /** They are left out: it is kept who they were, and nothing is sent. */
+  readonly isInactive?: true;
 }
 
-/** Without those who are left out. */
+const inactive: ReaderGroup = { isInactive: true };
+
+/** Of those who are left out, only who is inactive. */
 export async function splitSets(
   finder: ReaderFinder,
   split: AudienceSplit,
@@ -55,8 +67,8 @@ export async function splitSets(
   const groupOf = createGroups(split);
   const groups = new Map<ReaderGroup, MemberSet[]>();
   for (const set of sets) {
-    for (const { language, timeZone, ids } of await finder.readersOf(set, split.channel)) {
-      const group = groupOf(language, timeZone);
+    for (const { language, timeZone, isInactive, ids } of await finder.readersOf(set, split)) {
+      const group = isInactive ? inactive : groupOf(language, timeZone);
       if (group === undefined) continue;
       const members = groups.get(group) ?? [];
       groups.set(group, members);

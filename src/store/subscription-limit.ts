@@ -29,6 +29,8 @@ export const isSubscriptionLimit: OptionCheck = (value, name) =>
 
 export class InsertBudget {
   readonly #limit: SubscriptionLimit;
+  /** Rows that may still be inserted. */
+  #capacity = 0;
   /** Inserts until the next count. */
   #inserts = 0;
   #countAgainAtMs = 0;
@@ -46,19 +48,22 @@ export class InsertBudget {
   setCount(rows: number, nowMs: number): void {
     const { maxSubscriptions } = this.#limit;
     this.#warn(rows);
-    this.#inserts = Math.max(0, maxSubscriptions - rows);
-    if (this.#inserts === 0) this.#countAgainAtMs = nowMs + countAgainAfterMs;
+    this.#capacity = Math.max(0, maxSubscriptions - rows);
+    const rowsToWarning = Math.ceil(maxSubscriptions * warnAtShare) - rows;
+    this.#inserts = Math.min(insertsPerCount, rowsToWarning > 0 ? rowsToWarning : this.#capacity);
+    if (this.#capacity === 0) this.#countAgainAtMs = nowMs + countAgainAfterMs;
   }
 
   /** @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT where there is no room for so many rows */
   take(inserts: number): void {
-    if (this.#inserts < inserts) {
+    if (this.#capacity < inserts) {
       throw new DeskbellError(
         'ERR_SUBSCRIPTION_LIMIT',
         `The limit of ${this.#limit.maxSubscriptions} subscriptions is reached; those that are stored can still be updated.`,
       );
     }
-    this.#inserts = Math.min(insertsPerCount, this.#inserts - inserts);
+    this.#capacity -= inserts;
+    this.#inserts -= inserts;
   }
 
   #warn(rows: number): void {

@@ -82,7 +82,7 @@ export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
            on conflict (id) do update set seen_at_ms = excluded.seen_at_ms`,
           { nowMs },
         );
-        yield* drop('at_ms < :beforeMs', { beforeMs: nowMs - webhookEventRetentionMs });
+        yield* dropOldWebhookEvents(nowMs);
       }),
 
     lease: async ({ limit, leaseMs }) => {
@@ -137,6 +137,10 @@ export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
     },
   };
 }
+
+/** Those that are days old, within a transaction. */
+export const dropOldWebhookEvents = (nowMs: number): Work<void> =>
+  drop('at_ms < :beforeMs', { beforeMs: nowMs - webhookEventRetentionMs });
 
 /** Removes events that will not be delivered, and counts them. */
 function* drop(condition: string, values: PortableValues): Work<void> {

@@ -81,6 +81,11 @@ export class Admission {
     return deferral;
   }
 
+  /** What was admitted has ended before it was sent. */
+  recordUnsent(): void {
+    this.#breaker.recordUnsent();
+  }
+
   /** @returns why nothing may be sent; `undefined` where something may */
   deferral(): Deferral | undefined {
     if (this.#settings.hasBreaker === false) return undefined;

@@ -2,7 +2,8 @@
 //
 //   CLOSED     admits every request. Ten failures in a row, or a connection that cannot be made, → OPEN
 //   OPEN       admits nothing until its time is over. Then → HALF_OPEN
-//   HALF_OPEN  admits one request, the probe. A success → CLOSED; a failure → OPEN, twice as long
+//   HALF_OPEN  admits one request, the probe. A success → CLOSED; a failure → OPEN, twice as long.
+//              One that ends before it is sent leaves its place to the next
 //
 // A failure is a problem of the origin and not of one request: no answer in time, a lost connection, 429, 500, 502, 503,
 // 504. OPEN lasts from 1 s doubling to 60 s, or as long as `Retry-After` asks, at most an hour. What another sender was asked
@@ -67,6 +68,11 @@ export class Breaker {
   /** A request is sent, only where `waitMs` is 0: in HALF_OPEN it is the probe. */
   admitProbe(): void {
     this.#hasProbe = true;
+  }
+
+  /** A request that was admitted has ended before it was sent: there is no result to wait for. */
+  recordUnsent(): void {
+    this.#hasProbe = false;
   }
 
   recordSuccess(): void {

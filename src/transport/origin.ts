@@ -117,6 +117,7 @@ export class Origin implements SessionEvents {
   /** Ends a request whose time is over: one that is queued is not sent, one that is in flight may have arrived. */
   expire(exchange: Exchange, error: DeskbellError): void {
     const wasQueued = this.#queue.remove(exchange) || this.#handedBack.remove(exchange);
+    if (wasQueued) this.#admission.recordUnsent();
     this.#settle(exchange, { kind: 'failure', error, inDoubt: !wasQueued });
   }
 
@@ -134,7 +135,7 @@ export class Origin implements SessionEvents {
   /** Hands back what is queued: nothing of it was sent. */
   withdraw(): void {
     const deferral = { waitMs: 0, reason: 'Sending was stopped.', isIncompatible: false };
-    while (this.#queued > 0) this.#defer(this.#next(), deferral);
+    this.#endQueued((exchange) => this.#defer(exchange, deferral));
   }
 
   /** Resolves when nothing is queued or in flight. */
@@ -283,13 +284,20 @@ export class Origin implements SessionEvents {
   }
 
   #failQueued(error: DeskbellError): void {
-    while (this.#queued > 0) this.#settle(this.#next(), { kind: 'failure', error, inDoubt: false });
+    this.#endQueued((exchange) => this.#settle(exchange, { kind: 'failure', error, inDoubt: false }));
   }
 
   #deferQueued(): void {
     const deferral = this.#admission.deferral();
     if (deferral === undefined) return;
-    while (this.#queued > 0) this.#defer(this.#next(), deferral);
+    this.#endQueued((exchange) => this.#defer(exchange, deferral));
+  }
+
+  #endQueued(end: (exchange: Exchange) => void): void {
+    while (this.#queued > 0) {
+      this.#admission.recordUnsent();
+      end(this.#next());
+    }
   }
 
   /** Up to a fifth more at random, so that deferred requests are not retried all at once. */

@@ -102,7 +102,7 @@ export interface TransportOptions {
   /** Origins that the operator added, e.g. `http://127.0.0.1:8090`: admitted over http and on any address. `public`, alone or among
    *  them, admits any public host over https. */
   readonly pushServices?: PushServices;
-  /** Certificates of authorities to trust beside the system's, PEM. */
+  /** Certificates of authorities to trust besides those that Node trusts, PEM. */
   readonly ca?: readonly string[];
   /** Proxy URL for https and http origins; `undefined` for none. Read from the environment at the edge only. */
   readonly proxy?: string | undefined;

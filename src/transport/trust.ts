@@ -1,7 +1,7 @@
 // Whom TLS trusts.
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 
-/** Trust in the system's authorities and the given ones. Made once and not before it is needed: it is expensive. */
+/** Trust in the authorities that Node trusts and in the given ones. Made when it is first needed: it is expensive. */
 export function createTrust(ca: readonly string[] = []): () => SecureContext {
   let context: SecureContext | undefined;
   return () => {

@@ -120,6 +120,9 @@ const schema = Type.Model(
       description:
         'Subscriptions of the audience at creation; the counts add up to it. While it is `preparing`: found so far.',
     }),
+    inactive: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'Left out beside them; absent without `skipInactive`.' }),
+    ),
     texts: Type.Optional(
       Type.Array(Type.Object({ language: Type.String(), recipients: count }), {
         description:
@@ -207,6 +210,7 @@ export function broadcastToJson(broadcast: Broadcast): object {
     audience,
     createdBy,
     recipients,
+    inactive,
     texts,
     counts,
     waiting,
@@ -223,6 +227,7 @@ export function broadcastToJson(broadcast: Broadcast): object {
     audience,
     createdBy,
     recipients,
+    inactive,
     texts,
     counts,
     waiting,

@@ -1,4 +1,5 @@
 // What came of a subscription in a broadcast, as it is shown: as JSON, and in words that answer "why did I not get it?".
+import { lastBroadcasts } from '../delivery/broadcast/count-meanings.ts';
 import { hostOf, isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../delivery/broadcast/reason-meanings.ts';
 import { Type } from '../http/schema.ts';
@@ -21,7 +22,7 @@ export const rowOutcomeView: View<RowOutcome> = {
       state: Type.String({
         enum: [...rowStates],
         description:
-          'An outcome; or `notInAudience`, `preparing` (the audience is not complete), `pending` (its turn is still to come), `inFlight`, ' +
+          'An outcome; or `notInAudience`, `inactive` (left out by `skipInactive`), `preparing` (the audience is not complete), `pending` (its turn is still to come), `inFlight`, ' +
           '`waiting`, `removed` (before its turn), `cancelled`, `notTracked` (the broadcast is to a list of subscriptions that need ' +
           'not be stored, of which only sums are kept), `noLongerKept`.',
       }),
@@ -112,7 +113,7 @@ export function wordsOf(outcome: RowOutcome): readonly WordPart[] {
   return [...stateWords(outcome), ...receiptWords(outcome), ...heldWords(outcome)];
 }
 
-function stateWords({ state, origin, attempts, wait }: RowOutcome): readonly WordPart[] {
+function stateWords({ state, origin, attempts, wait, skipInactive = 0 }: RowOutcome): readonly WordPart[] {
   const [last] = attempts;
   const service = origin === undefined ? 'Its push service' : hostOf(origin);
   const at: readonly WordPart[] = last === undefined ? [] : [' at ', { atMs: last.atMs }];
@@ -141,6 +142,10 @@ function stateWords({ state, origin, attempts, wait }: RowOutcome): readonly Wor
       return ['The audience of the broadcast is not complete yet, and the subscription is not in it so far.'];
     case 'notInAudience':
       return ['It was not in the audience of the broadcast.'];
+    case 'inactive':
+      return [
+        `It was left out, since its browser reported no click on ${lastBroadcasts(skipInactive)} shown there.`,
+      ];
     case 'removed':
       return last === undefined
         ? [

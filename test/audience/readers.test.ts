@@ -1,12 +1,18 @@
 // Channels, choices, and what is known of a person: what they may be, and what an error says.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { checkChannel, checkChoices, type Channel } from '../../src/audience/channels.ts';
+import { checkChannel, checkChoices, maxChannels, type Channel } from '../../src/audience/channels.ts';
 import { checkPersonChange, type PersonChange } from '../../src/audience/person.ts';
 import { readTimeZone } from '../../src/audience/reader-facts.ts';
 import { readLanguage } from '../../src/protocol/language.ts';
 
 const news: Channel = { name: 'news', title: 'News', titles: {}, isOnByDefault: true };
+
+/** Data of a person that has so many bytes as JSON. */
+function dataOfBytes(bytes: number) {
+  const data = { ...Object.fromEntries([...'abcd'].map((name) => [name, 'x'.repeat(200)])), e: '' };
+  return { ...data, e: 'x'.repeat(bytes - JSON.stringify(data).length) };
+}
 
 describe('a channel', () => {
   test('has one spelling of its name, its titles and their languages', () => {
@@ -53,6 +59,10 @@ test('choices are true or false', () => {
   assert.deepEqual(checkChoices({ news: false, sport: true }, '/choices'), { news: false, sport: true });
   for (const choices of [undefined, null, [], 'news', { news: null }, { news: 'no' }, { '-': true }])
     assert.throws(() => checkChoices(choices, '/choices'), { name: 'DeskbellError' });
+  const many = Array.from({ length: maxChannels + 1 }, (_, index) => [`c${index}`, true] as const);
+  assert.doesNotThrow(() => checkChoices(Object.fromEntries(many.slice(1)), '/choices'));
+  const tooMany = Object.fromEntries(many);
+  assert.throws(() => checkChoices(tooMany, '/choices'), /choices for 101 channels; at most 100 are allowed/);
 });
 
 describe('what is known of a person', () => {
@@ -102,6 +112,14 @@ describe('what is known of a person', () => {
       );
     });
   }
+
+  test('may have data of 1024 bytes as JSON, and no more', () => {
+    assert.deepEqual(checkPersonChange({ data: dataOfBytes(1024) }).data, dataOfBytes(1024));
+    assert.throws(
+      () => checkPersonChange({ data: dataOfBytes(1025) }),
+      /has 1025 bytes as JSON; at most 1024/,
+    );
+  });
 });
 
 test('a language or time zone of a browser that is not usable is none', () => {

@@ -10,6 +10,7 @@ import {
   parseWallTime,
   toInstant,
 } from '../../src/audience/zone-time.ts';
+import { createQuietTimes, createReaderTimes } from '../../src/store/reader-times.ts';
 
 const berlin = 'Europe/Berlin';
 const iso = (atMs: number | undefined): string | undefined =>
@@ -86,6 +87,27 @@ test('quiet hours follow the clocks as these are put forward and back', () => {
   assert.equal(quietEnd('2026-10-25T00:10:00Z', berlin, early), '2026-10-25T00:30');
   assert.equal(quietEnd('2026-10-25T00:40:00Z', berlin, early), undefined);
   assert.equal(quietEnd('2026-10-25T01:10:00Z', berlin, early), '2026-10-25T01:30');
+});
+
+test('what waits is asked anew each minute whether its reader has quiet hours, by zone', () => {
+  const endAt = createQuietTimes({ quietHours: '22:00-07:00', timeZone: berlin })!;
+  const at = (time: string, zone?: string) => iso(endAt(zone, Date.parse(time)));
+  assert.equal(at('2026-12-01T20:59:59Z'), undefined);
+  assert.equal(at('2026-12-01T20:59:59Z', 'Asia/Tokyo'), '2026-12-01T22:00');
+  assert.equal(at('2026-12-01T21:00:00Z'), '2026-12-02T06:00');
+  assert.equal(at('2026-12-01T22:00:00Z', 'Asia/Tokyo'), undefined);
+  assert.equal(at('2026-12-02T06:00:00Z'), undefined);
+});
+
+test('a local time is over once its minute is', () => {
+  for (const [start, isPassed] of [
+    ['2026-12-01T08:00:59Z', false],
+    ['2026-12-01T08:01:00Z', true],
+  ] as const) {
+    const startAtMs = Date.parse(start);
+    const timeOf = createReaderTimes({ localTime: '2026-12-01T09:00', startAtMs, ttlSeconds: 60 });
+    assert.equal(timeOf(berlin).isPassed, isPassed, start);
+  }
 });
 
 test('quiet hours are two times of a day that differ', () => {

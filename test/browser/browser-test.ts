@@ -94,9 +94,8 @@ export function createBrowserTests(start: () => Promise<TestBrowser>, skip: fals
         await run(context);
       } finally {
         // They are those of every port.
-        const { browser } = testBrowser;
-        await browser.deleteCookie(...(await browser.cookies()));
-        const [, ...pages] = await browser.pages();
+        await testBrowser.clearCookies();
+        const [, ...pages] = await testBrowser.browser.pages();
         for (const page of pages) await page.close();
       }
     });

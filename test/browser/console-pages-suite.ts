@@ -2,8 +2,10 @@
 // page is loaded once in each state; its width and colours change while it is open, and at last the server ends under it. Which pages
 // there are, the routes say, so that a new one is looked at too.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { after } from 'node:test';
 import type { Page } from 'puppeteer-core';
 import { createSender } from '../../src/delivery/sender.ts';
 import { openTestStore } from '../store/test-database.ts';
@@ -18,7 +20,8 @@ export type Scheme = 'light' | 'dark';
 type State = 'in trouble' | 'empty' | 'read only';
 
 /** Minified: each page that is loaded reads it anew. */
-const axeSource = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const clientFolder = join(import.meta.dirname, '../../src/client');
 
 const widths = [320, 390, 768, 1024, 1440];
 /** Where axe looks: between them, nothing is shown that one of them does not have. */
@@ -60,6 +63,16 @@ export function testConsolePages(
   schemes: readonly Scheme[],
   states: readonly State[],
 ): void {
+  /** One for all tests of a state: the last of them is the first that changes something. */
+  const sites = new Map<State, Promise<RunningConsole>>();
+  const cleanup = new Cleanup();
+  after(() => cleanup[Symbol.asyncDispose]());
+  const siteIn = (state: State): Promise<RunningConsole> => {
+    const site = sites.get(state) ?? startInState(cleanup, state);
+    sites.set(state, site);
+    return site;
+  };
+
   /** @param run with a page of which nothing is loaded yet, and what looks at it, or at another one */
   const pagesTest = (
     what: string,
@@ -69,8 +82,7 @@ export function testConsolePages(
     browserTest(
       `console: ${what}, ${state}, ${schemes.join(' and ')}, from 320 to 1440 pixels`,
       async ({ testBrowser: { browser } }) => {
-        await using cleanup = new Cleanup();
-        const site = await startInState(cleanup, state);
+        const site = await siteIn(state);
         const page = await browser.newPage();
         const faults: string[] = [];
         const isWhole = state === states[0];
@@ -197,6 +209,7 @@ const byReader = {
   channel: words.tag,
   localTime: '09:00',
   quietHours: '22:00-07:00',
+  skipInactive: '10',
 };
 
 async function startInState(cleanup: Cleanup, state: State): Promise<RunningConsole> {
@@ -213,11 +226,20 @@ async function startInState(cleanup: Cleanup, state: State): Promise<RunningCons
   return startConsole(cleanup, stage.store, stage.sender, state === 'read only' ? 'read' : 'full');
 }
 
-/** What axe finds otherwise at one width, or with one scheme, than at another: the page is the same. */
+/** What axe finds otherwise at one width than at another: the page is the same. */
 const rulesOfLooks = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable', 'target-size'];
+/** What axe finds otherwise in dark: the style sheets ask for the scheme only to choose colours. */
+export const rulesOfColors = ['color-contrast', 'link-in-text-block'];
+for (const file of globSync('**/*.css', { cwd: clientFolder }))
+  assert.doesNotMatch(
+    readFileSync(join(clientFolder, file), 'utf8'),
+    /prefers-color-scheme/,
+    `${file} must use light-dark(): otherwise axe has to look for more than colours in dark`,
+  );
 
 /**
- * What is cut off at any width, and what axe finds at the narrowest and at the widest with each scheme.
+ * What is cut off at any width, and what axe finds at the narrowest and at the widest with each scheme: in light all that it can
+ * find, in dark, which is the same page in other colours, what depends on those.
  *
  * @param isWhole otherwise only at these two
  */
@@ -234,27 +256,37 @@ export async function faultsOf(
       ...((await page.evaluate(cutOff)) as string[]).map((what) => `${place} at ${width}: ${what}`),
     );
     if (!ends.includes(width)) continue;
-    for (const [index, scheme] of schemes.entries()) {
-      if (schemes.length > 1)
-        await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-      assert.equal(await page.evaluate(`matchMedia('(prefers-color-scheme: ${scheme})').matches`), true);
-      const rules = index === 0 && (isWhole || width === ends[0]) ? undefined : rulesOfLooks;
-      faults.push(...(await axeFaults(page, `${place} ${scheme} ${width}`, rules)));
+    for (const scheme of schemes) {
+      await preferScheme(page, scheme, schemes);
+      const rules = isWhole || width === ends[0] ? undefined : rulesOfLooks;
+      faults.push(
+        ...(await axeFaults(page, `${place} ${scheme} ${width}`, scheme === 'dark' ? rulesOfColors : rules)),
+      );
     }
   }
   return faults;
 }
 
-/** What does not fit: the page, a table within it, or the entry of the navigation that one is at. */
+/** @param schemes one that the browser prefers by itself, or some that it is told to prefer */
+export async function preferScheme(page: Page, scheme: Scheme, schemes: readonly Scheme[]): Promise<void> {
+  if (schemes.length > 1) await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+  assert.equal(await page.evaluate(`matchMedia('(prefers-color-scheme: ${scheme})').matches`), true);
+}
+
+/** What does not fit: the page, a table within it, a field in its place, or the entry of the navigation that one is at. */
 const cutOff = `(() => {
   const width = document.documentElement.clientWidth;
   const tooWide = [...document.querySelectorAll('html, .table, pre, details > summary')]
     .filter((element) => element.scrollWidth > element.clientWidth + 1 && element.checkVisibility())
     .map((element) => element.nodeName + ' ' + element.className + ' ' + (element.ariaLabel ?? '') + ' ' +
       element.scrollWidth + ' in ' + element.clientWidth);
+  const right = (element) => element.getBoundingClientRect().right;
+  const fields = [...document.querySelectorAll('label > :is(input, select, textarea)')]
+    .filter((field) => field.checkVisibility() && right(field) > right(field.parentElement) + 1)
+    .map(({ name }) => 'the field ' + name);
   const current = document.querySelector('.bar nav [aria-current]')?.getBoundingClientRect();
   const isHidden = current !== undefined && (current.left < 0 || current.right > width);
-  return isHidden ? [...tooWide, 'the current entry of the navigation'] : tooWide;
+  return [...tooWide, ...fields, ...(isHidden ? ['the current entry of the navigation'] : [])];
 })()`;
 
 /** What axe finds: WCAG 2.2 A and AA, and its best practices. @param rules otherwise these alone */
@@ -266,6 +298,8 @@ export async function axeFaults(
   if (!(await page.evaluate('typeof axe === "object"'))) await page.evaluate(axeSource);
   const options = JSON.stringify({
     resultTypes: ['violations'],
+    // no rule that is on needs the style sheets, which take long
+    preload: { assets: ['media'] },
     runOnly: rules,
     // it is AA of WCAG 2.2, and off by default
     rules: { 'target-size': { enabled: true } },

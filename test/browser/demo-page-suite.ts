@@ -331,7 +331,12 @@ export function testDemoPage(browserTest: BrowserTest): void {
       const signIn = (token: string) =>
         page.evaluate(`globalThis.token = ${JSON.stringify(token)}; undefined`);
       await page.evaluate(`import('./client/index.js').then(({ createClient }) => {
-        globalThis.client = createClient({ token: async () => globalThis.token });
+        globalThis.client = createClient({
+          token: async () => {
+            if (globalThis.token === 'none') throw new Error('no token is to be had');
+            return globalThis.token;
+          },
+        });
       })`);
 
       await signIn(await backend.createToken('ada', ['de']));
@@ -346,7 +351,14 @@ export function testDemoPage(browserTest: BrowserTest): void {
       assert.equal(await page.evaluate('client.resync()'), 'sent-again');
       assert.deepEqual(await ownerOf(), { user: 'bob', tags: [] });
 
+      await signIn('none');
+      for (const call of ['subscribe', 'resync']) {
+        const error = await page.evaluate(`client.${call}().catch(({ message }) => message)`);
+        assert.equal(error, 'no token is to be had');
+      }
       await signIn('');
+      await page.evaluate('client.resync()');
+      assert.deepEqual(await ownerOf(), { user: 'bob', tags: [] });
       await page.evaluate('client.signOut()');
       await page.evaluate('client.resync()');
       assert.deepEqual(await ownerOf(), { user: undefined, tags: [] });

@@ -168,6 +168,8 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
         const { page: first } = await openSubscribed();
         const page = await testBrowser.browser.newPage();
         await page.goto(`${backend.url}?order=7`);
+        // was in front later, and its url only begins with that of the message
+        await (await testBrowser.browser.newPage()).goto(`${backend.url}?order=70`);
         await first.bringToFront();
         assert.equal(await page.evaluate('document.visibilityState'), 'hidden');
         const { length } = await testBrowser.browser.pages();

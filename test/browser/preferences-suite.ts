@@ -5,7 +5,7 @@ import { type Backend, startBackend } from '../../tools/browser/backend.ts';
 import { openDemoPage, press, textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { until } from '../../tools/until.ts';
 import type { BrowserTest, BrowserTestContext } from './browser-test.ts';
-import { axeFaults, type Scheme } from './console-pages-suite.ts';
+import { axeFaults, preferScheme, rulesOfColors, type Scheme } from './console-pages-suite.ts';
 
 const widths = [320, 390, 1440];
 
@@ -131,9 +131,10 @@ async function open(page: Page, { url }: Backend): Promise<void> {
 const untilIdle = (page: Page): Promise<void> => waitFor(page, '#preferences[aria-busy="false"]');
 
 const switches = (page: Page): Promise<readonly string[]> =>
-  page.$$eval('label', (labels) =>
-    labels.map((label) => `${label.textContent}: ${label.querySelector('input')!.checked ? 'on' : 'off'}`),
-  );
+  page.evaluate(
+    `[...document.querySelectorAll('label')].map((label) =>
+      label.textContent + ': ' + (label.querySelector('input').checked ? 'on' : 'off'))`,
+  ) as Promise<readonly string[]>;
 
 async function untilSaid(page: Page, selector: string, start: string): Promise<void> {
   let said = '';
@@ -153,10 +154,9 @@ async function faultsAt(page: Page, what: string, schemes: readonly Scheme[]): P
     const shown = await page.evaluate('document.documentElement.scrollWidth');
     if (shown !== width) faults.push(`${what} at ${width}: ${shown} wide`);
     for (const scheme of schemes) {
-      if (schemes.length > 1)
-        await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-      assert.equal(await page.evaluate(`matchMedia('(prefers-color-scheme: ${scheme})').matches`), true);
-      faults.push(...(await axeFaults(page, `${what} ${scheme} ${width}`)));
+      await preferScheme(page, scheme, schemes);
+      const rules = scheme === schemes[0] ? undefined : rulesOfColors;
+      faults.push(...(await axeFaults(page, `${what} ${scheme} ${width}`, rules)));
     }
   }
   return faults;

@@ -1,7 +1,17 @@
 // `deskbell backup` and `deskbell restore`: a data directory in one file, made while it is in use.
 import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
-import fileSystem, { chmod, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import fileSystem, {
+  chmod,
+  mkdir,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -65,6 +75,8 @@ suite('a backup', () => {
     assert.equal(written.exitCode, 0, written.stderr);
     assert.match(written.stdout, /backup holds \S+, with keys: [\d.]+ kB\.\n$/);
     assert.equal((await stat(file)).mode & 0o777, 0o600);
+    // as a copy from elsewhere may have it
+    await chmod(file, 0o644);
     assert.deepEqual(await readdir(folder), ['backup']);
 
     const restored = join(folder, 'new', 'data');
@@ -119,10 +131,29 @@ suite('a backup', () => {
     for (const name of (await readdir(data)).filter((each) => each.startsWith('vapid-keys'))) {
       await writeFile(join(restored, name), await readFile(join(data, name)), { mode: 0o600 });
     }
+    const ownSettings = '{"subject":"mailto:new@example.org"}';
+    await writeFile(join(restored, 'settings.json'), ownSettings, { mode: 0o600 });
     const right = await runCommand(['restore', file, '--data', restored, '--json']);
     const { sending, ...others } = JSON.parse(right.stdout) as Record<string, unknown>;
     assert.deepEqual(others, { data: restored, subscriptions: 2, paused: [] });
     assert.equal((sending as Record<string, unknown>)['paused'], true);
+    assert.equal(await readFile(join(restored, 'settings.json'), 'utf8'), ownSettings);
+  });
+
+  test('is for SQLite: with a database in PostgreSQL none is made or restored', async () => {
+    const folder = await temporaryFolder();
+    const [file, restored] = [join(folder, 'backup'), join(folder, 'restored')];
+    await backUp(data, file, { withKeys: true });
+    const environment = { DESKBELL_DATABASE: 'postgres://ada:secret@127.0.0.1:1/deskbell' };
+    for (const [words, tool] of [
+      [['backup', join(folder, 'other'), '--data', data], 'pg_dump'],
+      [['restore', file, '--data', restored], 'pg_restore'],
+    ] as const) {
+      const { exitCode, stderr } = await runCommand(words, { environment });
+      assert.equal(exitCode, 2);
+      assert.match(stderr, new RegExp(`Use ${tool} for PostgreSQL`));
+    }
+    assert.deepEqual(await readdir(folder), ['backup']);
   });
 
   test('replaces nothing: neither a file, nor a database, nor another key', async () => {
@@ -146,6 +177,12 @@ suite('a backup', () => {
     assert.deepEqual(await readdir(foreign), ['vapid-keys.json']);
     assert.deepEqual(await readFile(join(foreign, 'vapid-keys.json')), key);
     assert.deepEqual((await readdir(folder)).toSorted(), ['backup', 'foreign']);
+
+    const away = join(folder, 'away');
+    await mkdir(away, { mode: 0o700 });
+    await symlink(join(folder, 'not-mounted'), join(away, 'session-key'));
+    await assert.rejects(restore(file, away), { code: 'ERR_KEY_FILE_EXISTS' });
+    assert.ok(!(await readdir(away)).includes('deskbell.db'), 'the database comes after the keys');
   });
 
   test('that is damaged, of another program or of a newer version makes no data directory', async () => {
@@ -178,6 +215,22 @@ suite('a backup', () => {
       await assert.rejects(restore(file, target), { code }, file);
       await assert.rejects(stat(target), { code: 'ENOENT' });
     }
+  });
+
+  test('of a database that is damaged is not made', async () => {
+    const folder = await temporaryFolder();
+    const broken = join(folder, 'data');
+    await mkdir(broken, { mode: 0o700 });
+    const path = join(data, 'deskbell.db');
+    using database = new DatabaseSync(path, { readOnly: true });
+    const row = database.prepare("select rootpage from sqlite_schema where name = 'subscriptions'").get();
+    const page = Number(row?.['rootpage']);
+    const bytes = (await readFile(path)).fill(0xff, (page - 1) * 4096, page * 4096);
+    await writeFile(join(broken, 'deskbell.db'), bytes, { mode: 0o600 });
+    await assert.rejects(backUp(broken, join(folder, 'backup'), { withKeys: false }), {
+      code: 'ERR_STORE_CORRUPT',
+    });
+    assert.deepEqual(await readdir(folder), ['data']);
   });
 
   test('that cannot be written leaves nothing behind', async () => {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
+import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { createReceiptTokens } from '../../src/protocol/message/receipt-token.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
 import {
@@ -22,6 +23,35 @@ import {
 import { until } from '../../tools/until.ts';
 
 const message = ['--title', 'Ding dong', '--message', 'Tea is ready'];
+
+const unreachable = /^deskbell: push\.example\.net cannot be reached from push-2\./m;
+
+/** Another machine says that it cannot reach a push service, for as long as a test may take. */
+async function reportUnreachable(data: string): Promise<void> {
+  const { store, close } = await openDataDirectory(data);
+  const idle = { connections: 0, inFlight: 0, queued: 0, maxInFlight: 9, answers: 0, throttled: 0 };
+  const away = {
+    origin: 'https://push.example.net',
+    ...idle,
+    breaker: 'open',
+    unreachableMs: 16_000,
+  } as const;
+  await store.senders.put({
+    id: 'other',
+    machine: 'push-2',
+    processId: 7,
+    kind: 'single',
+    startedAtMs: 1,
+    pushServices: [away],
+  });
+  await close();
+  const database = new DatabaseSync(join(data, 'deskbell.db'));
+  database.exec('update senders set seen_at_ms = seen_at_ms + 3600000');
+  database.close();
+}
+
+/** The lines of rows that were settled without an attempt, as far as their outcome. */
+const unsent = ({ stdout }: RunResult) => stdout.match(/(?<= )\d+ {2}#0 {2}capped(?= )/g)?.toSorted();
 
 suite('broadcasts of the command line', () => {
   let pushService: PushService;
@@ -58,10 +88,12 @@ suite('broadcasts of the command line', () => {
     return { data, environment, lines, run, received };
   }
 
-  test('the summary adds up to the audience, by outcome and by push service', async () => {
-    const { lines, run } = await setUp(40);
+  test('the summary adds up to the audience; show says what came of it to a person’s devices, also of those that have ended', async () => {
+    const { environment, lines, run } = await setUp(40);
     const { endpoint } = JSON.parse(lines[3] ?? '') as { endpoint: string };
     pushService.expire(endpoint);
+    const input = [lines[3], lines[6]].map((line) => line?.replace('{', '{"user":"ada",')).join('\n');
+    assert.equal((await runCommand(['subscriptions', 'import', '-'], { input, environment })).exitCode, 0);
     const { exitCode, stdout, stderr } = await run('send', '--all', ...message);
     assert.equal(exitCode, 0, stderr);
     assert.equal(stderr, '');
@@ -72,10 +104,28 @@ suite('broadcasts of the command line', () => {
     assert.match(stdout, /^ +40 in total$/m);
     assert.match(stdout, new RegExp(`^ +${new URL(pushService.origin).host} +39 +1 +40$`, 'm'));
     assert.ok(!stdout.includes('\u001b'), 'no terminal, no control characters');
+
+    const why = (await run('subscriptions', 'show', '--user', 'ada', '--broadcast', '1')).stdout;
+    assert.deepEqual(
+      why
+        .replaceAll(/\d{4}-\S+Z/g, 'TIME')
+        .replaceAll(/127\.0\.0\.1:\d+/g, 'HOST')
+        .split('\n'),
+      [
+        'Subscription 7: HOST, user ada, no tags, registered TIME, renewed TIME',
+        'Subscription 4 is not stored.',
+        '',
+        'Broadcast 1 “Ding dong”, TIME',
+        '  7  accepted: HOST accepted it at TIME.',
+        '  4  gone: HOST said that the subscription has ended at TIME: “errno 106: the subscription has ended”.',
+        '',
+      ],
+    );
+    assert.equal((await run('subscriptions', 'show', '--user', 'ada')).stdout, why);
   });
 
   test('messages that are not accepted make the exit code 1, and their reason is told once', async () => {
-    const { run, received } = await setUp(300);
+    const { data, run, received } = await setUp(300);
     const fault = pushService.faults.inject({
       kind: 'status',
       status: 400,
@@ -85,6 +135,9 @@ suite('broadcasts of the command line', () => {
     pushService.faults.cancel(fault.id);
     assert.equal(exitCode, 1);
     assert.match(stdout, /300 rejected/);
+    const ofAlarm = /^ {2}! 127\.0\.0\.1:\d+ .*BadPath.*: 300 messages$/m;
+    for (const summary of [stdout, (await run('broadcasts', 'show', '1')).stdout])
+      assert.match(summary, ofAlarm);
     const logged = stderr.matchAll(
       /^Broadcast 1, subscription (\d+): rejected at \S+, status 400, bad-request/gm,
     );
@@ -94,7 +147,9 @@ suite('broadcasts of the command line', () => {
     assert.match(stderr, /ERR_NOT_ACCEPTED/);
     assert.equal(received().messages, 0);
     assert.equal((await run('subscriptions', 'list', '--json')).stdout.split('\n').length - 1, 300);
+    await reportUnreachable(data);
     const accepted = await run('send', '--all', '--log-messages', 'failed', ...message);
+    assert.match(accepted.stderr, unreachable);
     assert.equal(accepted.exitCode, 0);
     assert.ok(!/subscription \d+:/.test(accepted.stderr), accepted.stderr);
   });
@@ -106,9 +161,15 @@ suite('broadcasts of the command line', () => {
 
     const file = join(data, 'list.jsonl');
     await writeFile(file, lines.slice(0, 3).join('\n'));
-    const { exitCode, stdout } = await run('send', '--file', file, '--json', ...message);
+    const words = ['--file', file, '--json', '--log-messages', 'all', ...message];
+    const { exitCode, stdout } = await run('send', ...words);
     assert.equal(exitCode, 0);
-    assert.equal(parseLines(stdout).at(-1).counts.accepted, 3);
+    const events = parseLines(stdout);
+    assert.equal(events.at(-1).counts.accepted, 3);
+    assert.deepEqual(
+      events.flatMap(({ event, subscription }) => (event === 'message' ? [subscription] : [])),
+      [undefined, undefined, undefined],
+    );
     assert.equal(received().messages, 5);
 
     await writeFile(file, `${lines[0]}\n{"endpoint":"https://example.org/"}\n`);
@@ -175,8 +236,10 @@ suite('broadcasts of the command line', () => {
 
     assert.match((await run('broadcasts', 'list')).stdout, /^ +1 +paused /m);
     const [, command = ''] = /To resume it:\n {2}(.+)\n/.exec(stderr) ?? [];
-    const resumed = await promisify(exec)(`${command} --json`);
-    assert.equal(parseLines(resumed.stdout).at(-1).counts.accepted, 3000);
+    const resumed = await promisify(exec)(`${command} --json --log-messages all`);
+    const events = parseLines(resumed.stdout);
+    assert.equal(events.at(-1).counts.accepted, 3000);
+    assert.equal(events.filter(({ event }) => event === 'message').length, summary.counts.pending);
     assert.deepEqual(received(), { messages: 3000, most: 1 });
   });
 
@@ -193,8 +256,10 @@ suite('broadcasts of the command line', () => {
     await run('send', '--all', '--detach', ...message);
     assert.equal(received().messages, 0);
 
+    await reportUnreachable(data);
     const worker = runUntilStopped(['worker', '--json', '--log-messages', 'all'], { environment });
     await worker.waitFor(/"event":"ready"/);
+    await until(() => unreachable.test(worker.written()), 'what it says of push services');
     const logged = () =>
       parseLines(
         worker
@@ -307,7 +372,7 @@ suite('broadcasts of the command line', () => {
     assert.deepEqual(listed[1]?.slice(3), ['20', '0', '20', '0', '1', 'Ding', 'dong']);
   });
 
-  test('the list has a column for each count that one of its broadcasts has', async () => {
+  test('the list has a column for each count that one of its broadcasts has; show names those without an attempt', async () => {
     const { run } = await setUp(2);
     for (const counted of [
       { heading: /ACCEPTED +REJECTED +PENDING/, counts: / 2 +2 +0 +0 +0 +Ding dong$/ },
@@ -319,13 +384,18 @@ suite('broadcasts of the command line', () => {
       assert.match(heading, counted.heading);
       assert.match(newest, counted.counts);
     }
+    // both were settled without an attempt
+    const attempts = ['broadcasts', 'show', '2', '--attempts'];
+    assert.deepEqual(unsent(await run(...attempts)), ['1  #0  capped', '2  #0  capped']);
+    assert.deepEqual(unsent(await run(...attempts, '--subscription', '1')), ['1  #0  capped']);
   });
 
   test('list, show and cancel tell what there is', async () => {
     const { run } = await setUp(3);
     assert.match((await run('broadcasts', 'list')).stderr, /No broadcasts yet/);
     await run('send', '--all', ...message);
-    await run('send', '--all', '--detach', ...message);
+    const options = ['--ttl', '600', '--urgency', 'high', '--texts', '{"de":{"title":"Hallo"}}'];
+    await run('send', '--all', '--detach', ...options, ...message);
 
     const listed = parseLines((await run('broadcasts', 'list', '--json')).stdout);
     assert.deepEqual(
@@ -343,6 +413,10 @@ suite('broadcasts of the command line', () => {
     assert.match(
       (await run('broadcasts', 'show', '1')).stdout,
       new RegExp(`title +Ding dong\n +to +every subscription\n +by +the command line on ${hostname()}\n`),
+    );
+    assert.match(
+      (await run('broadcasts', 'show', '2')).stdout,
+      /^ {2}with +--ttl 600 --urgency high\n {2}texts +de: 0, the message's own: 3\n/m,
     );
     assert.equal(attempts.length, 1);
     assert.equal(attempts[0].subscriptionId, 2);
@@ -434,5 +508,24 @@ suite('broadcasts of the command line', () => {
     const [json] = parseLines((await run('broadcasts', 'show', '1', '--json')).stdout);
     const counts = { origin: pushService.origin, shown: 2, clicked: 1, dismissed: 0, actions: { 1: 1 } };
     assert.deepEqual(json.receipts, [counts]);
+
+    // the second has not clicked, and of the third nothing is known
+    const skipping = ['send', '--all', '--skip-inactive', '1', ...message];
+    const skipped = '1 are left out: they clicked on none of the last broadcasts shown to them';
+    assert.ok((await run(...skipping, '--dry-run')).stdout.includes(skipped));
+    const { stdout: summary } = await run(...skipping);
+    assert.match(
+      summary,
+      /^ +2 in total\n +1 left out +inactive: no click on the last broadcast shown to them$/m,
+    );
+    const [{ recipients, inactive, skipInactive }] = parseLines(
+      (await run('broadcasts', 'show', '2', '--json')).stdout,
+    );
+    assert.deepEqual({ recipients, inactive, skipInactive }, { recipients: 2, inactive: 1, skipInactive: 1 });
+    const why = await run('subscriptions', 'show', '2', '--broadcast', '2');
+    assert.match(
+      why.stdout,
+      /2 {2}inactive: It was left out, since its browser reported no click on the last broadcast shown there\./,
+    );
   });
 });

@@ -12,6 +12,7 @@ import {
   variableOf,
 } from '../../src/cli/configuration/configuration.ts';
 import { readConfiguration } from '../../src/cli/configuration/read-configuration.ts';
+import { contactOf } from '../../src/cli/configuration/sender-name.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 
 suite('configuration', () => {
@@ -53,6 +54,19 @@ suite('configuration', () => {
     assert.equal(configuration.host, 'from-environment');
     assert.equal(configuration.bodyLimitBytes, 2048);
     assert.deepEqual(configuration.logging, ['filter']);
+  });
+
+  test('the contact is the subject, else the origin of a public https URL that is not of this machine', () => {
+    const subject = 'mailto:me@example.org';
+    for (const [given, contact] of [
+      [{ subject, publicUrl: 'https://bell.example.org' }, subject],
+      [{ publicUrl: 'https://bell.example.org:8443/push/' }, 'https://bell.example.org:8443'],
+      [{ publicUrl: 'https://localhost/push/' }, undefined],
+      [{ publicUrl: 'http://127.0.0.1:8080' }, undefined],
+      [{}, undefined],
+    ] as const) {
+      assert.equal(contactOf({ subject: undefined, publicUrl: undefined, ...given }), contact);
+    }
   });
 
   test('DESKBELL_CONFIG names the file where no flag does', async () => {

@@ -1,8 +1,10 @@
 // `deskbell doctor`: what is fine, what is not and how it is put right, over real files and connections.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
@@ -15,22 +17,19 @@ import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
+import { freePort } from '../../tools/listening.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { runCommand, spawnCommand, temporaryFolder, type RunResult } from './run-command.ts';
 
-/** Nothing listens at this port: browsers' push services cannot be reached through it, with a network or without. */
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
-
+/** @param proxyPort where nobody listens: browsers' push services cannot be reached, with a network or without */
 async function examine(words: readonly string[], proxyPort: number): Promise<RunResult> {
   const environment = { https_proxy: `http://user:secret@127.0.0.1:${proxyPort}` };
   return spawnCommand(['doctor', ...words], { environment });
 }
+
+const offline = () => Promise.reject(Object.assign(new Error('no network'), { code: 'EAI_AGAIN' }));
+
+const toLoopback = async () => [{ address: '127.0.0.1', family: 4 as const }];
 
 const byStatus = (findings: readonly Finding[]) =>
   Object.fromEntries(findings.map(({ subject, status }) => [subject, status]));
@@ -57,7 +56,7 @@ suite('deskbell doctor', () => {
       '--push-services',
       pushService.origin,
     ];
-    const port = await closedPort();
+    const port = await freePort();
     const { exitCode, stdout, stderr } = await examine([...words, '--json', '--encryption', 'builtin'], port);
     assert.equal(exitCode, 0, stderr + stdout);
     const findings = parse(stdout);
@@ -96,7 +95,8 @@ suite('deskbell doctor', () => {
     const missing = await look(join(folder, 'none'));
     assert.deepEqual([...missing.keys()], ['data directory']);
     assert.match(missing.get('data directory')?.cure ?? '', /Give another --data/);
-    const { exitCode, stderr } = await examine(['--data', join(folder, 'none')], await closedPort());
+    assert.ok(!existsSync(join(folder, 'none')), 'it changes nothing');
+    const { exitCode, stderr } = await examine(['--data', join(folder, 'none')], await freePort());
     assert.equal(exitCode, 1);
     assert.match(stderr, /There are 2 faults\. Follow the advice below each\. \[ERR_FAULTS_FOUND\]/);
 
@@ -151,9 +151,33 @@ suite('deskbell doctor', () => {
   });
 
   test('offline it says so once', async () => {
-    const noNetwork = Object.assign(new Error('no network'), { code: 'EAI_AGAIN' });
-    const findings = await checkNetwork({ resolve: () => Promise.reject(noNetwork) });
+    const findings = await checkNetwork({ resolve: offline });
     assert.deepEqual(byStatus(findings), { proxy: 'ok', network: 'fault', clock: 'ok' });
+  });
+
+  test('asks a push service for the time, and for nothing else', async (t) => {
+    const asked: string[] = [];
+    const server = createHttpServer(({ method, url }, response) => {
+      asked.push(`${method} ${url}`);
+      response.end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const host = `127.0.0.1:${port}`;
+    t.after(() => server.close());
+    const findings = await checkNetwork({ pushServices: [`http://${host}`], resolve: offline });
+    assert.deepEqual(byStatus(findings), { proxy: 'ok', network: 'warning', [host]: 'ok', clock: 'ok' });
+    assert.deepEqual(asked, ['HEAD /']);
+
+    // it connects as sending does: to public addresses, to any of a push service that is named, and past the proxy as noProxy says
+    const resolve = toLoopback;
+    assert.match((await checkNetwork({ resolve }))[1]!.detail, /not a public address/);
+    // an address of this machine that is not loopback, which never goes through a proxy
+    const named = `0.0.0.0:${port}`;
+    const way = { resolve, pushServices: [`http://${named}`], proxy: `http://${host}` };
+    const found = await checkNetwork({ ...way, noProxy: ['0.0.0.0'] });
+    assert.deepEqual(byStatus(found), { proxy: 'ok', network: 'warning', [named]: 'ok', clock: 'ok' });
+    assert.match(found[1]!.detail, /proxy/);
   });
 
   test('tells of each push service, and of a clock that is wrong', async () => {
@@ -161,7 +185,7 @@ suite('deskbell doctor', () => {
     const certificate = makeCertificate(hosts.slice(1));
     await using pushService = await startPushService({ tls: certificate });
     const port = Number(new URL(pushService.origin).port);
-    const noone = await closedPort();
+    const noone = await freePort();
     const connectOverride = (origin: string) => ({
       host: '127.0.0.1',
       port: origin === vendorOrigins[1] ? noone : port,

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import {
   runCommand,
@@ -116,18 +117,24 @@ test('deskbell keys beside two services and a worker', async (t) => {
     await rotate();
     const { exitCode, stdout } = await run('keys', 'retire', former.publicKey, '--force');
     assert.equal(exitCode, 0);
-    assert.match(stdout, /^Retired B\S+\. 1 subscriptions cannot be sent to\.\n$/);
+    assert.match(stdout, /^Retired B\S+\. 1 subscription cannot be sent to\.\n$/);
     assert.match((await run('send', '--all', ...message)).stdout, /1 rejected/);
     assert.match((await run('keys', 'list')).stdout, /^retired +1 +B/m);
   });
 
   await t.test(
-    'retire refuses the current pair, an unknown one, and what is too short to name one',
+    'retire refuses the current pair, an unknown one, and what does not name a single one',
     async () => {
       const { publicKey: current } = (await listed()).find(({ state }) => state === 'current')!;
+      const { store, close } = await openDataDirectory(data);
+      const namesake = current.slice(0, 12).padEnd(current.length, 'x');
+      await store.vapidKeys.prepare(namesake);
+      await store.vapidKeys.retire(namesake, { force: true });
+      await close();
       for (const [words, expected] of [
         [[current, '--force'], /ERR_KEY_IN_USE/],
         [[`B${'x'.repeat(20)}`], /No key pair has a public key that begins with.*ERR_KEY_NOT_FOUND/],
+        [[current.slice(0, 12)], /2 key pairs have a public key that begins with.*ERR_KEY_NOT_FOUND/],
         [['B'], /too short.*first 8 characters.*ERR_KEY_NOT_FOUND/],
       ] as const) {
         const { exitCode, stderr } = await run('keys', 'retire', ...words);

@@ -47,11 +47,29 @@ test('a missing key file that subscriptions need is told by doctor, keys list, w
   assert.match(list.stdout, new RegExp(`^previous +2 {2}${publicKey} {2}no key file$`, 'm'));
   assert.match(list.stderr, says);
 
-  const worker = runUntilStopped(['worker', '--json'], { environment });
-  await worker.waitFor(/"event":"ready"/);
+  // each list of alarms has it: of the command, of the API, and of the metrics of each process
+  const [alarm] = parseLines((await run(['alarms', 'list', '--json'])).stdout);
+  assert.equal(alarm.kind, 'keys-missing');
+  assert.match(alarm.remedy, says);
+  const { token } = JSON.parse((await run(['operators', 'add', 'shop', '--json'])).stdout);
+  const ask = (address: string, path: string) =>
+    fetch(`${address}${path}`, { headers: { authorization: `Bearer ${token}` } });
+  const hasMetric = async (address: string) =>
+    assert.match(
+      await (await ask(address, '/metrics')).text(),
+      /^deskbell_alarms\{kind="keys-missing",acknowledged="false"\} 1$/m,
+    );
+
+  const worker = runUntilStopped(['worker', '--json', '--metrics', '127.0.0.1:0'], { environment });
+  const [, metrics = ''] = await worker.waitFor(/"event":"ready",.*"metrics":"([^"]+)"/);
   assert.match(worker.written(), says);
-  const service = await serve([], { environment });
+  await hasMetric(metrics);
+  const service = await serve(['--operator', '127.0.0.1:0'], { environment });
   await service.waitFor(says);
+  const [, operator = ''] = await service.waitFor(/^The operator’s listener is at (http:\S+)$/);
+  await hasMetric(operator);
+  const answer = (await (await ask(operator, '/v1/alarms')).json()) as { readonly items: unknown };
+  assert.deepEqual(answer.items, [alarm]);
   const ready = async () => (await fetch(`${service.address}/readyz`)).json();
   assert.deepEqual(await ready(), { status: 'ready', warnings: ['keys-missing'] });
   await Promise.all([worker.end(), service.end()]);

@@ -47,6 +47,11 @@ test('deskbell operators beside serve --operator', async (t) => {
       assert.deepEqual(rest, { name: role, role });
       assert.equal((await ask(token)).status, role === 'read' ? 200 : 403);
     }
+    const listed = await run('operators', 'list');
+    assert.match(listed.stdout, /^metrics {2}\S+Z {2}metrics\nread {5}\S+Z {2}read\nsend {5}\S+Z {2}send\n$/);
+    const words = ['--operator', '127.0.0.1:9', '--operator-cert', 'cert.pem'];
+    const encrypted = await run('operators', 'add', 'encrypted', ...words);
+    assert.match(encrypted.stderr, /'https:\/\/127\.0\.0\.1:9\/v1\/messages/);
     assert.equal((await run('operators', 'add', 'a b')).exitCode, 2);
     assert.equal((await run('operators', 'add', 'both', '--metrics', '--read-only')).exitCode, 2);
     assert.equal((await run('operators', 'add', 'both', '--metrics', '--send')).exitCode, 2);

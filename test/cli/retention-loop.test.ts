@@ -2,15 +2,18 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { databasePathOf, openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { withRetention } from '../../src/cli/data/retention-loop.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { temporaryFolder } from './run-command.ts';
 import { until } from '../../tools/until.ts';
 
-const dayMs = 24 * 60 * 60 * 1000;
+const hourMs = 60 * 60 * 1000;
+const dayMs = 24 * hourMs;
 const forever = {
   keepBroadcastsDays: 'forever',
   keepAttemptsDays: 'forever',
@@ -61,6 +64,35 @@ test('whom a cap per person has reached is known for seven days', async () => {
   const work = async () => void (await asked.promise);
   await withRetention({ retention, now: () => nowMs }, forever, { onError }, work);
   assert.equal(await asked.promise, nowMs - 7 * dayMs);
+});
+
+test('what is older is looked for at the start and every hour', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.timers.reset();
+    syncBuiltinESMExports();
+  });
+  let looks = 0;
+  const retention = {
+    prune: async () => {
+      looks += 1;
+      return false;
+    },
+    shrink: async () => false,
+  };
+  const looksAfter = async (ms: number): Promise<number> => {
+    t.mock.timers.tick(ms);
+    await setImmediate();
+    return looks;
+  };
+  await withRetention({ retention, now: Date.now }, forever, { onError }, async () => {
+    for (let hours = 1; hours <= 3; hours += 1) {
+      assert.equal(await looksAfter(0), hours);
+      assert.equal(await looksAfter(hourMs - 1), hours);
+      t.mock.timers.tick(1);
+    }
+  });
 });
 
 test('a fault is told, and does not end the work', async () => {

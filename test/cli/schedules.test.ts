@@ -74,16 +74,17 @@ suite('schedules of the command line', () => {
     }
   });
 
-  test('a worker makes the broadcast when its time has come, and delivers it', async () => {
+  test('a worker that is running makes the broadcast when its time has come, and delivers it', async () => {
     const { data, environment, publicKey, run } = await setUp();
+    await run('send', '--all', '--cron', '0 9 29 2 *', ...message);
+    const worker = runUntilStopped(['worker', '--json'], { environment });
+    await worker.waitFor(/"event":"ready"/);
     const lines = [...pushService.createSinks(3, { vapidPublicKey: publicKey })];
     const input = `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
     await runCommand(['subscriptions', 'import', '-'], { input, environment });
-    await run('send', '--all', '--cron', '* * * * *', ...message);
     const database = new DatabaseSync(join(data, 'deskbell.db'));
     database.prepare('update schedules set next_at_ms = ?').run(Date.now());
     database.close();
-    const worker = runUntilStopped(['worker', '--json'], { environment });
     await worker.waitFor(/"event":"summary"/);
     assert.equal(await worker.end(), 0);
     const [broadcast] = parseLines((await run('broadcasts', 'list', '--json')).stdout).toReversed();

@@ -16,6 +16,7 @@ import {
 import { exampleSubscription } from './example-subscriptions.ts';
 import {
   runCommand,
+  serve,
   temporaryFolder,
   type RunOptions,
   type RunResult,
@@ -185,7 +186,10 @@ suite('deskbell send', () => {
     }
     const { stdout } = await send('--all', '--dry-run');
     const readers = await send('--all', '--dry-run', '--texts', '{"de":{"title":"Hallo"}}');
-    assert.match(readers.stdout, /Of these:\n {2}3 get the message's own text\n/);
+    assert.match(
+      readers.stdout,
+      /Of these:\n {2}3 get the message's own text\nIn de, 58 bytes:\n\{"title":"Hallo"/,
+    );
     const inGerman = await send('--all', '--dry-run', '--json', '--texts', '{"de":{"title":"Hallo"}}');
     assert.deepEqual(parseLines(inGerman.stdout)[0].texts, {
       de: { payloadBytes: 58, payload: { title: 'Hallo', message: 'Tea is ready ☕', lang: 'de' } },
@@ -207,6 +211,23 @@ suite('deskbell send', () => {
     const sent = parseLines((await send('--all', '--json')).stdout);
     assert.equal(sent[0].id, 1);
     for (let index = 0; index < 3; index += 1) await userAgent.nextMessage();
+  });
+
+  test('local times are those of this machine where no time zone is given', async (t) => {
+    const { TZ } = process.env;
+    t.after(() => {
+      if (TZ === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = TZ;
+    });
+    process.env['TZ'] = 'Asia/Dubai';
+    const { send } = await setUp(1);
+    const words = ['--all', '--json', '--local-time', '09:00'];
+    const [dryRun] = parseLines((await send(...words, '--dry-run')).stdout);
+    assert.match(dryRun.readers.from, /T05:00:00.000Z$/);
+    const [stored] = parseLines((await send(...words, '--detach')).stdout);
+    assert.equal(stored.timeZone, 'Asia/Dubai');
+    const [given] = parseLines((await send(...words, '--detach', '--timezone', 'Asia/Tokyo')).stdout);
+    assert.equal(given.timeZone, 'Asia/Tokyo');
   });
 
   test('--user and tags choose the audience, together', async () => {
@@ -386,6 +407,18 @@ suite('deskbell send', () => {
       assert.equal(sent.exitCode, 0, sent.stderr);
     };
 
+    const dryRun = await run([
+      'send',
+      '--user',
+      'me',
+      'x',
+      '--subject',
+      'mailto:dry@example.org',
+      '--dry-run',
+    ]);
+    assert.equal(dryRun.exitCode, 0, dryRun.stderr);
+    assert.deepEqual(await kept(), { pushServices: [pushService.origin] }, 'a dry run stores nothing');
+
     // the first one that is given a contact and push services leaves them to the others
     await send('Backups are done', '--subject', 'mailto:me@example.org');
     assert.deepEqual(await shown(), { title: hostname(), message: 'Backups are done' });
@@ -412,6 +445,18 @@ suite('deskbell send', () => {
     await writeFile(path, JSON.stringify({ publicUrl: 'https://bell.example.org/push' }));
     await send('From afar');
     assert.deepEqual(await shown(), { title: 'bell.example.org', message: 'From afar' });
+    // also of a text that is posted to serve
+    const service = await serve(['--operator', '127.0.0.1:0'], { environment });
+    const [, operator] = await service.waitFor(/^The operator’s listener is at (http:\S+)$/);
+    const token = (await run(['operators', 'add', 'backup', '--send'])).stdout.trim();
+    const posted = await fetch(`${operator}/v1/messages?user=me`, {
+      method: 'POST',
+      body: 'Posted',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'text/plain' },
+    });
+    assert.equal(posted.status, 200, await posted.text());
+    assert.deepEqual(await shown(), { title: 'bell.example.org', message: 'Posted' });
+    await service.end();
 
     const twice = await run(['send', '--user', 'me', 'one', '--message', 'two']);
     assert.equal(twice.exitCode, 2);

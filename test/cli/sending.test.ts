@@ -64,7 +64,7 @@ suite('a store that sends nothing by itself', () => {
     );
     const resume = /^ {2}.* (sending resume --data \S+)$/m.exec(stderr);
     assert.ok(resume, stderr);
-    assert.match(stderr, /\n {2}1 schedules\n {2}1 webhook events, which are posted at once\n/);
+    assert.match(stderr, /\n {2}1 schedule\n {2}1 webhook event, to be posted at once\n/);
     assert.match(
       stderr,
       /\nSchedule 1 has missed \S+Z, which is left out \(unless --with-missed is given\)\.\n/,

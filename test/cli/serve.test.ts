@@ -18,6 +18,8 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
+const rowAt = (host: string) => ({ ...exampleSubscription(1), endpoint: `https://${host}/up` });
+
 suite('deskbell serve', { concurrency: 3 }, () => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     test(`it makes its data directory, says where it listens, and ends with 0 on ${signal}`, async () => {
@@ -76,6 +78,37 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     assert.match(response.headers.get('request-time') ?? '', /^\d+$/);
     await service.end();
     assert.match(await readFile(logFile, 'utf8'), /\/push\/api\/get/);
+  });
+
+  test('flags reach the service: limits, proxies, channels, receipts, and what the log has of a subscription', async () => {
+    const data = await temporaryFolder();
+    const logFile = join(data, 'records.log');
+    const service = await serve(
+      `--data ${data} --log-file ${logFile} --redact-subscriptions --channels --receipts --receipts-per-minute 1
+       --registrations-per-minute 1 --trust-proxy 127.0.0.1 --max-subscriptions 2
+       --push-services public --max-push-services 1`.split(/\s+/),
+    );
+    const post = async (path: string, body: object, client = 1): Promise<number> => {
+      const headers = { 'content-type': 'application/json', 'x-forwarded-for': `192.0.2.${client}` };
+      const init = { method: 'POST', headers, body: JSON.stringify(body) };
+      return (await fetch(service.address + path, init)).status;
+    };
+    const register = (row: object, client: number) => post('/webPush', row, client);
+    assert.equal(await register(rowAt('one.example.net'), 1), 200);
+    assert.equal(await register(exampleSubscription(1), 1), 429, 'registrations of a client');
+    assert.equal(await register(rowAt('two.example.net'), 2), 503, 'push services');
+    assert.equal(await register(exampleSubscription(1), 3), 200, 'whoever the proxy says');
+    assert.equal(await register(exampleSubscription(2), 4), 503, 'subscriptions');
+    assert.deepEqual(
+      [await post('/webPush/receipts', { receipts: [] }), await post('/webPush/receipts', { receipts: [] })],
+      [204, 429],
+    );
+    assert.equal((await fetch(`${service.address}/preferences`)).status, 200);
+    await service.end();
+    const log = await readFile(logFile, 'utf8');
+    assert.ok(log.includes('https://one.example.net/…') || log.includes('https://one.example.net/\\u2026'));
+    for (const secret of ['https://one.example.net/up', exampleSubscription(1).keys.auth])
+      assert.ok(!log.includes(secret));
   });
 
   test('--push-only leaves the demonstration out; the start line says which surface is served', async () => {

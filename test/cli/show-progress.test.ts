@@ -1,25 +1,103 @@
-// What `deskbell send` prints of its progress where there is no terminal.
+// What `deskbell send` prints of its progress.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { Progress } from '../../src/delivery/broadcast/progress.ts';
+import { test, type TestContext } from 'node:test';
+import { watchProgress, type Progress } from '../../src/delivery/broadcast/progress.ts';
 import type { BroadcastRun } from '../../src/delivery/sender-interface.ts';
 import type { Output } from '../../src/cli/output/output.ts';
+import type { BroadcastStore } from '../../src/store/broadcasts.ts';
 import { showProgress } from '../../src/cli/send/show-progress.ts';
 
-test('without a terminal, a broadcast that waits prints no line twice', async (t) => {
+const alarm = { origin: 'https://push.example.org', reason: 'bad-ttl', detail: 'TTL', rows: 1, firstAtMs: 1 };
+
+/** What is printed of progress that comes every so many milliseconds. */
+async function print(
+  t: TestContext,
+  everyMs: number,
+  toRetry: readonly number[],
+  { json = false, isTerminal = false } = {},
+) {
   let nowMs = 0;
   t.mock.method(performance, 'now', () => nowMs);
   async function* progress(): AsyncGenerator<Progress> {
-    for (const toRetry of [1, 1, 1, 0, 0]) {
-      nowMs += 10_000;
-      const rows = { recipients: 1, waiting: toRetry, toRetry, heldBack: [] };
-      const broadcast = { state: 'running', alarms: [], origins: [], ...rows };
+    for (const rows of toRetry) {
+      nowMs += everyMs;
+      const waiting = { recipients: 1, waiting: rows, toRetry: rows, heldBack: [], expired: 0 };
+      const broadcast = { id: 1, state: 'running', alarms: [alarm], origins: [], ...waiting };
       yield { broadcast, settled: 0, ratePerSecond: 0 } as unknown as Progress;
     }
   }
   const lines: string[] = [];
-  const output = { isTerminal: false, line: async (text: string) => void lines.push(text) };
-  await showProgress({ progress } as unknown as BroadcastRun, output as unknown as Output, false);
+  const live: string[] = [];
+  const diagnostics: string[] = [];
+  const output = {
+    isTerminal,
+    live: (text: string) => void live.push(text),
+    line: async (text: string) => void lines.push(text),
+    diagnostic: (text: string) => void diagnostics.push(text),
+  };
+  await showProgress({ progress } as unknown as BroadcastRun, output as unknown as Output, json);
+  return { lines, live, diagnostics };
+}
+
+test('without a terminal, a broadcast that waits prints no line twice', async (t) => {
+  const { lines, diagnostics } = await print(t, 10_000, [1, 1, 1, 0, 0]);
   assert.equal(lines.length, 2);
   assert.match(lines[0]!, /1 waiting for a retry$/);
+  assert.equal(diagnostics.length, 1, 'an alarm is told once');
+  assert.match(diagnostics[0]!, /^deskbell: .*push\.example\.org/);
+});
+
+test('on a terminal, the status line is always the newest', async (t) => {
+  const { lines, live } = await print(t, 1, [1, 2], { isTerminal: true });
+  assert.deepEqual(lines, []);
+  assert.deepEqual(
+    live.map((line) => /\d waiting for a retry$/.exec(line)?.[0]),
+    ['1 waiting for a retry', '2 waiting for a retry'],
+  );
+});
+
+test('rate and time left are those of the last seconds; where nothing moves, no time is left', async (t) => {
+  let nowMs = 0;
+  t.mock.method(performance, 'now', () => nowMs);
+  const states = [
+    { atMs: 0, accepted: 0 },
+    { atMs: 2000, accepted: 1000 },
+    { atMs: 4000, accepted: 1500 },
+    { atMs: 10_000, accepted: 1500 },
+    { atMs: 16_000, accepted: 2000 },
+  ];
+  const found = states.values();
+  const find = async () => {
+    const { atMs, accepted } = found.next().value!;
+    nowMs = atMs;
+    const none = { gone: 0, rejected: 0, expired: 0, exhausted: 0, capped: 0, removed: 0, cancelled: 0 };
+    const counts = { ...none, accepted, pending: 2000 - accepted, unaccounted: 0 };
+    return { id: 1, state: accepted === 2000 ? 'done' : 'running', recipients: 2000, counts };
+  };
+  const shown: unknown[] = [];
+  const store = { find } as unknown as BroadcastStore;
+  for await (const { ratePerSecond, etaSeconds } of watchProgress(store, 1, new Promise(() => {}), 1))
+    shown.push([Math.round(ratePerSecond), etaSeconds && Math.round(etaSeconds)]);
+  assert.deepEqual(shown, [
+    [0, undefined],
+    [500, 2],
+    [375, 1],
+    [0, undefined],
+    [83, undefined],
+  ]);
+});
+
+test('without a terminal, a line comes every five seconds at most', async (t) => {
+  const { lines } = await print(t, 1000, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  assert.equal(lines.length, 1);
+  assert.match(lines[0]!, /5 waiting for a retry$/);
+});
+
+test('with --json, an alarm is an event, once', async (t) => {
+  const { lines, diagnostics } = await print(t, 1, [1, 1], { json: true });
+  assert.deepEqual(diagnostics, []);
+  assert.deepEqual(
+    lines.map((line) => (JSON.parse(line) as { event: string }).event),
+    ['alarm'],
+  );
 });

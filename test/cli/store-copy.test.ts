@@ -111,7 +111,9 @@ describe('deskbell store copy', () => {
     const { tables } = JSON.parse(back.stdout) as {
       readonly tables: readonly { readonly name: string; readonly rows: number; readonly checksum: string }[];
     };
-    assert.equal(tables.find(({ name }) => name === 'subscriptions')?.rows, audience);
+    const subscriptions = tables.find(({ name }) => name === 'subscriptions');
+    assert.equal(subscriptions?.rows, audience);
+    assert.match(subscriptions.checksum, /^[\da-f]{64}$/);
     assert.match(back.stderr, /other has no vapid-keys\.json: copy all key files/);
     await assert.rejects(openDataDirectory(other), { code: 'ERR_KEY_FILE_MISSING' });
     for (const name of (await readdir(path)).filter(isSecretFile))

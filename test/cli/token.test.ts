@@ -1,7 +1,7 @@
 // `deskbell token`, and the service that takes what it prints.
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
-import { stat, writeFile } from 'node:fs/promises';
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { newSubscription, sendJson } from '../service/running-service.ts';
@@ -14,6 +14,14 @@ test('a token of `deskbell token` says whose a subscription is', async () => {
   const words = ['token', '--user', '42', '--tags', 'beta, de', '--lifetime', '60'];
   const { stdout, stderr } = await runCommand(words, { environment });
   assert.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/, stderr);
+  // as a backend in another language makes one
+  const [header, claims = '', signature] = stdout.trim().split('.');
+  const keyText = await readFile(join(data, 'subscriber-token-key'), 'utf8');
+  assert.match(keyText, /^[\w-]{43}\n$/);
+  const mac = createHmac('sha256', Buffer.from(keyText, 'base64url')).update(`${header}.${claims}`);
+  assert.equal(signature, mac.digest('base64url'));
+  const { sub, aud } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as Record<string, unknown>;
+  assert.deepEqual({ sub, aud }, { sub: '42', aud: 'deskbell' });
   const authorization = `Bearer ${stdout.trim()}`;
   const post = (address: string) =>
     sendJson(address, 'POST', '/webPush', newSubscription(), { authorization });
@@ -25,6 +33,16 @@ test('a token of `deskbell token` says whose a subscription is', async () => {
 
   const forOthers = await serve(['--subscriber-token-audience', 'shop'], { environment });
   assert.equal((await post(forOthers.address)).status, 401);
+
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const pem = join(data, 'application.pem');
+  await writeFile(pem, publicKey.export({ format: 'pem', type: 'spki' }));
+  const eddsa = await serve(['--subscriber-tokens', 'EdDSA', '--subscriber-token-key', pem], { environment });
+  assert.equal((await post(eddsa.address)).status, 401, 'of another algorithm');
+  const text = `${Buffer.from('{"alg":"EdDSA"}').toString('base64url')}.${claims}`;
+  const own = `Bearer ${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`;
+  const taken = await sendJson(eddsa.address, 'POST', '/webPush', newSubscription(), { authorization: own });
+  assert.equal(taken.status, 200, await taken.text());
 });
 
 test('no token is made that no service would take', async () => {

@@ -7,7 +7,7 @@ import { createContext, runInContext } from 'node:vm';
 import { build } from 'esbuild';
 import { IDBFactory, IDBKeyRange } from 'fake-indexeddb';
 import * as fc from 'fast-check';
-import { storageTimeoutMs } from '../../src/client/time-limit.ts';
+import { hookTimeoutMs, storageTimeoutMs } from '../../src/client/time-limit.ts';
 import { encodePayload } from '../../src/protocol/message/encode-payload.ts';
 import { unusualPayloads } from './unusual-payloads.ts';
 
@@ -23,6 +23,7 @@ const pushMessageData = (bytes: Uint8Array) => ({
 
 const modules = [
   'database',
+  'service-worker',
   'worker/read-push',
   'worker/receipts',
   'worker/renewal',
@@ -40,13 +41,24 @@ const { outputFiles } = await build({
   write: false,
 });
 
-/** Runs the modules in a global scope of their own, and returns what they export. */
+/** Runs the modules in a global scope of their own, and returns what they export, and what the script does with events. */
 function runScript(scope: Readonly<Record<string, unknown>>) {
-  const self = { addEventListener: () => undefined, registration: scope['registration'] };
+  const handlers = new Map<string, (event: object) => void>();
+  const self = {
+    addEventListener: (type: string, handler: (event: object) => void) => void handlers.set(type, handler),
+    location: { pathname: '/service-worker.js' },
+    registration: scope['registration'],
+  };
   const indexedDB = new IDBFactory();
   const context = createContext({ clearTimeout, ...scope, self, indexedDB, IDBKeyRange, URL, AbortSignal });
   runInContext(outputFiles[0]!.text, context);
-  return { self, ...context['parts'] };
+  /** @returns what the browser waits for */
+  const dispatch = async (type: string, event: object): Promise<void> => {
+    const work: unknown[] = [];
+    handlers.get(type)!({ ...event, waitUntil: (promise: unknown) => work.push(promise) });
+    await Promise.all(work);
+  };
+  return { self, dispatch, ...context['parts'] };
 }
 
 const readPayload = runScript({})['readPayload'] as (
@@ -183,9 +195,9 @@ test('the badge is set where the browser has that, and nothing is said where it 
   await runScript({ navigator: {} })['showBadge'](3);
 });
 
-/** A scope whose waiting times are over at once, but that of the storage, which answers. */
+/** A scope whose waiting times are over at once, but those of the storage and of hooks, which answer. */
 const endAtOnce = (end: () => void, delayMs: number) => {
-  if (delayMs !== storageTimeoutMs) end();
+  if (delayMs !== storageTimeoutMs && delayMs !== hookTimeoutMs) end();
 };
 
 const locks = { request: (_name: string, work: () => unknown) => work() };
@@ -244,13 +256,21 @@ test('who has unsubscribed, or was subscribed without the page library, is left 
   }
 });
 
+/** One after the other, as a browser has it. */
+function createLocks(): typeof locks {
+  let last: Promise<unknown> = Promise.resolve();
+  return { request: (_name, work) => (last = last.catch(() => undefined).then(work)) };
+}
+
 /** A scope that keeps what is to be reported, and a service that gives these answers; without one it is away. */
-async function startReporting(answers: number[]) {
+async function startReporting(answers: number[], setTimeout: typeof endAtOnce = endAtOnce) {
   const bodies: { readonly receipts: readonly object[] }[] = [];
   const syncs: string[] = [];
+  const shown: { readonly tag: string }[] = [];
   const scope = runScript({
     registration: {
       scope: 'https://example.org/app/',
+      getNotifications: async ({ tag }: { tag: string }) => shown.filter((one) => one.tag === tag),
       sync: {
         async register(tag: string) {
           syncs.push(tag);
@@ -258,7 +278,7 @@ async function startReporting(answers: number[]) {
         },
       },
     },
-    navigator: { locks },
+    navigator: { locks: createLocks() },
     async fetch(url: URL, { body, ...options }: RequestInit) {
       assert.equal(url.href, `${serviceUrl}webPush/receipts`);
       assert.equal(options.keepalive, true);
@@ -268,8 +288,9 @@ async function startReporting(answers: number[]) {
       if (status === undefined) throw new TypeError('Failed to fetch');
       return { status };
     },
-    setTimeout: endAtOnce,
+    setTimeout,
   });
+  scope['self'].clients = { matchAll: async () => [], openWindow: async () => null };
   await scope['updateOwnState']({ serviceUrl });
   const report = (receipt: unknown, event: string, action?: string) =>
     scope['report']({ title: 't', message: 'm', receivedAtMs: 1, receipt }, event, action);
@@ -277,7 +298,7 @@ async function startReporting(answers: number[]) {
   const countKept = async (): Promise<number> =>
     (await scope['inStore']('readonly', (store: { count(): unknown }) => scope['resultOf'](store.count()))) -
     1;
-  return { countKept, bodies, syncs, report };
+  return { countKept, bodies, syncs, shown, report, dispatch: scope.dispatch };
 }
 
 const vapidKey = Buffer.alloc(65, 4).toString('base64url');
@@ -362,12 +383,62 @@ test('what became of a notification is reported with its token and its action', 
   assert.deepEqual(syncs, []);
 });
 
+test('what comes within a second is reported together', async () => {
+  const waiting: (() => void)[] = [];
+  const bothWait = Promise.withResolvers<void>();
+  const { bodies, report } = await startReporting([204], (end, delayMs) => {
+    if (delayMs !== 1000) return endAtOnce(end, delayMs);
+    if (waiting.push(end) === 2) bothWait.resolve();
+  });
+  const reports = Promise.all(['shown', 'clicked'].map((event) => report(token, event)));
+  await Promise.race([bothWait.promise, reports]);
+  assert.equal(bodies.length, 0);
+  for (const end of waiting) end();
+  await reports;
+  assert.deepEqual(
+    bodies.map(({ receipts }) => receipts.length),
+    [2],
+  );
+});
+
 test('a message without a token, or with a member of this name that is none, reports nothing', async () => {
   const { bodies, report } = await startReporting([]);
   for (const receipt of [undefined, null, 7, {}, 'short', `${token}A`, `${'A'.repeat(37)}*`]) {
     await report(receipt, 'shown');
   }
   assert.deepEqual(bodies, []);
+});
+
+test('a notification is shown first, and reported then, unless the site’s hook removes the token', async () => {
+  const events: string[] = [];
+  let shown: { readonly receipt?: string } = {};
+  const scope = runScript({
+    registration: {
+      scope: 'https://example.org/',
+      async showNotification(title: string, { data }: { data: { deskbell: typeof shown } }) {
+        events.push(`shown: ${title}`);
+        shown = data.deskbell;
+      },
+    },
+    navigator: { locks },
+    async fetch(_url: URL, { body }: RequestInit) {
+      const { receipts } = JSON.parse(String(body)) as { receipts: { readonly event: string }[] };
+      events.push(`reported: ${receipts.map(({ event }) => event).join()}`);
+      return { status: 204 };
+    },
+    setTimeout: endAtOnce,
+    console: { error: () => undefined },
+  });
+  scope['self'].clients = { matchAll: async () => [] };
+  await scope['updateOwnState']({ serviceUrl });
+  await scope['receive']({ title: 't', message: 'm', receivedAtMs: 1, receipt: token });
+  assert.deepEqual(events, ['shown: t', 'reported: shown']);
+  assert.equal(shown.receipt, token, 'for what becomes of it');
+
+  scope['self'].deskbell = { beforeShow: () => ({ receipt: undefined }) };
+  await scope['receive']({ title: 'u', message: 'm', receivedAtMs: 1, receipt: token });
+  assert.deepEqual(events.slice(2), ['shown: u'], 'the hook wants no report');
+  assert.equal(shown.receipt, undefined);
 });
 
 test('what the service did not take is kept and reported with the next; nothing fails for it', async () => {
@@ -381,6 +452,39 @@ test('what the service did not take is kept and reported with the next; nothing 
   );
   assert.equal(await countKept(), 3);
   assert.deepEqual(syncs, ['deskbell-receipts', 'deskbell-receipts', 'deskbell-receipts']);
+});
+
+test('Background Sync reports what is kept, and is tried again where the service does not take it', async () => {
+  const { countKept, bodies, report, dispatch } = await startReporting([503, 503, 204]);
+  await report(token, 'shown');
+  await dispatch('sync', { tag: 'another' });
+  assert.equal(bodies.length, 1);
+  await assert.rejects(dispatch('sync', { tag: 'deskbell-receipts' }));
+  assert.equal(await countKept(), 1);
+  await dispatch('sync', { tag: 'deskbell-receipts' });
+  assert.deepEqual(bodies[2], { receipts: [{ token, event: 'shown' }] });
+  assert.equal(await countKept(), 0);
+});
+
+test('a notification that is closed is dismissed, unless it was clicked or another one has taken its place', async () => {
+  const { bodies, shown, dispatch } = await startReporting([204, 204]);
+  const [clicked, replaced, dismissed] = ['C', 'R', 'D'].map((letter) => ({
+    tag: letter,
+    data: { deskbell: { title: 't', message: 'm', receipt: letter.repeat(38) } },
+    close: () => undefined,
+  }));
+  await dispatch('notificationclick', { notification: clicked, action: '' });
+  await dispatch('notificationclose', { notification: clicked });
+  shown.push({ tag: 'R' });
+  await dispatch('notificationclose', { notification: replaced });
+  await dispatch('notificationclose', { notification: dismissed });
+  assert.deepEqual(
+    bodies.flatMap(({ receipts }) => receipts),
+    [
+      { token: 'C'.repeat(38), event: 'clicked' },
+      { token: 'D'.repeat(38), event: 'dismissed' },
+    ],
+  );
 });
 
 test('what the service never takes is not reported again', async () => {

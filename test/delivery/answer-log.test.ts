@@ -38,6 +38,8 @@ const resultOf = (answer: SingleAnswer): Result => {
   return { kind: 'posted', response, outcome: { kind: 'rejected', reason } as never };
 };
 
+const untilTold = () => new Promise(setImmediate);
+
 /** A promise to be settled by hand. */
 const later = () => Promise.withResolvers<void>();
 
@@ -102,6 +104,28 @@ test('while the store is slow, more answers than are remembered are counted, and
   }
 });
 
+test('a thousand answers are told at once, fewer after a second', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { log, add, commits } = open();
+  for (let index = 1; index < 1000; index += 1) add(index, 'accepted');
+  await untilTold();
+  assert.equal(commits.length, 0);
+  add(1000, 'accepted');
+  await untilTold();
+  assert.deepEqual(
+    commits.map(({ origins }) => origins[0]?.accepted),
+    [1000],
+  );
+  add(1, 'accepted');
+  t.mock.timers.tick(999);
+  await untilTold();
+  assert.equal(commits.length, 1);
+  t.mock.timers.tick(1);
+  await untilTold();
+  assert.equal(commits[1]?.origins[0]?.accepted, 1);
+  await log.close();
+});
+
 test('one commit is made at a time', async () => {
   const turns = [later(), later()];
   let turn = 0;
@@ -121,7 +145,8 @@ test('one commit is made at a time', async () => {
   await log.close();
 });
 
-test('a commit that failed while the store was away is made again under its id', async () => {
+test('a commit that failed while the store was away is made again under its id', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   let isAway = true;
   const { log, add, commits, warnings } = open(async () => {
     if (isAway) throw new DeskbellError('ERR_STORE_UNAVAILABLE', 'It is away.');
@@ -135,6 +160,14 @@ test('a commit that failed while the store was away is made again under its id',
   assert.equal(commits[1], commits[0]);
   assert.notEqual(commits[2]!.id, commits[0]!.id);
   assert.equal(commits[2]!.origins[0]?.accepted, 1);
+
+  isAway = true;
+  await add(3, 'gone');
+  isAway = false;
+  t.mock.timers.tick(1000);
+  await untilTold();
+  assert.equal(commits.length, 5, 'it is made again also where nothing more is sent');
+  assert.equal(commits[4], commits[3]);
 });
 
 test('a commit is not made again for longer than the store knows its id', async () => {

@@ -6,6 +6,7 @@ import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import { createBroadcast, type BroadcastOptions } from '../../src/delivery/broadcast/create-broadcast.ts';
 import { formatAlarm } from '../../src/delivery/broadcast/format-broadcast.ts';
+import { createSchedule } from '../../src/delivery/schedule/create-schedule.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { createUserAgent } from '../../src/push-service/index.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
@@ -13,6 +14,8 @@ import { createEncrypter } from '../../src/protocol/message-encryption.ts';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 import { defaultWorkerSettings } from '../../src/delivery/worker/worker-settings.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import type { DueSchedule } from '../../src/store/schedules.ts';
+import { defaultSliceRows } from '../../src/store/slices.ts';
 import { startServer } from '../transport/peers.ts';
 import {
   assertDone,
@@ -21,8 +24,26 @@ import {
   timesReceived,
   vapid,
   vapidKeys,
+  type BroadcastBench,
 } from './broadcast-bench.ts';
 import { until } from '../../tools/until.ts';
+import { never } from './test-clock.ts';
+
+/** A broadcast of one slice, which is paused or cancelled while its first rows are committed. */
+async function changeInSlice(bench: BroadcastBench, change: 'pause' | 'cancel') {
+  const pushService = await bench.startPushService({ rows: defaultSliceRows });
+  pushService.faults.inject({ kind: 'delay', ms: 20 });
+  const { ledger, broadcasts } = bench.store;
+  const commit: typeof ledger.commit = async (page) => {
+    await broadcasts[change](page.broadcastId);
+    return ledger.commit(page);
+  };
+  const store = { ...bench.store, ledger: { ...ledger, commit } };
+  // fewer than the slice has can be sent before the first commit
+  const worker = { leaseMs: never, maxPageRows: 1536, maxDetachedRows: 64 };
+  const run = await bench.createSender({ store, worker }).broadcast('all', message);
+  return { pushService, broadcast: await run.finished };
+}
 
 describe('a broadcast', () => {
   for (const threads of [0, 2]) {
@@ -212,24 +233,19 @@ describe('a broadcast', () => {
     assert.ok(records.every(({ atMs }) => atMs >= startAt.getTime()));
   });
 
-  test('that is paused stops, and goes on where it was', async () => {
+  test('that is paused stops in the middle of a slice, and goes on where it was', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows: 4000 });
-    pushService.faults.inject({ kind: 'delay', ms: 20 });
-    const sender = bench.createSender();
-    const run = await sender.broadcast('all', message);
-    for await (const { settled } of run.progress()) if (settled > 0) break;
-    await bench.store.broadcasts.pause(run.broadcast.id);
-    const paused = await run.finished;
-    assert.equal(paused.state, 'paused');
-    assert.ok(paused.counts.accepted > 0 && paused.counts.accepted < 4000);
+    const { pushService, broadcast } = await changeInSlice(bench, 'pause');
+    const { id, state, counts } = broadcast;
+    assert.equal(state, 'paused');
+    assert.ok(counts.accepted > 0 && counts.accepted < defaultSliceRows);
     const messages = pushService.tallySinks()[0]?.messages;
-    assert.equal(messages, paused.counts.accepted, 'what was in flight is counted');
+    assert.equal(messages, counts.accepted, 'what was in flight is counted');
 
     pushService.faults.clear();
-    const resumed = await sender.resume(run.broadcast.id);
-    assertDone(await resumed.finished, { accepted: 4000 });
-    assert.deepEqual(timesReceived(pushService), { 1: 4000 });
+    const resumed = await bench.createSender().resume(id);
+    assertDone(await resumed.finished, { accepted: defaultSliceRows });
+    assert.deepEqual(timesReceived(pushService), { 1: defaultSliceRows });
   });
 
   test('that was stopped here is taken up by another sender at once, with nothing sent twice', async () => {
@@ -292,17 +308,13 @@ describe('a broadcast', () => {
     assert.equal(timesReceived(pushService)[0], undefined, 'nobody was left out');
   });
 
-  test('that is cancelled sends no more', async () => {
+  test('that is cancelled stops in the middle of a slice, and sends no more', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows: 4000 });
-    pushService.faults.inject({ kind: 'delay', ms: 20 });
-    const run = await bench.createSender().broadcast('all', message);
-    for await (const { settled } of run.progress()) if (settled > 0) break;
-    await bench.store.broadcasts.cancel(run.broadcast.id);
-    const { state, counts } = await run.finished;
+    const { pushService, broadcast } = await changeInSlice(bench, 'cancel');
+    const { state, counts } = broadcast;
     assert.equal(state, 'cancelled');
     assert.ok(counts.cancelled > 0);
-    assert.equal(counts.accepted + counts.cancelled, 4000);
+    assert.equal(counts.accepted + counts.cancelled, defaultSliceRows);
     assert.equal(pushService.tallySinks()[0]?.messages, counts.accepted);
   });
 
@@ -320,10 +332,27 @@ describe('a broadcast', () => {
   test('that was only created is delivered by a sender that works on everything', async () => {
     await using bench = await openBroadcastBench();
     const pushService = await bench.startPushService({ rows: 50 });
-    const sender = bench.createSender();
+    const schedule = await createSchedule(bench.store, 'all', message, { cron: '0 9 * * *' });
+    const hasFailed = Promise.withResolvers<void>();
+    const takeDue = async (): Promise<DueSchedule> => {
+      schedules.takeDue = async () => {
+        hasFailed.resolve();
+        assert.fail('schedules cannot be read');
+      };
+      return { ...schedule, nowMs: schedule.nextAtMs + 7_200_000 };
+    };
+    const schedules = { ...bench.store.schedules, takeDue };
+    const warnings: string[] = [];
+    const sender = bench.createSender({
+      store: { ...bench.store, schedules },
+      onWarning: (warning) => warnings.push(warning),
+    });
     const stop = new AbortController();
     const faults: unknown[] = [];
     const working = sender.work(stop.signal, (fault) => faults.push(fault));
+    // awaited below
+    working.catch(() => {});
+    await hasFailed.promise;
     const { broadcast } = await sender.createBroadcast('all', message);
     await until(
       async () => (await bench.store.broadcasts.find(broadcast.id))?.state === 'done',
@@ -331,8 +360,25 @@ describe('a broadcast', () => {
     );
     stop.abort();
     await working;
-    assert.deepEqual(faults, []);
+    assert.match(faults.join(), /^[^,]*schedules cannot be read/, 'and it goes on');
+    assert.match(warnings.join(), /^Schedule 1 was not sent at [^,]*, because no worker was running\.$/);
     assert.deepEqual(timesReceived(pushService), { 1: 50 });
+  });
+
+  test('whose store fails rejects for who waits, and is no unhandled rejection for who does not', async () => {
+    await using bench = await openBroadcastBench();
+    await bench.startPushService({ rows: 1 });
+    const hasFailed = Promise.withResolvers<void>();
+    const leaseSlice = async (): Promise<never> => {
+      hasFailed.resolve();
+      return assert.fail('the store fails');
+    };
+    const store = { ...bench.store, leases: { ...bench.store.leases, leaseSlice } };
+    const run = await bench.createSender({ store }).broadcast('all', message);
+    await hasFailed.promise;
+    await run.stop();
+    await new Promise(setImmediate);
+    await assert.rejects(run.finished, /the store fails/);
   });
 
   test('tells how far it is: settled rows grow to the audience, at a rate and with an estimate', async () => {

@@ -1,6 +1,8 @@
+// When a worker commits, and what it logs of what it has committed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import type { Assignment } from '../../src/delivery/worker/assignment.ts';
 import { Committer, type CommitterParts } from '../../src/delivery/worker/committer.ts';
 import { defaultWorkerSettings } from '../../src/delivery/worker/worker-settings.ts';
 import { Workload, type WorkloadParts } from '../../src/delivery/worker/workload.ts';
@@ -27,4 +29,31 @@ test('acceptances are committed many at a time, and fewer where anything else is
   assert.equal(resultsUntilDue(committer, resultOf('gone')), commitRows);
   committer.commitAll();
   assert.equal(resultsUntilDue(committer, resultOf('accepted')), commitAcceptedRows);
+});
+
+test('messages are logged once their outcome is stored, and not where another worker has the lease', async () => {
+  const settings = defaultWorkerSettings;
+  const logged: unknown[] = [];
+  for (const isLeaseLost of [true, false]) {
+    const workload = new Workload({ settings } as WorkloadParts);
+    const page = {
+      rows: [{ ...resultOf('accepted'), recipient: { subscriptionId: 5 } }],
+      cursors: undefined,
+    };
+    const assignment = { lease: { broadcastId: 7 }, takePage: () => page, takeDetached: () => undefined };
+    workload.assignments.add({ ...assignment, recordCommitted: () => {} } as unknown as Assignment);
+    const committed = Promise.withResolvers<void>();
+    const parts = {
+      settings,
+      destinations: { takeAnswers: () => [], setStates: () => {} },
+      ledger: { commit: async () => ({ isLeaseLost, state: 'running' }) },
+      messageLog: { of: 'all', write: (records: readonly unknown[]) => logged.push(...records) },
+      now: () => 0,
+    } as unknown as CommitterParts;
+    const committer = new Committer(parts, workload, committed.resolve);
+    committer.commitAll();
+    await committed.promise;
+    committer.throwFault();
+    assert.equal(logged.length, isLeaseLost ? 0 : 1);
+  }
 });

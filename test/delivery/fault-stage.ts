@@ -214,8 +214,9 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
         },
       };
     },
-    finish: async ({ finished }) => {
-      for (;;) {
+    finish: async ({ broadcast, finished }) => {
+      const endMs = performance.now() + longestBroadcastMs;
+      while (performance.now() < endMs) {
         const before = countRequests(recorders);
         const isFinished = await Promise.race([finished.then(() => true), sleep(5, false)]);
         if (isFinished) return finished;
@@ -223,6 +224,7 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
         for (let turn = 0; turn < 20; turn += 1) await nextTurn();
         if (countRequests(recorders) === before) clock.advance(100);
       }
+      throw new Error(`Broadcast ${broadcast.id} has not ended after ${longestBroadcastMs / 1000} s.`);
     },
     until: (broadcastId, isSo) =>
       until(

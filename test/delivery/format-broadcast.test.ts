@@ -28,6 +28,20 @@ const broadcast: Broadcast = {
   receipts: undefined,
 };
 
+test('the progress has share, rate, time left, and the outcomes of each push service', () => {
+  const accepted = { ...counts, accepted: 947, rejected: 0, gone: 2 };
+  const origins = [
+    ...broadcast.origins,
+    { origin: 'https://fcm.googleapis.com', attempts: 949, ...accepted },
+  ];
+  const sending = { ...broadcast, waiting: 0, toRetry: 0, heldBack: [], origins };
+  assert.equal(
+    formatProgress({ broadcast: sending, settled: 1000, ratePerSecond: 16.4, etaSeconds: 61 }),
+    '[##########··········] 50 %  1,000 of 2,000  16/s  1:01 left  ' +
+      'web.push.apple.com: 1 accepted, 50 rejected  fcm.googleapis.com: 947 accepted, 2 gone',
+  );
+});
+
 test('the progress tells apart what waits for a retry and what is held back, and why', () => {
   const line = formatProgress({ broadcast, settled: 51, ratePerSecond: 0 });
   assert.match(line, / {2}9 waiting for a retry {2}1,940 held back, web\.push\.apple\.com refuses them {2}/);

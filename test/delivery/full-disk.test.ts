@@ -7,9 +7,12 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createSender } from '../../src/delivery/sender.ts';
 import { startPushService } from '../../src/push-service/index.ts';
+import { waitForDiskSpace } from '../../src/delivery/worker/wait-for-disk-space.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
+import { DiskFullError } from '../../src/store/disk-full.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { assertDone, message, timesReceived, vapid, vapidKeys } from './broadcast-bench.ts';
 
 const audience = 1500;
@@ -85,6 +88,64 @@ async function startBroadcast() {
     },
   };
 }
+
+test('a worker looks every second for free space', async () => {
+  const delays: number[] = [];
+  const startTimer = (end: () => void, delayMs: number) => {
+    delays.push(delayMs);
+    setImmediate(end);
+    return { cancel: () => {} };
+  };
+  const take = async () => {
+    if (delays.length < 3) throw new DiskFullError('of the test', undefined);
+    return { permits: 1, queueMs: 0 };
+  };
+  const warnings: string[] = [];
+  const { rates } = waitForDiskSpace({ rates: { take } } as unknown as Store, {
+    clock: { startTimer },
+    now: Date.now,
+    onWarning: (warning) => warnings.push(warning),
+    signal: new AbortController().signal,
+  });
+  await rates.take({ origin: 'https://push.example.org', perSecond: 1, wanted: 1, rateLimited: 0 });
+  assert.deepEqual(delays, [1000, 1000, 1000]);
+  assert.equal(warnings.length, 2);
+});
+
+/** Finds the disk full the first time. */
+const failOnce = (name: string) => {
+  let isFull = true;
+  return async () => {
+    if (!isFull) return name;
+    isFull = false;
+    throw new DiskFullError('of the test', undefined);
+  };
+};
+
+test('whatever a worker writes waits for free space', async () => {
+  const written = {
+    leases: ['leaseSlice', 'leaseRetries', 'renew', 'release'],
+    ledger: ['commit', 'recordAnswers', 'readRows'],
+    rates: ['take'],
+  };
+  const parts = Object.entries(written).map(([part, names]) => [
+    part,
+    Object.fromEntries(names.map((name) => [name, failOnce(name)])),
+  ]);
+  const waiting = waitForDiskSpace(Object.fromEntries(parts) as Store, {
+    clock: {
+      startTimer: (end) => {
+        setImmediate(end);
+        return { cancel: () => {} };
+      },
+    },
+    now: Date.now,
+    onWarning: () => {},
+    signal: new AbortController().signal,
+  }) as unknown as Record<string, Record<string, () => Promise<string>>>;
+  for (const [part, names] of Object.entries(written))
+    for (const name of names) assert.equal(await waiting[part]![name]!(), name);
+});
 
 describe('on a full disk', { skip }, () => {
   before(() => assert.ok(mounted, 'a disk of its own can be mounted'));

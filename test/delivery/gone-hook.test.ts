@@ -1,6 +1,7 @@
 // onGone: told at least once of each subscription that its push service has ended, whoever deleted the row.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { startGoneReports } from '../../src/delivery/gone-hook.ts';
 import type { EndedSubscription } from '../../src/store/ended-subscriptions.ts';
 import { broadcastToAll, message, openStageWithRecorder, vapidKeys } from './fault-stage.ts';
 
@@ -65,6 +66,30 @@ describe('onGone', () => {
     const working = stage.sender({ onGone: async ({ id }) => void told.push(id) });
     await working.close();
     assert.deepEqual(told, [rows[1]!.id, rows[2]!.id]);
+  });
+
+  test('is told again by the same sender a second after it threw, with one warning until it works', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const left = new Set([1, 2]);
+    const list = async () => Array.from(left, (id) => ({ id }) as EndedSubscription);
+    const remove = async ([id]: readonly number[]) => void left.delete(id!);
+    const told: number[] = [];
+    const warnings: string[] = [];
+    const reports = startGoneReports(
+      { list, remove, ofUser: list },
+      ({ id }) => {
+        told.push(id);
+        if (told.length <= 2) throw new Error('the application is away');
+      },
+      (warning) => warnings.push(warning),
+    );
+    for (const expected of [[1], [1, 1], [1, 1, 1, 2], [1, 1, 1, 2]]) {
+      t.mock.timers.tick(1000);
+      await new Promise(setImmediate);
+      assert.deepEqual(told, expected);
+    }
+    assert.equal(warnings.length, 1);
+    await reports.close();
   });
 
   test('is not told of a subscription that its client removes, nor of one that is only held', async (t) => {

@@ -1,6 +1,12 @@
 // Broadcasts whose audience takes longer to be found than their creator waits.
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { syncBuiltinESMExports } from 'node:module';
+import { after, before, describe, mock, test } from 'node:test';
+import timers from 'node:timers/promises';
+import { readConfiguration } from '../../src/cli/configuration/read-configuration.ts';
+import type { Context } from '../../src/cli/context.ts';
+import type { DataDirectory } from '../../src/cli/data/data-directory.ts';
+import { sendBroadcast } from '../../src/cli/send/send-broadcast.ts';
 import { createBroadcast } from '../../src/delivery/broadcast/create-broadcast.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { until } from '../../tools/until.ts';
@@ -9,10 +15,17 @@ import {
   message,
   openBroadcastBench,
   timesReceived,
+  vapidKeys,
   type BroadcastBench,
 } from './broadcast-bench.ts';
 
 const audience = { tags: { all: ['news'] } };
+
+const { setTimeout: sleep } = timers;
+const over = Promise.resolve();
+const neverOver = new Promise<void>(() => {});
+/** What the two seconds are here. */
+let twoSeconds = over;
 
 /** A stage with five subscriptions, and a sender whose ranges of ids wait until `open` is called. */
 async function setStage(bench: BroadcastBench) {
@@ -20,15 +33,29 @@ async function setStage(bench: BroadcastBench) {
   const { broadcasts, people } = bench.store;
   for (const id of [1, 2, 3]) await people.assign(id, { tags: ['news'] });
   const gate = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
   const prepare: typeof broadcasts.prepare = async (...range) => {
+    reached.resolve();
     await gate.promise;
     return broadcasts.prepare(...range);
   };
-  const sender = bench.createSender({ store: { ...bench.store, broadcasts: { ...broadcasts, prepare } } });
-  return { pushService, sender, broadcasts, open: gate.resolve };
+  const store = { ...bench.store, broadcasts: { ...broadcasts, prepare } };
+  const sender = bench.createSender({ store });
+  return { pushService, sender, store, broadcasts, reached: reached.promise, open: gate.resolve };
 }
 
 describe('a broadcast that is preparing', () => {
+  before(() => {
+    mock.method(timers, 'setTimeout', (ms: number, ...rest: readonly []) =>
+      ms === 2000 ? twoSeconds : sleep(ms, ...rest),
+    );
+    syncBuiltinESMExports();
+  });
+  after(() => {
+    mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+
   test('is returned after two seconds, and delivered once its audience is complete', async () => {
     await using bench = await openBroadcastBench();
     const { pushService, sender, open } = await setStage(bench);
@@ -42,7 +69,55 @@ describe('a broadcast that is preparing', () => {
     );
     open();
     assertDone(await run.finished, { accepted: 3 });
+    await bench.store.people.assign(4, { tags: ['news'] });
+    assert.equal((await sender.createBroadcast(audience, message, { idempotencyKey: 'once' })).isNew, false);
+    const others = { tags: { ...audience.tags, none: ['muted'] } };
+    await assert.rejects(sender.createBroadcast(others, message, { idempotencyKey: 'once' }), {
+      code: 'ERR_IDEMPOTENCY_KEY',
+    });
     assert.deepEqual(timesReceived(pushService), { 0: 2, 1: 3 });
+  });
+
+  test('is returned with its audience where that is complete before the two seconds are over', async () => {
+    await using bench = await openBroadcastBench();
+    const { sender, broadcasts, reached, open } = await setStage(bench);
+    twoSeconds = neverOver;
+    try {
+      let isReturned = false;
+      const creating = sender.createBroadcast(audience, message).finally(() => (isReturned = true));
+      await reached;
+      for (let looks = 0; looks < 10; looks += 1) await broadcasts.list({ limit: 1 });
+      assert.equal(isReturned, false, 'it waits');
+      open();
+      const { broadcast } = await creating;
+      assert.deepEqual([broadcast.state, broadcast.recipients], ['running', 3]);
+    } finally {
+      open();
+      twoSeconds = over;
+    }
+  });
+
+  test('is waited for by send --detach, which shows how far it is', async () => {
+    await using bench = await openBroadcastBench();
+    const { store, open } = await setStage(bench);
+    const shown: string[] = [];
+    const printed: string[] = [];
+    const output = {
+      live: (text: string) => {
+        shown.push(text);
+        open();
+      },
+      line: async (text: string) => void printed.push(text),
+      diagnostic: () => {},
+    };
+    const context = { output, environment: {}, stop: new AbortController().signal };
+    const flags = { subject: 'mailto:push@example.org', data: 'none', tag: ['news'], detach: true } as const;
+    const configuration = await readConfiguration({ flags, environment: {} });
+    const data = { store, vapidKeys } as unknown as DataDirectory;
+    await sendBroadcast(flags, message, data, configuration, context as unknown as Context);
+    open();
+    assert.equal(shown[0], 'Broadcast 1 is preparing: 0 subscriptions found so far');
+    assert.deepEqual(printed, ['Broadcast 1 to 3 subscriptions is running.']);
   });
 
   test('whose process has ended is prepared and delivered by any that delivers', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RateLimits } from '../../src/delivery/limits/rate-limits.ts';
+import { SingleMessageRates } from '../../src/delivery/limits/single-message-rates.ts';
 import { defaultRetryPolicy, retryAfterDeferral } from '../../src/delivery/worker/retry-policy.ts';
 import { openTestStore } from '../store/test-database.ts';
 
@@ -34,4 +35,12 @@ test('the only row that is left is sent soon, however often others took its shar
     }
   }
   assert.ok(isSent);
+});
+
+test('a rate limits single messages to push services that nobody has listed, and to no others', () => {
+  const rates = new SingleMessageRates(new Map([[origin, 1]]));
+  const admitted = (isUnlisted: boolean) =>
+    [1, 2, 3].map(() => rates.admit({ origin, isUnlisted }, 10_000) === undefined);
+  assert.deepEqual(admitted(false), [true, true, true]);
+  assert.deepEqual(admitted(true), [true, false, false]);
 });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createECDH, randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { countReadersOf } from '../../src/delivery/broadcast/count-readers.ts';
 import { createBroadcast, type BroadcastOptions } from '../../src/delivery/broadcast/create-broadcast.ts';
 import type { Audience } from '../../src/delivery/broadcast/audience.ts';
 import { createSchedule } from '../../src/delivery/schedule/create-schedule.ts';
@@ -52,6 +53,8 @@ describe('a broadcast that differs by reader', () => {
       [{ localTime: '9 o’clock' }, /"localTime" must be a local time such as 09:00/],
       [{ localTime: '2026-11-30T09:00' }, /"localTime" is over in all time zones/],
       [{ quietHours: '22:00' }, /such as 22:00-07:00/],
+      [{ skipInactive: 0 }, /"skipInactive" must be a whole number from 1 to 100, not 0/],
+      [{ skipInactive: 101 }, /"skipInactive" must be a whole number from 1 to 100, not 101/],
       [{ localTime: '09:00', timeZone: 'Mars' }, /"timeZone" must be the name of a time zone/],
     ];
     for (const [options, words] of refused) await assert.rejects(stage.create(options), { message: words });
@@ -87,11 +90,24 @@ describe('a broadcast that differs by reader', () => {
     });
   });
 
-  test('to given subscriptions is for the time of its own zone', async () => {
+  test('is counted for the oldest subscriptions alone, where there are more than are to be looked at', async () => {
+    await using stage = await openStage();
+    await stage.store.readers.setPerson('ada', { language: 'de' });
+    const text = { ...message, texts: { de: { title: 'Hallo' } } };
+    const count = async (maxRows: number) => {
+      const readers = await countReadersOf('all', text, {}, stage.store, maxRows);
+      return [readers?.lookedAt, readers?.hasMore, Object.fromEntries(readers?.byText ?? [])];
+    };
+    assert.deepEqual(await count(2), [2, true, { de: 1, undefined: 1 }]);
+    assert.deepEqual(await count(3), [3, false, { de: 1, undefined: 2 }]);
+  });
+
+  test('to given subscriptions is for the time of its own zone, and leaves none out as inactive', async () => {
     await using stage = await openStage();
     const subscriptions = [given];
-    const options = { localTime: '23:00', quietHours: '22:00-07:00', timeZone: 'Europe/Berlin' };
-    const broadcast = await stage.create(options, { subscriptions });
+    const times = { localTime: '23:00', quietHours: '22:00-07:00', timeZone: 'Europe/Berlin' };
+    const broadcast = await stage.create({ ...times, skipInactive: 1 }, { subscriptions });
+    assert.deepEqual([broadcast.state, broadcast.recipients, broadcast.inactive], ['running', 1, 0]);
     assert.equal(new Date(broadcast.startAtMs).toISOString(), '2026-12-02T06:00:00.000Z');
     assert.equal(broadcast.localTime, '2026-12-01T23:00');
   });
@@ -108,10 +124,11 @@ describe('a broadcast that differs by reader', () => {
 });
 
 describe('a schedule with a local time', () => {
-  test('resolves it for each occurrence, in its own zone', async () => {
+  test('resolves it for each occurrence, in its own zone, and hands on its other options', async () => {
     await using stage = await openStage();
     const { store, clock } = stage;
-    const options = { cron: '0 6 * * *', timezone: 'Asia/Tokyo', localTime: '09:00' };
+    const others = { receipts: true, skipInactive: 10 };
+    const options = { cron: '0 6 * * *', timezone: 'Asia/Tokyo', localTime: '09:00', ...others };
     await createSchedule(store, 'all', message, options);
     for (const day of [2, 3]) {
       // late, and still for the occurrence's own day
@@ -119,7 +136,13 @@ describe('a schedule with a local time', () => {
       await startDueBroadcasts({ store, policy });
       const [broadcast] = await store.broadcasts.list({ limit: 1 });
       assert.deepEqual([broadcast?.localTime, broadcast?.timeZone], [`2026-12-0${day}T09:00`, 'Asia/Tokyo']);
+      assert.deepEqual([broadcast?.receipts, broadcast?.skipInactive], [[], 10]);
     }
+    await createSchedule(store, 'all', message, { ...options, timeZone: 'Europe/Rome' });
+    clock.nowMs = Date.parse('2026-12-04T06:00:00+09:00');
+    await startDueBroadcasts({ store, policy });
+    const zones = (await store.broadcasts.list({ limit: 2 })).map(({ timeZone }) => timeZone);
+    assert.deepEqual(new Set(zones), new Set(['Asia/Tokyo', 'Europe/Rome']), 'one of its own holds');
     await assert.rejects(
       createSchedule(store, 'all', message, { ...options, localTime: '2027-01-01T09:00' }),
       {

@@ -125,24 +125,34 @@ describe('a broadcast with receipts', () => {
     assert.deepEqual(timesReceived(pushService), { 1: 2100 });
   });
 
-  test('is delivered by a sender without the key, which says that it asks for nothing', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    await bench.subscribe(pushService, 1);
-    const { broadcast } = await bench
-      .createSender({ receiptKey })
-      .createBroadcast('all', message, { receipts: true });
-    const warnings: string[] = [];
-    const sender = bench.createSender({ threads: 0, onWarning: (warning) => warnings.push(warning) });
-    const run = await sender.resume(broadcast.id);
-    assertDone(await run.finished, { accepted: 1 });
-    assert.match(warnings.join(), new RegExp(`Broadcast ${broadcast.id} .*receiptKey`));
-  });
+  for (const threads of [0, 1]) {
+    test(`is delivered by a sender without the key, which says once that it asks for nothing, with ${threads} threads`, async () => {
+      await using bench = await openBroadcastBench();
+      const pushService = await bench.startPushService();
+      // two slices
+      await bench.subscribe(pushService, 2100);
+      const { broadcast } = await bench
+        .createSender({ receiptKey })
+        .createBroadcast('all', message, { receipts: true });
+      const warnings: string[] = [];
+      const sender = bench.createSender({ threads, onWarning: (warning) => warnings.push(warning) });
+      const run = await sender.resume(broadcast.id);
+      assertDone(await run.finished, { accepted: 2100 });
+      assert.deepEqual(
+        warnings.filter((warning) => warning.includes('receiptKey')),
+        [`Broadcast ${broadcast.id} asks for receipts, but this sender has no receiptKey.`],
+      );
+    });
+  }
 
   test('needs the key, and is another content than the same message without', async () => {
     await using bench = await openBroadcastBench();
     await assert.rejects(bench.createSender().createBroadcast('all', message, { receipts: true }), {
       code: 'ERR_CONFIGURATION',
+      message: /receiptKey/,
+    });
+    const cron = { cron: '0 9 * * *', receipts: true };
+    await assert.rejects(bench.createSender().createSchedule('all', message, cron), {
       message: /receiptKey/,
     });
     assert.throws(() => bench.createSender({ receiptKey: randomBytes(31) }), {

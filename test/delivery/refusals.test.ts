@@ -7,10 +7,11 @@ import type { Broadcast } from '../../src/store/broadcasts.ts';
 import { checkSums, message, openStage, protocols, type Protocol, type Stage } from './fault-stage.ts';
 
 const layouts = {
-  'in front': { good: 500, junk: 120, isJunk: (index: number) => index < 120 },
-  'in the middle': { good: 500, junk: 120, isJunk: (index: number) => index >= 100 && index < 220 },
-  'at the end': { good: 500, junk: 120, isJunk: (index: number) => index >= 500 },
-  'nine of ten': { good: 100, junk: 900, isJunk: (index: number) => (index * 7) % 10 !== 0 },
+  'in front': { good: 250, junk: 60, isJunk: (index: number) => index < 60 },
+  'in the middle': { good: 250, junk: 60, isJunk: (index: number) => index >= 50 && index < 110 },
+  'at the end': { good: 250, junk: 60, isJunk: (index: number) => index >= 250 },
+  // more than a worker holds at a time
+  'nine of ten': { good: 60, junk: 540, isJunk: (index: number) => (index * 7) % 10 !== 0 },
 };
 
 /** Delivers to the end in this thread; by threads of its own, whose clock is the real one, until all are accepted who can be. */

@@ -1,5 +1,7 @@
 // A store whose sending is paused: nothing is sent by itself, what is asked for is, and resuming says and does what it starts.
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
@@ -7,6 +9,7 @@ import { describeResumption, resumeSending } from '../../src/delivery/resume-sen
 import { startDueBroadcasts } from '../../src/delivery/schedule/run-schedules.ts';
 import { createSchedule } from '../../src/delivery/schedule/create-schedule.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { fastFolder } from '../../tools/fast-folder.ts';
 import { addSubscriptions } from '../store/store-under-test.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { assertDone, message, openBroadcastBench, timesReceived } from './broadcast-bench.ts';
@@ -37,17 +40,28 @@ async function setUp() {
 test('what a schedule misses during the pause is left out, and the next time is kept', async () => {
   await using stage = await setUp();
   const { store, schedule, rare, lookAt } = stage;
+  const daily = await createSchedule(store, 'all', message, { cron: '30 13 * * *' });
   await store.sending.pause('restored');
   assert.equal(await lookAt('2027-03-25T14:01:00Z'), 0);
   const { pause, broadcastIds, startsMs, webhookEvents, ...schedules } = await describeResumption(store);
   assert.equal(pause?.reason, 'restored');
-  assert.deepEqual(schedules, { schedules: [schedule, rare], missed: [schedule] });
+  assert.deepEqual(schedules, { schedules: [schedule, rare, daily], missed: [schedule, daily] });
   assert.deepEqual([broadcastIds, startsMs.size, webhookEvents], [[], 0, 0]);
+  await store.schedules.pause(schedule.id);
+  const others = await describeResumption(store);
+  assert.deepEqual(
+    [others.schedules, others.missed],
+    [[rare, daily], [daily]],
+    'one that is paused itself is not started',
+  );
+  const { id, nextAtMs } = schedule;
+  await store.schedules.resume(id, nextAtMs);
   await resumeSending(store, { withMissed: false, withBroadcasts: false });
   assert.equal(await lookAt('2027-03-25T14:02:00Z'), 0);
-  const [next, other] = await store.schedules.list();
+  const [next, other, tomorrow] = await store.schedules.list();
   assert.deepEqual(next, { ...schedule, nextAtMs: Date.parse('2027-03-25T15:00:00Z') });
   assert.deepEqual(other, rare);
+  assert.deepEqual(tomorrow, { ...daily, nextAtMs: Date.parse('2027-03-26T13:30:00Z') });
   assert.equal(await lookAt('2027-03-25T15:00:00Z'), 1);
 });
 
@@ -65,7 +79,9 @@ test('workers send what is asked for during the pause and nothing else, until it
   const pushService = await bench.startPushService({ rows: 5 });
   const sender = bench.createSender();
   const { broadcast: before } = await sender.createBroadcast('all', message);
+  const { broadcast: cancelled } = await sender.createBroadcast('all', message);
   await store.sending.pause('asked');
+  await store.broadcasts.cancel(cancelled.id);
   const stop = new AbortController();
   const working = sender.work(stop.signal);
   const isOver = async (id: number) => (await store.broadcasts.find(id))?.state === 'done';
@@ -83,7 +99,7 @@ test('workers send what is asked for during the pause and nothing else, until it
   assert.deepEqual(timesReceived(pushService), { 2: 4, 3: 1 });
 });
 
-test('a pause, and a clock that push services contradict, are warnings of the installation', async () => {
+test('a pause, and a clock that push services contradict, are warnings of the installation', async (t) => {
   await using stage = await setUp();
   const { store } = stage;
   assert.deepEqual(await createWarningReader(store)(), []);
@@ -96,6 +112,8 @@ test('a pause, and a clock that push services contradict, are warnings of the in
     startedAtMs: 1,
     pushServices: [],
   } as const;
+  // that of another machine is right
+  await store.senders.put({ ...report, id: 'b', startedAtMs: 0, clockDifferenceMs: 0 });
   await store.senders.put({ ...report, clockDifferenceMs: -3_600_000 });
   const warnings = await createWarningReader(store)();
   assert.deepEqual(
@@ -107,4 +125,22 @@ test('a pause, and a clock that push services contradict, are warnings of the in
     /^Sending has been paused since 2027-03-25T12:00:00.000Z \(the store was restored/,
   );
   assert.match(warnings[1]!.detail, /^The clock is 60 minutes ahead of push services/);
+
+  const keys = await mkdtemp(join(fastFolder(), 'deskbell-keys-'));
+  t.after(() => rm(keys, { recursive: true }));
+  await writeFile(join(keys, 'vapid-keys.json'), 'a diary', { mode: 0o600 });
+  const [, unusable] = await createWarningReader(store, keys)();
+  assert.equal(unusable?.code, 'keys-missing');
+  assert.match(unusable.detail, /^The key file .*vapid-keys\.json cannot be used/);
+
+  let nowMs = 0;
+  t.mock.method(performance, 'now', () => nowMs);
+  const read = createWarningReader(store);
+  assert.equal((await read()).length, 2);
+  await store.sending.resume({ withBroadcasts: false });
+  nowMs += 5000;
+  assert.deepEqual(
+    (await read()).map(({ code }) => code),
+    ['clock-wrong'],
+  );
 });

@@ -4,8 +4,10 @@ import {
   defaultRetryPolicy,
   retryAfterAttempt,
   retryAfterDeferral,
+  retryAfterVapidRefusal,
   type Tries,
 } from '../../src/delivery/worker/retry-policy.ts';
+import { suspensionPolicy } from '../../src/store/push-services.ts';
 
 const nowMs = 1_800_000_000_000;
 const policy = {
@@ -91,6 +93,14 @@ test('by default the attempts of a row take three quarters of an hour', () => {
   assert.equal(waitsMs[0], 5000);
   const minutes = waitsMs.reduce((sum, wait) => sum + wait) / 60_000;
   assert.ok(minutes > 40 && minutes < 50, `${minutes} minutes`);
+});
+
+test('by default a row is refused for more than a minute before it is rejected', () => {
+  const { maxRefusals } = suspensionPolicy;
+  const waitsMs = Array.from({ length: maxRefusals - 1 }, (_, index) =>
+    waitMs(retryAfterVapidRefusal(defaultRetryPolicy, longLived({ refusals: index + 1 }), 0, nowMs, 0)),
+  );
+  assert.deepEqual(waitsMs, [5000, 10_000, 20_000, 40_000]);
 });
 
 test('with more attempts than by default no wait is longer than half an hour', () => {

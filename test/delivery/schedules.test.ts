@@ -89,6 +89,8 @@ test('an occurrence that is later than an hour is left out, with a warning', asy
   // a month in which nothing ran
   await lookAt('2027-04-26T07:30:00Z');
   assert.deepEqual(await made(), ['1/2027-04-26T07:00:00.000Z']);
+  await lookAt(Date.parse('2027-04-27T07:00:00Z') + hourMs);
+  assert.equal((await made())[1], '1/2027-04-27T07:00:00.000Z', 'an hour is not too late');
   assert.equal(warnings.length, 2);
 });
 
@@ -137,6 +139,7 @@ test('what cannot be sent, has no time to come or takes a schedule’s key is re
     code: 'ERR_PAYLOAD_TOO_LARGE',
   });
   assert.deepEqual([(await add({}, { receipts: true })).receipts, (await add({})).receipts], [true, false]);
+  assert.equal((await add({})).timezone, 'UTC', 'where none is given');
   await assert.rejects(add({}, { ttlSeconds: -1 }), { code: 'ERR_MESSAGE_INVALID' });
   const idempotencyKey = 'schedule/1/2027-03-26T08:00:00.000Z';
   await assert.rejects(createBroadcast(store, policy, 'all', message, { idempotencyKey }), {

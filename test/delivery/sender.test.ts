@@ -102,7 +102,7 @@ describe('with the local push service', () => {
       await assert.rejects(sender.send(subscription, greeting, { reader }), { code });
   });
 
-  test('a message for all asks the store for no reader', async () => {
+  test('a message for all asks the store for no reader, one for readers once', async () => {
     await using bench = await openBroadcastBench();
     const [endpoint] = await bench.subscribe(await bench.startPushService(), 1);
     const row = (await bench.store.subscriptions.findByEndpoint(endpoint!))!;
@@ -121,8 +121,10 @@ describe('with the local push service', () => {
     const own = bench.createSender(spying);
     await own.send(row, message);
     assert.deepEqual(asked, []);
-    await own.send(row, { ...message, texts: {} });
-    assert.deepEqual(asked, ['findByEndpoint', 'factsOf']);
+    for (const forReaders of [{ texts: {} }, { placeholders: true }]) {
+      await own.send(row, { ...message, ...forReaders });
+      assert.deepEqual(asked.splice(0), ['findByEndpoint', 'factsOf'], Object.keys(forReaders).join());
+    }
   });
 
   test('the shape of PushSubscription.toJSON() and stored bytes are taken too', async () => {

@@ -1,7 +1,8 @@
 // A port in front of a push service, so that the push service can be away and come back at the same port while it
 // keeps its subscriptions: real sockets on both sides, every byte passed on as it is.
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { freePort } from '../../tools/listening.ts';
 
 export class SwitchablePort {
   #port = 0;
@@ -18,10 +19,9 @@ export class SwitchablePort {
 
   /** Listens, from the second time on at the same port as before. */
   async open(): Promise<void> {
+    this.#port ||= await freePort();
     const server = createServer((socket) => this.#pass(socket));
-    server.listen(this.#port, '127.0.0.1');
-    await once(server, 'listening');
-    this.#port = (server.address() as AddressInfo).port;
+    await once(server.listen(this.#port, '127.0.0.1'), 'listening');
     this.#server = server;
   }
 

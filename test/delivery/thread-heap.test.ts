@@ -1,7 +1,19 @@
-// A thread that delivers has its own limits, whatever NODE_OPTIONS say, and leaves them as they were for the rest of the process.
+// A thread that delivers has its own limits, whatever NODE_OPTIONS say, and leaves them as they were for the rest of the process. The
+// flags that are set for it are ones that V8 has.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
+import { resolveThreadCount, threadsFor } from '../../src/delivery/worker/thread-count.ts';
+
+test('threads are as many as are worth it, and as may be', () => {
+  assert.deepEqual(
+    [1999, 2000, 3999, 18_000].map((rows) => threadsFor(rows, 4)),
+    [0, 1, 1, 4],
+  );
+  assert.equal(resolveThreadCount(undefined, {}), availableParallelism(), 'one per core by default');
+  assert.equal(resolveThreadCount(3, {}), 3);
+});
 
 const module = new URL('../../src/delivery/worker/thread-heap.ts', import.meta.url).href;
 /** Prints the heap's limit in MB: of a plain thread, of two that deliver, and of a plain one after them. */
@@ -24,7 +36,9 @@ const script = `
 function limitsWith(flags: string): readonly number[] {
   const words = ['--input-type=module', '--eval', script, module];
   const env = { ...process.env, NODE_OPTIONS: flags };
-  return JSON.parse(execFileSync(process.execPath, words, { env, encoding: 'utf8' })) as number[];
+  const { stdout, stderr } = spawnSync(process.execPath, words, { env, encoding: 'utf8' });
+  assert.equal(stderr, '');
+  return JSON.parse(stdout) as number[];
 }
 
 const [ownLimit, limit] = limitsWith('');

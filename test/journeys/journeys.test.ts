@@ -1,15 +1,14 @@
 // The way of each kind of user from an empty directory to a notification, with the packed package: what the README and
 // the docs say, done literally.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
 import { textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
+import { freePort } from '../../tools/listening.ts';
 import { pack } from '../../tools/pack.ts';
 import { until } from '../../tools/until.ts';
 import { codeBlocks } from '../documentation/pages.ts';
@@ -152,7 +151,7 @@ suite('from an empty directory to a notification', { timeout: 300_000 }, () => {
     assert.equal(install, 'npm install express deskbell');
     await project.install(tarball, pinned('express'));
     await project.run(makeFolder!);
-    const port = await freePort();
+    const port = String(await freePort());
     // The browser of this test subscribes at a push service on this machine.
     const options = `({ pushServices: ${JSON.stringify(access.pushServices)}, store,`;
     await project.write('server.js', server.replaceAll('({ store,', options).replaceAll('3000', port));
@@ -208,16 +207,6 @@ suite('from an empty directory to a notification', { timeout: 300_000 }, () => {
     });
   }
 });
-
-/** One that nobody listens on now. */
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return String(port);
-}
 
 const workerAndNotification = `(async () => {
   const [registration] = await navigator.serviceWorker.getRegistrations();

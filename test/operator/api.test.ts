@@ -4,7 +4,9 @@ import { hostname } from 'node:os';
 import { until } from '../../tools/until.ts';
 import { suite, test } from 'node:test';
 import type { Problem } from '../../src/http/problem.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import type { UserAndTags } from '../../src/audience/user-and-tags.ts';
+import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { codeOf, startStage, type RunningOperator } from './running-operator.ts';
 
 interface Page<Item = Record<string, unknown>> {
@@ -41,10 +43,17 @@ async function auditOf({ read }: RunningOperator) {
 suite('POST /v1/messages', () => {
   test('sends to an id and answers what the push service said', async (t) => {
     const stage = await startStage(t);
+    const { send } = stage.sender;
+    let audit: unknown;
+    t.mock.method(stage.sender, 'send', async (...given: Parameters<typeof send>) => {
+      audit = await auditOf(stage);
+      return send(...given);
+    });
     const { items } = await stage.read<Page>('/v1/messages', {
       method: 'POST',
       body: { to: { id: 1 }, message },
     });
+    assert.deepEqual(audit, [['tester', 'message.send', undefined, undefined]], 'before the change');
     assert.deepEqual(items, [
       { id: 1, pushService: stage.pushService.origin, outcome: 'accepted', status: 201 },
     ]);
@@ -54,6 +63,14 @@ suite('POST /v1/messages', () => {
 
   test('sends to every device of a user, and the audit names the user by a hash only', async (t) => {
     const stage = await startStage(t, [{ user: 'ada' }, { user: 'bob' }, { user: 'ada' }]);
+    // at a push service that is not listed any more, and with a key of somebody else
+    const { publicKey: foreign } = generateVapidKeys();
+    const other = { ...madeUpSubscription(1), endpoint: 'https://push.example.net/1' };
+    await stage.store.subscriptions.put(other, foreign, { assign: { user: 'ada' } });
+    assert.deepEqual(
+      (await stage.read<Page>('/v1/keys')).items.map(({ state }) => state),
+      ['current'],
+    );
     const body = { to: { user: 'ada' }, message };
     const { items } = await stage.read<Page>('/v1/messages', { method: 'POST', body });
     assert.deepEqual(
@@ -61,6 +78,7 @@ suite('POST /v1/messages', () => {
       [
         [1, 'accepted'],
         [3, 'accepted'],
+        [4, 'rejected'],
       ],
     );
     assert.deepEqual(await auditOf(stage), [['tester', 'message.send', 'user #3', 200]]);
@@ -79,7 +97,7 @@ suite('POST /v1/messages', () => {
       })),
     );
     await store.readers.setPerson('ada', { data: { name: 'Ada', count: 3 } });
-    await store.readers.setPerson('bob', { data: { name: 'Bob {count}' }, language: 'fr' });
+    await store.readers.setPerson('bob', { data: { name: 'Bob {count}', count: 9 }, language: 'fr' });
     const forReaders = {
       title: 'Hello {name|there}',
       message: '{count|Some} messages',
@@ -100,7 +118,7 @@ suite('POST /v1/messages', () => {
     assert.equal((await send({ user: 'ada' })).status, 200);
     assert.deepEqual(await received(2), ['Hallo Ada: 3 Nachrichten', 'Hello Ada: 3 messages']);
     assert.equal((await send({ id: 3 })).status, 200);
-    assert.deepEqual(await received(1), ['Salut Bob {count}: Some messages']);
+    assert.deepEqual(await received(1), ['Salut Bob {count}: 9 messages']);
     const [, , bob, anonymous] = rows;
     const { outcome } = await stage.sender.send(anonymous!, forReaders);
     assert.equal(outcome.kind, 'accepted');
@@ -188,6 +206,12 @@ suite('POST /v1/messages', () => {
     const again = await post(key);
     assert.deepEqual([again.status, await outcomesOf(again)], [200, ['accepted', 'accepted']]);
 
+    for (const retryAfter of [9, 7])
+      stage.pushService.faults.inject({ kind: 'status', status: 503, retryAfter, times: 1 });
+    assert.equal((await post()).headers.get('retry-after'), '7', 'the shortest');
+    for (const status of [503, 413]) stage.pushService.faults.inject({ kind: 'status', status, times: 1 });
+    assert.equal((await post()).status, 503, 'one may accept it later, and the other does not');
+
     stage.pushService.faults.inject({ kind: 'status', status: 503, times: 1 });
     const partly = await post();
     assert.deepEqual([partly.status, (await outcomesOf(partly)).toSorted()], [200, ['accepted', 'retry']]);
@@ -197,18 +221,26 @@ suite('POST /v1/messages', () => {
   });
 
   test('a key whose message got no answer from the push service is not sent again', async (t) => {
-    const stage = await startStage(t);
-    stage.pushService.faults.inject({ kind: 'reset', times: 1 });
-    const post = () =>
+    const stage = await startStage(t, [{ user: 'me' }, { user: 'me' }]);
+    const { faults } = stage.pushService;
+    const post = (key: string, to: object) =>
       stage.ask('/v1/messages', {
         method: 'POST',
-        body: { to: { id: 1 }, message },
-        headers: { 'idempotency-key': 'order-7' },
+        body: { to, message },
+        headers: { 'idempotency-key': key },
       });
-    const lost = await post();
-    assert.deepEqual([lost.status, await codeOf(lost)], [503, 'ERR_MESSAGE_RETRY']);
-    const repeated = await post();
-    assert.deepEqual([repeated.status, await codeOf(repeated)], [409, 'ERR_MESSAGE_IN_DOUBT']);
+    const assertInDoubt = async (key: string, to: object) => {
+      const lost = await post(key, to);
+      assert.deepEqual([lost.status, await codeOf(lost)], [503, 'ERR_MESSAGE_RETRY']);
+      const repeated = await post(key, to);
+      assert.deepEqual([repeated.status, await codeOf(repeated)], [409, 'ERR_MESSAGE_IN_DOUBT']);
+    };
+    faults.inject({ kind: 'reset', times: 1 });
+    await assertInDoubt('order-7', { id: 1 });
+    // one device got no answer (INTERNAL_ERROR), the other one was refused for now
+    faults.inject({ kind: 'reset-stream', code: 2, times: 1 });
+    faults.inject({ kind: 'status', status: 503, times: 1 });
+    await assertInDoubt('order-8', { user: 'me' });
   });
 
   test('plain text is a message to a person, and its title is the installation’s unless it is given', async (t) => {
@@ -219,11 +251,14 @@ suite('POST /v1/messages', () => {
     const sent = await post('/v1/messages?user=me', 'Backups are done\n');
     assert.equal(sent.status, 200);
     assert.deepEqual(await shown(), { title: hostname(), message: 'Backups are done' });
+    const send = t.mock.method(stage.sender, 'send');
     await post(
-      '/v1/messages?user=me&title=NAS&urgency=high&ttlSeconds=60',
+      '/v1/messages?user=me&title=NAS&urgency=high&ttlSeconds=60&topic=backup',
       'Größer',
       'text/plain; charset=utf-8',
     );
+    const options = { urgency: 'high', ttlSeconds: 60, topic: 'backup' };
+    assert.deepEqual(send.mock.calls.at(-1)?.arguments[2], options);
     assert.deepEqual(await shown(), { title: 'NAS', message: 'Größer' });
     assert.deepEqual((await auditOf(stage))[0], ['tester', 'message.send', 'user #2', 200]);
 
@@ -329,7 +364,11 @@ suite('/v1/broadcasts', () => {
     assert.deepEqual([rest.items.map(({ id }) => id), rest.next], [[first.id], null]);
     assert.equal((await read<Page>('/v1/broadcasts?text=TEA&state=scheduled')).items.length, 2);
     assert.equal((await read<Page>('/v1/broadcasts?text=coffee')).items.length, 0);
+    const startAt = encodeURIComponent(body.startAt);
+    assert.equal((await read<Page>(`/v1/broadcasts?since=${startAt}`)).items.length, 3);
     assert.equal((await read<Page>('/v1/broadcasts?since=2100-01-01T00:00:00Z')).items.length, 0);
+    assert.equal((await read<Page>(`/v1/broadcasts?until=${startAt}`)).items.length, 0);
+    assert.equal((await read<Page>('/v1/broadcasts?until=2100-01-01T00:00:00Z')).items.length, 3);
 
     const change = async (name: string) => {
       const response = await ask(`/v1/broadcasts/${first.id}/${name}`, { method: 'POST' });
@@ -349,6 +388,15 @@ suite('/v1/broadcasts', () => {
       ['tester', 'broadcast.pause', 'broadcast 1', 200],
       ['tester', 'broadcast.create', undefined, 400],
     ]);
+    for (const [query, count] of [
+      ['operator=tester&action=broadcast.pause', 2],
+      ['operator=nobody', 0],
+      ['action=broadcast.remove', 0],
+      ['since=2099-01-01T00:00:00Z', 0],
+      ['until=2020-01-01T00:00:00Z', 0],
+      ['action=broadcast.cancel&since=2020-01-01T00:00:00Z&until=2099-01-01T00:00:00Z', 1],
+    ] as const)
+      assert.equal((await read<Page>(`/v1/audit?${query}`)).items.length, count, query);
   });
 
   test('its attempts come in pages and by outcome', async (t) => {
@@ -394,7 +442,7 @@ test('a schedule is made, listed and removed; what needs a setting that is missi
   const post = (changed: object) => ask('/v1/schedules', { method: 'POST', body: { ...body, ...changed } });
   const made = await post({});
   assert.equal(made.status, 201, await made.clone().text());
-  assert.deepEqual((await post({ perPerson: '3/day' })).status, 201);
+  assert.deepEqual((await post({ perPerson: '3/day', skipInactive: 10 })).status, 201);
   const often = await post({ perPerson: 'often' });
   assert.deepEqual([often.status, await codeOf(often)], [400, 'ERR_REQUEST_INVALID']);
   const bad = await post({ cron: 'at tea time' });
@@ -405,11 +453,21 @@ test('a schedule is made, listed and removed; what needs a setting that is missi
   assert.deepEqual([withReceipts.status, await codeOf(withReceipts)], [409, 'ERR_CONFIGURATION']);
   const page = await read<Page<{ id: number; cron: string }>>('/v1/schedules?limit=1');
   assert.deepEqual([page.items.map(({ id, cron }) => [id, cron]), page.next], [[[1, '0 9 * * 1']], 1]);
-  const rest = await read<Page<{ perPerson?: string }>>('/v1/schedules?cursor=1');
+  const rest = await read<Page<{ perPerson?: string; skipInactive?: number }>>('/v1/schedules?cursor=1');
   assert.deepEqual(
-    rest.items.map(({ perPerson }) => perPerson),
-    ['3/day'],
+    rest.items.map(({ perPerson, skipInactive }) => [perPerson, skipInactive]),
+    [['3/day', 10]],
   );
+  const { nextTimes } = await read<{ nextTimes: string[] }>('/v1/schedules/1');
+  assert.equal(new Set(nextTimes.map((time) => new Date(time).getUTCDay())).size, 1, 'Mondays');
+  assert.equal(new Set(nextTimes).size, 3);
+  for (const [name, isPaused] of [
+    ['pause', true],
+    ['resume', false],
+  ] as const) {
+    await read(`/v1/schedules/1/${name}`, { method: 'POST' });
+    assert.equal((await stage.store.schedules.get(1)).pausedAtMs !== undefined, isPaused, name);
+  }
   const remove = async () => (await ask('/v1/schedules/1', { method: 'DELETE' })).status;
   assert.deepEqual([await remove(), await remove()], [204, 404]);
   assert.deepEqual((await auditOf(stage)).slice(-1), [['tester', 'schedule.create', 'schedule 1', 201]]);

@@ -1,5 +1,7 @@
 // Who gets into the console and stays there: tokens, sessions, forms of its own pages, and nobody else's.
 import assert from 'node:assert/strict';
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { until } from '../../tools/until.ts';
@@ -146,12 +148,19 @@ test('what changes something needs the token of the session and the origin of th
     return response.status;
   };
   const { base } = operator;
+  const compare = t.mock.method(crypto, 'timingSafeEqual');
+  syncBuiltinESMExports();
+  t.after(() => {
+    compare.mock.restore();
+    syncBuiltinESMExports();
+  });
   assert.equal(await post({ csrf }, {}), 403, 'no origin');
   assert.equal(await post({ csrf }, { origin: 'http://127.0.0.1:8080' }), 403, 'another origin');
   assert.equal(await post({ csrf }, { origin: base, 'sec-fetch-site': 'same-site' }), 403, 'another site');
   assert.equal(await post({}, { origin: base }), 403, 'no token');
   assert.equal(await post({ csrf: `${csrf.slice(0, -1)}é` }, { origin: base }), 403, 'a wrong token');
   assert.equal(await post({ csrf: strangersCsrf }, { origin: base }), 403, 'the token of another session');
+  assert.equal(String(compare.mock.calls.at(-1)?.arguments[0]), strangersCsrf, 'compared in constant time');
   assert.equal((await operator.store.broadcasts.find(id))?.state, 'running');
   assert.equal(await post({ csrf }, { origin: base }), 303);
   assert.equal((await operator.store.broadcasts.find(id))?.state, 'paused');

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { signIn, type Visitor } from './console-visitor.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
 
 const wordsOf = ({ html }: Visitor['page']): string =>
@@ -132,6 +133,19 @@ async function addReaders({ store }: Pick<RunningOperator, 'store'>): Promise<vo
   }
 }
 
+/** Of two subscriptions in German, that the last broadcasts were shown there. */
+async function reportShown({ store }: Pick<RunningOperator, 'store'>, count: number): Promise<void> {
+  const readers = await store.subscriptions.page({ afterId: 0, limit: 4 });
+  for (let number = 0; number < count; number += 1) {
+    const draft = madeUpBroadcast(store.now(), { receiptActions: [] });
+    const { id: broadcastId } = (await store.broadcasts.create(draft)).broadcast;
+    await store.broadcasts.cancel(broadcastId);
+    await store.receipts.add(
+      [0, 3].map((index) => ({ broadcastId, subscriptionId: readers[index]!.id, event: 'shown' })),
+    );
+  }
+}
+
 test('the review says how many get which text, who is left out, held or would get nothing, and the broadcast has all of it', async (t) => {
   const operator = await startOperator(t);
   await addReaders(operator);
@@ -172,11 +186,24 @@ test('the review says how many get which text, who is left out, held or would ge
     /The placeholder {name} in title of the message has no default/,
   );
 
+  const active = await review({ skipInactive: '2' });
+  assert.match(active, /0 are left out as inactive: only broadcasts with receipts count, for 30 days\./);
+  await reportShown(operator, 2);
+  const skipping = { skipInactive: '2', testTag: 'letter' };
+  const inactive = await review(skipping);
+  assert.match(inactive, /Recipients 22 subscriptions/);
+  assert.match(inactive, /2 are left out: they clicked on none of the last broadcasts shown to them\./);
+  assert.match(inactive, /Skip inactive 2/);
+  // all of the test group get it
+  assert.match(await review({ ...skipping, step: 'test' }), /Recipients 24 subscriptions/);
+  assert.match(await review({ skipInactive: '101' }), /skipInactive.*must be a whole number from 1 to 100/);
+
   await visitor.open('/console/send');
-  await visitor.submit('/console/send', { ...fields, quietHours, zone: 'Europe/Berlin' });
+  await visitor.submit('/console/send', { ...fields, quietHours, skipInactive: '2', zone: 'Europe/Berlin' });
   const { url, html } = await visitor.submit('/console/send/confirm');
   const words = wordsOf(visitor.page);
-  assert.match(words, /Text Recipients German \(de\) 8 Portuguese \(pt\) 8 the message’s own 8/);
+  assert.match(words, /Left out 2 inactive: no click on the last 2 broadcasts shown to them/);
+  assert.match(words, /Text Recipients German \(de\) 6 Portuguese \(pt\) 8 the message’s own 8/);
   assert.match(words, /Time Recipients Time zones \S+ \S+ UTC 8 Asia\/Tokyo/);
   assert.match(words, new RegExp(`Channel news .*Quiet hours ${quietHours} Time zone Europe/Berlin`));
   assert.match(html, /Guten Morgen/);

@@ -69,6 +69,8 @@ describeGrowth('PostgreSQL', {
         select id, 1, 1, 'rejected', 1, 5, 1, 3, 2, '\\x0102'::bytea from made
         union all select 1, 1, 1, outcome, 1, 5, 1, 3, 2, '\\x0102'
         from unnest('{accepted,retry,rejected,gone}'::text[]) outcome, generate_series(1, 200) where ${from.open} = 0;
+      insert into receipts (broadcast_id, subscription_id, event)
+        select id, n, 'shown' from made, generate_series(1, 20) n;
       insert into person_reaches (person, broadcast_id, at_ms, is_accepted)
         select 'user:user-' || n, id, ${nowMs}, true from made, generate_series(1, 5) n;
       insert into gone_marks (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms, is_held)
@@ -77,6 +79,13 @@ describeGrowth('PostgreSQL', {
       insert into audit (at_ms, operator, action) select ${nowMs}, 'ann', 'broadcast.pause' from made;
       drop table made`);
     await client.query('vacuum analyze');
+    await client.end();
+  },
+
+  async clean(store) {
+    const client = new Client({ connectionString: urlOf(store) });
+    await client.connect();
+    await client.query('vacuum');
     await client.end();
   },
 

@@ -29,6 +29,8 @@ export interface Size {
 
 export interface GrowthMeter {
   fill(store: Store, from: Size, to: Size): Promise<void>;
+  /** Removes former versions of rows, where updates leave them: the more, the busier the machine is. */
+  clean?(store: Store): Promise<void>;
   /** Counts what is run from now on. @returns ends that; the most that each statement has cost */
   measure(): () => ReadonlyMap<string, Cost>;
 }
@@ -48,6 +50,10 @@ const mayGrow: readonly (readonly [part: string, why: string])[] = [
   ['coalesce(sum(b.audience', 'what running broadcasts have left is added up by broadcast'],
   ['waiting_rows w join', 'what running broadcasts have left is added up by broadcast'],
   ['s.first_id <=', 'of one broadcast, the sets are looked through that may have the subscription'],
+  [
+    'where broadcast_id = 0) i where width_ms',
+    'intervals of ten seconds since the test began, which the service counts in',
+  ],
   [') as scheduled', 'open broadcasts are counted, each by its entry in an index'],
   ['audiences a', 'housekeeping looks at each audience that is kept for its broadcast'],
   ['delete from deskbell.audience_members', 'up to 2,000 rows of a list that no broadcast uses'],
@@ -65,7 +71,11 @@ export function describeGrowth(name: string, meter: GrowthMeter): void {
     };
     const costs = async (from: Size, to: Size): Promise<ReadonlyMap<string, Cost>> => {
       await meter.fill(operator.store, from, to);
-      for (let round = 0; round < warmUps; round += 1) await run(to.open * 100 + round);
+      for (let round = 0; round < warmUps; round += 1) {
+        // before the last: sessions read the catalogue again after it
+        if (round === warmUps - 1) await meter.clean?.(operator.store);
+        await run(to.open * 100 + round);
+      }
       const least = new Map<string, Cost>();
       for (let round = warmUps; round < warmUps + measuredRounds; round += 1) {
         const end = meter.measure();
@@ -218,6 +228,8 @@ async function serve(store: Store, round: number): Promise<void> {
   await store.readers.choose(row, { news: false });
   await store.readers.choose({ ...row, user: undefined }, { news: false });
   await store.readers.factsOf([row]);
+  // who has receipts of every broadcast
+  await store.readers.factsOf([(await subscriptions.findById(3))!], 10);
   await store.readers.dataOf([row]);
   await people.signOut(fresh.endpoint, fresh.auth);
   await subscriptions.removeByEndpoint(fresh.endpoint, fresh.auth);

@@ -50,6 +50,8 @@ describeGrowth('SQLite', {
         select id, 1, 1, 'rejected', 1, 5, 1, 3, 2, x'0102' from made
         union all select 1, 1, 1, outcome.value, 1, 5, 1, 3, 2, x'0102'
         from json_each('["accepted", "retry", "rejected", "gone"]') outcome cross join ${series(0, 200)} where ${from.open} = 0;
+      insert into receipts (broadcast_id, subscription_id, event)
+        select id, n.i, 'shown' from made cross join ${series(0, 20)};
       insert into person_reaches (person, broadcast_id, at_ms, is_accepted)
         select 'user:user-' || n.i, id, ${nowMs}, 1 from made cross join ${series(0, 5)};
       insert into gone_marks (subscription_id, origin, answer_window, marked_at_ms, is_held)

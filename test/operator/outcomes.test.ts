@@ -5,8 +5,11 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { until } from '../../tools/until.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
+import type { AttemptRecord } from '../../src/store/attempts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import type { Store } from '../../src/store/store.ts';
+import { csvHeader, toCsv } from '../../src/views/outcomes-csv.ts';
+import { rowOutcomeView } from '../../src/views/row-outcome.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { commitSlice } from '../store/store-under-test.ts';
 import { signIn } from './console-visitor.ts';
@@ -82,6 +85,11 @@ test('the API answers why somebody got nothing, in the push service’s words, a
   assert.match(ofAda[0]!.explanation, /said that the subscription has ended at \S+Z: “NotRegistered”\./);
   const [bobs] = (await read<Page>(`${outcomes}?subscription=3`)).items;
   assert.match(bobs!.explanation, /refused it with status 403 at .*The push service refuses our token/);
+  const both = (await read<Page>(`${outcomes}?user=ada&subscription=2`)).items;
+  assert.deepEqual(
+    both.map(({ subscriptionId }) => subscriptionId),
+    [2],
+  );
   const notAda = (await read<Page>(`/v1/broadcasts/${toBob.broadcast.id}/outcomes?user=ada`)).items;
   assert.deepEqual(new Set(notAda.map(({ state }) => state)), new Set(['notInAudience']));
   assert.deepEqual((await read<Page>(`${outcomes}?user=nobody`)).items, []);
@@ -185,6 +193,73 @@ test('the console answers it on the pages of broadcast, person and subscription,
   assert.match(late, /no longer kept for this broadcast/);
   assert.match(late, /rejected 403 60/);
   assert.ok(!visitor.page.html.includes('outcomes.csv'));
+});
+
+test('a line of CSV has the last attempt and what is awaited, JSON has every attempt', () => {
+  const row = { broadcastId: 7, subscriptionId: 4, user: 'ada', origin };
+  const common = { broadcastId: 7, subscriptionId: 4, origin };
+  const expiresAtMs = Date.parse('2027-01-01T12:00:00Z');
+  const attempts: readonly AttemptRecord[] = [
+    { ...common, id: 31, atMs: 3000, sinceMs: 2500, attempt: 2, outcome: 'rejected', status: 400 },
+    {
+      ...common,
+      id: 30,
+      atMs: 1000,
+      sinceMs: 0,
+      attempt: 1,
+      outcome: 'retry',
+      reason: 'network',
+      detail: 'cut',
+    },
+  ];
+  const [newer, older] = attempts as [AttemptRecord, AttemptRecord];
+  const toCells = (changes: object) => {
+    const line = toCsv([{ ...row, state: 'rejected', attempts, ...changes }]).trimEnd();
+    const cells = line.split(',').map((cell, index) => [csvHeader.trimEnd().split(',')[index], cell]);
+    return Object.fromEntries(cells.filter(([, cell]) => cell !== ''));
+  };
+  const cells = { subscription: '4', user: 'ada', push_service: origin };
+  const lastAttempt = { status: '400', attempts: '2', last_attempt_at: '1970-01-01T00:00:03.000Z' };
+  assert.deepEqual(toCells({}), { ...cells, state: 'rejected', ...lastAttempt });
+  assert.deepEqual(
+    toCells({
+      state: 'waiting',
+      attempts: [older],
+      wait: { for: 'retry', untilMs: 6000, expiresAtMs, attempts: 1 },
+    }),
+    {
+      ...cells,
+      state: 'waiting',
+      reason: 'network',
+      answer: 'cut',
+      attempts: '1',
+      last_attempt_at: '1970-01-01T00:00:01.000Z',
+      waits_for: 'retry',
+      waits_until: '1970-01-01T00:00:06.000Z',
+      expires_at: '2027-01-01T12:00:00.000Z',
+    },
+  );
+  assert.deepEqual(
+    toCells({ state: 'gone', attempts: [newer], receipts: ['shown', 'clicked'], heldSinceMs: 4000 }),
+    {
+      ...cells,
+      state: 'gone',
+      ...lastAttempt,
+      reported: 'shown clicked',
+      deletion_held_since: '1970-01-01T00:00:04.000Z',
+    },
+  );
+  const { attempts: shown } = rowOutcomeView.toJson({ ...row, state: 'rejected', attempts }) as {
+    readonly attempts: readonly object[];
+  };
+  const times = [
+    { since: '1970-01-01T00:00:02.500Z', at: '1970-01-01T00:00:03.000Z' },
+    { since: '1970-01-01T00:00:00.000Z', at: '1970-01-01T00:00:01.000Z' },
+  ];
+  assert.deepEqual(
+    shown,
+    attempts.map(({ atMs: _at, sinceMs: _since, ...attempt }, index) => ({ ...attempt, ...times[index] })),
+  );
 });
 
 test('the CSV is read from the store as its reader takes it, and not at all once it has gone', async (t) => {

@@ -20,34 +20,42 @@ const reported: ReportedPushService = {
   maxInFlight: 100,
   latencyMs: 20,
   answers: 1000,
-  throttled: 0,
+  throttled: 1,
+  unreachableMs: 5000,
   breaker: 'closed',
 };
 
 test('the figures of all senders are added up, and the worst breaker is shown', async (t) => {
   const { store, read } = await startOperator(t);
   const head = { machine: 'push-1', processId: 7, startedAtMs: 1_800_000_000_000 };
-  await store.senders.put({ ...head, id: 'one', kind: 'worker', pushServices: [reported] });
   const failing = {
     ...reported,
     breaker: 'open',
     breakerReason: 'It is down.',
     latencyMs: 50,
     throttled: 3,
+    unreachableMs: 60_000,
   } as const;
-  await store.senders.put({ ...head, id: 'two', kind: 'single', pushServices: [failing] });
+  // neither the first nor the last of them alone
+  for (const [id, kind, pushService] of [
+    ['one', 'worker', reported],
+    ['two', 'single', failing],
+    ['zero', 'worker', reported],
+  ] as const)
+    await store.senders.put({ ...head, id, kind, pushServices: [pushService] });
   assert.deepEqual(await read('/v1/push-services'), {
     items: [
       {
         origin,
-        senders: 2,
-        connections: 4,
-        inFlight: 20,
-        queued: 2,
-        maxInFlight: 200,
+        senders: 3,
+        connections: 6,
+        inFlight: 30,
+        queued: 3,
+        maxInFlight: 300,
         latencyMs: 50,
-        answers: 2000,
-        throttled: 3,
+        answers: 3000,
+        throttled: 5,
+        unreachableMs: 60_000,
         breaker: 'open',
         breakerReason: 'It is down.',
         refusedKeys: [],
@@ -56,6 +64,7 @@ test('the figures of all senders are added up, and the worst breaker is shown', 
     ],
     next: null,
   });
+  await store.senders.remove('zero');
   const { items } = await read<{ items: { id: string; kind: string }[] }>('/v1/senders');
   assert.deepEqual(
     items.map(({ id, kind }) => [id, kind]),

@@ -43,9 +43,13 @@ export interface AskOptions {
 
 export async function startOperator(
   t: Pick<TestContext, 'after'>,
-  options: Partial<OperatorOptions> & { readonly senderOptions?: Partial<SenderOptions> } = {},
+  options: Partial<OperatorOptions> & {
+    readonly senderOptions?: Partial<SenderOptions>;
+    /** The clock of the store. */
+    readonly now?: () => number;
+  } = {},
 ): Promise<RunningOperator> {
-  const { store, remove } = await openTestStore();
+  const { store, remove } = await openTestStore(options.now);
   const keys = generateVapidKeys();
   await store.vapidKeys.adopt(keys.publicKey);
   const sender = createSender({

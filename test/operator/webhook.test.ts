@@ -112,7 +112,7 @@ test('an alarm, a subscription that is gone and a broadcast that is done are pos
 
 test('what is not taken is posted again under its id, later each time, and redirects are not followed', async (t) => {
   const { store, sender } = await startOperator(t);
-  const receiver = await startReceiver(t, [500, 302]);
+  const receiver = await startReceiver(t, [500, 302, 299]);
   await store.webhooks.watch();
   await sender.createBroadcast('all', message);
   const records: object[] = [];
@@ -183,6 +183,8 @@ test('what is never taken is posted eight times, later each time, and dropped th
   const delays = [5 * seconds, 5 * minutes, 30 * minutes, ...[2, 5, 10, 10].map((count) => count * hours)];
   for (const [index, delayMs] of delays.entries()) {
     assert.equal(receiver.posted.length, index + 1);
+    const { 'webhook-timestamp': timestamp } = receiver.posted.at(-1)!.headers;
+    assert.equal(timestamp, String(Math.floor(nowMs / 1000)), 'of this try, since receivers refuse old ones');
     nowMs += delayMs - 1;
     assert.deepEqual(await store.webhooks.lease({ limit: 1, leaseMs: 0 }), []);
     nowMs += 1;
@@ -190,6 +192,32 @@ test('what is never taken is posted eight times, later each time, and dropped th
   }
   assert.equal(receiver.posted.length, 8);
   assert.deepEqual(await store.webhooks.backlog(), { waiting: 0, oldestAtMs: undefined, dropped: 1 });
+});
+
+test('events are asked for every hour, since they are stored for days after that alone', async (t) => {
+  let nowMs = 0;
+  t.mock.method(performance, 'now', () => nowMs);
+  const asked: number[] = [];
+  let rounds = 0;
+  const webhooks = {
+    watch: async () => void asked.push(nowMs),
+    lease: async () => {
+      rounds += 1;
+      return [];
+    },
+  } as unknown as Store['webhooks'];
+  const store = { webhooks, now: Date.now } as unknown as Store;
+  const target = parseWebhookUrl('http://127.0.0.1:1/');
+  const hook = startWebhook({ store, target, secret, log, everyMs: 1 });
+  const hourMs = 3_600_000;
+  for (const atMs of [0, hourMs - 1, hourMs, 2 * hourMs]) {
+    nowMs = atMs;
+    const before = rounds;
+    // a round may be under way
+    await until(() => rounds >= before + 2, 'two rounds');
+  }
+  await hook.close();
+  assert.deepEqual(asked, [0, hourMs, 2 * hourMs]);
 });
 
 test('nothing is stored where nobody asks for a webhook, and a removed person leaves nothing in it', async (t) => {

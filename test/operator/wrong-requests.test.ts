@@ -74,12 +74,20 @@ const faults: readonly (readonly [string, unknown, readonly string[]])[] = [
   ],
   [
     'POST /v1/broadcasts',
-    { ...all, urgency: 'urgent', ttlSeconds: -1, perPerson: '3 a day', startAt: 'tomorrow' },
+    {
+      ...all,
+      urgency: 'urgent',
+      ttlSeconds: -1,
+      perPerson: '3 a day',
+      skipInactive: 101,
+      startAt: 'tomorrow',
+    },
     [
       'startAt is not usable; give a time with a zone, such as 2027-01-01T09:00:00Z.',
       'ttlSeconds is -1; give a whole number from 0 to 2147483647.',
       "urgency is not an allowed value; give 'very-low', 'low', 'normal' or 'high'.",
       'perPerson is not usable: The cap per person "3 a day" is not valid: give a number from 1 to 9999 per hour, day or week, such as 3/day.',
+      'skipInactive is 101; give a whole number from 1 to 100.',
     ],
   ],
   [

@@ -6,6 +6,7 @@ import { importing } from './promises/importing.ts';
 import { migrating } from './promises/migrating-from-web-push.ts';
 import { notifications } from './promises/notifications.ts';
 import { operations } from './promises/operations.ts';
+import { operationsOfDelivery } from './promises/operations-delivery.ts';
 import { operationsOfData } from './promises/operations-data.ts';
 import { operatorApi } from './promises/operator-api.ts';
 import { operatorApiAnswers } from './promises/operator-api-answers.ts';
@@ -20,6 +21,8 @@ import { securityOfPages } from './promises/security-pages.ts';
 import { securityOfStrangers } from './promises/security-strangers.ts';
 import { servicePage } from './promises/service.ts';
 import { sending } from './promises/sending.ts';
+import { sendingByCommand } from './promises/sending-command.ts';
+import { sendingLater } from './promises/sending-later.ts';
 import { sendingToReaders } from './promises/sending-readers.ts';
 
 export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>> = {
@@ -28,13 +31,13 @@ export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>>
   'importing.md': importing,
   'migrating-from-web-push.md': migrating,
   'notifications.md': notifications,
-  'operations.md': [...operations, ...operationsOfData],
+  'operations.md': [...operations, ...operationsOfData, ...operationsOfDelivery],
   'operator-api.md': [...operatorApi, ...operatorApiAnswers],
   'people.md': [...people, ...knownOfPeople],
   'postgresql.md': [...postgresql, ...postgresqlServer],
   'receipts.md': receipts,
   'scaling.md': scaling,
   'security.md': [...security, ...securityOfStrangers, ...securityOfPages],
-  'sending.md': [...sending, ...sendingToReaders],
+  'sending.md': [...sending, ...sendingByCommand, ...sendingLater, ...sendingToReaders],
   'service.md': servicePage,
 };

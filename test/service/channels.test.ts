@@ -236,7 +236,14 @@ test('route, page and its files are there where channels are on, with pushOnly t
     [{ channels: true, pushOnly: true }, 200],
   ] as const) {
     const { base } = await startService(given, t);
-    for (const path of paths) assert.equal((await fetch(base + path)).status, status, path);
+    for (const path of paths) {
+      const { status: answered, headers } = await fetch(base + path);
+      assert.equal(answered, status, path);
+      if (status !== 200) continue;
+      const policy = headers.get('content-security-policy') ?? '';
+      assert.match(policy, /^default-src 'self'; .*frame-ancestors 'none'/);
+      assert.doesNotMatch(policy, /https?:|\*/);
+    }
     const response = await sendJson(base, 'POST', '/webPush/channels', newSubscription());
     assert.equal(response.status, status);
     if (!('pushOnly' in given))

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
 import express, { type RequestHandler } from 'express';
-import { createMiddleware } from '../../src/service/create-middleware.ts';
+import { createMiddleware, type ServiceMiddleware } from '../../src/service/create-middleware.ts';
 import type { MiddlewareOptions } from '../../src/service/options.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import {
@@ -39,7 +39,7 @@ describe('the service in Express', () => {
   async function start(
     t: TestContext,
     { ahead = [], ...own }: Partial<MiddlewareOptions> & { readonly ahead?: readonly RequestHandler[] },
-  ): Promise<{ readonly base: string; readonly records: LogRecord[] }> {
+  ): Promise<{ readonly base: string; readonly records: LogRecord[]; readonly service: ServiceMiddleware }> {
     const records: LogRecord[] = [];
     const keep = (record: object): void => void records.push({ ...record });
     const service = createMiddleware({
@@ -66,7 +66,7 @@ describe('the service in Express', () => {
       server.closeAllConnections();
       await service.close();
     });
-    return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, records };
+    return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, records, service };
   }
 
   for (const [what, ahead] of [
@@ -198,6 +198,27 @@ describe('the service in Express', () => {
       assert.equal((await post('192.0.2.1')).status, 200);
       assert.equal((await post('192.0.2.2')).status, expected);
     }
+  });
+
+  test('closes once what is in progress is answered', async (t) => {
+    const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const steps: string[] = [];
+    const { base, service } = await start(t, {
+      onSubscribe() {
+        asked.resolve();
+        return held.promise;
+      },
+    });
+    const registering = sendJson(`${base}/push`, 'POST', '/webPush', newSubscription());
+    await asked.promise;
+    const closing = service.close().then(() => steps.push('closed'));
+    // one that waits for nothing has closed by then
+    assert.equal((await fetch(`${base}/push/vapidKey`)).status, 200);
+    steps.push('released');
+    held.resolve();
+    assert.equal((await registering).status, 200);
+    await closing;
+    assert.deepEqual(steps, ['released', 'closed']);
   });
 
   test('serves the first request, made before it is ready', async (t) => {

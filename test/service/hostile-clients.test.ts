@@ -221,7 +221,7 @@ describe('a client that', () => {
 });
 
 test('a service without options has its limits', async (t) => {
-  const unlimited = { registrationsPerMinute: undefined, receiptKey: randomBytes(32) };
+  const unlimited = { registrationsPerMinute: undefined, receiptKey: randomBytes(32), channels: true };
   const { app, base } = await startService(unlimited, t);
   const { maxConnections, headersTimeout, requestTimeout, keepAliveTimeout } = app.server;
   assert.deepEqual(
@@ -230,6 +230,7 @@ test('a service without options has its limits', async (t) => {
   );
   for (const [path, body, limit] of [
     ['/webPush', {}, 60],
+    ['/webPush/channels', {}, 60],
     ['/webPush/receipts', { receipts: [] }, 600],
   ] as const) {
     const statuses = new Map<boolean, number>();

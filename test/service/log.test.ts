@@ -1,6 +1,6 @@
 // Where records go: JSON lines, or lines for people on a terminal; nothing is lost when the log is closed.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -53,6 +53,21 @@ describe('the log', () => {
     assert.match(third!, / ERROR fault$/);
     assert.equal(stack[0], '    Error: broken');
     assert.match(stack[1]!, /^ {8}at .*log\.test/);
+  });
+
+  test('goes to standard output without a file, in readable lines where that is a terminal', () => {
+    const program = `
+      import { createLog } from ${JSON.stringify(import.meta.resolve('../../src/http/log.ts'))};
+      for (const isTTY of [true, false]) {
+        process.stdout.isTTY = isTTY;
+        createLog().info(${JSON.stringify(record)});
+      }
+    `;
+    const words = ['--input-type=module-typescript', '--eval', program];
+    const [first, second] = execFileSync(process.execPath, words, { encoding: 'utf8' }).split('\n');
+    assert.match(first!, / INFO  filter result GET \/api\/get {"status":200}$/);
+    const { time: _, ...written } = JSON.parse(second!) as Record<string, unknown>;
+    assert.deepEqual(written, { ...record, level: 30 });
   });
 
   for (const isReadable of [false, true]) {

@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { createReceiptTokens } from '../../src/protocol/message/receipt-token.ts';
+import { defaultReceiptsPerMinute } from '../../src/service/push/rate-limit.ts';
 import type { ReceiptEvent } from '../../src/store/receipts.ts';
+import { until } from '../../tools/until.ts';
+import { openTestStore } from '../store/test-database.ts';
 import { newSubscription, sendJson, startService, startServiceForSuite } from './running-service.ts';
 
 const receiptKey = randomBytes(32);
@@ -82,7 +85,8 @@ describe('the service with receipts', () => {
       assert.equal((await report(receipts)).status, 204);
     }
     assert.deepEqual(await totals(), earlier);
-    await report([{ token: tokenOf(2), event: 'shown' }]);
+    const tokens = [forgers[0]!(), tokenOf(2), forgers[1]!()];
+    await report(tokens.map((token) => ({ token, event: 'shown' })));
     assert.deepEqual(await totals(), { ...earlier, shown: earlier.shown + 1 }, 'the row itself still counts');
   });
 
@@ -127,6 +131,41 @@ test('one client address may report so many times a minute; registrations have a
     await (await sendJson(service.base, 'POST', '/webPush', newSubscription())).text(),
     /may register 1 /,
   );
+});
+
+test('one client address may report 600 times a minute, where nothing else is said', async (t) => {
+  const { app } = await startService({ receiptKey }, t);
+  const report = async (): Promise<number> =>
+    (await app.inject({ method: 'POST', url: '/webPush/receipts', payload: { receipts: [] } })).statusCode;
+  const answers = [];
+  for (let count = 0; count < defaultReceiptsPerMinute; count += 1) answers.push(await report());
+  assert.deepEqual([...new Set(answers)], [204]);
+  assert.equal(await report(), 429);
+});
+
+test('who reported is forgotten when the service starts and each hour, in steps', async (t) => {
+  const { store, remove } = await openTestStore();
+  t.after(remove);
+  const hourMs = 3_600_000;
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  /** Whether there is more, of each step. */
+  const steps: boolean[] = [];
+  const prune = async (): Promise<boolean> => {
+    steps.push(steps.length % 2 === 0);
+    return steps.at(-1)!;
+  };
+  const receipts = { ...store.receipts, prune };
+  const { app } = await startService({ receiptKey, store: { ...store, receipts } }, t);
+  await until(() => steps.length === 2, 'the steps of the start', 10_000);
+  for (const count of [4, 6]) {
+    t.mock.timers.tick(hourMs - 1);
+    assert.equal(steps.length, count - 2);
+    t.mock.timers.tick(1);
+    await until(() => steps.length === count, 'the steps of an hour later', 10_000);
+  }
+  await app.close();
+  t.mock.timers.tick(hourMs);
+  assert.equal(steps.length, 6);
 });
 
 async function pathsOf(base: string): Promise<readonly string[]> {

@@ -1,8 +1,9 @@
 // Registrations and removals over HTTP: one row per endpoint in whatever spelling, whose keys a stranger cannot change, nothing
 // of what is refused, and the optional limit on rows.
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import crypto, { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { before, beforeEach, describe, test } from 'node:test';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
@@ -46,6 +47,32 @@ test('one endpoint in five spellings is one row, and any of them removes it', as
     const { auth } = subscription;
     assert.equal((await sendJson(base, 'DELETE', '/webPush', { endpoint, auth })).status, 204);
     assert.equal(await store.subscriptions.count(), 0, endpoint);
+  }
+});
+
+test('secrets are compared in constant time', async (t) => {
+  const { base } = await startService({}, t);
+  const { endpoint, p256dh, auth } = newSubscription();
+  const compare = t.mock.method(crypto, 'timingSafeEqual');
+  syncBuiltinESMExports();
+  t.after(() => {
+    compare.mock.restore();
+    syncBuiltinESMExports();
+  });
+  const post = (keys: object) => sendJson(base, 'POST', '/webPush', { endpoint, p256dh, auth, ...keys });
+  const wrong = newSubscription().auth;
+  for (const [request, status] of [
+    [() => post({}), 200],
+    [() => post({ auth: wrong }), 409],
+    [() => sendJson(base, 'DELETE', '/webPush/user', { endpoint, auth: wrong }), 204],
+    [() => sendJson(base, 'DELETE', '/webPush', { endpoint, auth: wrong }), 204],
+  ] as const) {
+    compare.mock.resetCalls();
+    assert.equal((await request()).status, status);
+    const given = compare.mock.calls.map(({ arguments: [, other] }) =>
+      Buffer.from(other as Uint8Array).toString('base64'),
+    );
+    assert.equal(given.includes(wrong), status !== 200);
   }
 });
 
@@ -145,7 +172,9 @@ describe('a stranger who knows an endpoint', () => {
 describe('a registration that onSubscribe refuses', () => {
   let answer: () => ReturnType<SubscribeHook> = saysNothing;
   const offers: OfferedSubscription[] = [];
+  const tokens = { key: randomBytes(32), audience: 'shop' };
   const service = startServiceForSuite({
+    subscriberTokens: { algorithm: 'HS256', ...tokens },
     onSubscribe: (offered) => {
       offers.push(offered);
       return answer();
@@ -179,7 +208,7 @@ describe('a registration that onSubscribe refuses', () => {
     assert.deepEqual(console(), []);
   });
 
-  test('is known by what it will be: a new one has no id, and the user of its row or of the one it replaces', async () => {
+  test('is known by what it will be: a new one has no id, and the user of its token, of its row or of the one it replaces', async () => {
     const first = newSubscription();
     answer = () => ({ user: 'ada', tags: ['de'] });
     await post(first);
@@ -189,6 +218,11 @@ describe('a registration that onSubscribe refuses', () => {
     await post(next, former({ ...first, auth: newSubscription().auth }));
     await post(next, former(first));
     const [id, nextId] = (await rows()).map((row) => row.id);
+    // tags of its own are enough for it to keep them
+    await service.store.people.assign(id!, { tags: ['own'] });
+    await post(first, former(next));
+    const authorization = `Bearer ${await createSubscriberToken({ ...tokens, user: 'eve' })}`;
+    await post(first, { ...former(next), authorization });
     const ada = { user: 'ada', tags: ['de'] };
     const nobody = { user: undefined, tags: [] };
     assert.deepEqual(
@@ -198,6 +232,8 @@ describe('a registration that onSubscribe refuses', () => {
         { endpoint: first.endpoint, id, ...ada },
         { endpoint: next.endpoint, id: undefined, ...nobody },
         { endpoint: next.endpoint, id: nextId, ...ada },
+        { endpoint: first.endpoint, id, user: undefined, tags: ['own'] },
+        { endpoint: first.endpoint, id, user: 'eve', tags: [] },
       ],
     );
   });
@@ -222,7 +258,7 @@ describe('a registration that onSubscribe refuses', () => {
   });
 });
 
-test('the console line is written out after the row is stored and before the answer', async (t) => {
+test('the console line is written out after the row is stored and before the answer, once for rows of one turn', async (t) => {
   const steps: string[] = [];
   const { store, base } = await startService(
     {
@@ -237,11 +273,20 @@ test('the console line is written out after the row is stored and before the ans
     t,
   );
   const { register } = store.subscriptions;
+  const together = Promise.withResolvers<void>();
   t.mock.method(store.subscriptions, 'register', async (...given: Parameters<typeof register>) => {
     const stored = await register(...given);
     steps.push('stored');
+    if (steps.length === 3) together.resolve();
+    await together.promise;
     return stored;
   });
-  assert.equal((await sendJson(base, 'POST', '/webPush', newSubscription())).status, 200);
-  assert.deepEqual(steps, ['stored', 'line', 'flush']);
+  const post = () => sendJson(base, 'POST', '/webPush', newSubscription());
+  const answers = await Promise.all([post(), post(), post()]);
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200],
+  );
+  const each = (step: string) => Array.from(answers, () => step);
+  assert.deepEqual(steps, [...each('stored'), ...each('line'), 'flush'], 'one write for all');
 });

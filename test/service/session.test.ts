@@ -96,6 +96,18 @@ describe('the session', () => {
     );
   });
 
+  test('is valid for a day', async (t) => {
+    const vault = createSessionVault(service.sessionKey);
+    const sealed = alice.cookie.slice(sessionCookieName.length + 1);
+    const dayMs = 86_400_000;
+    const madeMs = Date.now();
+    // it was made within the minute before
+    t.mock.timers.enable({ apis: ['Date'], now: madeMs + dayMs - 60_000 });
+    assert.equal((await vault.open(sealed))?.SESSION, 'alice');
+    t.mock.timers.setTime(madeMs + dayMs);
+    assert.equal(await vault.open(sealed), undefined);
+  });
+
   const forgeries: Readonly<Record<string, (sealed: string) => string>> = {
     empty: () => '',
     'a text': () => 'alice',

@@ -3,12 +3,18 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
+import { unlistedLimits } from '../../src/protocol/unlisted-push-services.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
 import { createClientLimits } from '../../src/service/push/client-limits.ts';
 import { clientPlaces, type ClientRequests } from '../../src/store/client-requests.ts';
+import { createPostgresClientRequests } from '../../src/store/postgres/client-requests.ts';
+import { PostgresDatabase } from '../../src/store/postgres/database.ts';
+import { describeFunctions } from '../../src/store/postgres/functions/all-functions.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
+import { until } from '../../tools/until.ts';
 import { newSubscription, sendJson, startService } from './running-service.ts';
 
 const getServer = useSharedServer();
@@ -43,6 +49,24 @@ describe('several services on one database', () => {
     assert.equal(statuses.filter((status) => status === 200).length, 5);
     assert.equal(statuses.filter((status) => status === 429).length, 3);
     assert.equal(await register(other, '192.0.2.2'), 200, 'another client has a limit of its own');
+  });
+
+  test('take together no more subscriptions of a push service that nobody has listed than the limit', async (t) => {
+    const options = { registrationsPerMinute: 'off', pushServices: 'public' } as const;
+    const one = await startService({ ...options, store: await openStore(t) }, t);
+    const other = await startService({ ...options, store: await openStore(t) }, t);
+    const { registrationsPerMinute } = unlistedLimits;
+    const statuses = await Promise.all(
+      Array.from({ length: registrationsPerMinute + 2 }, async (_, number) => {
+        const subscription = { ...newSubscription(), endpoint: `https://up.example.net/up${number}` };
+        const { base } = number % 2 === 0 ? one : other;
+        return (await sendJson(base, 'POST', '/webPush', subscription)).status;
+      }),
+    );
+    assert.deepEqual(
+      [200, 429].map((wanted) => statuses.filter((status) => status === wanted).length),
+      [registrationsPerMinute, 2],
+    );
   });
 
   test('go on with a limit of their own where the database is away', async (t) => {
@@ -89,6 +113,52 @@ describe('several services on one database', () => {
     assert.equal((await one.clientRequests!.count('192.0.2.1 report', minuteMs))?.requests, 1);
     nowMs += 40_000;
     assert.deepEqual(await count(one), { requests: 1, endsInMs: minuteMs });
+  });
+
+  test('count the requests of one turn by one statement', async (t) => {
+    const counting = await PostgresDatabase.open({ url: database.url });
+    t.after(() => counting.close());
+    const statements = t.mock.method(counting, 'queryBriefly');
+    const requests = createPostgresClientRequests(counting, describeFunctions().schema);
+    const ask = async (client: string) => {
+      await undefined;
+      return requests.count(client, minuteMs);
+    };
+    const windows = await Promise.all([requests.count('a', minuteMs), ask('b'), ask('a')]);
+    assert.deepEqual(
+      windows.map((window) => window?.requests),
+      [1, 1, 2],
+    );
+    assert.equal(statements.mock.callCount(), 1);
+  });
+
+  test('forget who has asked, a minute after the window is over', async (t) => {
+    // before a connection begins to be idle, which only a timer of the same kind can end
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const store = await openStore(t);
+    const looking = await PostgresDatabase.open({ url: database.url, maxConnections: 1 });
+    t.after(() => looking.close());
+    const known = () => looking.query('select from deskbell.client_requests');
+    await store.clientRequests!.count('192.0.2.1 register', minuteMs);
+    assert.equal((await known()).length, 1);
+    // nobody asks after that; the window is not over yet
+    t.mock.timers.tick(minuteMs);
+    const deleted = `select from pg_stat_activity where datname = current_database() and state = 'idle'
+      and query like 'delete from deskbell.client_requests%'`;
+    await until(async () => (await looking.query(deleted)).length > 0, 'the first look');
+    assert.equal((await known()).length, 1);
+    nowMs += minuteMs + 1;
+    t.mock.timers.tick(minuteMs);
+    t.mock.timers.reset();
+    await until(async () => (await known()).length === 0, 'the client is forgotten');
+
+    // as where the service has stopped before
+    await store.clientRequests!.count('192.0.2.1 register', minuteMs);
+    while (await store.retention.prune({}));
+    assert.equal((await known()).length, 1);
+    nowMs += minuteMs + 1;
+    while (await store.retention.prune({}));
+    assert.equal((await known()).length, 0, 'with other data that is older than it is kept');
   });
 
   test('keep so many clients and no more: of two with one place, the newer one has it', async (t) => {
@@ -139,6 +209,17 @@ describe('the limit of a process', () => {
     assert.deepEqual([await ask(limits, 'a'), await ask(limits, 'a'), asked], [1, 2, 1]);
     nowMs += 5000;
     assert.deepEqual([await ask(limits, 'a', 9), asked], [3, 2]);
+  });
+
+  test('holds where the shared one is not told in time', async (t) => {
+    let asked = 0;
+    const limits = open({
+      count: async () => {
+        asked += 1;
+        return sleep(20_000, { requests: 7, endsInMs: minuteMs }, { signal: t.signal });
+      },
+    });
+    assert.deepEqual([await ask(limits, 'a'), await ask(limits, 'a'), asked], [1, 2, 1]);
   });
 
   test('forgets the oldest of very many clients', async () => {

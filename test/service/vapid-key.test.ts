@@ -68,10 +68,11 @@ describe('POST /webPush', () => {
 
 describe('a service whose key the store knows', () => {
   const [next, last] = previous as [string, string];
+  const ofOption = encodeBase64url(newPoint());
   let service: RunningService;
 
   beforeEach(async () => {
-    service = await startService();
+    service = await startService({ previousVapidPublicKeys: [ofOption] });
     await service.store.vapidKeys.adopt(vapidPublicKey);
   });
   afterEach(() => service.close());
@@ -91,7 +92,7 @@ describe('a service whose key the store knows', () => {
     const changed = await askForKey(etag);
     assert.equal(changed.status, 200);
     assert.equal(await changed.json(), next);
-    for (const key of [next, vapidPublicKey]) assert.equal((await register(key)).status, 200);
+    for (const key of [next, vapidPublicKey, ofOption]) assert.equal((await register(key)).status, 200);
   });
 
   test('takes and offers no key that is retired, not that of its own option either', async () => {

@@ -5,6 +5,7 @@ import { acknowledgeAlarm, readAlarms } from '../../src/delivery/alarms/read-ala
 import type { StandingAlarm } from '../../src/delivery/alarms/standing-alarm.ts';
 import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
+import { vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
   commitSlice,
@@ -125,6 +126,9 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       nowMs += minuteMs - 1;
       assert.deepEqual(await kinds(), []);
       nowMs += 1;
+      // who sends single messages alone delivers no broadcast
+      const single = { id: 'single', machine: 'push-1', processId: 2, kind: 'single' } as const;
+      await store.senders.put({ ...single, startedAtMs: nowMs, pushServices: [] });
       const [alarm] = await standing();
       assert.deepEqual(
         [alarm!.kind, alarm!.count, alarm!.sinceMs, alarm!.link],
@@ -149,7 +153,11 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
 
     test('a schedule whose time has passed is late, unless sending is paused', async () => {
       const { id } = await store.schedules.add(madeUpSchedule({ nextAtMs: firstAtMs }));
-      nowMs += 2 * minuteMs;
+      nowMs += minuteMs - 1;
+      assert.deepEqual(await kinds(), []);
+      nowMs += 1;
+      assert.deepEqual(await kinds(), ['no-worker']);
+      nowMs += minuteMs;
       assert.deepEqual(await kinds(), ['no-worker']);
       await putWorker();
       const { standing: found, lateness } = await read();
@@ -199,6 +207,45 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       assert.deepEqual(await kinds(), []);
     });
 
+    test('a refused token is one alarm until a token is accepted, and answers are judged for a day', async () => {
+      const id = await create();
+      const alarm = { reason: 'vapid-refused', detail: 'BadJwtToken' };
+      await commitNext(id, () => ({ result: 'rejected', alarm }));
+      await putWorker();
+      const ofTokens = async () => (await kinds()).filter((kind) => kind === 'vapid-refused').length;
+      assert.equal(await ofTokens(), 1, 'as the broadcast says');
+      const tell = (accepted: number, refusalsInRow: number) => {
+        const answers = {
+          origin: fcm,
+          vapidPublicKey,
+          accepted,
+          hasRefused: refusalsInRow > 0,
+          refusalsInRow,
+        };
+        return store.ledger.commit({
+          broadcastId: id,
+          fenceToken: '',
+          rows: [],
+          answers: [answers],
+          leaseMs,
+        });
+      };
+      await tell(0, 20);
+      assert.equal(await ofTokens(), 1, 'as it is held');
+      nowMs += minuteMs;
+      await putWorker();
+      await tell(1, 0);
+      assert.equal(await ofTokens(), 0, 'though the broadcast goes on');
+
+      for (let slice = 0; slice < 3; slice += 1) await commitNext(id, () => ({ result: 'rejected' }));
+      nowMs += dayMs - 2 * minuteMs;
+      await putWorker();
+      assert.ok((await kinds()).includes('accepts-nothing'));
+      nowMs += 20 * minuteMs;
+      await putWorker();
+      assert.ok(!(await kinds()).includes('accepts-nothing'));
+    });
+
     test('an acknowledgement ends when the condition ends, gets worse, or begins again', async () => {
       await putWorker();
       const id = await create({ sliceRows: 5 });
@@ -235,7 +282,11 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       await refuse(again, 1);
       assert.equal((await standing())[0]!.acknowledgement, undefined, 'it has begun again');
       await acknowledge();
-      await store.broadcasts.cancel(again);
+      const other = await create();
+      await refuse(other, 1);
+      assert.equal((await standing())[0]!.acknowledgement, undefined, 'it concerns twice as many broadcasts');
+      await acknowledge();
+      for (const ended of [again, other]) await store.broadcasts.cancel(ended);
       nowMs += 2 * dayMs;
       assert.deepEqual(await standing(), []);
       assert.deepEqual(await store.alarms.acknowledgements(), [], 'the condition has ended');

@@ -116,6 +116,14 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
       assert.equal((await store.attempts.list({ broadcastId: first, limit: 10 })).length, 3);
     });
 
+    test('an attempt by a clock that was ahead of the store is not later than it was stored', async () => {
+      await addSubscriptions(store, 1);
+      const broadcastId = await createBroadcast();
+      await settleAll(broadcastId, (row) => result(row, 'accepted', { status: 201, atMs: nowMs + 30 }));
+      const [attempt] = await store.attempts.list({ broadcastId, limit: 1 });
+      assert.deepEqual([attempt?.sinceMs, attempt?.atMs], [nowMs, nowMs]);
+    });
+
     test('pages of a broadcast’s attempts have each one once, by outcome and all together', async () => {
       await addSubscriptions(store, 500);
       const broadcastId = await createBroadcast({ sliceRows: 7 });
@@ -210,6 +218,9 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
       assert.deepEqual([waiting.state, waiting.attempts[0]?.status], ['waiting', 503]);
       const expiresAtMs = nowMs + 3_000_000;
       assert.deepEqual(wait, { for: 'retry', untilMs: nowMs + 1000, expiresAtMs, attempts: 1 });
+      await store.broadcasts.pause(id);
+      assert.equal((await stateOf(id, subscriptionId)).state, 'waiting');
+      await store.broadcasts.resume(id);
 
       nowMs += 1000;
       const leased = await store.leases.leaseRetries({ leaseMs, broadcastId: id, limit: 10 });
@@ -340,11 +351,14 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
     });
 
     test('what browsers have reported is known of a row, as long as it is kept', async () => {
-      await addSubscriptions(store, 3);
-      const ids = (await store.subscriptions.page({ afterId: 0, limit: 3 })).map((row) => row.id);
+      await addSubscriptions(store, 4);
+      const ids = (await store.subscriptions.page({ afterId: 0, limit: 4 })).map((row) => row.id);
       const silent = await createBroadcast();
       const id = await createBroadcast({ receiptActions: [] });
       await settleAll(silent, accepted);
+      const early = { broadcastId: id, subscriptionId: ids[3]! };
+      await store.receipts.add([{ ...early, event: 'shown' }]);
+      await store.subscriptions.removeById(ids[3]!);
       await settleAll(id, accepted);
       const report = { broadcastId: id, subscriptionId: ids[0]! };
       await store.receipts.add([
@@ -357,11 +371,14 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
           typeof row.receipts === 'object' ? row.receipts.toSorted() : row.receipts,
         );
       await store.subscriptions.removeById(ids[2]!);
-      assert.deepEqual(await receipts(id), [['clicked', 'shown'], [], 'noLongerKept']);
-      assert.deepEqual(await receipts(silent), [undefined, undefined, undefined]);
+      assert.deepEqual(await receipts(id), [['clicked', 'shown'], [], 'noLongerKept', 'noLongerKept']);
+      assert.deepEqual(await receipts(silent), [undefined, undefined, undefined, undefined]);
       nowMs += receiptWindowMs + 1;
       while (await store.receipts.prune());
-      assert.deepEqual(await receipts(id), ['noLongerKept', 'noLongerKept', 'noLongerKept']);
+      assert.deepEqual(
+        await receipts(id),
+        ids.map(() => 'noLongerKept'),
+      );
       nowMs -= receiptWindowMs + 1;
     });
 

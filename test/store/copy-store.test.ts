@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { chmod, cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
@@ -14,6 +15,10 @@ import type { CopySource, CopyTarget, Progress } from '../../src/store/copy/copy
 import { copyStore, type CopyOptions } from '../../src/store/copy/copy-store.ts';
 import { openPostgresSource, openPostgresTarget } from '../../src/store/copy/postgres-copy.ts';
 import { openSqliteSource, openSqliteTarget } from '../../src/store/copy/sqlite-copy.ts';
+import { PostgresDatabase } from '../../src/store/postgres/database.ts';
+import { describeFunctions } from '../../src/store/postgres/functions/all-functions.ts';
+import { migrate } from '../../src/store/postgres/migrate.ts';
+import { migrations } from '../../src/store/postgres/migrations.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { copyDatabase } from '../../src/store/sqlite/backup.ts';
 import { inspectDatabase } from '../../src/store/sqlite/inspect-database.ts';
@@ -415,6 +420,13 @@ describe('a copy', () => {
       await store.close();
       await assert.rejects(copy(path, target), { code: 'ERR_STORE_NOT_EMPTY', message: /subscriptions/ });
     }
+    // one operator is enough
+    for (const target of [(await newDatabase()).url, newPath()]) {
+      const store = await openStore(target);
+      await store.operators.add({ name: 'grace', role: 'full', tokenHash: new Uint8Array(32) });
+      await store.close();
+      await assert.rejects(copy(path, target), { code: 'ERR_STORE_NOT_EMPTY', message: /operators/ });
+    }
   });
 
   test('is refused while another process has the source or the target open', async () => {
@@ -444,13 +456,24 @@ describe('a copy', () => {
     const store = await openPostgresStore({ url });
     await addSubscriptions(store, 5);
     await store.broadcasts.create(madeUpBroadcast(Date.now()));
-    await store.leases.leaseSlice({ leaseMs: 60_000 });
+    const slice = await store.leases.leaseSlice({ leaseMs: 60_000 });
     await store.close();
-    await assert.rejects(copy(url, newPath()), {
-      code: 'ERR_STORE_IN_USE',
-      message: /broadcast 1 .* for \d+ s/,
-    });
-    await run('update deskbell.slices set lease_until_ms = 1');
+    const isLeased = { code: 'ERR_STORE_IN_USE', message: /broadcast 1 .* for \d+ s/ };
+    await assert.rejects(copy(url, newPath()), isLeased);
+
+    const again = await openPostgresStore({ url });
+    const retry = { delayMs: 0, attempts: 1, deferrals: 0, expiresAtMs: Date.now() + 3_000_000 };
+    await commitSlice(
+      again,
+      slice!,
+      (recipient) => ({ recipient, origin: fcm, attempts: 1, result: 'retry', retry }),
+      0,
+    );
+    const retries = await again.leases.leaseRetries({ leaseMs: 60_000, limit: 10 });
+    assert.equal(retries?.rows.length, 5);
+    await again.close();
+    await assert.rejects(copy(url, newPath()), isLeased, 'retries are leased too');
+    await run('update deskbell.retries set due_at_ms = 1');
     await copy(url, newPath());
   });
 
@@ -461,10 +484,11 @@ describe('a copy', () => {
     await store.close();
     const written: unknown[] = [];
     let writing: Promise<unknown> | undefined;
-    const late = new Client({ connectionString: url });
-    await late.connect();
-    const isWaiting = async (): Promise<boolean> =>
-      (await query(url, `select from pg_locks where not granted and database is not null`)).length > 0;
+    const tables = ['subscriptions', 'webhook_events'];
+    const late = tables.map(() => new Client({ connectionString: url }));
+    for (const client of late) await client.connect();
+    const areWaiting = async (): Promise<boolean> =>
+      (await query(url, `select from pg_locks where not granted and database is not null`)).length === 2;
     const source = await openPostgresSource({ url });
     const target = await openSqliteTarget(newPath());
     const progress = await copyStore({
@@ -472,8 +496,10 @@ describe('a copy', () => {
       to: {
         ...target,
         derive: async () => {
-          writing = late.query('delete from deskbell.subscriptions').then((result) => written.push(result));
-          await until(async () => written.length > 0 || (await isWaiting()), 'the deletion to wait');
+          const remove = async (table: string, index: number) =>
+            written.push(await late[index]!.query(`delete from deskbell.${table}`));
+          writing = Promise.all(tables.map(remove));
+          await until(async () => written.length > 0 || (await areWaiting()), 'the deletions to wait');
           await target.derive();
           assert.deepEqual(written, []);
         },
@@ -481,7 +507,7 @@ describe('a copy', () => {
     });
     await writing;
     assert.equal(progress['subscriptions']?.rows, 5);
-    await late.end();
+    for (const client of late) await client.end();
     await target.close();
     await source.close();
   });
@@ -501,5 +527,20 @@ describe('a copy', () => {
   test('of a database without tables of Deskbell is refused', async () => {
     const database = await (await getServer()).createDatabase('template1');
     await assert.rejects(copy(database.url, newPath()), { code: 'ERR_COPY_SOURCE' });
+  });
+
+  test('migrates a source of an older version first', async () => {
+    const { url } = await (await getServer()).createDatabase('template1');
+    const older = await PostgresDatabase.open({ url, maxConnections: 1 });
+    await migrate(older, migrations.slice(0, 1), describeFunctions(1, ''));
+    await older.close();
+    await copy(url, newPath());
+    const path = newPath();
+    await cp(join(import.meta.dirname, '../fixtures/data-schema-7/deskbell.db'), path);
+    await chmod(path, 0o600);
+    await copy(path, newPath());
+    assert.deepEqual(await query(url, 'select version from deskbell.schema_version'), [
+      { version: migrations.length },
+    ]);
   });
 });

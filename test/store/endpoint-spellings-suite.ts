@@ -114,14 +114,17 @@ export function describeEndpointSpellings(name: string, prepare: () => Promise<S
       assert.equal(await store.subscriptions.count(), 10);
     });
 
-    test('the operator is warned once when it is reached', async () => {
-      for (let index = 0; index < 10; index += 1) await put(index);
+    test('the operator is warned once when nine tenths are stored, and once when it is reached', async () => {
+      for (let index = 0; index < 9; index += 1) await put(index);
+      assert.deepEqual(warnings, []);
+      await put(9);
+      assert.deepEqual(warnings, ['9 of at most 10 subscriptions are stored.']);
       for (let attempt = 0; attempt < 3; attempt += 1) {
         nowMs += 1000;
         await assert.rejects(put(10));
       }
-      assert.equal(warnings.length, 1);
-      assert.match(warnings[0] ?? '', /^10 of at most 10 subscriptions are stored: new ones are refused/);
+      assert.equal(warnings.length, 2);
+      assert.match(warnings[1] ?? '', /^10 of at most 10 subscriptions are stored: new ones are refused/);
     });
   });
 }

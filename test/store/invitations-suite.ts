@@ -54,6 +54,12 @@ export function describeInvitations(name: string, prepare: () => Promise<StoreUn
       assert.equal(await store.subscriptions.findByEndpoint(endpointOf(2)), undefined);
     });
 
+    test('it is consumed by a subscription that is there, too', async () => {
+      await register(1, { invitation: undefined, assign: undefined });
+      assert.equal((await register(1)).user, 'me');
+      await assert.rejects(register(2), notInvited);
+    });
+
     test('the same endpoint may use it again: the answer may have been lost', async () => {
       const first = await register(1);
       assert.equal(await store.invitations.findUser(tokenHash, endpoint.replace('https', 'HTTPS')), 'me');

@@ -109,6 +109,9 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         const bob = await put(2, { user: 'bob' });
         await register(2, { former });
         assert.deepEqual(await read(bob.id), { user: 'bob', tags: [] });
+        const tagged = await put(4, { tags: ['own'] });
+        await register(4, { former });
+        assert.deepEqual(await read(tagged.id), { user: undefined, tags: ['own'] });
         const assigned = await register(3, { assign: { tags: ['de'] }, former });
         assert.deepEqual(ownerOf(assigned), { user: undefined, tags: ['de'] });
         await register(1, { former });

@@ -59,6 +59,7 @@ describe('a PostgreSQL server that goes away', () => {
       code: 'ERR_STORE_UNAVAILABLE',
       message: /is read-only: it is a standby, or set so/,
     });
+    await assert.rejects(impatient.check(), { code: 'ERR_STORE_UNAVAILABLE', message: /is read-only/ });
     const registered = register(2);
     assert.equal(await Promise.race([registered, sleep(300, 'waits')]), 'waits');
     await setReadOnly('off');

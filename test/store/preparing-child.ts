@@ -1,4 +1,4 @@
-// A process that prepares the broadcast of a store that it is told, and writes a line for each range, until it is killed.
+// A process that prepares two ranges of the broadcast of a store that it is told, writes a dot for each, and waits to be killed.
 // `node preparing-child.ts STORE_ADDRESS NOW_MS`
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
@@ -11,5 +11,8 @@ const { broadcasts, close } = await openStore({ ...(options as object), now: () 
 const id = await broadcasts.findUnprepared();
 if (id === undefined) throw new Error('No broadcast is to be prepared.');
 const holder = randomUUID();
-while (await broadcasts.prepare(id, holder)) writeSync(1, '.');
+for (let ranges = 1; await broadcasts.prepare(id, holder); ranges += 1) {
+  writeSync(1, '.');
+  if (ranges === 2) await new Promise((resolve) => setTimeout(resolve, 2 ** 31 - 1));
+}
 await close();

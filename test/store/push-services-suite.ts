@@ -175,13 +175,21 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       assert.equal(await leaseRetries(broadcast.id), undefined, 'the next ones come after a pause');
     });
 
-    test('the pauses between probes grow after a while', async () => {
+    test('the pauses between probes grow after a while, up to two minutes', async () => {
       await tell({ refusalsInRow: 20 });
       const pauses = [];
       for (let draw = 0; draw < suspensionPolicy.quickDraws + 4; draw += 1)
         pauses.push(await drawAgainAfter());
       assert.deepEqual(new Set(pauses.slice(0, suspensionPolicy.quickDraws)), new Set([250]));
       assert.deepEqual(pauses.slice(suspensionPolicy.quickDraws), [250, 500, 1000, 2000]);
+      for (const pauseMs of [4000, 8000, 16_000, 32_000, 64_000, 120_000, 120_000]) {
+        const broadcast = await holdAll();
+        nowMs += pauseMs - 1;
+        assert.equal(await leaseRetries(broadcast.id), undefined, `sooner than after ${pauseMs} ms`);
+        nowMs += 1;
+        assert.equal((await leaseRetries(broadcast.id))?.areProbes, true, `after ${pauseMs} ms`);
+        await store.broadcasts.cancel(broadcast.id);
+      }
     });
 
     test('one acceptance makes everything due that was held back, also what is stored later', async () => {

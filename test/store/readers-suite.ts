@@ -46,7 +46,7 @@ export function describeReaders(name: string, prepare: () => Promise<StoreUnderT
         assert.deepEqual(await store.channels.list(), [news, channel('sport', false)]);
       });
 
-      test('are limited in number; the last one can still be changed', async () => {
+      test('are limited in number; the last one can still be changed, and choices for removed ones stay', async () => {
         for (let index = 0; index < maxChannels; index += 1) await store.channels.put(channel(`c${index}`));
         await assert.rejects(store.channels.put(channel('more')), {
           code: 'ERR_FIELD_VALUE',
@@ -54,6 +54,15 @@ export function describeReaders(name: string, prepare: () => Promise<StoreUnderT
         });
         await store.channels.put({ ...channel('c7'), title: 'Seven' });
         assert.equal((await store.channels.list()).length, maxChannels);
+
+        const chosen = Object.fromEntries((await store.channels.list()).map((one) => [one.name, false]));
+        const choose = (channels: Record<string, boolean>) => store.readers.setPerson('ada', { channels });
+        await choose(chosen);
+        await store.channels.remove('c0');
+        assert.deepEqual((await choose({ c1: true })).channels, { ...chosen, c1: true });
+        await store.channels.put(channel('more'));
+        const { c0: _, ...left } = chosen;
+        assert.deepEqual((await choose({ more: true })).channels, { ...left, c1: true, more: true });
       });
     });
 
@@ -101,6 +110,19 @@ export function describeReaders(name: string, prepare: () => Promise<StoreUnderT
           assert.deepEqual(await read(stored.id), stored);
           assert.equal(stored.user, assign?.user);
         }
+      });
+
+      test('takes nothing along in the place of what it has of its own', async () => {
+        const former = await register(1, { language: 'de', timeZone: 'Europe/Berlin' });
+        await store.readers.choose(former, { news: false });
+        const own = await register(2, { language: 'fr', timeZone: 'Asia/Tokyo' });
+        // choices move all together or not at all
+        await store.readers.choose(own, { sport: true });
+        assert.deepEqual(await factsOf(await register(2, { former: madeUpSubscription(1) })), {
+          language: 'fr',
+          timeZone: 'Asia/Tokyo',
+          channels: { sport: true },
+        });
       });
 
       test('takes nothing along from a subscription whose auth is not known', async () => {
@@ -242,6 +264,9 @@ export function describeReaders(name: string, prepare: () => Promise<StoreUnderT
           language: 'en',
           channels: { news: true },
         });
+        const ofBob = await register(5, { timeZone: 'Asia/Tokyo', assign: { user: 'bob' } });
+        await store.readers.setPerson('bob', { timeZone: 'Europe/Rome' });
+        assert.equal((await store.readers.factsOf([ofBob])).get(ofBob.id)?.timeZone, 'Europe/Rome');
         const unknown = await register(3);
         const { endpoint } = madeUpSubscription(4);
         const asked = [anonymous, ofAda, unknown, { id: 1e9, endpoint }];
@@ -268,10 +293,11 @@ export function describeReaders(name: string, prepare: () => Promise<StoreUnderT
         assert.deepEqual(await store.readers.dataOf([]), {});
       });
 
-      test('leaves no trace once it is removed', async () => {
+      test('leaves no trace once it is removed, and stays where its last subscription goes', async () => {
         await store.readers.setPerson('ada', { data: { name: 'Ada' }, language: 'de' });
         await store.readers.setPerson('bob', { language: 'fr' });
         await store.people.remove('ada');
+        await store.subscriptions.removeById((await register(1, { assign: { user: 'bob' } })).id);
         assert.deepEqual((await store.readers.person('ada')).data, {});
         assert.equal((await store.readers.person('ada')).language, undefined);
         assert.equal((await store.readers.person('bob')).language, 'fr');

@@ -35,7 +35,8 @@ export function describeReceipts(name: string, prepare: () => Promise<StoreUnder
         { broadcastId, subscriptionId: three, event: 'shown' },
         { broadcastId, subscriptionId: one, event: 'clicked', action: 'later' },
         { broadcastId, subscriptionId: two, event: 'clicked' },
-        { broadcastId, subscriptionId: three, event: 'dismissed' },
+        // only a click is on an action
+        { broadcastId, subscriptionId: three, event: 'dismissed', action: 'open' },
       ];
       assert.equal(await store.receipts.add(receipts), 6);
       assert.deepEqual(await countsOf(broadcastId), [

@@ -237,22 +237,33 @@ describe('rows whose subscription is removed', () => {
 
   test('are counted where a person is removed whose row waits, or who is in a list', async () => {
     await putPeople();
-    const waiting = await create({ sliceRows: 20 });
+    const createToList = async () => {
+      const audienceId = await opened.store.broadcasts.openAudience();
+      await opened.store.broadcasts.addToAudience(audienceId, [5, 6, 7].map(madeUpSubscription));
+      return create({ audienceId });
+    };
     const expiresAtMs = nowMs + hourMs;
-    await settle(waiting, (recipient) => ({
-      recipient,
-      origin,
-      attempts: 1,
-      result: 'retry',
-      retry: { delayMs: hourMs, attempts: 1, deferrals: 0, expiresAtMs },
-    }));
-    const audienceId = await opened.store.broadcasts.openAudience();
-    await opened.store.broadcasts.addToAudience(audienceId, [5, 6, 7].map(madeUpSubscription));
-    const toList = await create({ audienceId });
+    const waiting = await create({ sliceRows: 20 });
+    const waitingList = await createToList();
+    for (const id of [waiting, waitingList]) {
+      await settle(id, (recipient) => ({
+        recipient,
+        origin,
+        attempts: 1,
+        result: 'retry',
+        retry: { delayMs: hourMs, attempts: 1, deferrals: 0, expiresAtMs },
+      }));
+    }
+    const toList = await createToList();
     await opened.store.people.remove('person6');
     await settle(toList);
     assert.deepEqual(await countsOf(toList), { state: 'done', accepted: 2, removed: 1, alarms: [] });
     assert.deepEqual(await countsOf(waiting), { state: 'running', removed: 1, pending: 19, alarms: [] });
+    assert.deepEqual(await countsOf(waitingList), { state: 'running', removed: 1, pending: 2, alarms: [] });
+    for (const id of [waiting, waitingList]) await opened.store.broadcasts.pause(id);
+    await opened.store.people.remove('person7');
+    assert.deepEqual(await countsOf(waiting), { state: 'paused', removed: 2, pending: 18, alarms: [] });
+    assert.deepEqual(await countsOf(waitingList), { state: 'paused', removed: 2, pending: 1, alarms: [] });
   });
 
   test('are known until no open broadcast can come to them, and then forgotten', async () => {
@@ -261,9 +272,15 @@ describe('rows whose subscription is removed', () => {
     await remove(one!);
     const id = await create();
     await remove(two!);
+    await opened.store.retention.prune({});
+    assert.equal(await countRemovals(opened.store.address), 2, 'a broadcast may be being made');
     nowMs += 2 * hourMs;
     await opened.store.retention.prune({});
     assert.equal(await countRemovals(opened.store.address), 1);
+    await opened.store.broadcasts.pause(id);
+    await opened.store.retention.prune({});
+    assert.equal(await countRemovals(opened.store.address), 1, 'one that is paused is open too');
+    await opened.store.broadcasts.resume(id);
     await settle(id);
     assert.deepEqual(await countsOf(id), { state: 'done', accepted: 8, removed: 1, alarms: [] });
     await opened.store.retention.prune({});

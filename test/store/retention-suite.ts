@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RetentionLimits } from '../../src/store/retention.ts';
 import type { SliceLease } from '../../src/store/leases.ts';
+import { madeUpSubscription } from './made-up-subscription.ts';
 import {
   addSubscriptions,
   commitSlice,
   madeUpBroadcast,
   openForEachTest,
+  recordAnswer,
   type StoreUnderTest,
 } from './store-under-test.ts';
 
@@ -59,6 +61,22 @@ export function describeRetention(name: string, prepare: () => Promise<StoreUnde
         attempts += (await store.attempts.list({ broadcastId, limit: 100_000 })).length;
       return { broadcasts: broadcasts.map(({ id }) => id), attempts };
     };
+
+    test('deletes subscriptions that ended 30 days ago, though none ends after them', async () => {
+      await addSubscriptions(store, 2);
+      const end = (index: number) => recordAnswer(store, madeUpSubscription(index), 'gone', origin);
+      await end(0);
+      nowMs += dayMs;
+      await end(1);
+      const ended = async () => (await store.ended.list(10)).map(({ id }) => id);
+      const [first, second] = await ended();
+      nowMs += 29 * dayMs;
+      await pruneAll({});
+      assert.deepEqual(await ended(), [first, second]);
+      nowMs += 1;
+      await pruneAll({});
+      assert.deepEqual(await ended(), [second]);
+    });
 
     test('deletes broadcasts that ended before, with their attempts, and keeps what runs however old it is', async () => {
       await addSubscriptions(store, 30);
@@ -113,15 +131,38 @@ export function describeRetention(name: string, prepare: () => Promise<StoreUnde
       assert.equal((await store.broadcasts.find(id))?.counts.rejected, 6000);
     });
 
-    test('leaves a broadcast as long as it is known who reported receipts of it', async () => {
+    test('leaves a broadcast as long as it is known who reported receipts of it, which is 30 days', async () => {
       await addSubscriptions(store, 1);
       const id = await deliver({ receiptActions: [] });
       nowMs += 20 * dayMs;
       assert.equal(await pruneAll({ broadcastsBeforeMs: nowMs }), 0);
       nowMs += 20 * dayMs;
-      while (await store.receipts.prune());
-      assert.equal(await pruneAll({ broadcastsBeforeMs: nowMs }), 1);
+      assert.equal(await pruneAll({ broadcastsBeforeMs: nowMs }), 2, 'who reported, and the broadcast');
       assert.equal(await store.broadcasts.find(id), undefined);
+    });
+
+    test('deletes requests for single messages after a day, and webhook events after three', async () => {
+      await store.webhooks.watch();
+      await addSubscriptions(store, 1);
+      await deliver();
+      const startMs = nowMs;
+      const begin = (byte: number) => store.messageRequests.begin('order-7', new Uint8Array(32).fill(byte));
+      assert.equal(await begin(1), undefined);
+      nowMs += dayMs;
+      await pruneAll({});
+      await assert.rejects(begin(2), { code: 'ERR_IDEMPOTENCY_KEY' });
+      nowMs += 1;
+      await pruneAll({});
+      // asked by a clock that is behind: beginning itself deletes what is older
+      nowMs = startMs;
+      assert.equal(await begin(2), undefined);
+
+      nowMs = startMs + 3 * dayMs;
+      await pruneAll({});
+      assert.equal(await store.webhooks.count(), 1, 'that the broadcast is done');
+      nowMs += 1;
+      await pruneAll({});
+      assert.equal(await store.webhooks.count(), 0);
     });
 
     test('deletes audit records from before', async () => {

@@ -22,6 +22,7 @@ export function describeSchedules(name: string, prepare: () => Promise<StoreUnde
         topic: 'day',
         receipts: true,
         perPerson: '3/day',
+        skipInactive: 10,
         priority: 'high',
         channel: 'news',
         localTime: '09:00',

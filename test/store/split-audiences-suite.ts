@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import type { Broadcast, NewBroadcast } from '../../src/store/broadcasts.ts';
 import type { SliceLease } from '../../src/store/leases.ts';
+import { receiptWindowMs, type ReceiptEvent } from '../../src/store/receipts.ts';
 import type { AudienceSplit } from '../../src/store/split-audience.ts';
+import { explain } from '../../src/views/row-outcome.ts';
 import { until } from '../../tools/until.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
@@ -116,6 +118,94 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
       assert.deepEqual(idsOf(await leaseAll()), [7]);
     });
 
+    /** Four broadcasts with receipts that are over, and what browsers reported of them. @returns their ids */
+    const report = async (): Promise<readonly number[]> => {
+      const ids: number[] = [];
+      for (let number = 0; number < 4; number += 1) {
+        const draft = madeUpBroadcast(nowMs, { receiptActions: ['open'] });
+        ids.push((await store.broadcasts.create(draft)).broadcast.id);
+        await store.broadcasts.cancel(ids.at(-1)!);
+      }
+      const reported: readonly (readonly [
+        subscriptionId: number,
+        event: ReceiptEvent,
+        ...numbers: number[],
+      ])[] = [
+        [1, 'shown', 0, 1, 2],
+        [2, 'shown', 0, 1, 2],
+        [2, 'clicked', 2],
+        [3, 'shown', 0, 1],
+        [4, 'shown', 0, 1, 2, 3],
+        [4, 'clicked', 0],
+        [5, 'shown', 1, 2, 3],
+        [5, 'clicked', 1],
+        [6, 'shown', 0, 1, 2],
+        [6, 'dismissed', 0, 1, 2],
+        [7, 'dismissed', 0, 1, 2],
+        // the last one was shown, too, or nobody could have clicked on it
+        [8, 'shown', 0, 1, 2],
+        [8, 'clicked', 3],
+        // has the channel off
+        [26, 'shown', 0, 1, 2],
+      ];
+      const receipts = reported.flatMap(([subscriptionId, event, ...numbers]) =>
+        numbers.map((number) => ({ broadcastId: ids[number]!, subscriptionId, event })),
+      );
+      assert.equal(await store.receipts.add(receipts), receipts.length);
+      return ids;
+    };
+    const inactiveOf = async (skipInactive: number): Promise<readonly number[]> => {
+      const rows = await store.subscriptions.page({ afterId: 0, limit: 30 });
+      const facts = await store.readers.factsOf(rows, skipInactive);
+      return [...facts].filter(([, { isInactive }]) => isInactive === true).map(([id]) => id);
+    };
+
+    for (const whom of ['all', 'ids'] as const) {
+      test(`to ${whom}: those who clicked on none of the last broadcasts shown to them are left out, and told so`, async () => {
+        const [first] = await report();
+        // with so many who are not stored that it is prepared in several steps
+        const absent = Array.from({ length: 400 }, (_, index) => 1000 + index);
+        const ids = [1, 2, 3, 4, 5, 6, 7, 8, 26, ...absent];
+        const draft = whom === 'ids' ? { audienceId: await openIds(store, ids), list: whom } : {};
+        const channel = { name: 'news', isOnByDefault: true };
+        const { id, recipients, inactive, state } = await make(
+          { skipInactive: 3, channel, languages: [...texts.keys()] },
+          { ...draft, texts, skipInactive: 3 },
+        );
+        assert.deepEqual([recipients, inactive, state], [whom === 'ids' ? 5 : 22, 3, 'running']);
+        assert.deepEqual(
+          idsOf(await leaseAll()).filter((member) => member <= 8),
+          [2, 3, 5, 7, 8],
+        );
+        // what is reported later does not change what was decided
+        await store.receipts.add([{ broadcastId: first!, subscriptionId: 1, event: 'clicked' }]);
+        const outcomes = await store.attempts.outcomesOf(id, [1, 2, 4, 6, 26]);
+        assert.deepEqual(
+          outcomes.map((outcome) => outcome.state),
+          ['inactive', 'pending', 'inactive', 'inactive', 'notInAudience'],
+        );
+        assert.equal(
+          explain(outcomes[0]!),
+          'It was left out, since its browser reported no click on the last 3 broadcasts shown there.',
+        );
+        const [newest] = (await store.attempts.outcomesTo([1], { limit: 1 })).outcomes;
+        assert.deepEqual([newest?.broadcastId, newest?.state], [id, 'inactive']);
+      });
+    }
+
+    test('who is inactive depends on so many broadcasts, shown in the last 30 days', async () => {
+      await report();
+      assert.deepEqual(await inactiveOf(1), [1, 3, 4, 5, 6, 26]);
+      assert.deepEqual(await inactiveOf(2), [1, 3, 4, 5, 6, 26]);
+      assert.deepEqual(await inactiveOf(3), [1, 4, 6, 26]);
+      assert.deepEqual(await inactiveOf(4), []);
+      nowMs += receiptWindowMs;
+      while (await store.receipts.prune());
+      assert.deepEqual(await inactiveOf(1), []);
+      const nobody = await make({ skipInactive: 1, languages: [] }, { skipInactive: 1 });
+      assert.deepEqual([nobody.recipients, nobody.inactive], [30, 0]);
+    });
+
     test('each reader gets one text: that of the language, or the message’s own', async () => {
       const broadcast = await make({ languages: [...texts.keys()] }, { texts });
       assert.deepEqual(broadcast.texts, [
@@ -209,6 +299,17 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
       // New York's end in two hours, Tokyo's in twelve: both are free, and expire when they are looked at
       assert.equal(idsOf(await leaseAll()).length, 30);
       assert.equal(short.startAtMs, noonMs);
+      await store.broadcasts.cancel(short.id);
+      // a TTL of a minute counts as one of an hour
+      for (const [quietHours, free] of [
+        ['20:00-20:59', 20],
+        ['20:00-21:00', 30],
+        ['20:00-21:01', 30],
+      ] as const) {
+        const { id } = await make(times({ quietHours, ttlSeconds: 60 }));
+        assert.equal(idsOf(await leaseAll()).length, free);
+        await store.broadcasts.cancel(id);
+      }
     });
 
     test('the time of a group survives a pause, a process that gives slices back, and the removal of a person', async () => {

@@ -88,13 +88,13 @@ describe('a SQLite database', () => {
     assert.equal(countNotes(), 2 + results.length - reasons.length);
   });
 
-  test('a lock that is held too long is ERR_STORE_UNAVAILABLE, and later writes work again', async () => {
+  test('a lock that is held too long is ERR_STORE_UNAVAILABLE, also to check(), and later writes work again', async () => {
+    const locked = { code: 'ERR_STORE_UNAVAILABLE', message: /locked by another process/ };
     other.exec('begin immediate');
-    await assert.rejects(database.write(add('kept out')), {
-      code: 'ERR_STORE_UNAVAILABLE',
-      message: /locked by another process/,
-    });
+    await assert.rejects(database.write(add('kept out')), locked);
+    await assert.rejects(database.check(), locked);
     other.exec('rollback');
+    await database.check();
     await database.write(add('let in'));
     assert.equal(countNotes(), 1);
   });

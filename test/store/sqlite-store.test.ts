@@ -14,7 +14,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
@@ -47,6 +46,7 @@ import { describeRegistrations } from './registration-suite.ts';
 import { describeRetention } from './retention-suite.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 import { createSqliteFile } from '../../tools/new-sqlite-file.ts';
+import { until } from '../../tools/until.ts';
 
 const isWindows = process.platform === 'win32';
 
@@ -158,13 +158,16 @@ describe('the SQLite file', () => {
       other.exec('begin immediate');
       let turns = 0;
       const interval = setInterval(() => (turns += 1), 5);
-      const put = store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
-      await sleep(300);
+      let isStored = false;
+      const put = store.subscriptions
+        .put(madeUpSubscription(1), vapidPublicKey)
+        .then(() => (isStored = true));
+      await until(() => turns >= 10, 'the event loop to turn');
+      assert.equal(isStored, false, 'the write waits meanwhile');
       other.exec('rollback');
       other.close();
       await put;
       clearInterval(interval);
-      assert.ok(turns >= 3, `the event loop turned ${turns} times in the meantime`);
     });
   });
 

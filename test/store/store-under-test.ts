@@ -77,9 +77,13 @@ export const madeUpBroadcast = (startAtMs: number, changes: Partial<NewBroadcast
 });
 
 /** A list of recipients with ids of stored subscriptions. */
-export async function openIds({ broadcasts }: Store, ids: readonly number[]): Promise<number> {
+export async function openIds(
+  { broadcasts }: Store,
+  ids: readonly number[],
+  { sliceRows } = madeUpBroadcast(0),
+): Promise<number> {
   const audienceId = await broadcasts.openAudience();
-  await broadcasts.addIds(audienceId, ids, madeUpBroadcast(0).sliceRows);
+  await broadcasts.addIds(audienceId, ids, sliceRows);
   return audienceId;
 }
 

@@ -71,6 +71,32 @@ export function describeWebhookOutbox(name: string, prepare: () => Promise<Store
       assert.equal((await lease()).length, 2);
     });
 
+    test('a broadcast that is cancelled is told of too, and an alarm of many rows once', async () => {
+      for (const number of [1, 2]) await store.subscriptions.put(madeUpSubscription(number), vapidPublicKey);
+      await store.webhooks.watch();
+      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 1 }));
+      const alarm = { reason: 'bad-request', detail: 'BadPath' };
+      for (const _slice of [1, 2]) {
+        const slice = await store.leases.leaseSlice({ leaseMs });
+        await commitSlice(
+          store,
+          slice!,
+          (recipient) => ({
+            recipient,
+            origin,
+            attempts: 1,
+            result: 'retry',
+            alarm,
+            retry: { attempts: 1, deferrals: 0, expiresAtMs: nowMs + leaseMs, delayMs: leaseMs },
+          }),
+          leaseMs,
+        );
+      }
+      assert.equal((await store.broadcasts.get(broadcast.id)).alarms[0]?.rows, 2);
+      await store.broadcasts.cancel(broadcast.id);
+      assert.deepEqual((await lease()).map(({ type }) => type).toSorted(), ['alarm', 'broadcast.done']);
+    });
+
     test('what is three days old is dropped', async () => {
       await store.webhooks.watch();
       await deliver();

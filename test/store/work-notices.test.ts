@@ -63,8 +63,8 @@ describe('a worker that waits for work in PostgreSQL', () => {
   });
 
   /** @param listenUrl where its notices come from; as a rule the same database */
-  const openWaiting = async (listenUrl = database.url): Promise<Waiting> => {
-    const opened = await PostgresDatabase.open({ url: database.url });
+  const openWaiting = async (listenUrl = database.url, url = database.url): Promise<Waiting> => {
+    const opened = await PostgresDatabase.open({ url });
     const notices = new WorkNotices(opened, { url: listenUrl });
     return {
       work: workOf(opened, notices),
@@ -145,6 +145,25 @@ describe('a worker that waits for work in PostgreSQL', () => {
     await notices.close();
   });
 
+  test('is told of retries that another one gives back when no slice is left', async () => {
+    const notices = await countNotices(database.url);
+    const id = await createBroadcast();
+    const retry = { delayMs: 0, attempts: 1, deferrals: 0, expiresAtMs: Date.now() + 3_000_000 };
+    for (let slice; (slice = await other.leases.leaseSlice({ leaseMs: 60_000, broadcastId: id }));)
+      await commitSlice(
+        other,
+        slice,
+        (recipient) => ({ recipient, origin, attempts: 1, result: 'retry', retry }),
+        0,
+      );
+    const leased = await other.leases.leaseRetries({ leaseMs: 60_000, limit: 100, broadcastId: id });
+    assert.equal(leased?.rows.length, 10);
+    const before = await notices.count(id);
+    await other.leases.release(leased);
+    assert.equal((await notices.count(id)) - before, 1);
+    await notices.close();
+  });
+
   test('is told of a broadcast with retries and a pause at most ten times in all', async () => {
     const notices = await countNotices(database.url);
     const pushService = await startPushService({ checksBodies: false });
@@ -192,6 +211,23 @@ describe('a worker that waits for work in PostgreSQL', () => {
     assert.equal(await told, 'ready');
   });
 
+  test('hears on where its proof comes before the statement that sends it is answered', async () => {
+    await using opened = await openWaiting();
+    const answersLate = {
+      query: async (...statement: Parameters<PostgresDatabase['query']>) => {
+        const rows = await opened.database.query(...statement);
+        await until(() => notices.isHearing, 'the proof');
+        return rows;
+      },
+    } as PostgresDatabase;
+    const notices = new WorkNotices(answersLate, { url: database.url });
+    const work = workOf(opened.database, notices);
+    await untilHearing({ work, notices });
+    assert.equal(await work.waitForWork({ signal }), 'idle', 'for two seconds nothing has failed');
+    assert.equal(notices.isHearing, true);
+    await notices.close();
+  });
+
   test('in a thread is told by the main thread, until that stops', async () => {
     await using main = await openWaiting();
     const endPassing = passNoticesOn(main.notices, database.url);
@@ -229,6 +265,11 @@ describe('a worker that waits for work in PostgreSQL', () => {
 
   test('polls behind PgBouncer', { skip: skipWithout('PgBouncer', [pgbouncer]) }, async () => {
     const bouncer = await startPgBouncer(database.url);
+    // of another database, so that it hears nothing of this one
+    const quiet = await (await getServer()).createDatabase();
+    await using hearing = await openWaiting(quiet.url, quiet.url);
+    await untilHearing(hearing);
+    const seldom = hearing.work.waitForWork({ signal });
     await using waiting = await openWaiting(bouncer.through(database.url));
     const { notices, work } = waiting;
     await new Promise<void>((resolve) => {
@@ -237,6 +278,12 @@ describe('a worker that waits for work in PostgreSQL', () => {
       });
     });
     assert.equal(notices.isHearing, false, 'it has listened, and heard nothing');
+    assert.equal(await seldom, 'idle', 'whoever hears polls too');
+    const last = await Promise.race([
+      work.waitForWork({ signal }).then(() => 'often'),
+      hearing.work.waitForWork({ signal }).then(() => 'seldom'),
+    ]);
+    assert.equal(last, 'often');
     await createBroadcast();
     assert.equal(await work.waitForWork({ signal }), 'ready');
     await bouncer.close();

@@ -190,12 +190,15 @@ test('http, other schemes and what is no origin are refused before anything is r
   }
 });
 
-test('a wildcard addition admits a host and not an inner address', async () => {
-  await assertRefused(
-    `https://a.push.example.org:${port}`,
-    { pushServices: ['https://*.push.example.org'], resolve: resolving('127.0.0.1') },
-    'ERR_ADDRESS_BLOCKED',
-  );
+test('a wildcard addition, and "public", admit a host and not an inner address', async () => {
+  const addition = ['https://*.push.example.org'];
+  for (const pushServices of [addition, 'public', ['public', 'https://listed.example.org']] as const) {
+    await assertRefused(
+      `https://a.push.example.org:${port}`,
+      { pushServices, resolve: resolving('127.0.0.1') },
+      'ERR_ADDRESS_BLOCKED',
+    );
+  }
 });
 
 test('another origin that the operator named does not open the guard for this one', async () => {

@@ -94,6 +94,24 @@ test('other failures stop the origin without calling it incompatible', () => {
   });
 });
 
+test('a push service is unreachable after tries that have failed for fifteen seconds, until it answers', () => {
+  const { admission, clock } = open();
+  const lost = new DeskbellError('ERR_CONNECTION', 'It cannot be reached.');
+  admission.recordConnectFailure(lost);
+  clock.ms += minuteMs;
+  assert.equal(admission.snapshot().unreachableMs, undefined, 'one failure says nothing');
+  admission.recordAnswer(read(created), 1);
+  admission.recordConnectFailure(lost);
+  clock.ms += 14_999;
+  admission.recordConnectFailure(lost);
+  assert.equal(admission.snapshot().unreachableMs, undefined);
+  clock.ms += 1;
+  admission.recordConnectFailure(lost);
+  assert.equal(admission.snapshot().unreachableMs, 15_000);
+  admission.recordAnswer(read({ ...created, status: 500 }), 1);
+  assert.equal(admission.snapshot().unreachableMs, undefined, 'whatever it answers');
+});
+
 test('a Retry-After that is a date counts from the clock', () => {
   const { admission, clock } = open();
   const headers = { 'retry-after': new Date(clock.ms + 30_000).toUTCString() };

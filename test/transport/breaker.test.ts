@@ -64,6 +64,11 @@ test('the longest Retry-After of the run keeps it open, at most an hour', () => 
   const forever = new Breaker();
   for (let run = 0; run < 10; run += 1) forever.recordFailure('busy', 0, 28 * 86_400_000);
   assert.equal(forever.waitMs(0), 3_600_000);
+  const other = new Breaker();
+  other.recordFailure('busy', 0, 90_000);
+  other.recordSuccess();
+  for (let run = 0; run < 10; run += 1) other.recordFailure('busy', 0);
+  assert.equal(other.waitMs(0), 1000, 'of a run that has ended');
 });
 
 test('what was in flight when it opened neither closes nor re-opens it', () => {

@@ -6,12 +6,12 @@ import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createServer as createTlsServer } from 'node:tls';
+import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { maxQueued } from '../../src/transport/origin.ts';
-import type { Transport, TransportResult } from '../../src/transport/transport.ts';
+import type { ResolvedAddress, Transport, TransportResult } from '../../src/transport/transport.ts';
 import { ManualClock } from './manual-clock.ts';
 import { certificate, serverTls, startServer, type Peer } from './peers.ts';
 import { describe, pushBody, pushHeaders, sendMany, sendOne, tally, withPeer } from './sending.ts';
@@ -86,6 +86,41 @@ test('a push service that is down fails who waited for the connection, defers th
   assert.deepEqual(tally(await sendMany(transport, origin, 100, 10)), { 201: 100 });
   await transport.close();
   await peer.close();
+});
+
+test('after an outage, a message that ends before there is a connection leaves the next one to try it', async (t) => {
+  const peer = await startHttp((response) => response.writeHead(201).end());
+  t.after(() => peer.close());
+  const origin = `http://push.example.org:${new URL(peer.origin).port}`;
+  const endings = {
+    ERR_TIMEOUT: (_: Transport, clock: ManualClock) => clock.advance(500),
+    deferred: (transport: Transport) => transport.withdraw(),
+  };
+  for (const [result, end] of Object.entries(endings)) {
+    const clock = new ManualClock();
+    const lookups: PromiseWithResolvers<ResolvedAddress[]>[] = [];
+    const resolve = (): Promise<ResolvedAddress[]> => {
+      const lookup = Promise.withResolvers<ResolvedAddress[]>();
+      lookups.push(lookup);
+      return lookup.promise;
+    };
+    const transport = createTransport({ ...clock, pushServices: [origin], resolve });
+    t.after(() => transport.close(0));
+    const down = sendOne(transport, origin);
+    (await until(() => lookups.shift(), 'the first connection attempt')).resolve([]);
+    assert.equal(describe(await down), 'ERR_CONNECTION');
+    clock.advance(1000);
+    const ended = new Promise<TransportResult>((done) => {
+      transport.send(sameRequest(origin), done, 500);
+    });
+    const lookup = await until(() => lookups.shift(), 'the second connection attempt');
+    end(transport, clock);
+    assert.equal(describe(await ended), result);
+    lookup.resolve([{ address: '127.0.0.1', family: 4 }]);
+    await until(() => transport.snapshot()[0]?.connections, 'a connection');
+    assert.equal(describe(await sendOne(transport, origin)), '201', `after ${result}`);
+    assert.equal(transport.snapshot()[0]?.breaker, 'closed');
+  }
 });
 
 test('a push service that stops during a broadcast and starts again gets every message in the end', async () => {
@@ -300,6 +335,35 @@ test('a name without an address, and one whose first address is dead', async () 
   assert.ok(results[1]?.kind === 'failure' && results[1].error.message.includes('ENOTFOUND'));
   await transport.close();
   await peer.close();
+});
+
+test('authorities in `ca` are trusted besides those that Node trusts', async (t) => {
+  const usual = getCACertificates('default');
+  t.after(() => setDefaultCACertificates(usual));
+  const other = makeCertificate(['localhost']);
+  const peers = await Promise.all(
+    [certificate, other].map((one) =>
+      startServer(
+        createSecureServer(one).on('stream', (stream: ServerHttp2Stream) => {
+          stream.respond({ ':status': 201 });
+          stream.end();
+        }),
+        'https',
+      ),
+    ),
+  );
+  t.after(() => Promise.all(peers.map((peer) => peer.close())));
+  setDefaultCACertificates([...usual, certificate.cert]);
+  const pushServices = peers.map(({ origin }) => origin);
+  for (const [ca, expected] of [
+    [[other.cert], ['201', '201']],
+    [[], ['201', 'ERR_TLS']],
+  ] as const) {
+    const transport = createTransport({ pushServices, ca });
+    const results = await Promise.all(pushServices.map((origin) => sendOne(transport, origin)));
+    await transport.close();
+    assert.deepEqual(results.map(describe), expected);
+  }
 });
 
 test('each way for TLS to fail is ERR_TLS, and nothing is in doubt', async () => {

@@ -45,7 +45,7 @@ async function startPushService(): Promise<Peer & { port: number }> {
 }
 
 for (const scheme of ['http', 'https'] as const) {
-  test(`an ${scheme} proxy is asked for a tunnel, and HTTP/2 goes through it`, async () => {
+  test(`an ${scheme} proxy is asked for a tunnel, and HTTP/2 goes through it`, async (t) => {
     const push = await startPushService();
     const proxy = await startProxy(scheme, push.port);
     const transport = createTransport({
@@ -56,6 +56,14 @@ for (const scheme of ['http', 'https'] as const) {
         return Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
       },
     });
+    // without its authority nothing is asked of it
+    const distrustful = createTransport({ proxy: proxy.origin.replace('//', '//user:p%40ss@') });
+    t.after(async () => {
+      await distrustful.close();
+      await transport.close();
+      await proxy.close();
+      await push.close();
+    });
     const [known, other] = ['https://push.example.org', 'https://other.example.org'];
     assert.equal(describe(await sendOne(transport, known)), '201');
     // The certificate is checked against the push service's name, not the proxy's.
@@ -65,9 +73,8 @@ for (const scheme of ['http', 'https'] as const) {
       { authority: 'push.example.org:443', authorization },
       { authority: 'other.example.org:443', authorization },
     ]);
-    await transport.close();
-    await proxy.close();
-    await push.close();
+    if (scheme === 'https') assert.equal(describe(await sendOne(distrustful, known)), 'ERR_TLS');
+    assert.equal(proxy.asked.length, 2);
   });
 }
 

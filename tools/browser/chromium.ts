@@ -1,4 +1,5 @@
 // Starts the installed Chromium, told to use a local stand-in for its push transport.
+import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { launch } from 'puppeteer-core';
@@ -6,6 +7,7 @@ import { chromium, find } from '../../scripts/install-test-tools.ts';
 import type { TestBrowser } from './test-browser.ts';
 import { fastFolder } from '../fast-folder.ts';
 import { startFakeGcm } from './fake-gcm/fake-gcm.ts';
+import { until } from '../until.ts';
 
 export interface ChromiumOptions {
   readonly isHeadless?: boolean;
@@ -39,6 +41,11 @@ export async function startChromium(options: ChromiumOptions = {}): Promise<Test
       ca: [gcm.certificate],
       connectOverride: () => ({ host: '127.0.0.1', port: gcm.port }),
     },
+    async clearCookies() {
+      const session = await browser.target().createCDPSession();
+      await session.send('Storage.clearCookies');
+      await session.detach();
+    },
     async stopPushService() {
       gcm.isDown = true;
     },
@@ -47,15 +54,16 @@ export async function startChromium(options: ChromiumOptions = {}): Promise<Test
     },
     async dropSubscriptions(siteUrl) {
       // Chromium drops them when notifications are blocked, and tells the service worker when they are allowed again.
+      const { origin } = new URL(siteUrl);
+      assert.ok(gcm.isRegistered(origin), `${origin} has a subscription to be dropped`);
       const settings = await browser.newPage();
       await settings.goto('chrome://settings/content/notifications');
       const choose = (value: string) =>
-        settings.evaluate(
-          `chrome.send('setOriginPermissions', ['${new URL(siteUrl).origin}', 'notifications', '${value}'])`,
-        );
+        settings.evaluate(`chrome.send('setOriginPermissions', ['${origin}', 'notifications', '${value}'])`);
       await choose('allow');
       await browser.defaultBrowserContext().clearPermissionOverrides();
       await choose('block');
+      await until(() => !gcm.isRegistered(origin), 'Chromium to drop its subscriptions');
       await choose('allow');
       await settings.close();
     },

@@ -1,5 +1,6 @@
 // The demo page as a person sees it: what it says, and its buttons. Everything here waits, because browsers take
-// their time.
+// their time. What a page says is asked by `evaluate`: `$eval` and `$` put Puppeteer's own script into each document first, which
+// takes a browser several times as long.
 import type { Browser, Page } from 'puppeteer-core';
 import { until } from '../until.ts';
 
@@ -47,27 +48,34 @@ function waitUntilIdle(page: Page): Promise<void> {
 
 /** Puppeteer's own wait stands still in a page that is not in front. */
 export async function waitFor(page: Page, selector: string): Promise<void> {
-  await until(async () => (await page.$(selector)) !== null, `${selector} on the page`);
+  await until(() => isThere(page, selector), `${selector} on the page`);
+}
+
+export async function isThere(page: Page, selector: string): Promise<boolean> {
+  return (await page.evaluate(`document.querySelector(${JSON.stringify(selector)}) !== null`)) as boolean;
 }
 
 export async function textOf(page: Page, selector: string): Promise<string> {
-  return page.$eval(selector, (element) => (element.textContent ?? '').replaceAll(/\s+/g, ' ').trim());
+  const text = await page.evaluate(`document.querySelector(${JSON.stringify(selector)})?.textContent`);
+  if (typeof text !== 'string') throw new Error(`There is no ${selector} on the page.`);
+  return text.replaceAll(/\s+/g, ' ').trim();
 }
 
 /** The received messages, newest first, as soon as there are `count`. */
 export async function received(page: Page, count: number): Promise<readonly string[]> {
   await waitFor(page, `#received li:nth-child(${count})`);
-  return page.$$eval('#received li', (items) =>
-    items.map((item) => [...item.querySelectorAll('h3, p')].map((part) => part.textContent).join(': ')),
-  );
+  return (await page.evaluate(
+    `[...document.querySelectorAll('#received li')].map((item) =>
+      [...item.querySelectorAll('h3, p')].map((part) => part.textContent).join(': '))`,
+  )) as readonly string[];
 }
 
 /** The steps, oldest first. */
 export async function steps(page: Page): Promise<readonly string[]> {
-  const newestFirst = await page.$$eval('#steps li span', (items) =>
-    items.map((item) => item.textContent ?? ''),
-  );
-  return newestFirst.reverse();
+  const newestFirst = (await page.evaluate(
+    "[...document.querySelectorAll('#steps li span')].map((item) => item.textContent)",
+  )) as readonly string[];
+  return newestFirst.toReversed();
 }
 
 /**

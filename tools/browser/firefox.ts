@@ -5,8 +5,10 @@ import { launch } from 'puppeteer-core';
 import { find, firefox } from '../../scripts/install-test-tools.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import { fastFolder } from '../fast-folder.ts';
+import { freePort } from '../listening.ts';
 import type { TestBrowser } from './test-browser.ts';
 import { until } from '../until.ts';
+import { addFirefoxCache, keepFirefoxCache } from './firefox-cache.ts';
 
 export interface FirefoxOptions {
   /** A desktop that shows notifications; without one Firefox has no window and shows them itself. */
@@ -19,13 +21,17 @@ export async function startFirefox({
   desktopEnvironment,
   isDark = false,
 }: FirefoxOptions = {}): Promise<TestBrowser> {
-  let pushService = await startPushService();
-  const { origin, port, webSocketUrl } = pushService;
+  // closed for a while and opened again
+  const port = await freePort();
+  let pushService = await startPushService({ port });
+  const { origin, webSocketUrl } = pushService;
+  const executablePath = find(firefox)!;
   const userDataDir = await mkdtemp(join(fastFolder(), 'deskbell-firefox-'));
+  await addFirefoxCache(executablePath, userDataDir);
   const browser = await launch({
     browser: 'firefox',
     userDataDir,
-    executablePath: find(firefox)!,
+    executablePath,
     headless: desktopEnvironment === undefined,
     env: desktopEnvironment ?? process.env,
     extraPrefsFirefox: {
@@ -64,6 +70,7 @@ export async function startFirefox({
   const testBrowser: TestBrowser = {
     browser,
     access: { pushServices: [origin] },
+    clearCookies: async () => browser.deleteCookie(...(await browser.cookies())),
     stopPushService: () => pushService.close(),
     /** Comes back as a new one: it has forgotten every subscription. */
     async startPushServiceAgain() {
@@ -76,6 +83,7 @@ export async function startFirefox({
     async [Symbol.asyncDispose]() {
       await browser.close();
       await pushService.close();
+      await keepFirefoxCache(executablePath, userDataDir);
       await rm(userDataDir, { recursive: true, force: true, maxRetries: 5 });
     },
   };

@@ -6,6 +6,8 @@ import type { PushServiceAccess } from './backend.ts';
 export interface TestBrowser extends AsyncDisposable {
   readonly browser: Browser;
   readonly access: PushServiceAccess;
+  /** Those of every site and port. */
+  clearCookies(): Promise<void>;
   stopPushService(): Promise<void>;
   startPushServiceAgain(): Promise<void>;
   /** Makes the browser drop its subscriptions and tell the service workers so (`pushsubscriptionchange`). */

@@ -1,7 +1,8 @@
 // `deskbell broadcasts pause` and `cancel`: control a broadcast, whichever process delivers it.
 import type { Command } from 'commander';
+import { formatCount } from '../../errors/format-count.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
-import { formatCount, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { broadcastView } from '../../views/broadcast.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';

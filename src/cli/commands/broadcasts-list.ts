@@ -1,8 +1,9 @@
 // `deskbell broadcasts list`: one line per broadcast, newest first.
 import type { Command } from 'commander';
+import { formatCount } from '../../errors/format-count.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
-import { formatCount, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { countNames, type CountName } from '../../delivery/broadcast/count-meanings.ts';
 import { broadcastView } from '../../views/broadcast.ts';
 import { readPayloadTexts } from '../../protocol/message/read-payload.ts';

@@ -7,6 +7,7 @@ import { dataSettings, senderSettings } from '../configuration/configuration.ts'
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
 import { withExistingData } from '../data/open-data.ts';
+import { compileForDelivery } from '../send/compile-for-delivery.ts';
 import { openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { runBroadcast } from '../send/run-broadcast.ts';
@@ -24,6 +25,7 @@ export function resumeCommand(context: Context): Command {
     .action(async (id: number, flags: JsonFlag) => {
       const configuration = await readConfiguration({ flags, environment: context.environment });
       await withExistingData(configuration, async (data) => {
+        compileForDelivery();
         const sender = await openSender(configuration, data, context, { json: flags.json });
         try {
           const run = await sender.resume(id);

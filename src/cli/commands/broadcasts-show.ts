@@ -1,12 +1,13 @@
 // `deskbell broadcasts show`: one broadcast in full, and its attempts on request.
 import type { Command } from 'commander';
+import { formatCount } from '../../errors/format-count.ts';
 import type { AttemptRecord } from '../../store/attempts.ts';
 import { isOver, type Broadcast } from '../../store/broadcasts.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { formatDeliveryFlags } from '../flags/delivery-flags.ts';
 import { formatAskedAudience, formatCreator } from '../../delivery/broadcast/describe-source.ts';
-import { formatCount, formatDuration, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatDuration, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { measureReach } from '../../delivery/broadcast/reach-times.ts';
 import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
 import { attemptView } from '../../views/attempt.ts';

@@ -1,6 +1,7 @@
 // `deskbell held-deletions`: lists, confirms and discards the deletions that wait for an operator.
 import type { Command } from 'commander';
-import { formatAudience, formatCount, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatCount } from '../../errors/format-count.ts';
+import { formatAudience, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { requireHeldDeletions } from '../../store/held-deletions.ts';
 import { heldDeletionView } from '../../views/held-deletion.ts';
 import { parseOrigin } from '../flags/arguments.ts';

@@ -1,5 +1,6 @@
 // `deskbell restore`: makes a data directory of a backup.
 import type { Command } from 'commander';
+import { formatCount } from '../../errors/format-count.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import { formatResumption, resumptionToJson } from '../output/format-resumption.ts';
 import { createCommand } from '../command.ts';
@@ -7,7 +8,6 @@ import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
 import { requireSqlite } from '../data/require-sqlite.ts';
-import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 
 export function restoreCommand(context: Context): Command {

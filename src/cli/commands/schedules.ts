@@ -1,6 +1,7 @@
 // `deskbell schedules`: broadcasts that recur, which `deskbell send --cron` stores.
 import type { Command } from 'commander';
-import { formatCount, isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatCount } from '../../errors/format-count.ts';
+import { isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { formatSchedule } from '../../delivery/schedule/format-schedule.ts';
 import { resumeSchedule, withTimes, type ScheduleWithTimes } from '../../delivery/schedule/schedule-times.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';

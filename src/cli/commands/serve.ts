@@ -2,7 +2,6 @@
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
-import { isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { createWarningReader } from '../../delivery/installation-warnings.ts';
 import type { MessageLog } from '../../delivery/message-log.ts';
 import { isLoopback } from '../../http/loopback.ts';
@@ -18,8 +17,8 @@ import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
 import { exampleUsersPathOf } from '../data/data-directory.ts';
 import { withData } from '../data/open-data.ts';
-import { formatReachability } from '../../delivery/broadcast/watch-push-services.ts';
-import { withReport, type DeliveryReport } from '../serve/report-delivery.ts';
+import { logDelivery } from '../serve/log-delivery.ts';
+import { withReport } from '../serve/report-delivery.ts';
 import { formatError } from '../output/failure.ts';
 import { withRetention } from '../data/retention-loop.ts';
 import { underSystemd } from '../serve/systemd-notify.ts';
@@ -55,8 +54,7 @@ export function serveCommand(context: Context): Command {
   }).action(async (flags: JsonFlag) => {
     const configuration = await readConfiguration({ flags, environment });
     assertListenerIsAskedFor(configuration);
-    const { host, port, data, prefix, pushOnly, registrations, logFile, trustProxy, maxSubscriptions } =
-      configuration;
+    const { host, port, data, prefix, pushOnly, registrations, logFile, maxSubscriptions } = configuration;
     const subscriptionLimit =
       maxSubscriptions === undefined ? undefined : { maxSubscriptions, onWarning: output.diagnostic };
     await withData(configuration, { subscriptionLimit, onWarning: output.diagnostic }, async (opened) => {
@@ -84,7 +82,6 @@ export function serveCommand(context: Context): Command {
         sendCommand: sendCommandFor(configuration, { ...flags }, context),
         receiptKey: configuration.receipts ? opened.receiptKey : undefined,
         subscriberTokens,
-        trustProxy: trustProxy.length > 0 ? trustProxy : undefined,
         log,
         readWarnings: async () => (await readWarnings()).map(({ code }) => code),
       });
@@ -127,7 +124,7 @@ export function serveCommand(context: Context): Command {
           log.error({ event: 'retention interrupted', detail: formatError(error) });
         await underSystemd(context, onWarning, () =>
           withRetention(store, configuration, { onError }, () => {
-            const report = reportTo(log);
+            const report = logDelivery(log);
             if (sender === undefined || !configuration.deliver)
               return withReport(store, report, { delivers: false, work: () => untilStopped(stop) });
             const worker = { event: 'worker', machine: hostname(), processId: process.pid };
@@ -161,32 +158,6 @@ function sendCommandFor(
   const command = createCommandHint(context, flags)('send');
   return contactOf(configuration) === undefined ? `${command} --subject mailto:you@example.org` : command;
 }
-
-/** Broadcasts, and who delivers them, in the log of the service. */
-const reportTo = (log: OpenLog): DeliveryReport => ({
-  event(event) {
-    const { id, recipients } = event.broadcast;
-    if (event.kind === 'alarm') {
-      const { origin, reason, detail } = event.alarm;
-      log.error({ event: 'alarm', broadcast: id, pushService: origin, reason, detail });
-    } else {
-      const counts = Object.fromEntries(nonZeroCounts(event.broadcast));
-      log.info({ event: 'broadcast', broadcast: id, state: stateOf(event.broadcast), recipients, ...counts });
-    }
-  },
-  worker({ state, machine, processId, startedAtMs }) {
-    const record = { event: 'worker', machine, processId, state, startedAt: isoTime(startedAtMs) };
-    if (state === 'lost') log.error(record);
-    else log.info(record);
-  },
-  reachability(event) {
-    const record = { event: 'push service', pushService: event.origin, state: event.state };
-    const detail = formatReachability(event);
-    if (event.state === 'unreachable') log.error({ ...record, since: isoTime(event.sinceMs), detail });
-    else log.info({ ...record, detail });
-  },
-  error: (error) => log.error({ event: 'delivery interrupted', detail: formatError(error) }),
-});
 
 function reopen(log: OpenLog, { output }: Context): void {
   try {

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatCount } from '../../errors/format-count.ts';
 import { vapidFileName } from '../../keys/key-file.ts';
 import type { Progress } from '../../store/copy/copy-database.ts';
 import type { CopyState } from '../../store/copy/copy-store.ts';

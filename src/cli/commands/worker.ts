@@ -1,6 +1,7 @@
 // `deskbell worker`: delivers all broadcasts of the store, current and future, until it is told to stop.
 import { inspect } from 'node:util';
 import type { Command } from 'commander';
+import { countOf } from '../../errors/format-count.ts';
 import { formatEvent, type BroadcastEvent } from '../../delivery/broadcast/watch-broadcasts.ts';
 import { broadcastToJson } from '../../views/broadcast.ts';
 import { alarmToJson } from '../../views/alarm.ts';
@@ -19,6 +20,7 @@ import { createCommand } from '../command.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import { withExistingData } from '../data/open-data.ts';
 import { openMetricsListener, readListenerAccess, type OpenOperator } from '../serve/open-operator.ts';
+import { compileForDelivery } from '../send/compile-for-delivery.ts';
 import { openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { machineFiguresReader } from '../serve/machine-figures.ts';
@@ -51,6 +53,7 @@ export function workerCommand(context: Context): Command {
       const machine = { ...configuration, maxSubscriptions: undefined };
       const readMachine = machineFiguresReader(machine, access?.tls?.cert);
       const metrics = access && createMetrics(data.store, { readWarnings, readMachine });
+      compileForDelivery();
       const sender = await openSender(configuration, data, context, {
         onWarning,
         onFigures: metrics?.recordFigures,
@@ -67,7 +70,7 @@ export function workerCommand(context: Context): Command {
         await output.result(
           flags,
           { event: 'ready', threads, metrics: listener?.address },
-          `Deskbell delivers broadcasts with ${threads} thread${threads === 1 ? '' : 's'}.${
+          `Deskbell delivers broadcasts with ${countOf(threads, 'thread')}.${
             listener === undefined ? '' : ` Metrics are at ${listener.address}/metrics.`
           }`,
         );

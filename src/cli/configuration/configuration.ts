@@ -226,7 +226,7 @@ const pushServices = {
     check: createEndpointPolicy,
   }),
   ca: list({
-    description: 'Files with certificates (PEM) of authorities to trust besides the system’s own.',
+    description: 'Files with certificates (PEM) of authorities to trust besides those that Node trusts.',
     valid: 'paths',
     isPath: true,
   }),

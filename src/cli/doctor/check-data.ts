@@ -1,5 +1,6 @@
 // The data directory: rights, disk, database, keys, and the subject that they sign for.
 import { existsSync } from 'node:fs';
+import { countOf } from '../../errors/format-count.ts';
 import { describePause, pauseRemedy } from '../../delivery/installation-warnings.ts';
 import { assertDirectoryIsProtected } from '../../keys/file-permissions.ts';
 import { checkSecrets } from '../../keys/secret-files.ts';
@@ -113,7 +114,7 @@ async function checkKeys(directory: string, content: DatabaseContent | undefined
   if (missing.length > 0)
     return { status: 'fault', detail: describeMissingKeys(missing, directory), cure: missingKeysRemedy };
   const current = keys.find(({ state }) => state === 'current') ?? ring[0];
-  const pairs = `${ring.length} VAPID ${ring.length === 1 ? 'pair' : 'pairs'}`;
+  const pairs = countOf(ring.length, 'VAPID pair');
   return ok(`${pairs}, current ${current?.publicKey}`);
 }
 

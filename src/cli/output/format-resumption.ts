@@ -1,5 +1,6 @@
 // What a paused store would start when it is resumed, in words and as JSON.
-import { formatCount, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { countOf } from '../../errors/format-count.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import type { Resumption } from '../../delivery/resume-sending.ts';
 import type { CommandHint } from './command-hint.ts';
 
@@ -30,8 +31,8 @@ export function formatResumption(resumption: Resumption, hint: CommandHint): str
           `  ${hint('sending resume')}`,
           'It starts:',
         ]),
-    `  ${formatCount(schedules.length)} schedules${describeNext(resumption)}`,
-    `  ${formatCount(webhookEvents)} webhook events, which are posted at once`,
+    `  ${countOf(schedules.length, 'schedule')}${describeNext(resumption)}`,
+    `  ${countOf(webhookEvents, 'webhook event')}, to be posted at once`,
     ...missed.map(
       ({ id, nextAtMs }) =>
         `Schedule ${id} has missed ${isoTime(nextAtMs)}, which is left out${pause === undefined ? '' : ' (unless --with-missed is given)'}.`,

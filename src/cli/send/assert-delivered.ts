@@ -1,5 +1,5 @@
 // Which ends of a broadcast make `send` fail, and with which exit code.
-import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatCount } from '../../errors/format-count.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 

@@ -1,21 +1,21 @@
 // The summary of a broadcast for people: counts that add up to the audience, a table of push services, alarms.
+import { countOf, formatCount } from '../../errors/format-count.ts';
 import { settlements, type Broadcast } from '../../store/broadcasts.ts';
 import {
   formatAlarm,
-  formatCount,
   formatShare,
   hostOf,
   nonZeroCounts,
   shareOfAccepted,
   totalReceipts,
 } from '../../delivery/broadcast/format-broadcast.ts';
-import { countMeanings, receiptMeanings } from '../../delivery/broadcast/count-meanings.ts';
+import { countMeanings, inactiveMeaning, receiptMeanings } from '../../delivery/broadcast/count-meanings.ts';
 import { receiptEvents, type ReceiptEvent } from '../../store/receipts.ts';
 import type { Output } from '../output/output.ts';
 
 /** @returns lines to print one below the other */
 export function summarize(broadcast: Broadcast, { style }: Pick<Output, 'style'>): readonly string[] {
-  const { recipients, alarms } = broadcast;
+  const { recipients, inactive, skipInactive, alarms } = broadcast;
   const width = formatCount(recipients).length;
   return [
     ...nonZeroCounts(broadcast).map(
@@ -23,9 +23,14 @@ export function summarize(broadcast: Broadcast, { style }: Pick<Output, 'style'>
         `  ${formatCount(count).padStart(width)} ${name.padEnd(9)}  ${style('dim', countMeanings[name])}`,
     ),
     `  ${formatCount(recipients).padStart(width)} in total`,
+    ...(inactive === undefined
+      ? []
+      : [
+          `  ${formatCount(inactive).padStart(width)} left out   ${style('dim', inactiveMeaning(skipInactive))}`,
+        ]),
     ...receiptLines(broadcast, width, { style }),
     ...originTable(broadcast, { style }),
-    ...alarms.map((alarm) => style('red', `  ! ${formatAlarm(alarm)}: ${formatCount(alarm.rows)} messages`)),
+    ...alarms.map((alarm) => style('red', `  ! ${formatAlarm(alarm)}: ${countOf(alarm.rows, 'message')}`)),
   ];
 }
 

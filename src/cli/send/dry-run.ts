@@ -1,10 +1,11 @@
 // `deskbell send --dry-run`: what would be sent and to how many. Nothing is stored, nothing leaves the machine.
+import { formatCount } from '../../errors/format-count.ts';
 import {
   countReadersOf,
   describeReaderCounts,
   type ReaderCounts,
 } from '../../delivery/broadcast/count-readers.ts';
-import { formatAudience, formatCount, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatAudience, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { isExpression, type Audience } from '../../delivery/broadcast/audience.ts';
 import { countAudience } from '../../delivery/broadcast/count-audience.ts';
 import { checkPlaceholders, findChannel } from '../../delivery/broadcast/reader-options.ts';

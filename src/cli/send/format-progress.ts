@@ -1,10 +1,6 @@
 // The line that shows how far a broadcast is.
-import {
-  formatAudience,
-  formatCount,
-  formatDuration,
-  hostOf,
-} from '../../delivery/broadcast/format-broadcast.ts';
+import { formatCount } from '../../errors/format-count.ts';
+import { formatAudience, formatDuration, hostOf } from '../../delivery/broadcast/format-broadcast.ts';
 import type { Progress } from '../../delivery/broadcast/progress.ts';
 import { settlements, type Broadcast, type OriginCounts } from '../../store/broadcasts.ts';
 

@@ -19,6 +19,7 @@ import type { Subscription } from '../../protocol/subscription.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import { createCommandHint, type CommandHint } from '../output/command-hint.ts';
 import type { Context } from '../context.ts';
+import { compileForDelivery } from './compile-for-delivery.ts';
 import { openSender } from './open-sender.ts';
 import type { Output } from '../output/output.ts';
 import { readInput } from '../input/read-input.ts';
@@ -57,6 +58,7 @@ export async function sendBroadcast(
 ): Promise<void> {
   const hint = createCommandHint(context, flags);
   const options = { ...withOwnZone(readDeliveryFlags(flags)), receipts: configuration.receipts };
+  compileForDelivery();
   const sender = await openSender(configuration, data, context, { json: flags.json });
   try {
     if (flags.cron !== undefined) {

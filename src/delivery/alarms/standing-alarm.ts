@@ -1,4 +1,5 @@
 // An alarm that stands: something is wrong now. What it is, since when, about how many, where it is cured, and who knows of it.
+import { countOf } from '../../errors/format-count.ts';
 import type { Acknowledgement } from '../../store/alarms.ts';
 import type { InstallationWarning } from '../installation-warnings.ts';
 
@@ -90,5 +91,5 @@ const isTwice = (now: number, then: number): boolean => now > then && now >= 2 *
 /** `1,665 messages`, `50 broadcasts or more`; empty for the installation as a whole, and where nothing is counted. */
 export function formatAlarmCount({ count, unit, isAtLeast }: StandingAlarm): string {
   if (unit === 'installation' || count === 0) return '';
-  return `${count.toLocaleString('en')} ${unit}${count === 1 ? '' : 's'}${isAtLeast ? ' or more' : ''}`;
+  return countOf(count, unit) + (isAtLeast ? ' or more' : '');
 }

@@ -19,6 +19,14 @@ export const countMeanings: Readonly<Record<CountName, string>> = {
   pending: 'still to be delivered',
 };
 
+/** What it means to be left out beside them. */
+export const inactiveMeaning = (skipInactive = 0): string =>
+  `inactive: no click on ${lastBroadcasts(skipInactive)} shown to them`;
+
+/** `the last broadcast`, `the last 10 broadcasts` */
+export const lastBroadcasts = (count: number): string =>
+  count === 1 ? 'the last broadcast' : `the last ${count} broadcasts`;
+
 /** In display order. */
 export const countNames = Object.keys(countMeanings) as readonly CountName[];
 

@@ -21,6 +21,8 @@ export interface ReaderCounts {
   readonly byText: ReadonlyMap<string | undefined, number>;
   /** Who has the channel off. */
   readonly channelOff: number;
+  /** Who is left out, having clicked on none of the last broadcasts shown there. Absent where it is not asked for. */
+  readonly inactive?: number;
   /** Whose local time is over, and who is left out for it. */
   readonly timePassed: number;
   /** Of those who get it: later, when their quiet hours end. */
@@ -32,16 +34,24 @@ export interface ReaderCounts {
   readonly throughMs: number | undefined;
 }
 
-/** The counts beside those of texts that are not 0, with what they say of readers. */
-export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [number, string])[] =>
-  (
+/** The counts beside those of texts that are not 0, with what they say of readers; who is inactive also where nobody is. */
+export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [number, string])[] => {
+  const described = (
     [
       [counts.channelOff, 'have the channel off, and get nothing'],
+      [counts.inactive ?? 0, 'are left out: they clicked on none of the last broadcasts shown to them'],
       [counts.timePassed, 'are left out: their local time is over'],
       [counts.heldByQuietHours, 'get it when their quiet hours end'],
       [counts.expired, 'would get nothing: it expires before their quiet hours end'],
     ] as const
   ).filter(([count]) => count > 0);
+  return counts.inactive === 0 ? [...described, nobodyInactive] : described;
+};
+
+const nobodyInactive = [
+  0,
+  'are left out as inactive: only broadcasts with receipts count, for 30 days',
+] as const;
 
 const pageRows = 1000;
 
@@ -75,18 +85,20 @@ async function countReaders(
   store: Pick<Store, 'subscriptions' | 'readers'>,
   maxRows: number,
 ): Promise<ReaderCounts> {
-  const counts = { channelOff: 0, timePassed: 0, heldByQuietHours: 0, expired: 0 };
+  const { skipInactive } = split;
+  const counts = { channelOff: 0, inactive: 0, timePassed: 0, heldByQuietHours: 0, expired: 0 };
   const byText = new Map<string | undefined, number>();
   const timesMs: number[] = [];
   let lookedAt = 0;
   const groupOf = createGroups(split);
   const holds = createHolds(split.times);
   for await (const rows of pagesOf(audience, store.subscriptions, maxRows)) {
-    const facts = await store.readers.factsOf(rows.slice(0, maxRows - lookedAt));
-    for (const { language, timeZone, channels } of facts.values()) {
+    const facts = await store.readers.factsOf(rows.slice(0, maxRows - lookedAt), skipInactive);
+    for (const { language, timeZone, channels, isInactive } of facts.values()) {
       const { channel } = split;
       const group = groupOf(language, timeZone);
       if (channel !== undefined && !(channels[channel.name] ?? channel.isOnByDefault)) counts.channelOff += 1;
+      else if (isInactive === true) counts.inactive += 1;
       else if (group === undefined) counts.timePassed += 1;
       else if (group.time?.isQuiet === true) counts.expired += 1;
       else {
@@ -99,8 +111,10 @@ async function countReaders(
     if (lookedAt > maxRows) break;
   }
   const sorted = timesMs.toSorted((one, other) => one - other);
+  const { inactive, ...others } = counts;
   return {
-    ...counts,
+    ...others,
+    ...(skipInactive !== undefined && { inactive }),
     byText,
     lookedAt: Math.min(lookedAt, maxRows),
     hasMore: lookedAt > maxRows,

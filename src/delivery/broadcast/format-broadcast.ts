@@ -1,13 +1,11 @@
 // A broadcast as text, the same wherever it is shown: command line, logs, console. As JSON: views/broadcast.ts.
+import { countOf, formatCount } from '../../errors/format-count.ts';
 import { type Alarm, type Broadcast, type BroadcastState } from '../../store/broadcasts.ts';
 import { heldDeletionsReason } from '../../store/held-deletions.ts';
 import type { ReceiptCounts, ReceiptEvent } from '../../store/receipts.ts';
 import { chromeLimitReason } from '../limits/chrome-limit.ts';
 import { countNames, type CountName } from './count-meanings.ts';
 import { notListedReason } from '../message-path/not-sent.ts';
-
-/** `1,000,000` */
-export const formatCount = (count: number): string => count.toLocaleString('en');
 
 /** The counts that are not 0, in display order. */
 export function nonZeroCounts({ counts }: Broadcast): readonly (readonly [CountName, number])[] {
@@ -56,8 +54,7 @@ export const describeState = (broadcast: Broadcast): string =>
   `Broadcast ${broadcast.id} is ${stateOf(broadcast)}`;
 
 /** `1,000 subscriptions` */
-export const formatAudience = (count: number): string =>
-  `${formatCount(count)} subscription${count === 1 ? '' : 's'}`;
+export const formatAudience = (count: number): string => countOf(count, 'subscription');
 
 /** `Broadcast 7 to 1,000 subscriptions` */
 export const nameBroadcast = ({ id, recipients }: Pick<Broadcast, 'id' | 'recipients'>): string =>

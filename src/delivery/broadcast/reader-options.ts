@@ -63,15 +63,16 @@ export async function findChannel(
 export function toSplit(
   { texts }: EncodedMessage,
   channel: AudienceSplit['channel'],
-  options: NonNullable<AudienceSplit['times']>,
+  options: NonNullable<AudienceSplit['times']> & Pick<AudienceSplit, 'skipInactive'>,
 ): AudienceSplit | undefined {
-  const { localTime, quietHours, timeZone, ifTimePassed, startAtMs, ttlSeconds } = options;
+  const { localTime, quietHours, timeZone, ifTimePassed, startAtMs, ttlSeconds, skipInactive } = options;
   const times = hasReaderTimes(options)
     ? { localTime, quietHours, timeZone, ifTimePassed, startAtMs, ttlSeconds }
     : undefined;
-  if (channel === undefined && texts.size === 0 && times === undefined) return undefined;
+  if ((channel ?? times ?? skipInactive) === undefined && texts.size === 0) return undefined;
   return {
     channel: channel && { name: channel.name, isOnByDefault: channel.isOnByDefault },
+    skipInactive,
     languages: [...texts.keys()],
     times,
   };

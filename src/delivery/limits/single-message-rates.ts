@@ -18,7 +18,10 @@ export class SingleMessageRates {
   }
 
   /** @returns `undefined` where a message may be sent */
-  admit({ origin, isUnlisted }: Destination, nowMs: number): NotSent | undefined {
+  admit(
+    { origin, isUnlisted }: Pick<Destination, 'origin' | 'isUnlisted'>,
+    nowMs: number,
+  ): NotSent | undefined {
     if (!isUnlisted) return undefined;
     const perSecond = this.#rates.get(origin) ?? unlistedLimits.perSecond;
     const intervalMs = 1000 / perSecond;

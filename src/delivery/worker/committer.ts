@@ -129,7 +129,7 @@ export class Committer {
       leaseMs: settings.leaseMs,
     });
     assignment.recordCommitted(rows);
-    if (messageLog !== undefined) logRows(messageLog, lease.broadcastId, rows);
+    if (messageLog !== undefined && !answer.isLeaseLost) logRows(messageLog, lease.broadcastId, rows);
     // its page and its detached rows are told one by one
     const isLeaseLost = answer.isLeaseLost && this.#workload.assignments.delete(assignment);
     figures?.recordCommit(now() - startedMs, isLeaseLost);

@@ -1,5 +1,6 @@
 // Alarms on a page: what is wrong, in the push service's own words too, since when, what to do, and who knows of it.
-import { formatCount, hostOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { countOf, formatCount } from '../../errors/format-count.ts';
+import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import { formatAlarmCount, type StandingAlarm } from '../../delivery/alarms/standing-alarm.ts';
 import { html, type Html } from '../../http/description/html.ts';
@@ -80,7 +81,7 @@ export function renderAlarm(alarm: Alarm): Html {
     origin === '' ? meaning || reason : `${hostOf(origin)}: ${meaning || reason}`,
     html`${remedy !== '' && html`<p>${remedy}</p>`}
       <p class="quiet small">
-        ${formatCount(rows)} ${rows === 1 ? 'message' : 'messages'}, first ${timeFromNow(firstAtMs)} ·
+        ${countOf(rows, 'message')}, first ${timeFromNow(firstAtMs)} ·
         <code>${reason}</code>${detail !== '' && html` · its reason: “${untrusted(detail)}”`}
       </p>`,
   );

@@ -1,6 +1,6 @@
 // What was not accepted, by push service and reason, and how often: every answer is counted, none is a sample.
+import { formatCount } from '../../errors/format-count.ts';
 import { countMeanings } from '../../delivery/broadcast/count-meanings.ts';
-import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { pushServiceName } from '../../protocol/known-push-services.ts';

@@ -1,6 +1,6 @@
 // What every chart of bars has around its bars: a scale with figures, a time axis, a place for the values of the bar that is pointed at,
 // and all of its figures as a table. The script of the page reads the values from the table.
-import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatCount } from '../../errors/format-count.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { time } from './components.ts';
 

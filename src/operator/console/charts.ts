@@ -1,5 +1,6 @@
 // Charts as SVG, drawn here: a page needs no script for them, and no style stands in it. Each has its figures as text too.
-import { formatCount, settledRows } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatCount } from '../../errors/format-count.ts';
+import { settledRows } from '../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { settlements, type Broadcast, type Settlement } from '../../store/broadcasts.ts';
 import type { OutcomeInterval, SubscriptionDay } from '../../store/statistics.ts';

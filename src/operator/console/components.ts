@@ -1,6 +1,7 @@
 // The parts that pages are made of. Text that comes from push services, browsers and users of the site goes through
 // `untrusted`.
-import { formatCount, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatCount } from '../../errors/format-count.ts';
+import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { escapeControls, escapeProse } from '../../errors/escape-controls.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';

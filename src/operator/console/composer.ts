@@ -1,4 +1,5 @@
 // The composer as HTML: fields on the left; on the right what they amount to, and the notification as it will look.
+import { formatCount } from '../../errors/format-count.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import {
   memberDescriptions,
@@ -6,7 +7,6 @@ import {
   type MemberDescription,
 } from '../../protocol/message/members.ts';
 import type { TagCount } from '../../delivery/broadcast/estimate-audience.ts';
-import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { deliveryOptions, type OptionDescription } from '../../store/delivery-options.ts';
 import { card, facts } from './components.ts';
 import { checkbox, choice, textArea, textInput, type FormState } from './form-fields.ts';

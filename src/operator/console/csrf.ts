@@ -1,6 +1,6 @@
 // The token by which a form of the console proves that it was made for the session that sends it.
-import { timingSafeEqual } from 'node:crypto';
 import { html, type Html } from '../../http/description/html.ts';
+import { isSameSecret } from '../../protocol/same-secret.ts';
 import { textField } from './forms.ts';
 import type { ConsoleSession } from './sessions.ts';
 
@@ -8,8 +8,5 @@ import type { ConsoleSession } from './sessions.ts';
 export const csrfField = ({ csrfToken }: ConsoleSession): Html =>
   html`<input type="hidden" name="csrf" value="${csrfToken}" />`;
 
-/** Compares in a time that tells nothing of what is expected. */
-export function isOwnForm(body: unknown, { csrfToken }: ConsoleSession): boolean {
-  const [one, other] = [Buffer.from(textField(body, 'csrf')), Buffer.from(csrfToken)];
-  return one.length === other.length && timingSafeEqual(one, other);
-}
+export const isOwnForm = (body: unknown, { csrfToken }: ConsoleSession): boolean =>
+  isSameSecret(textField(body, 'csrf'), csrfToken);

@@ -1,15 +1,12 @@
 // What an action has done, said on the page that it leads to. The address of that page has one of the fixed texts below, a number
 // and a time, signed for the session: a link that somebody else has made says nothing.
-import { createHmac, timingSafeEqual } from 'node:crypto';
-import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
+import { createHmac } from 'node:crypto';
+import { countOf } from '../../errors/format-count.ts';
 import { html, type Html } from '../../http/description/html.ts';
+import { isSameSecret } from '../../protocol/same-secret.ts';
 import { time, urlWith } from './components.ts';
 import { textField } from './forms.ts';
 import type { ConsoleSession } from './sessions.ts';
-
-/** `1 subscription`, `11,328 subscriptions` */
-export const countOf = (count: number, one: string): string =>
-  `${formatCount(count)} ${count === 1 ? one : `${one}s`}`;
 
 const texts = {
   paused: (count: number) => `Paused. ${countOf(count, 'message')} will wait until the broadcast is resumed.`,
@@ -33,8 +30,7 @@ export function doneUrl(session: ConsoleSession, url: string, deed: Deed, count:
 export function renderDone(session: ConsoleSession, query: unknown): Html | false {
   const [, fact = '', deed = '', count, atMs, signature = ''] =
     /^(([a-z]+)\.(\d{1,15})\.(\d{1,15}))\.([\w-]+)$/.exec(textField(query, 'done')) ?? [];
-  const [given, expected] = [Buffer.from(signature), Buffer.from(sign(fact, session))];
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false;
+  if (!isSameSecret(signature, sign(fact, session))) return false;
   return html`<div class="notice good" role="status">
     <p>${texts[deed as Deed](Number(count))} <span class="quiet small">${time(Number(atMs))}</span></p>
   </div>`;

@@ -1,7 +1,7 @@
 // What a message that is being composed amounts to: its size, whom it would reach, when it would start, and what is wrong with a
 // field. The same while it is typed and where the page is loaded anew.
+import { formatCount } from '../../errors/format-count.ts';
 import { formatAudienceSize, type AudienceEstimator } from '../../delivery/broadcast/estimate-audience.ts';
-import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { measureMessage, memberSizes } from '../../protocol/message/measure-message.ts';
 import { memberDescriptions } from '../../protocol/message/members.ts';

@@ -103,7 +103,7 @@ export const describeLanguage = (language: string): string => `${names.of(langua
 export const renderLanguages = (form: FormState): Html =>
   html`<input type="hidden" name="languages" value="${languagesOf(form.fields).join(' ')}" />
     ${languagesOf(form.fields).map((language) => renderLanguage(language, form))}
-    <div class="spread">
+    <div class="with-button">
       ${textInput(form, 'newLanguage', {
         label: 'Add a language',
         hint: 'Such as de or pt-BR. Readers of other languages get the message as it stands above.',

@@ -98,13 +98,14 @@ export function toOptions(fields: Fields): BroadcastOptions {
   };
 }
 
-/** Those of the message to the test group, which gets it at once. */
+/** Those of the message to the test group, all of which gets it at once. */
 export function toTestOptions(fields: Fields): BroadcastOptions {
   const {
     localTime: _at,
     ifTimePassed: _if,
     quietHours: _quiet,
     timeZone: _zone,
+    skipInactive: _skip,
     ...options
   } = toOptions(fields);
   return { ...options, startAt: undefined };

@@ -1,5 +1,6 @@
 // What lists and pages of broadcasts and of schedules have in common: the texts of a message, the options of its delivery, and what came of it.
-import { formatCount, nonZeroCounts } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatCount } from '../../errors/format-count.ts';
+import { nonZeroCounts } from '../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';

@@ -20,6 +20,7 @@ const variants: Readonly<Partial<Record<RowState, Variant>>> = {
 
 const names: Readonly<Partial<Record<RowState, string>>> = {
   inFlight: 'in flight',
+  inactive: 'left out',
   notInAudience: 'not in the audience',
   notTracked: 'not kept',
   noLongerKept: 'no longer kept',

@@ -1,7 +1,7 @@
 // How the readers of a broadcast differ, before it is sent and while it is: which text they get, and when.
+import { formatCount } from '../../errors/format-count.ts';
 import { describeReaderCounts, type ReaderCounts } from '../../delivery/broadcast/count-readers.ts';
 import { roundTo2Digits, type AudienceSize } from '../../delivery/broadcast/estimate-audience.ts';
-import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { isOver, type Broadcast, type TimeToCome } from '../../store/broadcasts.ts';
 import { facts, table, time, timeFromNow } from './components.ts';

@@ -1,11 +1,11 @@
 // What is shown before a message is sent: the message, to how many it goes, and when.
 import { randomUUID } from 'node:crypto';
+import { formatCount } from '../../errors/format-count.ts';
 import {
   formatAudienceSize,
   nameAudienceSize,
   type AudienceSize,
 } from '../../delivery/broadcast/estimate-audience.ts';
-import { formatCount } from '../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { maxPlaintextBytes } from '../../protocol/message-encryption.ts';
 import type { ReaderCounts } from '../../delivery/broadcast/count-readers.ts';
@@ -122,7 +122,7 @@ export function renderTestReview(
 
 /** The options that are about the reader, as they were typed. */
 const describeTimes = (fields: Fields): readonly (readonly [string, string])[] =>
-  (['channel', 'localTime', 'quietHours', 'timeZone'] as const)
+  (['channel', 'skipInactive', 'localTime', 'quietHours', 'timeZone'] as const)
     .filter((name) => fields[name])
     .map((name) => [deliveryOptions[name].field.label, fields[name]!]);
 

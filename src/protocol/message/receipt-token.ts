@@ -3,7 +3,8 @@
 //
 //   token = base64url(broadcast id (6 bytes) ‖ subscription id (6 bytes)) ‖ first 22 characters of
 //           base64url(HMAC-SHA-256 over these 12 bytes): 132 bits
-import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
+import { isSameSecret } from '../same-secret.ts';
 
 export const receiptKeyBytes = 32;
 
@@ -85,7 +86,7 @@ export function createReceiptTokenReader(key: Uint8Array): (token: string) => Re
     if (!tokenSyntax.test(token)) return undefined;
     const ids = Buffer.from(token.slice(0, idsLength), 'base64url');
     const mac = createHmac('sha256', key).update(ids).digest('base64url').slice(0, macLength);
-    if (!timingSafeEqual(Buffer.from(mac), Buffer.from(token.slice(idsLength)))) return undefined;
+    if (!isSameSecret(mac, token.slice(idsLength))) return undefined;
     return { broadcastId: ids.readUIntBE(0, idBytes), subscriptionId: ids.readUIntBE(idBytes, idBytes) };
   };
 }

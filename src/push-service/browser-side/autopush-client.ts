@@ -10,7 +10,7 @@ export type Frame = Readonly<Record<string, unknown>>;
 
 export interface AutopushClientOptions {
   readonly webSocketUrl: string;
-  /** Authorities to trust beside the system's, PEM. */
+  /** Authorities to trust besides those that Node trusts, PEM. */
   readonly ca: readonly string[];
   readonly onNotification: (frame: Frame) => void;
   /** The push service does not know this user agent any more: its subscriptions are lost. */

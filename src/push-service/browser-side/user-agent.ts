@@ -11,7 +11,7 @@ import type { PushSubscriptionJson } from '../sender-side/sinks.ts';
 export interface UserAgentOptions {
   /** `PushService.webSocketUrl`. */
   readonly webSocketUrl: string;
-  /** Certificates of authorities to trust for `wss:` beside the system's, PEM: `PushService.ca`. */
+  /** Certificates of authorities to trust for `wss:` besides those that Node trusts, PEM: `PushService.ca`. */
   readonly ca?: readonly string[] | undefined;
   /** False leaves every message unacknowledged, so that it comes again after each reconnect. */
   readonly acknowledges?: boolean;

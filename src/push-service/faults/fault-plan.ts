@@ -63,9 +63,8 @@ export function createFaults(now: () => number): Faults & {
 
   const show = ({ id, fault, hits }: Rule): InjectedFault => ({ id, fault, hits });
 
-  function applies(rule: Rule, token: string, streams: number): boolean {
+  function applies(rule: Rule, streams: number): boolean {
     const { fault } = rule;
-    if (rule.token !== undefined && rule.token !== token) return false;
     if (fault.kind === 'goaway' && streams < fault.afterStreams) return false;
     rule.due += fault.share ?? 1;
     if (rule.due < 1 - 1e-9) return false; // the sum of ten times 0.1 is a little under 1
@@ -111,9 +110,11 @@ export function createFaults(now: () => number): Faults & {
       let goAway: FaultPlan['goAway'];
       let ending: EndingFault | undefined;
       for (const rule of rules) {
+        // first, since there may be one for each of many subscriptions
+        if (rule.token !== undefined && rule.token !== token) continue;
         const { fault } = rule;
         if (fault.kind !== 'delay' && fault.kind !== 'goaway' && ending !== undefined) continue;
-        if (isOver(rule) || !applies(rule, token, streams)) continue;
+        if (isOver(rule) || !applies(rule, streams)) continue;
         if (fault.kind === 'delay') delayMs += fault.ms;
         else if (fault.kind === 'goaway') goAway = fault;
         else ending = fault;

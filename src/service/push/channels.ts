@@ -18,7 +18,7 @@ import { decodeBase64 } from '../../protocol/base64.ts';
 import { readLanguage } from '../../protocol/language.ts';
 import { chooseLanguage } from '../../protocol/message/choose-language.ts';
 import type { Reader } from '../../store/readers.ts';
-import { isSameSecret } from '../../store/registration-right.ts';
+import { isSameSecret } from '../../protocol/same-secret.ts';
 import type { Store } from '../../store/store.ts';
 import type { Settings } from '../options.ts';
 import { defaultRegistrationsPerMinute, limitPerMinute } from './rate-limit.ts';

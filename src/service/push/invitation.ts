@@ -3,7 +3,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hashInvitation, notInvited } from '../../store/invitations.ts';
-import { hasRight, isSameSecret } from '../../store/registration-right.ts';
+import { isSameSecret } from '../../protocol/same-secret.ts';
+import { hasRight } from '../../store/registration-right.ts';
 import type { Registration } from '../../store/subscriptions.ts';
 import type { Settings } from '../options.ts';
 

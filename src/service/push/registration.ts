@@ -4,7 +4,8 @@ import type { FastifyRequest } from 'fastify';
 
 import type { Subscription } from '../../protocol/subscription.ts';
 import { type UserAndTags, checkUserAndTags } from '../../audience/user-and-tags.ts';
-import { checkRight, isSameSecret } from '../../store/registration-right.ts';
+import { isSameSecret } from '../../protocol/same-secret.ts';
+import { checkRight } from '../../store/registration-right.ts';
 import type { Registration, StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
 import type { Log } from '../../http/log.ts';
 import type { OfferedSubscription, Settings } from '../options.ts';

@@ -1,5 +1,6 @@
 // A PostgreSQL database as the source or the target of a copy. No other process of Deskbell may be connected to it meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { countOf } from '../../errors/format-count.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { migrate, readVersion } from '../postgres/migrate.ts';
 import { migrations } from '../postgres/migrations.ts';
@@ -112,7 +113,7 @@ async function assertAlone(
     if (performance.now() >= endMs) {
       throw new DeskbellError(
         'ERR_STORE_IN_USE',
-        `The database ${database.label} is used by ${count} other connection${count === 1 ? '' : 's'} of Deskbell`,
+        `The database ${database.label} is used by ${countOf(count, 'other connection')} of Deskbell`,
       );
     }
     await sleep(50);

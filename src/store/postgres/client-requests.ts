@@ -2,6 +2,7 @@
 // the turns that follow are gathered for the next one.
 import { hash } from 'node:crypto';
 import type { ClientRequests, ClientWindow } from '../client-requests.ts';
+import type { OwnTable } from '../retention.ts';
 import type { PostgresDatabase } from './database.ts';
 
 /** The requests of one client in one turn. */
@@ -18,10 +19,19 @@ interface WindowRow {
 
 const forgetEveryMs = 60_000;
 
+/** What services leave that have stopped. */
+export const clientWindows: OwnTable = {
+  name: 'client_requests',
+  key: 'place',
+  time: 'ends_at_ms',
+  keptMs: 0,
+};
+
 /** @param functions the schema of the database's functions */
 export function createPostgresClientRequests(database: PostgresDatabase, functions: string): ClientRequests {
   let gathered = new Map<string, Gathered>();
-  let forgottenMs = performance.now();
+  let countedMs = 0;
+  let forgetting: NodeJS.Timeout | undefined;
   let isWriting = false;
 
   const write = async (clients: ReadonlyMap<string, Gathered>): Promise<void> => {
@@ -43,15 +53,20 @@ export function createPostgresClientRequests(database: PostgresDatabase, functio
     }
   };
 
-  /** Those whose window is over: who asked is not to be known for longer than it is needed. */
-  const forget = async (): Promise<void> => {
-    if (performance.now() - forgottenMs < forgetEveryMs) return;
-    forgottenMs = performance.now();
+  /** Who asked is not to be known for longer than it is needed, though nobody asks after that. */
+  const forgetLater = (): void => {
+    forgetting ??= setTimeout(() => void forgetEnded(), forgetEveryMs).unref();
+  };
+
+  const forgetEnded = async (): Promise<void> => {
     await database
       .queryBriefly(`delete from deskbell.client_requests where ends_at_ms < ${functions}.clock($1)`, [
         database.now(),
       ])
       .catch(() => {});
+    forgetting = undefined;
+    // windows were open until now
+    if (performance.now() - countedMs < 2 * forgetEveryMs) forgetLater();
   };
 
   const writeAll = async (): Promise<void> => {
@@ -59,9 +74,10 @@ export function createPostgresClientRequests(database: PostgresDatabase, functio
       const clients = gathered;
       gathered = new Map();
       await write(clients);
-      await forget();
     }
     isWriting = false;
+    countedMs = performance.now();
+    forgetLater();
   };
 
   return {

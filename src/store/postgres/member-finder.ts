@@ -1,6 +1,7 @@
 // Finds the members of audiences in PostgreSQL. A set has ids of one partition, so that each is looked up in one index; where
 // few are found at once, sets are of any.
 import type { MemberFinder } from '../preparations.ts';
+import { isInactive } from '../receipts.ts';
 import { cutIds, type MemberSet } from '../slices.ts';
 import { audienceCondition } from './audience-filter.ts';
 import type { PostgresDatabase } from './database.ts';
@@ -30,24 +31,26 @@ export function createMemberFinder(database: PostgresDatabase): MemberFinder {
     // of all partitions at once
     slicesToSplit: 1,
 
-    readersOf: async ({ partition, ids }, channel) => {
+    readersOf: async ({ partition, ids }, { channel, skipInactive }) => {
       const rows = await database.query<{
         readonly language: string | null;
         readonly time_zone: string | null;
+        readonly is_inactive: boolean;
         readonly ids: string;
       }>(
         `select coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as time_zone,
-           string_agg(s.id::text, ',' order by s.id) as ids
+           ${isInactive(skipInactive)} as is_inactive, string_agg(s.id::text, ',' order by s.id) as ids
          from deskbell.subscriptions${partition === undefined ? '' : `_${partition}`} s
          left join deskbell.people p on p.user_name = s.user_name
          where s.id = any ($1::bigint[]) and ($2::text is null
            or coalesce((p.channels::jsonb ->> $2)::boolean, (s.channels::jsonb ->> $2)::boolean, $3))
-         group by 1, 2`,
+         group by 1, 2, 3`,
         [`{${ids.join(',')}}`, channel?.name ?? null, channel?.isOnByDefault ?? true],
       );
-      return rows.map(({ language, time_zone, ids: found }) => ({
+      return rows.map(({ language, time_zone, is_inactive, ids: found }) => ({
         language: language ?? undefined,
         timeZone: time_zone ?? undefined,
+        isInactive: is_inactive,
         ids: found.split(',').map(Number),
       }));
     },

@@ -1160,4 +1160,21 @@ export const migrations: readonly string[] = [
     added_at_ms bigint not null
   );
   `,
+
+  `
+  alter table deskbell.broadcasts
+    -- left out is who has clicked on none of so many last broadcasts shown to them; null: nobody
+    add column skip_inactive int,
+    -- how many were left out
+    add column inactive bigint not null default 0;
+  alter table deskbell.schedules add column skip_inactive int;
+  -- 1: who was left out; there is no slice for them
+  alter table deskbell.audience_sets add column is_inactive int not null default 0;
+  create index receipts_by_subscription on deskbell.receipts (subscription_id, event, broadcast_id);
+  -- processes of a former version would leave out nobody
+  create trigger preparations_skipping before update of token on deskbell.preparations for each row
+    when (new.token is distinct from old.token and new.token not like 'readers:inactive:%'
+          and new.split like '%"skipInactive":%')
+    execute function deskbell.refuse_unsplit();
+  `,
 ];

@@ -20,7 +20,7 @@ import { keepFunctions, useFunctionsEveryMs } from './functions/use-functions.ts
 import { migrate } from './migrate.ts';
 import { createPortableDatabase } from './portable-database.ts';
 import { createPostgresBroadcasts } from './broadcasts.ts';
-import { createPostgresClientRequests } from './client-requests.ts';
+import { clientWindows, createPostgresClientRequests } from './client-requests.ts';
 import { PostgresDatabase } from './database.ts';
 import { commitIds, createPostgresLedger } from './ledger.ts';
 import { createPostgresPeople } from './people.ts';
@@ -93,7 +93,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ledger: createPostgresLedger(database, functions),
     receipts: { add: createPostgresReceipts(database, functions), prune: createReceiptPruning(portable) },
     rates: createPostgresRateShares(database, functions),
-    retention: createRetention(portable, async () => false, [commitIds]),
+    retention: createRetention(portable, async () => false, [commitIds, clientWindows]),
     clientRequests: createPostgresClientRequests(database, functions),
     address: { moduleUrl: import.meta.url, options: shared satisfies PostgresStoreOptions },
     check: async () => checkServer(database, () => {}, { isPatient: false }),

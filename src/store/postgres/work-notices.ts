@@ -59,26 +59,31 @@ export class WorkNotices {
 
   async #open(): Promise<void> {
     this.#state = 'OPENING';
+    let client: Client | undefined;
     try {
-      const client = await createClient(this.#options);
-      if (this.#isClosed) return;
-      this.#client = client;
-      const fail = (): void => this.#fail(client);
-      client.on('error', fail).on('end', fail);
-      await client.connect();
-      // it alone does not keep the process running
-      (client as Client & { unref(): void }).unref();
-      const proof = randomUUID();
-      client.on('notification', ({ payload = '' }) => {
-        if (payload === proof) this.#hear(client);
-        else this.#notify(Number(payload));
-      });
-      await client.query(`listen ${workChannel}`);
-      await this.#database.query('select pg_notify($1, $2)', [workChannel, proof]);
-      this.#after(proofWithinMs, fail);
+      client = await createClient(this.#options);
+      if (!this.#isClosed) await this.#listen(client);
     } catch {
-      this.#fail(this.#client);
+      this.#fail(client);
     }
+  }
+
+  async #listen(client: Client): Promise<void> {
+    this.#client = client;
+    const fail = (): void => this.#fail(client);
+    client.on('error', fail).on('end', fail);
+    await client.connect();
+    // it alone does not keep the process running
+    (client as Client & { unref(): void }).unref();
+    const proof = randomUUID();
+    client.on('notification', ({ payload = '' }) => {
+      if (payload === proof) this.#hear(client);
+      else this.#notify(Number(payload));
+    });
+    await client.query(`listen ${workChannel}`);
+    await this.#database.query('select pg_notify($1, $2)', [workChannel, proof]);
+    // by now the proof may have come, or the connection may have ended
+    if (this.#client === client && !this.isHearing) this.#after(proofWithinMs, fail);
   }
 
   #hear(client: Client): void {

@@ -3,9 +3,11 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { MemberFinder } from '../preparations.ts';
+import { isInactive } from '../receipts.ts';
 import { cutIds, type Extent, type MemberSet } from '../slices.ts';
 import { createAudienceFilter } from './audience-filter.ts';
 import type { SqliteDatabase } from './database.ts';
+import { runPortable } from './portable-database.ts';
 import type { NoValues } from './statement.ts';
 
 /** Of a slice. Looking at as many candidates as 10,000 takes some tens of milliseconds. */
@@ -78,20 +80,23 @@ export function createAudiences(database: SqliteDatabase): Audiences {
       },
       cutSets: async (ids, sliceRows) => cut(ids, sliceRows),
       slicesToSplit: 16,
-      readersOf: ({ ids }, channel) =>
-        database.read(() =>
-          statements.readersOf
-            .all({
+      readersOf: ({ ids }, { channel, skipInactive }) =>
+        database.read(() => {
+          const rows = runPortable(database, {
+            sql: selectReaders(skipInactive),
+            values: {
               ids: JSON.stringify(ids),
               channel: channel?.name ?? null,
-              isOn: Number(channel?.isOnByDefault ?? true),
-            })
-            .map(({ language, time_zone: timeZone, ids: found }) => ({
-              language: language ?? undefined,
-              timeZone: timeZone ?? undefined,
-              ids: JSON.parse(found) as number[],
-            })),
-        ),
+              isOn: channel?.isOnByDefault ?? true,
+            },
+          }) as readonly ReadersRow[];
+          return rows.map(({ language, time_zone: timeZone, is_inactive, ids: found }) => ({
+            language: language ?? undefined,
+            timeZone: timeZone ?? undefined,
+            isInactive: is_inactive === 1,
+            ids: JSON.parse(found) as number[],
+          }));
+        }),
       joinSets: (sets, sliceRows) =>
         cut(
           sets.flatMap(({ ids }) => ids).toSorted((one, other) => one - other),
@@ -100,6 +105,22 @@ export function createAudiences(database: SqliteDatabase): Audiences {
     },
   };
 }
+
+interface ReadersRow {
+  readonly language: string | null;
+  readonly time_zone: string | null;
+  readonly is_inactive: number;
+  /** JSON. */
+  readonly ids: string;
+}
+
+const selectReaders = (skipInactive: number | undefined): string => `
+  select coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as time_zone,
+         ${isInactive(skipInactive)} as is_inactive, json_group_array(s.id) as ids
+  from json_each(:ids) i cross join deskbell.subscriptions s on s.id = i.value
+  left join deskbell.people p on p.user_name = s.user
+  where :channel is null or coalesce(p.channels ->> :channel, s.channels ->> :channel, :isOn)
+  group by 1, 2, 3`;
 
 const cut = (ids: readonly number[], sliceRows: number): readonly MemberSet[] =>
   cutIds(ids, sliceRows).map((part) => ({ ids: part }));
@@ -125,16 +146,6 @@ function prepareStatements(database: SqliteDatabase) {
         insert into audience_members (audience_id, position, endpoint, p256dh, auth)
         values (:audienceId, :position, :endpoint, :p256dh, :auth)
         on conflict do nothing
-      `),
-    readersOf: database.prepare<
-      { ids: string; channel: string | null; isOn: number },
-      { language: string | null; time_zone: string | null; ids: string }
-    >(`
-        select coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as time_zone,
-               json_group_array(s.id) as ids
-        from json_each(:ids) i cross join subscriptions s on s.id = i.value left join people p on p.user_name = s.user
-        where :channel is null or coalesce(p.channels ->> :channel, s.channels ->> :channel, :isOn)
-        group by 1, 2
       `),
     extentOfAll: database.prepare<NoValues, { rows: number; first: number | null; last: number | null }>(`
         select (select coalesce(sum(subscriptions), 0) from vapid_keys) as rows,

@@ -1009,4 +1009,21 @@ export const migrations: readonly string[] = [
     added_at_ms integer not null
   ) strict, without rowid;
   `,
+
+  `
+  -- left out is who has clicked on none of so many last broadcasts shown to them; null: nobody
+  alter table broadcasts add column skip_inactive integer;
+  -- how many were left out
+  alter table broadcasts add column inactive integer not null default 0;
+  alter table schedules add column skip_inactive integer;
+  -- 1: who was left out; there is no slice for them
+  alter table audience_sets add column is_inactive integer not null default 0;
+  create index receipts_by_subscription on receipts (subscription_id, event, broadcast_id);
+  -- processes of a former version would leave out nobody
+  create trigger preparation_skips before update of token on preparations
+    when new.token is not old.token and new.token not like 'readers:inactive:%' and new.split like '%"skipInactive":%'
+  begin
+    select raise(abort, 'The broadcast needs a newer version of Deskbell.');
+  end;
+  `,
 ];

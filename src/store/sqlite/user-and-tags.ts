@@ -1,7 +1,7 @@
 // User and tags of single subscriptions in SQLite.
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { UserAndTags } from '../../audience/user-and-tags.ts';
-import { isSameSecret } from '../registration-right.ts';
+import { isSameSecret } from '../../protocol/same-secret.ts';
 import type { SqliteDatabase } from './database.ts';
 
 /** A row that its `auth` has been given for. */

@@ -62,6 +62,7 @@ test('a message has one ID in all languages, and the declarative form in each', 
     tag: null,
     renotify: true,
     declarative: true,
+    lang: 'en',
     texts: { de: { title: 'Hallo' } },
   };
   const { payload, texts } = encodeMessage(declarative);
@@ -70,6 +71,7 @@ test('a message has one ID in all languages, and the declarative form in each', 
   );
   assert.equal(own!.id, german!.id);
   assert.equal(german!.notification.tag, own!.id);
+  assert.equal(own!.notification.lang, 'en');
   assert.deepEqual([german!.notification.title, german!.notification.lang], ['Hallo', 'de']);
 });
 
@@ -150,6 +152,11 @@ const refused: readonly [members: object, options: PayloadOptions, fault: RegExp
     {},
     /member texts\.de\.actions\[0\]\.action of the message is turn-off-channel, and the message is to no channel/,
   ],
+  [
+    { actions: [{ title: 'Open' }, { title: 'Off', action: 'turn-off-channel' }] },
+    {},
+    /member actions\[1\]\.action of the message is turn-off-channel, and the message is to no channel/,
+  ],
 ];
 for (const [members, options, fault] of refused) {
   test(`texts are refused: ${String(fault).slice(1, 70)}`, () =>
@@ -178,6 +185,13 @@ test('an error points to the member, as in whatever has the message as its membe
         return true;
       },
     );
+});
+
+test('fifty texts are not too many', () => {
+  const texts = Object.fromEntries(
+    Array.from({ length: 50 }, (_, index) => [`de-x-${index}`, { title: 'T' }]),
+  );
+  assert.equal(encodeMessage({ title: 't', message: 'm', texts }).texts.size, 50);
 });
 
 test('the size of each language is checked, with room for receipts, and the error names it', () => {

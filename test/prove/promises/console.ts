@@ -103,13 +103,34 @@ export const consolePage: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A form must have the CSRF token of its session, which is compared in constant time',
+    test: {
+      file: 'test/operator/console-access.test.ts',
+      title: 'what changes something needs the token of the session',
+    },
+    changes: {
+      'src/operator/console/csrf.ts': {
+        'the time tells how many bytes are right': [
+          "isSameSecret(textField(body, 'csrf'), csrfToken)",
+          "textField(body, 'csrf') === csrfToken",
+        ],
+      },
+      'src/operator/console/require-session.ts': {
+        'any token will do': [
+          'if (isOwnForm(request.body, consoleSession)) return done();',
+          'return done();',
+        ],
+      },
+    },
+  },
+  {
     claim: 'What was done is said on the page that follows, and no link of somebody else says it',
     test: { file: broadcastPages, title: 'what reaches people or ends a broadcast is asked' },
     changes: {
       'src/operator/console/done.ts': {
         'any address says it': [
-          'if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false;',
-          "if (fact === '') return false;",
+          'if (!isSameSecret(signature, sign(fact, session))) return false;',
+          "if (isSameSecret(fact, '')) return false;",
         ],
       },
       'src/operator/console/pages/broadcast.ts': {

@@ -6,7 +6,7 @@ const templates = 'test/protocol/message/template.test.ts';
 export const notifications: readonly DocumentedPromise[] = [
   {
     claim:
-      'A reader gets the text in the language, else without its script and region, else the message’s own',
+      'A reader gets the text in the language, else in the nearest with fewer parts, else the message’s own',
     test: { file: 'test/protocol/message/choose-language.test.ts', title: 'a reader of' },
     changes: {
       'src/protocol/message/choose-language.ts': {
@@ -148,6 +148,64 @@ export const notifications: readonly DocumentedPromise[] = [
           'text ?? broadcast.payload, receiptKey',
           'broadcast.payload, receiptKey',
         ],
+      },
+    },
+  },
+  {
+    claim: 'A message to no channel with an action that turns one off is refused, whichever action it is',
+    test: { file: 'test/protocol/message/texts.test.ts', title: 'texts are refused: ' },
+    changes: {
+      'src/protocol/message/measure-message.ts': {
+        'it is not': ['  if (index === -1) return undefined;', '  if (index !== 0) return undefined;'],
+      },
+    },
+  },
+  {
+    claim: 'A click focuses an open tab with the `url`, and no tab of another one',
+    test: { file: 'test/browser/notification-clicks.test.ts', title: 'where a tab has the url already' },
+    changes: {
+      'src/client/worker/clicks.ts': {
+        'one whose url begins with it will do': [
+          '(url ? page.url === url :',
+          '(url ? page.url.startsWith(url) :',
+        ],
+        'a further one is opened': [
+          '(await openPages()).find(isIt);',
+          '(await openPages()).find(() => !isIt);',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The `lang` of a notification is the language of the text, whatever the message has',
+    test: { file: 'test/protocol/message/texts.test.ts', title: 'a message has one ID in all languages' },
+    changes: {
+      'src/protocol/message/localize-message.ts': {
+        'that of the message stays': ['lang: language }', 'lang: own.lang ?? language }'],
+      },
+    },
+  },
+  {
+    claim: 'The reader of a single message is looked up where it has texts or placeholders, once',
+    test: { file: 'test/delivery/sender.test.ts', title: 'a message for all asks the store' },
+    changes: {
+      'src/protocol/message/encode-payload.ts': {
+        'not for placeholders alone': [' || message?.placeholders === true;', ';'],
+        'not for texts alone': ['message?.texts !== undefined || ', ''],
+        'for every message': ['message?.texts !== undefined || ', 'true || '],
+      },
+    },
+  },
+  {
+    claim: 'What the caller says of the reader of a single message stands before what is stored',
+    test: { file: 'test/operator/api.test.ts', title: 'each device gets the text for its reader' },
+    changes: {
+      'src/delivery/single/reader.ts': {
+        'the stored language holds': [
+          'given.language ?? known?.language',
+          'known?.language ?? given.language',
+        ],
+        'stored values hold': ['{ ...known?.data, ...given.data }', '{ ...given.data, ...known?.data }'],
       },
     },
   },

@@ -52,6 +52,30 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A restored database gets its name last, when the keys are there',
+    test: { file: backup, title: 'replaces nothing: neither a file, nor a database' },
+    changes: {
+      [restore]: {
+        'it comes before the keys': [
+          'await writeSecretFiles(directory, await readSecretFiles(draft));',
+          'await place(databasePathOf(draft), databasePathOf(directory)); await writeSecretFiles(directory, await readSecretFiles(draft));',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A backup is verified when it is written',
+    test: { file: backup, title: 'of a database that is damaged is not made' },
+    changes: {
+      'src/store/sqlite/backup.ts': {
+        'it is not': [
+          "database.exec('pragma journal_mode = delete');",
+          "database.exec('pragma journal_mode = delete'); if (files.length === 0) return;",
+        ],
+      },
+    },
+  },
+  {
     claim: 'A restore verifies the backup, and refuses one of a newer version',
     test: { file: backup, title: 'that is damaged, of another program or of a newer version' },
     changes: {
@@ -87,7 +111,13 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     changes: {
       'src/delivery/installation-warnings.ts': {
         'the pause is none': ['if (pause !== undefined) {', 'if (pause === null) {'],
+        'a key file that cannot be read is an error': [
+          'if (error instanceof DeskbellError) return error.message;',
+          '',
+        ],
         'the clock is none': ['if (wrong !== undefined) {', 'if (wrong === null) {'],
+        'the clock of one machine counts': ['differences.find(', 'differences.slice(0, 1).find('],
+        'they are read once': ['performance.now() - readAtMs < cacheMs', 'performance.now() >= readAtMs'],
       },
     },
   },
@@ -188,6 +218,18 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What `/readyz` checks fails while another process keeps a SQLite database from being written',
+    test: { file: 'test/store/sqlite-database.test.ts', title: 'a lock that is held too long' },
+    changes: {
+      'src/store/sqlite/database.ts': {
+        'it is read alone': [
+          "await this.write(() => this.#database.exec('select 1 from",
+          "await this.read(() => this.#database.exec('select 1 from",
+        ],
+      },
+    },
+  },
+  {
     claim: 'Counts of a broadcast that do not add up are an alarm as long as the broadcast is kept',
     test: {
       file: 'test/store/alarms-suite.ts',
@@ -206,6 +248,10 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     changes: {
       'src/delivery/alarms/work-conditions.ts': {
         'it is none': ['...(lateSchedules.length > 0 ?', '...(lateSchedules.length > 99 ?'],
+        'it is one at once': [
+          'schedules.filter(({ sinceMs }) => sinceMs <= nowMs - lateAfterMs)',
+          'schedules.filter(({ sinceMs }) => sinceMs <= nowMs)',
+        ],
       },
     },
   },
@@ -268,6 +314,24 @@ export const operationsOfData: readonly DocumentedPromise[] = [
       'src/delivery/worker/worker-settings.ts': {
         'a lease lasts a minute': ['leaseMs: 10_000,', 'leaseMs: 60_000,'],
       },
+      'src/transport/admission.ts': {
+        'a push service is unreachable later': [
+          'unreachableAfterMs = 15_000;',
+          'unreachableAfterMs = 60_000;',
+        ],
+      },
+      'src/store/postgres/leases.ts': {
+        'work of dead workers is looked for more seldom': [
+          'lookWhileHearingEveryMs = 2000;',
+          'lookWhileHearingEveryMs = 20_000;',
+        ],
+      },
+      'src/store/subscription-limit.ts': {
+        'it is said earlier that the limit is near': ['warnAtShare = 0.9;', 'warnAtShare = 0.5;'],
+      },
+      'src/operator/api/page.ts': {
+        'a page may be longer': ['const maxLimit = 500;', 'const maxLimit = 5000;'],
+      },
     },
   },
   {
@@ -317,6 +381,28 @@ export const operationsOfData: readonly DocumentedPromise[] = [
           "'not exists (select 1 from deskbell.receipt_windows w where w.broadcast_id = b.id)'",
           "'true'",
         ],
+        'it is kept for ever where no service takes receipts': [
+          'if (yield* pruneReceipts(database.now())) return true;',
+          'void pruneReceipts;',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'Requests for single messages are deleted after a day, and events that no webhook takes after three',
+    test: { file: retention, title: 'deletes requests for single messages after a day' },
+    changes: {
+      'src/store/retention.ts': {
+        'events wait for a webhook for ever': [
+          'yield* dropOldWebhookEvents(database.now());',
+          'void dropOldWebhookEvents;',
+        ],
+        'requests are kept for ever': ['database.now() - keyLifetimeMs', 'keyLifetimeMs'],
+        'requests are forgotten at once': [
+          'database.now() - keyLifetimeMs',
+          'database.now() + keyLifetimeMs',
+        ],
       },
     },
   },
@@ -332,6 +418,10 @@ export const operationsOfData: readonly DocumentedPromise[] = [
         'they are deleted at once': [
           'a.created_at_ms < :unusedBeforeMs',
           'a.created_at_ms > 0 * :unusedBeforeMs',
+        ],
+        'they are deleted earlier': [
+          'dropUnusedAudience(database.now() - unusedForMs)',
+          'dropUnusedAudience(database.now() - unusedForMs / 2)',
         ],
       },
     },
@@ -400,6 +490,30 @@ export const operationsOfData: readonly DocumentedPromise[] = [
           "filter(({ status }) => status === 'fault').length",
           "filter(({ status }) => status === 'ok' && false).length",
         ],
+      },
+    },
+  },
+  {
+    claim: 'A restore leaves the settings of the new directory alone',
+    test: { file: backup, title: 'without keys holds no secret of them' },
+    changes: {
+      [restore]: {
+        'they are replaced': [
+          'await linkUnlessThere(storedSettingsPath(draft),',
+          'await copyFile(storedSettingsPath(draft),',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Every `serve` logs which other processes deliver, whether it delivers itself or not',
+    test: {
+      file: 'test/cli/report-delivery.test.ts',
+      title: 'other processes that deliver are reported by each process',
+    },
+    changes: {
+      'src/cli/serve/report-delivery.ts': {
+        'one that delivers logs itself alone': ['    report.worker &&', '    report.worker && !delivers &&'],
       },
     },
   },

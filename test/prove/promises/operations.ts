@@ -32,6 +32,10 @@ export const operations: readonly DocumentedPromise[] = [
         ],
         'what has begun is late with a worker': ['!hasWorker || !hasBegun', '!hasWorker || hasBegun'],
         'it is one at once': ['export const lateAfterMs = 60_000', 'export const lateAfterMs = 1'],
+        'who sends single messages alone is one': [
+          "senders.some(({ kind }) => kind === 'worker')",
+          'senders.length > 0',
+        ],
       },
     },
   },
@@ -57,6 +61,10 @@ export const operations: readonly DocumentedPromise[] = [
       'src/delivery/alarms/standing-alarm.ts': {
         'it stays while it gets worse': ['!isTwice(count, acknowledgement.count) &&', ''],
         'one more ends it': ['now >= 2 * then', 'now >= then + 1'],
+        'it stays for twice as many broadcasts': [
+          '!isTwice(broadcastIds.length, acknowledgement.broadcasts)',
+          'broadcastIds.length >= 0',
+        ],
         'it is taken for one that begins again': ['sinceMs <= acknowledgement.atMs &&', ''],
       },
       'src/delivery/alarms/read-alarms.ts': {
@@ -174,6 +182,34 @@ export const operations: readonly DocumentedPromise[] = [
     changes: {
       'src/delivery/resume-sending.ts': {
         'it is sent at once': ['if (!withMissed) await leaveOutMissed(store);', ''],
+        'it is left out for the first schedule alone': [
+          'of await schedules.list())',
+          'of (await schedules.list()).slice(0, 1))',
+        ],
+      },
+    },
+  },
+  {
+    claim: '`deskbell sending show` lists no schedule that is paused itself',
+    test: {
+      file: 'test/delivery/resume-sending.test.ts',
+      title: 'what a schedule misses during the pause is left out',
+    },
+    changes: {
+      'src/delivery/resume-sending.ts': {
+        'it lists all schedules': ['stored.filter(({ pausedAtMs }) => pausedAtMs === undefined)', 'stored'],
+      },
+    },
+  },
+  {
+    claim: '`deskbell sending show` lists no broadcast that was cancelled since the pause',
+    test: {
+      file: 'test/delivery/resume-sending.test.ts',
+      title: 'workers send what is asked for during the pause',
+    },
+    changes: {
+      'src/delivery/resume-sending.ts': {
+        'it lists all that were paused': ["found.filter(({ state }) => state === 'paused')", 'found'],
       },
     },
   },
@@ -193,6 +229,56 @@ export const operations: readonly DocumentedPromise[] = [
       },
       'src/cli/commands/worker.ts': {
         'the worker starts without a word': ['onWarning(`${detail} ${remedy}`);', 'void [detail, remedy];'],
+      },
+    },
+  },
+  {
+    claim: 'The command, the API and the metrics of each process have the same list of alarms',
+    test: {
+      file: 'test/cli/missing-keys.test.ts',
+      title: 'a missing key file that subscriptions need is told',
+    },
+    changes: {
+      'src/cli/commands/alarms.ts': {
+        'the command looks for no key files': [
+          'createWarningReader(store, vapidKeys.keyDirectory)',
+          'createWarningReader(store, vapidKeys && undefined)',
+        ],
+      },
+      'src/cli/commands/serve.ts': {
+        'the metrics of serve have none of the installation': [
+          'createMetrics(store, { readWarnings, readMachine })',
+          'createMetrics(store, { readMachine })',
+        ],
+        'the API has none of the installation': [
+          '{ sender, metrics, log, readWarnings, defaultTitle',
+          '{ sender, metrics, log, defaultTitle',
+        ],
+      },
+      'src/cli/commands/worker.ts': {
+        'the metrics of a worker have none of the installation': [
+          'createMetrics(data.store, { readWarnings, readMachine })',
+          'createMetrics(data.store, { readMachine })',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The watchdog of systemd gets a ping three times in the time that it waits',
+    test: { file: 'test/packaging-files.test.ts', title: 'systemd is told three times' },
+    changes: {
+      'src/cli/serve/systemd-notify.ts': {
+        'it gets one': ['watchdogMs / 3)', 'watchdogMs)'],
+      },
+    },
+  },
+  {
+    claim: 'While the disk is full, processes that deliver look for free space every second',
+    test: { file: 'test/delivery/full-disk.test.ts', title: 'a worker looks every second' },
+    changes: {
+      'src/delivery/worker/wait-for-disk-space.ts': {
+        'they do every ten': ['tryAgainAfterMs = 1000;', 'tryAgainAfterMs = 10_000;'],
+        'they say so each time': ['        isWaiting = true;', ''],
       },
     },
   },

@@ -70,6 +70,8 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
         'one that accepted is forgotten': ["&& !outcomes.has('accepted')", ''],
         'it is a 200': ["outcomes.has('retry') &&", "outcomes.has('retry' + '?') &&"],
         'Retry-After is left out': ['seconds.length === 0 ?', 'seconds.length >= 0 ?'],
+        'Retry-After is the longest': ['Math.min(...seconds)', 'Math.max(...seconds)'],
+        'one that was rejected makes it a 200': ["&& !outcomes.has('accepted'))", '&& outcomes.size === 1)'],
       },
     },
   },
@@ -269,6 +271,81 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
           "if (url.protocol === 'http:' && !isWrittenOut) {",
           "if (url.protocol === 'ftp:') {",
         ],
+      },
+    },
+  },
+  {
+    claim: 'The title of a plain text is the host of the public URL, unless it is given',
+    test: { file: 'test/cli/send.test.ts', title: 'a text alone is a message; title and contact' },
+    changes: {
+      'src/cli/commands/serve.ts': {
+        'it is the name of the machine': [
+          'readWarnings, defaultTitle: hostTitle(configuration) };',
+          'readWarnings }; void hostTitle;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A key is taken where one device of a person got no answer, whatever came of the others',
+    test: { file: api, title: 'a key whose message got no answer from the push service' },
+    changes: {
+      'src/operator/send-message.ts': {
+        'it is free unless none got one': ['isInDoubt: results.some(', 'isInDoubt: results.every('],
+      },
+    },
+  },
+  {
+    claim: 'The audit record of a change is written before the change',
+    test: { file: api, title: 'sends to an id and answers' },
+    changes: {
+      'src/operator/audit-changes.ts': {
+        'it is written after it': ["app.addHook('preHandler',", "app.addHook('preSerialization',"],
+      },
+    },
+  },
+  {
+    claim: 'Audit records are found by operator, action and time',
+    test: { file: api, title: 'one is made once for its key, listed, found' },
+    changes: {
+      'src/operator/api/audit.ts': {
+        'the end is ignored': ['until === undefined ? undefined : Date.parse(until)', 'void until'],
+        'the operator is ignored': ['        operator,\n        action,', '        action,'],
+      },
+    },
+  },
+  {
+    claim: 'A schedule is answered with its next three times, and is paused and resumed',
+    test: { file: api, title: 'a schedule is made, listed' },
+    changes: {
+      'src/operator/api/schedules.ts': {
+        'it has no times': [
+          'await withTimes(await schedules.get(id))',
+          '{ ...(await withTimes(await schedules.get(id))), nextTimes: [] }',
+        ],
+        'it is not paused': ['await schedules.pause(id)', 'await schedules.get(id)'],
+        'it stays paused': ['await resumeSchedule(store, id)', 'await schedules.get(id)'],
+      },
+    },
+  },
+  {
+    claim: 'Webhook events are stored as long as a process posts them, however long it runs',
+    test: { file: webhookTest, title: 'events are asked for every hour' },
+    changes: {
+      [webhook]: {
+        'they are stored for a week': [
+          'const watchEveryMs = hour;',
+          'const watchEveryMs = Number.POSITIVE_INFINITY;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The timestamp of a webhook is that of the try, in seconds',
+    test: { file: webhookTest, title: 'what is never taken is posted eight times' },
+    changes: {
+      [webhook]: {
+        'it is that of the event': ['Math.floor(store.now() / 1000)', 'Math.floor(event.atMs / 1000)'],
       },
     },
   },

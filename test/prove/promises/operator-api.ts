@@ -4,6 +4,7 @@ import type { DocumentedPromise } from '../promise.ts';
 const roles = 'test/operator/roles.test.ts';
 const access = 'src/operator/authorize.ts';
 const listener = 'src/operator/create-operator.ts';
+const operatorsTest = 'test/cli/operators.test.ts';
 
 export const operatorApi: readonly DocumentedPromise[] = [
   {
@@ -145,6 +146,120 @@ export const operatorApi: readonly DocumentedPromise[] = [
       'src/operator/send-once.ts': {
         'the key is ignored': ['if (key === undefined) return send();', 'return send();'],
         'the answer is not stored': ['await requests.finish(key, JSON.stringify(answer));', ''],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast that is cancelled is posted to the webhook too, and an alarm of many rows once',
+    test: {
+      file: 'test/store/webhook-outbox-suite.ts',
+      title: 'a broadcast that is cancelled is told of too',
+    },
+    changes: {
+      'src/store/sqlite/migrations.ts': {
+        'it is posted where it is done': [
+          "webhook_broadcast_done after update of state on broadcasts\n    when new.state in ('done', 'cancelled')",
+          "webhook_broadcast_done after update of state on broadcasts\n    when new.state in ('done')",
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'A message to a person is sent to every device that can be sent to, and keys are those of the installation',
+    test: { file: 'test/operator/api.test.ts', title: 'sends to every device of a user' },
+    changes: {
+      'src/operator/send-message.ts': {
+        'one that cannot fails the others': ['if (!isAnySent) throw result.reason;', 'throw result.reason;'],
+      },
+      'src/operator/api/keys.ts': {
+        'others are shown too': ['.filter(({ state }) => state !== undefined)', ''],
+      },
+    },
+  },
+  {
+    claim: 'A message as plain text takes urgency, TTL and topic from the query',
+    test: { file: 'test/operator/api.test.ts', title: 'plain text is a message to a person' },
+    changes: {
+      'src/operator/api/messages.ts': {
+        'the topic is ignored': [
+          'const { user, title, ...options } = query;',
+          'const { user, title, topic: _topic, ...options } = query;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A webhook event is taken with any status from 200 to 299',
+    test: { file: 'test/operator/webhook.test.ts', title: 'what is not taken is posted again under its id' },
+    changes: {
+      'src/operator/webhook/start-webhook.ts': {
+        'only 204 takes it': ['result.response.status < 300', 'result.response.status === 204'],
+      },
+    },
+  },
+  {
+    claim: 'Of a person and a subscription, what came of that subscription of the person is answered',
+    test: { file: 'test/operator/outcomes.test.ts', title: 'the API answers why somebody got nothing' },
+    changes: {
+      'src/operator/api/outcomes.ts': {
+        'the subscription is ignored': [
+          'devices?.filter((device) => subscription === undefined || device === subscription)',
+          'devices',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast that is paused stops in the middle of a slice, whichever process delivers it',
+    test: { file: 'test/delivery/broadcast.test.ts', title: 'that is paused stops' },
+    changes: {
+      'src/delivery/worker/committer.ts': {
+        'only a cancelled one stops': ["answer.state !== 'running'", "answer.state === 'cancelled'"],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast that is cancelled stops in the middle of a slice, and sends no more',
+    test: { file: 'test/delivery/broadcast.test.ts', title: 'that is cancelled stops' },
+    changes: {
+      'src/delivery/worker/committer.ts': {
+        'only a paused one stops': ["answer.state !== 'running'", "answer.state === 'paused'"],
+      },
+    },
+  },
+  {
+    claim: '`deskbell operators list` shows names and roles',
+    test: { file: operatorsTest, title: 'deskbell operators beside serve --operator' },
+    changes: {
+      'src/cli/commands/operators.ts': {
+        'the role is left out': ['`${role.padEnd(7)}  ${isoTime', '`${isoTime'],
+      },
+    },
+  },
+  {
+    claim:
+      'The line that `deskbell operators add` prints begins with https where the listener has a certificate',
+    test: { file: operatorsTest, title: 'deskbell operators beside serve --operator' },
+    changes: {
+      'src/cli/commands/operators.ts': {
+        'it is http': ["operatorCert === undefined ? '' : 's'", "operatorCert === undefined ? '' : ''"],
+      },
+    },
+  },
+  {
+    claim:
+      'Figures of a push service are those of all processes together, and its breaker is the worst of them',
+    test: { file: 'test/operator/push-services.test.ts', title: 'the figures of all senders are added up' },
+    changes: {
+      'src/operator/push-services.ts': {
+        'the 429s are those of the last': [
+          'throttled: view.throttled + reported.throttled',
+          'throttled: reported.throttled',
+        ],
+        'the breaker is that of the last': ['...(isWorse && {', '...({'],
+        'it is unreachable for the shortest time': ['Math.max(one, other)', 'Math.min(one, other)'],
+        'the latency is that of the last': ['Math.max(...latencies)', 'latencies.at(-1)'],
       },
     },
   },

@@ -36,6 +36,16 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Choices for channels that were removed stay stored as long as a reader has at most 100',
+    test: { file: readers, title: 'are limited in number' },
+    changes: {
+      [readersOf]: {
+        'of 100 they go': ['if (merged.length <= maxChannels)', 'if (merged.length < maxChannels)'],
+        'they stay however many there are': ['if (merged.length <= maxChannels)', 'if (merged.length > 0)'],
+      },
+    },
+  },
+  {
     claim: 'Of two choices that a reader makes at a time, none is lost',
     test: { file: readers, title: 'of two choices at a time loses none' },
     changes: {
@@ -69,6 +79,15 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
       [readersOf]: { 'each change is looked at by itself': ["checkDataSize(changed.data, '/data');", ''] },
       'src/audience/reader-facts.ts': {
         'it is more': ['const maxDataBytes = 1024;', 'const maxDataBytes = 2048;'],
+      },
+    },
+  },
+  {
+    claim: 'The data of a person may have 1 KB as JSON',
+    test: { file: 'test/audience/readers.test.ts', title: 'may have data of 1024 bytes' },
+    changes: {
+      'src/audience/reader-facts.ts': {
+        'one byte less': ['if (bytes <= maxDataBytes)', 'if (bytes < maxDataBytes)'],
       },
     },
   },
@@ -114,6 +133,36 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A subscription keeps its own language, time zone and choices where it takes the place of another',
+    test: { file: readers, title: 'takes nothing along in the place of what it has' },
+    changes: {
+      [formerInSqlite]: {
+        'another time zone replaces it': [
+          'coalesce(subscriptions.time_zone, f.time_zone)',
+          'coalesce(f.time_zone, subscriptions.time_zone)',
+        ],
+        'other choices replace them': [
+          'coalesce(subscriptions.channels, f.channels)',
+          'coalesce(f.channels, subscriptions.channels)',
+        ],
+        'other choices come beside them': [
+          'coalesce(subscriptions.channels, f.channels)',
+          "json_patch(coalesce(f.channels, '{}'), coalesce(subscriptions.channels, '{}'))",
+        ],
+      },
+      [formerInPostgres]: {
+        'another time zone replaces it': [
+          'coalesce(s.time_zone, moved.time_zone)',
+          'coalesce(moved.time_zone, s.time_zone)',
+        ],
+        'other choices replace them': [
+          'coalesce(s.channels, moved.channels)',
+          'coalesce(moved.channels, s.channels)',
+        ],
+      },
+    },
+  },
+  {
     claim: 'User and tags move to the subscription that takes the place of another, with its `auth` only',
     test: { file: owners, title: 'they move to the subscription that takes the place of a former one' },
     changes: {
@@ -133,8 +182,14 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
     claim: 'A subscription that has a user or tags of its own keeps them when it takes the place of another',
     test: { file: owners, title: 'they do not move to a subscription that has its own' },
     changes: {
-      [formerInSqlite]: { 'they are replaced': ['if (hasOwner || !withOwner)', 'if (!withOwner)'] },
-      [formerInPostgres]: { 'they are replaced': [' and s.user_name is null and s.tags is null;', ';'] },
+      [formerInSqlite]: {
+        'they are replaced': ['if (hasOwner || !withOwner)', 'if (!withOwner)'],
+        'tags alone are replaced': [' || tagsOf(id).length > 0', ''],
+      },
+      [formerInPostgres]: {
+        'they are replaced': [' and s.user_name is null and s.tags is null;', ';'],
+        'tags alone are replaced': [' and s.tags is null;', ';'],
+      },
     },
   },
   {
@@ -157,6 +212,23 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
       [token]: {
         'it is ignored': ['throw tokenError(error, tokens);', 'return undefined;'],
         'the audience means nothing': ['const { audience } = tokens;', 'const audience = undefined;'],
+      },
+    },
+  },
+  {
+    claim:
+      'If `token` of the page returns nothing, user and tags stay; if it throws, calls reject with that error',
+    test: {
+      file: 'test/browser/demo-page-suite.ts',
+      title: 'a subscription is whose the token says',
+    },
+    changes: {
+      'src/client/service-api.ts': {
+        'its error is lost': [
+          'const token = await this.#options.token?.();',
+          'const token = await Promise.resolve(this.#options.token?.()).catch(() => undefined);',
+        ],
+        'nothing is sent as a token': ['...(token && { authorization', '...({ authorization'],
       },
     },
   },
@@ -269,6 +341,79 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
         'where it returns nothing both go': [
           'return readUserAndTags(await onSubscribe(offered, request));',
           'return readUserAndTags(await onSubscribe(offered, request)) ?? {};',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'onSubscribe is told whose a subscription will be: by its token, its row, or the one that it replaces',
+    test: { file: 'test/service/registrations.test.ts', title: 'is known by what it will be' },
+    changes: {
+      'src/service/push/registration.ts': {
+        'not by its token': ['if (assign !== undefined) return assign;', ''],
+        'the one that it replaces comes before its own tags': [' || known.tags.length > 0)', ')'],
+        'by one that it cannot prove to replace': [
+          'row !== undefined && isSameSecret(row.auth, former.auth) ? row : {}',
+          'row ?? {}',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Where nothing else is configured, subscriber tokens are for the audience `deskbell`',
+    test: { file: 'test/cli/token.test.ts', title: 'says whose a subscription is' },
+    changes: {
+      'src/cli/configuration/configuration.ts': {
+        'they are for another': [
+          `default: 'deskbell',\n    valid: 'text'`,
+          `default: 'app',\n    valid: 'text'`,
+        ],
+      },
+    },
+  },
+  {
+    claim: 'With EdDSA, subscriber tokens are verified with the key in the file that is configured',
+    test: { file: 'test/cli/token.test.ts', title: 'says whose a subscription is' },
+    changes: {
+      'src/cli/serve/subscriber-tokens.ts': {
+        'the path is taken for the key': [
+          'return { algorithm, publicKey, audience };',
+          'return { algorithm, publicKey: subscriberTokenKey, audience };',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'An idempotency key covers the expression of an audience, and not who matches it',
+    test: { file: 'test/delivery/preparing.test.ts', title: 'is returned after two seconds' },
+    changes: {
+      'src/delivery/broadcast/audience.ts': {
+        'another expression is the same broadcast': ['JSON.stringify(checkExpression(audience))', 'matching'],
+      },
+    },
+  },
+  {
+    claim: '`send --detach` waits until the audience is complete',
+    test: { file: 'test/delivery/preparing.test.ts', title: 'is waited for by send --detach' },
+    changes: {
+      'src/cli/send/send-broadcast.ts': {
+        'it does not': [
+          "while (broadcast.state === 'preparing' && !stop.aborted) {",
+          'while (stop.aborted) {',
+        ],
+        'it says nothing meanwhile': ['output.live(formatPreparation(broadcast));', "output.live('');"],
+      },
+    },
+  },
+  {
+    claim: 'Whoever creates a broadcast waits up to two seconds for its audience',
+    test: { file: 'test/delivery/preparing.test.ts', title: 'is returned with its audience' },
+    changes: {
+      'src/delivery/broadcast/broadcaster.ts': {
+        'nobody waits': [
+          'await Promise.race([ended.catch(() => {}), sleep(maxCreationMs, undefined, { ref: false })]);',
+          'ended.catch(() => {}); void sleep;',
         ],
       },
     },

@@ -66,6 +66,18 @@ export const people: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'While it is preparing, a broadcast can be cancelled, and no process prepares it any more',
+    test: { file: audiences, title: 'cancelling it ends the preparation' },
+    changes: {
+      'src/store/broadcast-control.ts': {
+        'it is taken up again': [
+          "await database.write('delete from deskbell.preparations where broadcast_id = :id', { id });",
+          '',
+        ],
+      },
+    },
+  },
+  {
     claim: 'While it is preparing, pausing a broadcast stops the preparation',
     test: { file: audiences, title: 'pausing it stops the preparation' },
     changes: {
@@ -137,6 +149,77 @@ export const people: readonly DocumentedPromise[] = [
         'that of the import holds': [
           "(given.options -> 'channels') || coalesce(s.channels, '{}')::jsonb",
           "coalesce(s.channels, '{}')::jsonb || (given.options -> 'channels')",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A person who is removed is in no table of the database any more, nor is a subscription of theirs',
+    test: { file: 'test/store/removed-person.test.ts', title: 'is in no table any more' },
+    changes: {
+      'src/store/sqlite/database.ts': {
+        'pages that are free now keep it': ["this.#database.exec('pragma secure_delete = on');", ''],
+        'the write-ahead log keeps it': [
+          "await this.read(() => this.#database.exec('pragma wal_checkpoint(truncate)'));",
+          '',
+        ],
+      },
+      'src/store/remove-person.ts': {
+        'what a push service accepted stays': [
+          "yield* drop('accepted_subscriptions where subscription_id = :id', id);",
+          '',
+        ],
+        'when they were reached before they had a user stays': [
+          "yield* drop('person_reaches where person = :person', { person: `subscription:${row.id}` });",
+          '',
+        ],
+        'lists keep subscriptions that have ended': [
+          'for (const row of [...stored, ...ended])',
+          'for (const row of stored)',
+        ],
+        'events that are not posted yet stay': [
+          "yield* drop('webhook_events where user_name = :user', { user });",
+          '',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'The ID of a subscription that was deleted stays until the broadcasts that were open then are over',
+    test: { file: 'test/store/removed.test.ts', title: 'are known until no open broadcast' },
+    changes: {
+      'src/store/retention.ts': {
+        'it goes while one is paused': [
+          "min(removals_after) from deskbell.broadcasts where state in ('running', 'paused')",
+          "min(removals_after) from deskbell.broadcasts where state = 'running'",
+        ],
+        'it goes before a broadcast that is being made can count it': [
+          'where r.at_ms < :beforeMs)',
+          'where r.at_ms <> :beforeMs)',
+        ],
+        'it stays for ever': [
+          'if ((yield* pruneRemovals(database.now() - freezingMs)) === pruneBatchRows) return true;',
+          '',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Removing a person removes what waits to be sent to them, also of broadcasts that are paused',
+    test: {
+      file: 'test/store/removed.test.ts',
+      title: 'are counted where a person is removed whose row waits',
+    },
+    changes: {
+      'src/store/remove-person.ts': {
+        'of one to all it stays while that is paused': [
+          "${columns.isForAll} and state in ('running', 'paused')",
+          "${columns.isForAll} and state = 'running'",
+        ],
+        'of one to a list it stays while that is paused': [
+          "         where b.state in ('running', 'paused')",
+          "         where b.state = 'running'",
         ],
       },
     },

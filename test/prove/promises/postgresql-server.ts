@@ -12,6 +12,18 @@ const database = 'src/store/postgres/database.ts';
 
 export const postgresqlServer: readonly DocumentedPromise[] = [
   {
+    claim: 'What `/readyz` checks fails while the PostgreSQL server is a standby',
+    test: { file: away, title: 'is waited for while it is a standby' },
+    changes: {
+      'src/store/postgres/open-store.ts': {
+        'it is read alone': [
+          'check: async () => checkServer(database, () => {}, { isPatient: false }),',
+          "check: async () => void (await database.queryBriefly('select 1')),",
+        ],
+      },
+    },
+  },
+  {
     claim:
       'A server that is too old, has another encoding, or gives too few rights is refused, and a clock that differs is warned of',
     test: { file: away, title: 'a PostgreSQL server that is not fit' },
@@ -85,6 +97,69 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
           'defaultStatementTimeoutMs = 60_000',
         ],
         'it opens more': ['defaultMaxConnections = 4', 'defaultMaxConnections = 8'],
+      },
+    },
+  },
+  {
+    claim: 'A statement that the server does not cancel, as behind PgBouncer, is given up',
+    test: { file: databaseTest, title: 'a statement that the server does not cancel' },
+    changes: {
+      'src/store/postgres/connection.ts': {
+        'it is waited for': ['  query_timeout: statementTimeoutMs + answerTimeoutMs,', ''],
+      },
+    },
+  },
+  {
+    claim: 'The doctor changes nothing in a database',
+    test: { file: databaseTest, title: 'is left as it is by the doctor' },
+    changes: {
+      'src/store/postgres/inspect-database.ts': {
+        'it makes the tables': [
+          '    const schema = await database',
+          "    await (await import('./migrate.ts')).migrate(database); const schema = await database",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A worker that hears of no new work, as behind PgBouncer, polls more often than one that does',
+    test: { file: 'test/store/work-notices.test.ts', title: 'polls behind PgBouncer' },
+    changes: {
+      'src/store/postgres/leases.ts': {
+        'it polls as seldom': [
+          'if (notices.isHearing && database.now() === null)',
+          'if (database.now() === null)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The requests of a turn are counted by one statement',
+    test: { file: services, title: 'count the requests of one turn' },
+    changes: {
+      'src/store/postgres/client-requests.ts': {
+        'each begins one': ['setImmediate(() => void writeAll())', 'queueMicrotask(() => void writeAll())'],
+      },
+    },
+  },
+  {
+    claim: 'A database that does not answer within a second is not waited for by registrations',
+    test: { file: services, title: 'holds where the shared one is not told in time' },
+    changes: {
+      'src/service/push/client-limits.ts': {
+        'it is': ['Promise.race([shared.count(client, windowMs), late])', 'shared.count(client, windowMs)'],
+      },
+    },
+  },
+  {
+    claim: '`deskbell backup` and `deskbell restore` refuse a database in PostgreSQL',
+    test: { file: 'test/cli/backup.test.ts', title: 'is for SQLite' },
+    changes: {
+      'src/cli/data/require-sqlite.ts': {
+        'they take the SQLite file': [
+          'if (database === undefined) return;',
+          'if (database !== null) return;',
+        ],
       },
     },
   },
@@ -192,6 +267,38 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
         'they are counted together': [
           'case when c.client = excluded.client and c.ends_at_ms > now_ms then c.requests',
           'case when c.ends_at_ms > now_ms then c.requests',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Who has asked is forgotten a minute after the window is over',
+    test: { file: services, title: 'forget who has asked' },
+    changes: {
+      'src/store/postgres/client-requests.ts': {
+        'it is an hour later': ['const forgetEveryMs = 60_000;', 'const forgetEveryMs = 3_600_000;'],
+        'it is never': ['.clock($1)`, [', '.clock($1) - 1000000000000`, ['],
+        'it is not where its window is still open at the first look': [
+          'if (performance.now() - countedMs < 2 * forgetEveryMs) forgetLater();',
+          '',
+        ],
+      },
+      'src/store/postgres/open-store.ts': {
+        'it is not where its service has stopped': ['[commitIds, clientWindows]', '[commitIds]'],
+      },
+    },
+  },
+  {
+    claim: 'A worker that waits is woken when another one gives back retries, also where no slice is left',
+    test: {
+      file: 'test/store/work-notices.test.ts',
+      title: 'is told of retries that another one gives back when no slice is left',
+    },
+    changes: {
+      'src/store/postgres/functions/leases.sql': {
+        'it is only while slices are left': [
+          'if work_before.slices_at_ms is distinct from 0 then perform',
+          'if work_before.slices_at_ms > 0 then perform',
         ],
       },
     },

@@ -161,7 +161,7 @@ export const postgresql: readonly DocumentedPromise[] = [
   },
   {
     claim: 'The doctor names users who may connect only because everybody may',
-    test: { file: 'test/store/postgres-database.test.ts', title: 'tells of users who may connect' },
+    test: { file: 'test/store/postgres-database.test.ts', title: 'is left as it is by the doctor' },
     changes: {
       'src/store/postgres/inspect-database.ts': {
         'they are not looked for': ['and rolname <> current_user', 'and false'],
@@ -169,6 +169,33 @@ export const postgresql: readonly DocumentedPromise[] = [
           "grantee = 0 and privilege_type = 'CONNECT'",
           "privilege_type = 'CONNECT'",
         ],
+      },
+    },
+  },
+  {
+    claim: 'A process that runs for long keeps its functions: it records again and again that it uses them',
+    test: { file: 'test/store/postgres-database.test.ts', title: 'keeps the functions of a process' },
+    changes: {
+      'src/store/postgres/open-store.ts': {
+        'it records it once': [
+          '() => void keepFunctions(database, newest)',
+          '() => void Promise.resolve(keepFunctions)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The figures of the console go by the clock of the database',
+    test: { file: 'test/operator/console-pages.test.ts', title: 'a push service that calls all' },
+    changes: {
+      'src/operator/console/pages/overview.ts': {
+        'messages a second do not': [
+          'const sinceMs = nowMs - (nowMs % widthMs)',
+          'const sinceMs = Date.now() - (nowMs % widthMs)',
+        ],
+      },
+      'src/operator/console/pages/push-services.ts': {
+        'the last hour does not': ['const untilMs = store.now();', 'const untilMs = Date.now();'],
       },
     },
   },

@@ -10,7 +10,34 @@ const postgres = 'src/store/postgres/functions/receipts.sql';
 const reporting = 'src/client/worker/receipts.ts';
 const route = 'src/service/push/receipts.ts';
 
+const splits = 'test/store/split-audiences-suite.ts';
+const counted = 'src/store/receipts.ts';
+
 export const receipts: readonly DocumentedPromise[] = [
+  {
+    claim:
+      'With `--skip-inactive N`, those who clicked on none of the last N broadcasts shown to them get nothing, and nobody else is left out',
+    test: { file: splits, title: 'those who clicked on none of the last broadcasts shown to them' },
+    changes: {
+      [counted]: {
+        'a closed notification is a reaction': [
+          "and r.event = 'clicked'), 0)",
+          "and r.event <> 'shown'), 0)",
+        ],
+        'who was shown one fewer is inactive too': ['offset ${lastShown - 1}', 'offset ${lastShown - 2}'],
+        'an older click is a reaction': ['(select max(r.broadcast_id)', '(select max(r.broadcast_id + 1000)'],
+      },
+      'src/store/preparations.ts': {
+        'they get it all the same': [
+          'and number >= :number and is_inactive = 0',
+          'and number >= :number and is_inactive >= 0',
+        ],
+      },
+      'src/store/row-outcomes.ts': {
+        'they are told that it was not for them': ["if (isInactive) return 'inactive';", 'void isInactive;'],
+      },
+    },
+  },
   {
     claim:
       'Nobody can report on a message that they did not receive, and the answer does not tell what was counted',
@@ -18,8 +45,8 @@ export const receipts: readonly DocumentedPromise[] = [
     changes: {
       [token]: {
         'the proof is not looked at': [
-          'if (!timingSafeEqual(Buffer.from(mac), Buffer.from(token.slice(idsLength)))) return undefined;',
-          'void [mac, timingSafeEqual];',
+          'if (!isSameSecret(mac, token.slice(idsLength))) return undefined;',
+          'void [mac, isSameSecret];',
         ],
         'one proof is good for all subscriptions': [
           '.update(ids).digest(',
@@ -63,6 +90,10 @@ export const receipts: readonly DocumentedPromise[] = [
           'action !== undefined && actions.includes(action);',
           'actions.length < 0;',
         ],
+        'other events are on one too': ["event === 'clicked' && action !==", 'action !=='],
+      },
+      [postgres]: {
+        'other events are on one too': ["g.event = 'clicked' and b.receipt_actions", 'b.receipt_actions'],
       },
     },
   },
@@ -106,6 +137,12 @@ export const receipts: readonly DocumentedPromise[] = [
           'delete from receipts where subscription_id = old.id and false',
         ],
       },
+      'src/store/postgres/migrations.ts': {
+        'they stay until the broadcast is over': [
+          'where t.subscription_id = r.id and t.broadcast_id in (select broadcast_id from deskbell.receipt_windows);',
+          "where t.subscription_id = r.id and t.broadcast_id in (select id from deskbell.broadcasts where state = 'done');",
+        ],
+      },
     },
   },
   {
@@ -146,11 +183,25 @@ export const receipts: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'In code, a sender needs the receipt key for broadcasts and schedules with receipts',
+    test: { file: 'test/delivery/receipts.test.ts', title: 'needs the key, and is another content' },
+    changes: {
+      'src/delivery/broadcast/broadcaster.ts': {
+        'a broadcast does not': ['    requireReceiptKey(broadcastOptions);', ''],
+        'a schedule does not': ['      requireReceiptKey(scheduleOptions);', ''],
+      },
+    },
+  },
+  {
     claim: 'A sender that delivers without the key sends messages without tokens, and warns once',
     test: { file: 'test/delivery/receipts.test.ts', title: 'is delivered by a sender without the key' },
     changes: {
       'src/delivery/worker/create-worker.ts': {
         'it says nothing': ['if (receipts && !settings.receiptKey)', 'if (receipts && settings.receiptKey)'],
+      },
+      'src/delivery/worker/run-workers.ts': {
+        'it warns for each slice': ['    if (reported.has(warning)) return;', ''],
+        'its threads do': ['signal, { onWarning: warnOnce,', 'signal, { onWarning: onWarning!,'],
       },
     },
   },
@@ -195,11 +246,104 @@ export const receipts: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What browsers report within a second is sent together',
+    test: { file: worker, title: 'what comes within a second is reported together' },
+    changes: {
+      [reporting]: {
+        'each is sent at once': ['setTimeout(resolve, receiptDelayMs)', 'resolve(receiptDelayMs)'],
+        'each is sent by itself': ['store.getAll(all, maxReceipts)', 'store.getAll(all, 1)'],
+      },
+    },
+  },
+  {
+    claim: 'Background Sync reports what is kept, and is tried again where the service does not take it',
+    test: { file: worker, title: 'Background Sync reports what is kept' },
+    changes: {
+      'src/client/service-worker.ts': {
+        'nothing is reported then': ['if (tag === receiptsName)', 'if (tag === ownName)'],
+        'the browser does not hear that it failed': [
+          'waitUntil(sendReceipts())',
+          'waitUntil(sendReceipts().catch(() => {}))',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A notification that was clicked, or that a later one has replaced, is not reported as dismissed',
+    test: { file: worker, title: 'a notification that is closed is dismissed' },
+    changes: {
+      'src/client/worker/clicks.ts': {
+        'one that is replaced is': ['!isReplaced && ', ''],
+        'one that was clicked is': [' && message.receipt !== clicked', ''],
+      },
+    },
+  },
+  {
+    claim: 'A message whose token `beforeShow` removes is not reported on',
+    test: { file: worker, title: 'unless the site’s hook removes the token' },
+    changes: {
+      'src/client/worker/show.ts': {
+        'it is': ["await report(message, 'shown')", "await report(received, 'shown')"],
+      },
+    },
+  },
+  {
+    claim: 'Who reported what is forgotten by a service that runs, when it starts and each hour',
+    test: { file: serviceTest, title: 'who reported is forgotten when the service starts and each hour' },
+    changes: {
+      [route]: {
+        'only when it starts': ['setInterval(prune,', 'setInterval(() => {},'],
+        'only each hour': ["app.addHook('onReady', async () => prune());", ''],
+        'one step of it': [
+          'while (!closing.signal.aborted && (await store.receipts.prune()));',
+          'await store.receipts.prune();',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Each occurrence of a schedule asks for receipts, and skips who is inactive, as the schedule does',
+    test: { file: 'test/delivery/reader-options.test.ts', title: 'hands on its other options' },
+    changes: {
+      'src/delivery/schedule/run-schedules.ts': {
+        'it sends to all': [
+          '...pickDeliveryOptions(schedule),',
+          '...pickDeliveryOptions(schedule), skipInactive: undefined,',
+        ],
+        'it asks for none': [
+          '...pickDeliveryOptions(schedule),',
+          '...pickDeliveryOptions(schedule), receipts: false,',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Nobody of given subscriptions is left out as inactive',
+    test: { file: 'test/delivery/reader-options.test.ts', title: 'leaves none out as inactive' },
+    changes: {
+      'src/delivery/broadcast/create-broadcast.ts': {
+        'their audience is split': ['split: isOfStored ? split : undefined,', 'split,'],
+      },
+    },
+  },
+  {
     claim: 'A message whose member `receipt` is none of ours, or has none, is not reported on',
     test: { file: worker, title: 'a message without a token, or with a member' },
     changes: {
       [reporting]: {
         'it is': ['if (!/^[\\w-]{38}$/.test(String(receipt))) return;', 'if (!receipt) return;'],
+      },
+    },
+  },
+  {
+    claim: 'The service worker shows the notification first, and reports it then',
+    test: { file: worker, title: 'a notification is shown first, and reported then' },
+    changes: {
+      'src/client/worker/show.ts': {
+        'it reports first': [
+          '  await showAndPassOn(message).catch(',
+          "  await report(message, 'shown'); await showAndPassOn(message).catch(",
+        ],
       },
     },
   },
@@ -211,6 +355,32 @@ export const receipts: readonly DocumentedPromise[] = [
         'it has the time too': [
           'JSON.stringify({ token: receipt, event, action })',
           'JSON.stringify({ token: receipt, event, action, at: Date.now() })',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A report whose token is not valid changes nothing, and those beside it count',
+    test: { file: 'test/service/receipts.test.ts', title: '10,000 forged receipts change no count' },
+    changes: {
+      'src/service/push/receipts.ts': {
+        'none beside it counts': [
+          'if (receipts.length > 0)',
+          'if (receipts.length === request.body.receipts.length)',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'Of a long list, each is prepared once, and all who are inactive are counted beside the recipients',
+    test: { file: splits, title: 'those who clicked on none of the last broadcasts shown to them' },
+    changes: {
+      'src/store/preparations.ts': {
+        'what was prepared is prepared again': ['Math.min(from + listedSets, end)', 'from + listedSets'],
+        'only those of the last step are counted': [
+          'inactive = inactive + :inactive',
+          'inactive = :inactive',
         ],
       },
     },

@@ -44,6 +44,39 @@ export const scaling: readonly DocumentedPromise[] = [
       [copyDatabase]: {
         'it may have rows': ['if (row === undefined) continue;', 'if (row !== null) continue;'],
       },
+      'src/store/copy/copied-tables.ts': {
+        'it may have operators': ["new Set(['vapid_keys',", "new Set(['operators', 'vapid_keys',"],
+      },
+    },
+  },
+  {
+    claim: 'Nobody writes to any table of a source in PostgreSQL while it is copied',
+    test: { file: copyTest, title: 'lets nobody write to its source meanwhile' },
+    changes: {
+      'src/store/copy/postgres-copy.ts': {
+        'all but the first two tables can be written': [
+          "${[...tables].join(', ')}",
+          "${[...tables].slice(0, 2).join(', ')}",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The source of a copy is first migrated to the newest schema',
+    test: { file: copyTest, title: 'migrates a source of an older version first' },
+    changes: {
+      'src/store/copy/postgres-copy.ts': {
+        'it is read as it is': ['    await migrate(database);', ''],
+      },
+    },
+  },
+  {
+    claim: '`deskbell store copy --json` prints rows and SHA-256 of each table',
+    test: { file: 'test/cli/store-copy.test.ts', title: 'moves a broadcast that is paused half-way' },
+    changes: {
+      'src/cli/commands/store.ts': {
+        'the checksum is left out': ['({ name, ...tally }))', '({ name, rows: tally.rows }))'],
+      },
     },
   },
   {
@@ -142,6 +175,20 @@ export const scaling: readonly DocumentedPromise[] = [
     changes: {
       'src/store/copy/postgres-copy.ts': {
         'it does not': ['await assertNothingLeased(query, database.label);', 'void assertNothingLeased;'],
+        'that of its retries is overlooked': [
+          'deskbell.retries where token is not null)',
+          'deskbell.retries where false)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The answers to single messages of a second, or a thousand of them, are stored in one commit',
+    test: { file: 'test/delivery/answer-log.test.ts', title: 'a thousand answers are told at once' },
+    changes: {
+      'src/delivery/single/answer-log.ts': {
+        'ten thousand are': ['const maxPending = 1000;', 'const maxPending = 10_000;'],
+        'those of ten seconds are': ['const reportAfterMs = 1000;', 'const reportAfterMs = 10_000;'],
       },
     },
   },

@@ -313,6 +313,18 @@ export const securityOfPages: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`keys retire` takes the beginning of a public key that no other one has',
+    test: { file: 'test/cli/keys-rotation.test.ts', title: 'deskbell keys beside two services' },
+    changes: {
+      'src/cli/commands/keys-retire.ts': {
+        'the first one of several is taken': [
+          'found !== undefined && others.length === 0',
+          'found !== undefined',
+        ],
+      },
+    },
+  },
+  {
     claim: 'Where the session key is another one, every session ends',
     test: { file: sessionTest, title: 'is refused under another key' },
     changes: {

@@ -171,7 +171,7 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     test: { file: 'test/store/endpoint-spellings-suite.ts', title: 'a new row beyond it is refused' },
     changes: {
       'src/store/subscription-limit.ts': {
-        'there is no limit': ['    if (this.#inserts < inserts) {', '    if (inserts < 0) {'],
+        'there is no limit': ['    if (this.#capacity < inserts) {', '    if (inserts < 0) {'],
       },
     },
   },
@@ -181,6 +181,18 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     changes: {
       'src/protocol/endpoint-policy.ts': {
         'any name is admitted': ['return isPublicHost(url.hostname)', 'return url.hostname'],
+      },
+    },
+  },
+  {
+    claim: 'With `--push-services public`, no address that is not public is connected to either',
+    test: { file: addresses, title: 'a wildcard addition, and "public"' },
+    changes: {
+      'src/transport/create-transport.ts': {
+        'any is': [
+          'guardsAddresses ? policy.isNamedOrigin',
+          "guardsAddresses && options.pushServices !== 'public' ? policy.isNamedOrigin",
+        ],
       },
     },
   },
@@ -276,6 +288,15 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Secrets are compared in constant time',
+    test: { file: 'test/service/registrations.test.ts', title: 'secrets are compared in constant time' },
+    changes: {
+      'src/protocol/same-secret.ts': {
+        'the time tells how many bytes are right': ['timingSafeEqual(a, b)', 'Buffer.compare(a, b) === 0'],
+      },
+    },
+  },
+  {
     claim: 'A user is never taken from the body of a registration',
     test: { file: 'test/service/subscriber-token.test.ts', title: 'a subscriber token' },
     changes: {
@@ -327,7 +348,7 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
   },
   {
     claim:
-      'TLS with a push service checks its certificate, against the authorities of the system and those in `ca`',
+      'TLS with a push service checks its certificate, against the authorities that Node trusts and those in `ca`',
     test: {
       file: 'test/cli/doctor.test.ts',
       title: 'tells of each push service, and of a clock that is wrong',
@@ -341,6 +362,21 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
         'the certificate of another host is taken': [
           '=> checkServerIdentity(host, certificate)',
           '=> void [checkServerIdentity, certificate]',
+        ],
+      },
+    },
+  },
+  {
+    claim: '`ca` adds to the authorities that Node trusts, and replaces none',
+    test: {
+      file: 'test/transport/origin.test.ts',
+      title: 'authorities in `ca` are trusted besides those that Node trusts',
+    },
+    changes: {
+      'src/transport/trust.ts': {
+        'it replaces them': [
+          "{ ca: [...getCACertificates('default'), ...ca] }",
+          "{ ca: [...getCACertificates('default').slice(0, 0), ...ca] }",
         ],
       },
     },

@@ -94,4 +94,13 @@ export const security: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'With `redactSubscriptions`, the log of `deskbell serve` has no endpoint and no keys',
+    test: { file: 'test/cli/serve.test.ts', title: 'flags reach the service: limits, proxies' },
+    changes: {
+      'src/cli/commands/serve.ts': {
+        'it has them': ["'logging', 'redactSubscriptions']", "'logging']"],
+      },
+    },
+  },
 ];

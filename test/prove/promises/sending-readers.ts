@@ -78,6 +78,19 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Quiet hours hold a message with a TTL of less than an hour as long as one with a TTL of an hour',
+    test: { file: splits, title: 'quiet hours hold a group until they end' },
+    changes: {
+      [readerTimes]: {
+        'its own TTL counts': ['quietEndMs < dueMs + lifetimeMs', 'quietEndMs < dueMs + ttlSeconds * 1000'],
+        'a short TTL counts as more than an hour': [
+          'const minLifetimeMs = 60 * 60 * 1000;',
+          'const minLifetimeMs = 90 * 60 * 1000;',
+        ],
+      },
+    },
+  },
+  {
     claim: 'What would be over before quiet hours end counts as `expired`, and is not sent',
     test: { file: wholes, title: 'what would be over before quiet hours end' },
     changes: {
@@ -195,6 +208,16 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A dry run says how readers differ of the oldest subscriptions, and that there are more',
+    test: { file: options, title: 'is counted for the oldest subscriptions alone' },
+    changes: {
+      'src/delivery/broadcast/count-readers.ts': {
+        'it counts more of them': ['rows.slice(0, maxRows - lookedAt)', 'rows'],
+        'it never says that there are more': ['hasMore: lookedAt > maxRows', 'hasMore: false'],
+      },
+    },
+  },
+  {
     claim: 'A list of given subscriptions gets a message at the time of the broadcast’s own zone',
     test: { file: options, title: 'to given subscriptions is for the time of its own zone' },
     changes: {
@@ -236,6 +259,43 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
       [runSchedules]: {
         'the schedule stands still': ['(await hasChannel(schedule, options))', 'schedule !== undefined'],
         'nothing is logged': ['if (!isThere) onWarning(', 'if (isThere === undefined) onWarning('],
+      },
+    },
+  },
+  {
+    claim: 'Quiet hours are looked at anew each minute while messages are sent',
+    test: { file: zoneTimes, title: 'what waits is asked anew each minute' },
+    changes: {
+      [readerTimes]: {
+        'they are looked at once': ['if (last?.minute === minute)', 'if (last !== undefined)'],
+      },
+    },
+  },
+  {
+    claim: 'The time zone of the command line is that of the machine where `--timezone` is not given',
+    test: { file: 'test/cli/send.test.ts', title: 'local times are those of this machine' },
+    changes: {
+      'src/cli/send/send-broadcast.ts': {
+        'it is UTC': ['new Intl.DateTimeFormat().resolvedOptions().timeZone', "'UTC'"],
+        'only a dry run has it': [
+          'withOwnZone(readDeliveryFlags(flags)), receipts',
+          'readDeliveryFlags(flags), receipts',
+        ],
+      },
+      'src/cli/commands/send.ts': {
+        'a dry run has it not': [
+          'withOwnZone(readDeliveryFlags(flags)), startAt',
+          'readDeliveryFlags(flags), startAt',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A schedule with a time zone for readers sends by that one, and not by the one of its own times',
+    test: { file: options, title: 'resolves it for each occurrence' },
+    changes: {
+      [runSchedules]: {
+        'the zone of its own times holds': ['schedule.timeZone ?? schedule.timezone', 'schedule.timezone'],
       },
     },
   },

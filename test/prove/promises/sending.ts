@@ -21,6 +21,53 @@ export const sending: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A rate limit does not limit single messages to a push service that is known or listed',
+    test: { file: 'test/delivery/rate-limits.test.ts', title: 'a rate limits single messages' },
+    changes: {
+      'src/delivery/limits/single-message-rates.ts': {
+        'it does': [
+          'if (!isUnlisted) return undefined;',
+          'if (!isUnlisted && !this.#rates.has(origin)) return undefined;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A process has no thread for rows that are too few for one, and no more threads than it may',
+    test: { file: 'test/delivery/thread-heap.test.ts', title: 'threads are as many as are worth it' },
+    changes: {
+      'src/delivery/worker/thread-count.ts': {
+        'few rows get a thread': ['Math.floor(rows / rowsForThread)', 'Math.ceil(rows / rowsForThread)'],
+        'they are as many as may be': [
+          'Math.min(maxThreads, Math.floor(rows / rowsForThread))',
+          'maxThreads',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'Dry runs, threads, probes and the warning of a missing accelerator have the figures of docs/sending.md',
+    test: {
+      file: 'test/documentation/figures.test.ts',
+      title: 'pages name the times and limits of the code',
+    },
+    changes: {
+      'src/store/push-services.ts': {
+        'probes are further apart': ['maxProbePauseMs: 2 * 60', 'maxProbePauseMs: 20 * 60'],
+      },
+      'src/cli/send/dry-run.ts': {
+        'a dry run looks at fewer subscriptions': ['maxReaders = 100_000', 'maxReaders = 10_000'],
+      },
+      'src/delivery/worker/thread-count.ts': {
+        'a thread is worth it earlier': ['rowsForThread = 2000', 'rowsForThread = 1000'],
+      },
+      'src/delivery/worker/worker-settings.ts': {
+        'the warning comes earlier': ['warnFromAudience: 10_000', 'warnFromAudience: 1_000'],
+      },
+    },
+  },
+  {
     claim:
       'The package has the accelerator for Linux on x64 and arm64, for glibc and for musl; a machine takes that of its C library',
     test: { file: 'test/check-release.test.ts', title: 'the platform of an accelerator' },
@@ -240,6 +287,21 @@ export const sending: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'Without a subject, the contact is the origin of the public URL, if that is https and not of this machine',
+    test: { file: 'test/cli/configuration.test.ts', title: 'the contact is the subject' },
+    changes: {
+      'src/cli/configuration/sender-name.ts': {
+        'it has the path too': ['!isLocal(url) ? url.origin', '!isLocal(url) ? url.href'],
+        'it is also a URL of this machine': [' && !isLocal(url) ? url.origin', ' ? url.origin'],
+        'it stands before the subject': [
+          'if (subject !== undefined || publicUrl === undefined)',
+          'if (publicUrl === undefined)',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A broadcast whose start is more than a minute ago is refused',
     test: {
       file: 'test/delivery/broadcast.test.ts',
@@ -330,9 +392,18 @@ export const sending: readonly DocumentedPromise[] = [
     changes: {
       'src/delivery/worker/committer.ts': {
         'nothing is logged': [
-          'if (messageLog !== undefined) logRows(messageLog, lease.broadcastId, rows);',
+          'if (messageLog !== undefined && !answer.isLeaseLost) logRows(messageLog, lease.broadcastId, rows);',
           'void [messageLog, logRows];',
         ],
+      },
+    },
+  },
+  {
+    claim: 'Each of a list of ids gets the message once, however long the list is',
+    test: { file: 'test/store/audiences-suite.ts', title: 'ids are sent to once each' },
+    changes: {
+      'src/store/preparations.ts': {
+        'a later part is lost': ['insertSets(audienceId, first, some)', 'insertSets(audienceId, 0, some)'],
       },
     },
   },

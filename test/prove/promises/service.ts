@@ -37,6 +37,22 @@ export const servicePage: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      '`onUnsubscribe` is called once a client has removed its row, and where nothing was removed it is not',
+    test: {
+      file: 'test/service/http.test.ts',
+      title: 'tells the application of a removed subscription once',
+    },
+    changes: {
+      'src/service/push/web-push.ts': {
+        'it is called for any auth': [
+          'if (isRemoved && stored !== undefined) await',
+          'if (stored !== undefined) await',
+        ],
+      },
+    },
+  },
+  {
     claim: 'Other keys for an endpoint that is stored are refused without a proof, and change nothing',
     test: { file: registrations, title: 'other keys for a known endpoint' },
     changes: {
@@ -129,6 +145,18 @@ export const servicePage: readonly DocumentedPromise[] = [
       },
       'src/store/postgres/subscriptions.ts': {
         'it is not looked at': ['if (consumed.length === 0) throw notInvited();', ''],
+      },
+    },
+  },
+  {
+    claim: 'An invitation works once, also where the subscription was stored before',
+    test: { file: invitationSuite, title: 'it is consumed by a subscription that is there' },
+    changes: {
+      'src/store/sqlite/subscriptions.ts': {
+        'that does not consume it': [
+          'if (registration.invitation !== undefined) consume',
+          'if (registration.invitation !== undefined && row === undefined) consume',
+        ],
       },
     },
   },
@@ -231,6 +259,64 @@ export const servicePage: readonly DocumentedPromise[] = [
     changes: {
       'src/service/push/channels.ts': {
         'it may ask for ever': ["rateLimit: limitPerMinute(registrationsPerMinute, 'ask for channels'),", ''],
+      },
+    },
+  },
+  {
+    claim: '`close()` of the handler of `createMiddleware` waits for requests in progress',
+    test: { file: 'test/service/express.test.ts', title: 'closes once what is in progress is answered' },
+    changes: {
+      'src/service/create-middleware.ts': {
+        'it waits for none': ['await Promise.all(Array.from(open, isClosed));', ''],
+      },
+    },
+  },
+  {
+    claim:
+      'Services on one PostgreSQL database take sixty new subscriptions of a push service a minute together',
+    test: {
+      file: 'test/service/several-services.test.ts',
+      title: 'take together no more subscriptions of a push service',
+    },
+    changes: {
+      'src/service/push/unlisted-push-services.ts': {
+        'each counts for itself': [
+          'createClientLimits(store.clientRequests)',
+          'createClientLimits(undefined)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A message that ntfy answers with 507 expires with a shorter TTL, and its subscription stays',
+    test: {
+      file: 'test/delivery/unlisted-push-services.test.ts',
+      title: '507 for a topic without a subscriber ends the message alone',
+    },
+    changes: {
+      'src/delivery/worker/record.ts': {
+        'it is gone': [
+          'outcome.isGoneAtLast && attempt >= settings.retryPolicy.maxAttempts)',
+          'outcome.isGoneAtLast && settings.now() + outcome.afterMs! >= expiryOf(row))',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A session is valid for a day',
+    test: { file: 'test/service/session.test.ts', title: 'is valid for a day' },
+    changes: {
+      'src/service/demonstration/create-session-cookie.ts': {
+        'it is for longer': ['.seal(session, lifetimeSeconds)', '.seal(session, 30 * lifetimeSeconds)'],
+      },
+    },
+  },
+  {
+    claim: 'Registrations that are stored together share one write of the log',
+    test: { file: 'test/service/registrations.test.ts', title: 'the console line is written out' },
+    changes: {
+      [registration]: {
+        'each has its own': ['return () => (next ??= writeOut());', 'return () => writeOut();'],
       },
     },
   },

@@ -19,6 +19,8 @@ export interface FakeGcm extends AsyncDisposable {
   readonly certificate: string;
   /** While true, the browser can register nothing. */
   isDown: boolean;
+  /** Whether the browser is registered for any service worker of this origin. */
+  isRegistered(origin: string): boolean;
 }
 
 interface Registration {
@@ -83,6 +85,9 @@ export async function startFakeGcm(): Promise<FakeGcm> {
     port,
     certificate: cert,
     isDown: false,
+    // such as wp:https://shop.example/#2C3D-…
+    isRegistered: (origin) =>
+      [...registrations.values()].some(({ subtype }) => subtype.startsWith(`wp:${origin}/#`)),
     async [Symbol.asyncDispose]() {
       messages.disconnect();
       browserSide.closeAllConnections();

@@ -1,6 +1,6 @@
 // How far a broadcast is: its progress in figures, and what came of it over time and at each push service.
+import { formatCount } from '../../../errors/format-count.ts';
 import {
-  formatCount,
   formatShare,
   hostOf,
   nonZeroCounts,
@@ -9,7 +9,11 @@ import {
   stateOf,
   totalReceipts,
 } from '../../../delivery/broadcast/format-broadcast.ts';
-import { countMeanings, receiptMeanings } from '../../../delivery/broadcast/count-meanings.ts';
+import {
+  countMeanings,
+  inactiveMeaning,
+  receiptMeanings,
+} from '../../../delivery/broadcast/count-meanings.ts';
 import { measureReach } from '../../../delivery/broadcast/reach-times.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { isOver, settlements, type Broadcast, type OriginCounts } from '../../../store/broadcasts.ts';
@@ -28,11 +32,16 @@ import {
   timeFromNow,
 } from '../components.ts';
 
-export function renderProgress(broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html {
-  const { recipients, counts, startAtMs, finishedAtMs } = broadcast;
+/** @param nowMs by the clock of the store */
+export function renderProgress(
+  broadcast: Broadcast,
+  intervals: readonly OutcomeInterval[],
+  nowMs: number,
+): Html {
+  const { recipients, inactive, skipInactive, counts, startAtMs, finishedAtMs } = broadcast;
   const settled = settledRows(broadcast);
   const share = recipients === 0 ? Number(broadcast.state === 'done') : settled / recipients;
-  const rate = stateOf(broadcast) === 'running' ? rateOf(intervals) : 0;
+  const rate = stateOf(broadcast, nowMs) === 'running' ? rateOf(intervals, nowMs) : 0;
   const left =
     rate > 0 && counts.pending > 0 ? `${formatSpan(counts.pending / rate)} left` : timing(broadcast);
   const speed = rate > 0 ? ` · ${formatCount(Math.round(rate))} a second` : '';
@@ -40,7 +49,7 @@ export function renderProgress(broadcast: Broadcast, intervals: readonly Outcome
       <div class="head">
         <p>${stateBadge(broadcast)} <span class="quiet">${left}</span></p>
         <p class="quiet small">
-          ${finishedAtMs === undefined ? html`${startAtMs > Date.now() ? 'starts' : 'started'} ${timeFromNow(startAtMs)}` : html`finished ${timeFromNow(finishedAtMs)}`}
+          ${finishedAtMs === undefined ? html`${startAtMs > nowMs ? 'starts' : 'started'} ${timeFromNow(startAtMs)}` : html`finished ${timeFromNow(finishedAtMs)}`}
         </p>
       </div>
       ${progressBar(broadcast)}
@@ -57,6 +66,7 @@ export function renderProgress(broadcast: Broadcast, intervals: readonly Outcome
           name === 'pending' ? describePending(broadcast) : countMeanings[name],
         ),
       )}
+      ${inactive !== undefined && tile('Left out', formatCount(inactive), inactiveMeaning(skipInactive))}
     </dl>
     ${renderReceipts(broadcast)} ${renderReach(broadcast, intervals)}`;
 }
@@ -112,8 +122,7 @@ function timing({ startAtMs, finishedAtMs, state }: Broadcast): string {
 }
 
 /** Messages a second over the last ten seconds. */
-function rateOf(intervals: readonly OutcomeInterval[]): number {
-  const nowMs = Date.now();
+function rateOf(intervals: readonly OutcomeInterval[], nowMs: number): number {
   const recent = intervals.filter(({ startMs }) => startMs > nowMs - 10_000);
   const sinceMs = Math.min(nowMs - 1000, ...recent.map(({ startMs }) => startMs));
   return recent.reduce((sum, { attempts }) => sum + attempts, 0) / ((nowMs - sinceMs) / 1000);

@@ -1,13 +1,9 @@
 // One broadcast: how far it is, what came of it at each push service and when, what is wrong, and how to stop it.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { countOf, formatCount } from '../../../errors/format-count.ts';
 import type { CountName } from '../../../delivery/broadcast/count-meanings.ts';
 import { formatAskedAudience, formatCreator } from '../../../delivery/broadcast/describe-source.ts';
-import {
-  describeState,
-  formatAlarm,
-  formatCount,
-  stateOf,
-} from '../../../delivery/broadcast/format-broadcast.ts';
+import { describeState, formatAlarm, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-payload.ts';
 import type { BroadcastCreator } from '../../../store/broadcast-source.ts';
@@ -18,7 +14,7 @@ import { sendOutcomes } from '../../send-outcomes.ts';
 import { sessionOf } from '../require-session.ts';
 import { renderAlarm, renderAlarms } from '../alarms.ts';
 import { card, facts, live, notice, prose, untrusted, timeFromNow, urlWith } from '../components.ts';
-import { countOf, doneUrl, type Deed } from '../done.ts';
+import { doneUrl, type Deed } from '../done.ts';
 import { audited, idField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
 import { changes, pages, postForm, sendPage, sendQuestion, type Question } from '../page.ts';
@@ -74,6 +70,7 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
       broadcast,
       await store.statistics.outcomesOf(broadcast.id),
       isOver(broadcast) ? [] : await store.broadcasts.timesToCome(broadcast.id),
+      store.now(),
     );
 
   addLive('/live/broadcasts/:id', async (address) => {
@@ -137,8 +134,9 @@ const renderParts = (
   broadcast: Broadcast,
   intervals: readonly OutcomeInterval[],
   toCome: readonly TimeToCome[],
+  nowMs: number,
 ) => ({
-  progress: renderProgress(broadcast, intervals),
+  progress: renderProgress(broadcast, intervals, nowMs),
   alarms: renderAlarms(broadcast.alarms.map((alarm) => renderAlarm(alarm))),
   charts: renderCharts(broadcast, intervals),
   services: renderServices(broadcast),

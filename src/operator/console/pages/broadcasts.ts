@@ -1,6 +1,6 @@
 // All broadcasts, newest first, found by words, state and time.
 import type { FastifyInstance } from 'fastify';
-import { formatCount } from '../../../delivery/broadcast/format-broadcast.ts';
+import { formatCount } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { searchBroadcasts, type BroadcastFilter } from '../../broadcast-search.ts';
 import type { Broadcast, OpenBroadcasts } from '../../../store/broadcasts.ts';

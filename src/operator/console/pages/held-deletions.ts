@@ -1,12 +1,13 @@
 // Deletions that wait for a decision: who called the subscriptions gone, and what is done with them, after a question with their
 // number.
 import type { FastifyInstance } from 'fastify';
-import { formatCount, hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
+import { countOf, formatCount } from '../../../errors/format-count.ts';
+import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { HeldOrigin } from '../../../store/held-deletions.ts';
 import type { OperatorContext } from '../../context.ts';
 import { table, time, urlWith } from '../components.ts';
-import { countOf, doneUrl } from '../done.ts';
+import { doneUrl } from '../done.ts';
 import { audited, idField, textField } from '../forms.ts';
 import { changes, pages, postForm, sendQuestion, type Question } from '../page.ts';
 import { sessionOf } from '../require-session.ts';

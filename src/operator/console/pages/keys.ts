@@ -1,7 +1,7 @@
 // The public halves of the VAPID key pairs, how many subscriptions each has, and the commands that change them: private
 // keys stay where the command line is.
 import type { FastifyInstance } from 'fastify';
-import { formatCount } from '../../../delivery/broadcast/format-broadcast.ts';
+import { formatCount } from '../../../errors/format-count.ts';
 import { html } from '../../../http/description/html.ts';
 import type { VapidKeyState } from '../../../store/vapid-keys.ts';
 import type { OperatorContext } from '../../context.ts';

@@ -1,7 +1,8 @@
 // The first page: how fast messages leave, what runs, what is wrong, and how subscriptions come and go.
 import type { FastifyInstance } from 'fastify';
+import { countOf, formatCount } from '../../../errors/format-count.ts';
 import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
-import { describeState, formatCount, settledRows } from '../../../delivery/broadcast/format-broadcast.ts';
+import { describeState, settledRows } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { Broadcast, OpenBroadcasts } from '../../../store/broadcasts.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
@@ -116,9 +117,7 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
       ${tile(
         'Workers',
         formatCount(workers.length),
-        workers.length === 0
-          ? 'nobody delivers broadcasts'
-          : `on ${formatCount(machines)} ${machines === 1 ? 'machine' : 'machines'}`,
+        workers.length === 0 ? 'nobody delivers broadcasts' : `on ${countOf(machines, 'machine')}`,
       )}
       ${tile('Alarms', formatCount(unknown), alarmsNote(standing.length - unknown, standing.length))}
     </dl>`,
@@ -164,19 +163,19 @@ function alarmsNote(acknowledged: number, all: number): string {
 /** Messages since the beginning of the interval before this one: ten to twenty seconds. */
 async function readRate(store: Store): Promise<number> {
   const { widthMs } = outcomeWidths.fine;
-  const nowMs = Date.now();
+  const nowMs = store.now();
   const sinceMs = nowMs - (nowMs % widthMs) - widthMs;
   const intervals = await store.statistics.outcomes({ width: 'fine', sinceMs });
   return intervals.reduce((sum, { attempts }) => sum + attempts, 0) / ((nowMs - sinceMs) / 1000);
 }
 
 async function readToday(store: Store): Promise<{ readonly gained: number; readonly lost: number }> {
-  const [today] = await store.statistics.subscriptionDays(startOfDay(Date.now()));
+  const [today] = await store.statistics.subscriptionDays(startOfDay(store.now()));
   return today ?? { gained: 0, lost: 0 };
 }
 
 async function readDays(store: Store) {
-  const sinceMs = startOfDay(Date.now()) - (shownDays - 1) * dayMs;
+  const sinceMs = startOfDay(store.now()) - (shownDays - 1) * dayMs;
   return { sinceMs, shown: await store.statistics.subscriptionDays(sinceMs) };
 }
 
@@ -184,7 +183,7 @@ const startOfDay = (atMs: number): number => atMs - (atMs % dayMs);
 
 async function renderServices(store: Store, name: RangeName): Promise<Html> {
   const { text, width, stepMs, count, ticks } = ranges[name];
-  const nowMs = Date.now();
+  const nowMs = store.now();
   // whole bars, so that none changes when it is past
   const sinceMs = nowMs - (nowMs % stepMs) - (count - 1) * stepMs;
   const intervals = await store.statistics.outcomes({ width, sinceMs });

@@ -1,5 +1,6 @@
 // A person: the devices, what is known, choices of channels, what came of broadcasts to them, and the removal of all that is known.
 import type { FastifyInstance } from 'fastify';
+import { countOf } from '../../../errors/format-count.ts';
 import { countAudience } from '../../../delivery/broadcast/count-audience.ts';
 import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
@@ -18,7 +19,6 @@ import {
   untrusted,
   urlWith,
 } from '../components.ts';
-import { countOf } from '../done.ts';
 import { audited, textField, textFields } from '../forms.ts';
 import { changes, sendPage, sendQuestion, type Question } from '../page.ts';
 import { sessionOf } from '../require-session.ts';

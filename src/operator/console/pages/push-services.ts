@@ -1,6 +1,7 @@
 // Push services: who takes our messages, who refuses them and why in its own words.
 import type { FastifyInstance } from 'fastify';
-import { formatCount, hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
+import { countOf, formatCount } from '../../../errors/format-count.ts';
+import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { findUnanimous, judgedMs } from '../../../delivery/alarms/push-service-conditions.ts';
 import type { FoundAlarm } from '../../../delivery/alarms/standing-alarm.ts';
 import { html, type Html } from '../../../http/description/html.ts';
@@ -109,16 +110,13 @@ function renderState(service: PushServiceView, alarm: FoundAlarm | undefined): H
   return html`${breaker === 'closed' ? (answers ?? breakerBadges.closed) : breakerBadges[breaker]}
   ${breakerReason !== undefined && html`<span class="quiet">${untrusted(breakerReason)}</span>`}
   ${
-    throttled > 0 &&
-    html`<span class="quiet"
-      >${formatCount(throttled)} ${throttled === 1 ? 'answer' : 'answers'} asked for fewer messages</span
-    >`
+    throttled > 0 && html`<span class="quiet">${countOf(throttled, 'answer')} asked for fewer messages</span>`
   }`;
 }
 
 async function renderHour(store: Store): Promise<Html> {
   const { widthMs } = outcomeWidths.fine;
-  const untilMs = Date.now();
+  const untilMs = store.now();
   const sinceMs = untilMs - (untilMs % widthMs) - 60 * 60 * 1000;
   const intervals = await store.statistics.outcomes({ width: 'fine', sinceMs });
   const services = toServiceBars(intervals, { sinceMs, stepMs: untilMs - sinceMs, count: 1 });

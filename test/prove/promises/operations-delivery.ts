@@ -1,0 +1,252 @@
+// Promises of docs/operations.md on what processes that deliver say, and on what they do every now and then.
+import type { DocumentedPromise } from '../promise.ts';
+
+const conditions = 'test/delivery/push-service-conditions.test.ts';
+const broadcasts = 'test/cli/broadcasts.test.ts';
+const processes = 'test/cli/metrics.test.ts';
+const packagingFiles = 'test/packaging-files.test.ts';
+
+export const operationsOfDelivery: readonly DocumentedPromise[] = [
+  {
+    claim: 'Older data is deleted every hour, as long as a process runs',
+    test: { file: 'test/cli/retention-loop.test.ts', title: 'at the start and every hour' },
+    changes: {
+      'src/cli/data/retention-loop.ts': {
+        'it is deleted at the start alone': [
+          'await sleep(everyMs, undefined, { signal, ref: false }).catch(() => {});',
+          'return;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Subscriptions that ended are known for 30 days',
+    test: { file: 'test/store/retention-suite.ts', title: 'deletes subscriptions that ended 30 days ago' },
+    changes: {
+      'src/store/retention.ts': {
+        'they are known until another one ends': ['endedKeptMs = 30 * 24', 'endedKeptMs = 3000 * 24'],
+        'they are known for shorter': ['endedKeptMs = 30 * 24', 'endedKeptMs = 29 * 24'],
+      },
+    },
+  },
+  {
+    claim: '`serve` deletes older data',
+    test: { file: processes, title: 'serve counts registrations' },
+    changes: {
+      'src/cli/commands/serve.ts': {
+        'it does not': [
+          'withRetention(store, configuration,',
+          'withRetention({ now: Date.now, retention: { prune: async () => false, shrink: async () => false } }, configuration,',
+        ],
+      },
+    },
+  },
+  {
+    claim: '`worker` deletes older data',
+    test: { file: processes, title: 'a worker has metrics of its own' },
+    changes: {
+      'src/cli/commands/worker.ts': {
+        'it does not': [
+          'withRetention(data.store, configuration,',
+          'withRetention({ now: Date.now, retention: { prune: async () => false, shrink: async () => false } }, configuration,',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'At most 5 % of the answers are acceptances, or 95 % or more call the subscription gone',
+    test: { file: conditions, title: 'at most 5 % of the answers' },
+    changes: {
+      'src/delivery/alarms/push-service-conditions.ts': {
+        '5 % are enough': [
+          'answers.accepted * share <= sum(answers)',
+          'answers.accepted * share < sum(answers)',
+        ],
+        '95 % are too few': [
+          '(answers.accepted + answers.rejected) * share <=',
+          '(answers.accepted + answers.rejected) * share <',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A refused token is one alarm until a token is accepted, and answers are judged for a day',
+    test: { file: 'test/store/alarms-suite.ts', title: 'a refused token is one alarm' },
+    changes: {
+      'src/delivery/alarms/read-alarms.ts': {
+        'it stands while the broadcast runs': ['answer.acceptedAtMs > sinceMs', 'answer.acceptedAtMs < 0'],
+        'it is none while messages are held': ['...refusedTokens(suspended, raised),', ''],
+        'answers are judged for ever': ['sinceMs: nowMs - judgedMs', 'sinceMs: 0'],
+      },
+    },
+  },
+  {
+    claim: 'Fewer than twenty answers are no reason for an alarm of their push service',
+    test: { file: conditions, title: 'fewer than twenty answers' },
+    changes: {
+      'src/delivery/alarms/push-service-conditions.ts': {
+        'twenty say nothing': ['sum(judged) < deletionGuardPolicy', 'sum(judged) <= deletionGuardPolicy'],
+        'one says something': [
+          'if (sum(judged) < deletionGuardPolicy.minWindowAnswers) return [];',
+          'void deletionGuardPolicy;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A worker that is lost and a push service that cannot be reached are logged as errors',
+    test: { file: 'test/cli/report-delivery.test.ts', title: 'the log of serve has workers' },
+    changes: {
+      'src/cli/serve/log-delivery.ts': {
+        'one that is lost is not': ["if (state === 'lost') log.error", "if (state === 'lost') log.info"],
+        'a push service is not': [
+          "if (event.state === 'unreachable') log.error",
+          "if (event.state === 'unreachable') log.info",
+        ],
+      },
+    },
+  },
+  {
+    claim: '`worker` says which push services cannot be reached',
+    test: { file: broadcasts, title: 'a scheduled or detached broadcast is left to a worker' },
+    changes: {
+      'src/cli/commands/worker.ts': {
+        'it does not': [
+          'output.diagnostic(`deskbell: ${formatReachability(event)}`)',
+          'void formatReachability(event)',
+        ],
+      },
+    },
+  },
+  {
+    claim: '`send` and `broadcasts resume` say which push services cannot be reached',
+    test: { file: broadcasts, title: 'messages that are not accepted make the exit code 1' },
+    changes: {
+      'src/cli/send/run-broadcast.ts': {
+        'they do not': [
+          'output.diagnostic(`deskbell: ${formatReachability(reachability)}`);',
+          'void formatReachability(reachability);',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'With `--json`, `send` writes the lines of messages to standard output',
+    test: { file: broadcasts, title: '--ids and --file reach these' },
+    changes: {
+      'src/cli/send/send-broadcast.ts': {
+        'they are text on standard error': [
+          'openSender(configuration, data, context, { json: flags.json })',
+          'openSender(configuration, data, context)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A message that is not accepted is logged every time it is tried',
+    test: {
+      file: 'test/delivery/message-log.test.ts',
+      title: 'of a commit each message that is not accepted',
+    },
+    changes: {
+      'src/delivery/message-log.ts': {
+        'what is tried again is left out': [
+          "(of === 'failed' && outcome === 'accepted')",
+          "(of === 'failed' && (outcome === 'accepted' || outcome === 'retry'))",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A single message is logged with its subscription where it is stored',
+    test: {
+      file: 'test/delivery/message-log.test.ts',
+      title: 'a single message is told without a broadcast',
+    },
+    changes: {
+      'src/delivery/message-log.ts': {
+        'it is logged without': [
+          '{ subscriptionId, pushService, outcome: outcome.kind',
+          '{ pushService, outcome: outcome.kind',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A message of a broadcast is logged once its outcome is stored',
+    test: { file: 'test/delivery/committer.test.ts', title: 'messages are logged once their outcome' },
+    changes: {
+      'src/delivery/worker/committer.ts': {
+        'it is logged where another worker has the lease': [' && !answer.isLeaseLost) logRows', ') logRows'],
+      },
+    },
+  },
+  {
+    claim: 'The health check of the container is `/readyz`',
+    test: { file: packagingFiles, title: 'the container file pins its base' },
+    changes: {
+      'packaging/Containerfile': { 'it is `/healthz`': ['8080/readyz', '8080/healthz'] },
+    },
+  },
+  {
+    claim:
+      'The systemd unit restarts a service that gives no ping for a minute, reopens its log, and allows 65,536 open files',
+    test: { file: packagingFiles, title: 'the systemd unit has the limits' },
+    changes: {
+      'packaging/deskbell.service': {
+        'it waits for ten minutes': ['WatchdogSec=60', 'WatchdogSec=600'],
+        'it does not restart it': ['Restart=on-failure', 'Restart=no'],
+        'a reload ends the service': ['kill -HUP', 'kill -TERM'],
+        'it allows 1,024': ['LimitNOFILE=65536', 'LimitNOFILE=1024'],
+      },
+    },
+  },
+  {
+    claim: 'It is logged once when nine tenths of `maxSubscriptions` are stored',
+    test: { file: 'test/store/endpoint-spellings-suite.ts', title: 'the operator is warned once when nine' },
+    changes: {
+      'src/store/subscription-limit.ts': {
+        'rows are counted at the limit alone': [
+          'rowsToWarning > 0 ? rowsToWarning : this.#capacity',
+          'this.#capacity',
+        ],
+        'it is logged when there are more': [
+          '>= maxSubscriptions * warnAtShare',
+          '> maxSubscriptions * warnAtShare',
+        ],
+        'it is logged at each count': ['if (state === this.#warned) return;', ''],
+      },
+    },
+  },
+  {
+    claim: 'The doctor asks push services for the time alone',
+    test: { file: 'test/cli/doctor.test.ts', title: 'asks a push service for the time' },
+    changes: {
+      'src/cli/doctor/check-network.ts': { 'it asks for a page': ["method: 'HEAD'", "method: 'GET'"] },
+    },
+  },
+  {
+    claim: 'The doctor connects to push services as sending does',
+    test: { file: 'test/cli/doctor.test.ts', title: 'asks a push service for the time' },
+    changes: {
+      'src/cli/doctor/check-network.ts': {
+        'it goes through the proxy to all': ['    noProxy,', '    noProxy: [],'],
+        'it connects to any address': ['pushServices.includes(origin)', 'pushServices !== undefined'],
+        'it connects to public addresses alone': ['pushServices.includes(origin)', 'origin === undefined'],
+      },
+    },
+  },
+  {
+    claim: 'Whatever a worker writes waits for free space on the disk',
+    test: { file: 'test/delivery/full-disk.test.ts', title: 'whatever a worker writes waits' },
+    changes: {
+      'src/delivery/worker/wait-for-disk-space.ts': {
+        'a lease that is renewed does not': [
+          'patiently(() => leases.renew(lease, leaseMs))',
+          'leases.renew(lease, leaseMs)',
+        ],
+        'answers do not': ['patiently(() => ledger.recordAnswers(answers))', 'ledger.recordAnswers(answers)'],
+      },
+    },
+  },
+];

@@ -1,0 +1,151 @@
+// Promises of docs/sending.md on what the command prints of broadcasts.
+import type { DocumentedPromise } from '../promise.ts';
+
+export const sendingByCommand: readonly DocumentedPromise[] = [
+  {
+    claim:
+      'The outcomes as CSV have a line with the last attempt for each subscription; as JSON Lines, every attempt',
+    test: {
+      file: 'test/operator/outcomes.test.ts',
+      title: 'a line of CSV has the last attempt and what is awaited, JSON has every attempt',
+    },
+    changes: {
+      'src/views/outcomes-csv.ts': {
+        'the time is that of the first attempt': [
+          'last_attempt_at: ({ attempts: [last] }: RowOutcome): Cell => time(last?.atMs)',
+          'last_attempt_at: ({ attempts }: RowOutcome): Cell => time(attempts.at(-1)?.atMs)',
+        ],
+        'the end of a row that waits is the time of its next attempt': [
+          'time(wait?.expiresAtMs)',
+          'time(wait?.untilMs)',
+        ],
+      },
+      'src/views/row-outcome.ts': {
+        'JSON has the last attempt only': [
+          'attempts: attempts.map(attemptView.toJson)',
+          'attempts: attempts.slice(0, 1).map(attemptView.toJson)',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      '`show --attempts` names rows that were settled without an attempt too, or those of one subscription',
+    test: {
+      file: 'test/cli/broadcasts.test.ts',
+      title: 'the list has a column for each count that one of its broadcasts has; show names',
+    },
+    changes: {
+      'src/cli/commands/broadcasts-show.ts': {
+        'rows without an answer are left out': [
+          'const records = found.slice(0, limit);',
+          'const records = found.slice(0, limit).filter(({ status }) => status !== undefined);',
+        ],
+        'those of all subscriptions are shown': ['subscriptionId: flags.subscription,', ''],
+      },
+    },
+  },
+  {
+    claim: 'The status line of a broadcast has rate, time left, and the outcomes of each push service',
+    test: {
+      file: 'test/delivery/format-broadcast.test.ts',
+      title: 'the progress has share, rate, time left, and the outcomes of each push service',
+    },
+    changes: {
+      'src/cli/send/format-progress.ts': {
+        'the time left is left out': ['[`${formatDuration(etaSeconds)} left`]', '[]'],
+        'one push service is named': [
+          'broadcast.origins.map(formatOrigin)',
+          'broadcast.origins.slice(0, 1).map(formatOrigin)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Rate and time left of a broadcast are those of the last seconds',
+    test: {
+      file: 'test/cli/show-progress.test.ts',
+      title: 'rate and time left are those of the last seconds',
+    },
+    changes: {
+      'src/delivery/broadcast/progress.ts': {
+        'they are those since the start': ['atMs - averageOverMs) history.shift()', '0) history.shift()'],
+        'there is time left where nothing moves': ['ratePerSecond > 0 && pending > 0 &&', 'pending > 0 &&'],
+      },
+    },
+  },
+  {
+    claim:
+      'On a terminal, `send` shows its progress in a line that changes; elsewhere it prints one from time to time',
+    test: {
+      file: 'test/cli/show-progress.test.ts',
+      title: 'on a terminal, the status line is always the newest',
+    },
+    changes: {
+      'src/cli/send/show-progress.ts': {
+        'it prints lines on a terminal too': [
+          'if (!json && output.isTerminal)',
+          'if (json && output.isTerminal)',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'The summary of a broadcast has its alarms, with the push service’s reason and how many messages it was',
+    test: {
+      file: 'test/cli/broadcasts.test.ts',
+      title: 'messages that are not accepted make the exit code 1',
+    },
+    changes: {
+      'src/cli/send/broadcast-summary.ts': {
+        'alarms are left out': ['...alarms.map((alarm)', '...alarms.slice(0, 0).map((alarm)'],
+      },
+    },
+  },
+  {
+    claim: '`broadcasts show` has the options of a broadcast, and how many get which text',
+    test: {
+      file: 'test/cli/broadcasts.test.ts',
+      title: 'list, show and cancel tell what there is',
+    },
+    changes: {
+      'src/cli/commands/broadcasts-show.ts': {
+        'the options are left out': ['${formatDeliveryFlags(broadcast)}', '${void formatDeliveryFlags}'],
+        'the texts are left out': ['...textsLine(broadcast),', '...textsLine(broadcast).slice(1),'],
+      },
+    },
+  },
+  {
+    claim: '`--dry-run` prints each text with its size, and how many get which',
+    test: {
+      file: 'test/cli/send.test.ts',
+      title: '--dry-run prints the size of the audience and the payload',
+    },
+    changes: {
+      'src/cli/send/dry-run.ts': {
+        'the size of a text is left out': [
+          'In ${language}, ${formatCount(text.length)} bytes:',
+          'In ${language}:',
+        ],
+        'nothing is said of readers': [
+          'for (const line of readerLines(readers)) await output.line(line);',
+          'void readerLines;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The command says why a person got nothing for each of their devices, also those that have ended',
+    test: {
+      file: 'test/cli/broadcasts.test.ts',
+      title: 'the summary adds up to the audience; show says what came of it to a person’s devices',
+    },
+    changes: {
+      'src/cli/commands/subscriptions-show.ts': {
+        'devices that have ended are left out': ['[...stored, ...ended].map(', '[...stored].map('],
+        'the explanation is left out': ['${row.state}: ${explain(row)}`', '${row.state}`'],
+      },
+    },
+  },
+];

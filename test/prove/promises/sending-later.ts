@@ -1,0 +1,193 @@
+// Promises of docs/sending.md on what comes later: retries, probes, schedules, and what could not be stored or told at once.
+import type { DocumentedPromise } from '../promise.ts';
+
+const retryPolicy = 'test/delivery/retry-policy.test.ts';
+const policy = 'src/delivery/worker/retry-policy.ts';
+
+export const sendingLater: readonly DocumentedPromise[] = [
+  {
+    claim: 'An `onGone` that throws is called again by the same sender',
+    test: { file: 'test/delivery/gone-hook.test.ts', title: 'is told again by the same sender' },
+    changes: {
+      'src/delivery/gone-hook.ts': {
+        'what has failed once is never tried again': [
+          'if (!isReporting) reporting',
+          'if (!isReporting && !isFailing) reporting',
+        ],
+        'each failure is warned of': ['if (!isFailing) onWarning(', 'onWarning('],
+      },
+    },
+  },
+  {
+    claim:
+      'Answers to single messages that could not be stored are stored later, though nothing more is sent',
+    test: {
+      file: 'test/delivery/answer-log.test.ts',
+      title: 'a commit that failed while the store was away',
+    },
+    changes: {
+      'src/delivery/single/answer-log.ts': {
+        'they wait for the next message': [
+          'this.#failed = { commit, tries: tries + 1 };\n        this.#reportLater();',
+          'this.#failed = { commit, tries: tries + 1 };',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'An occurrence that nobody made at its time is sent up to an hour late, and no later',
+    test: { file: 'test/delivery/schedules.test.ts', title: 'an occurrence that is later than an hour' },
+    changes: {
+      'src/delivery/schedule/run-schedules.ts': {
+        'one of an hour ago is left out': ['nextAtMs >= earliestMs', 'nextAtMs > earliestMs'],
+        'one of longer ago is sent': ['nextAtMs >= earliestMs', 'nextAtMs >= earliestMs - 1'],
+      },
+    },
+  },
+  {
+    claim: 'The times of a schedule are those of UTC where it names no time zone',
+    test: { file: 'test/delivery/schedules.test.ts', title: 'what cannot be sent, has no time to come' },
+    changes: {
+      'src/delivery/schedule/create-schedule.ts': {
+        'they are those of another zone': [
+          "timezone = 'UTC', receipts",
+          "timezone = 'Europe/Berlin', receipts",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'While a push service refuses everything, it is sent probes at least every two minutes',
+    test: {
+      file: 'test/store/push-services-suite.ts',
+      title: 'the pauses between probes grow after a while, up to two minutes',
+    },
+    changes: {
+      'src/store/sqlite/push-services.ts': {
+        'the pauses grow on': ['Math.min(maxProbePauseMs, probePauseMs', 'Math.max(0, probePauseMs'],
+        'they never grow': ['probePauseMs * 2 **', 'probePauseMs * 1 **'],
+      },
+      'src/store/postgres/functions/push-services.sql': {
+        'the pauses grow on': [':maxProbePauseMs, (due', '10 * :maxProbePauseMs, (due'],
+        'they never grow': [':probePauseMs * 2 ^', ':probePauseMs * 1 ^'],
+      },
+    },
+  },
+  {
+    claim: 'A row is refused five times over more than a minute before it is rejected',
+    test: { file: retryPolicy, title: 'by default a row is refused for more than a minute' },
+    changes: {
+      [policy]: {
+        'the waits between refusals do not grow': [
+          'tries, tries.refusals ?? 1, ...when',
+          'tries, 1, ...when',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The retry policy has the defaults of docs/sending.md, and so have the time-outs',
+    test: {
+      file: 'test/documentation/figures.test.ts',
+      title: 'pages name the times and limits of the code',
+    },
+    changes: {
+      [policy]: {
+        'a deferred row waits longer': ['firstDeferralMs: 1000', 'firstDeferralMs: 2000'],
+        'it may wait longer': ['maxDeferralMs: 5 * 60', 'maxDeferralMs: 10 * 60'],
+        'it is deferred more often': ['maxDeferrals: 600', 'maxDeferrals: 1600'],
+      },
+      'src/transport/timeouts.ts': {
+        'connecting may take longer': ['connectTimeoutMs: 10_000', 'connectTimeoutMs: 20_000'],
+        'an answer may take longer': ['responseTimeoutMs: 30_000', 'responseTimeoutMs: 40_000'],
+      },
+    },
+  },
+  {
+    claim:
+      'A push service is reported as one that no attempt reaches after failed tries over fifteen seconds, until it answers',
+    test: { file: 'test/transport/admission.test.ts', title: 'a push service is unreachable after tries' },
+    changes: {
+      'src/transport/admission.ts': {
+        'one failed try is enough': [
+          'lastMs - firstMs < unreachableAfterMs',
+          'nowMs - firstMs < unreachableAfterMs',
+        ],
+        'it takes longer': [
+          'lastMs - firstMs < unreachableAfterMs',
+          'lastMs - firstMs <= unreachableAfterMs',
+        ],
+        'an answer does not end it': [
+          'this.#failures = undefined;\n    this.#httpFaults',
+          'this.#httpFaults',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'A sender that works goes on over a fault of schedules, and warns of occurrences that were left out',
+    test: {
+      file: 'test/delivery/broadcast.test.ts',
+      title: 'that was only created is delivered by a sender',
+    },
+    changes: {
+      'src/delivery/broadcast/broadcaster.ts': {
+        'the fault ends it': [
+          'restartAfterFaults(() => runSchedules({ store, policy, onWarning }, stopped), { stopped, onFault })',
+          'runSchedules({ store, policy, onWarning }, stopped)',
+        ],
+        'it warns of nothing': [
+          'runSchedules({ store, policy, onWarning }',
+          'runSchedules({ store, policy }',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A dry run stores nothing, not even the contact that it is given',
+    test: { file: 'test/cli/send.test.ts', title: 'a text alone is a message' },
+    changes: {
+      'src/cli/commands/send.ts': {
+        'it is kept': [
+          'if (flags.dryRun) return dryRun(',
+          'if (flags.dryRun) await storeSettings(configuration, { replace: false });\n        if (flags.dryRun) return dryRun(',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'There is one thread per core where `threads` is not given',
+    test: { file: 'test/delivery/thread-heap.test.ts', title: 'threads are as many as are worth it' },
+    changes: {
+      'src/delivery/worker/thread-count.ts': {
+        'there is another number': ['availableParallelism() : 0', '7 : 0'],
+      },
+    },
+  },
+  {
+    claim: 'A sender of single messages learns with the answers it stores what others were asked to wait',
+    test: { file: 'test/delivery/shared-waits.test.ts', title: 'is asked nothing by single messages either' },
+    changes: {
+      'src/delivery/single/answer-log.ts': {
+        'it learns nothing': [
+          'this.#destinations.setStates(await this.#ledger.recordAnswers(commit));',
+          'await this.#ledger.recordAnswers(commit);',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast on the command line tells each alarm once, with `--json` as an event',
+    test: { file: 'test/cli/show-progress.test.ts', title: 'with --json, an alarm is an event' },
+    changes: {
+      'src/cli/send/show-progress.ts': {
+        'each is told again and again': ['shownAlarms.add(alarmKey(alarm));', ''],
+        'with --json there is none': [
+          "if (json) await output.line(event('alarm', alarmToJson(alarm)));",
+          'if (json) continue;',
+        ],
+      },
+    },
+  },
+];

@@ -1,0 +1,75 @@
+// What is left of a person who was removed: every table is looked through, whichever suite tests it.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { decodeIds } from '../../src/store/id-set.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
+import { fastFolder } from '../../tools/fast-folder.ts';
+import { dumpDatabase, fillDatabase } from './filled-database.ts';
+
+/** Beside what the filled database has of Zoë: a subscription that was there before its user, and one that has ended. */
+const stored = 1;
+const ended = 7;
+const others = `
+  update subscriptions set user = 'Zoë' where id = ${stored};
+  -- of a broadcast to Zoë alone, on pages of its own
+  update broadcasts set payload = cast('${'Only for Zoë. '.repeat(2000)}' as blob) where user = 'Zoë';
+  insert into people (user_name, data, updated_at_ms) values ('Zoë', '{"name":"Zoë"}', 7);
+  insert into schedules (id, creation, cron, timezone, audience, user_name, message, ttl_seconds, urgency, receipts, created_at_ms, next_at_ms)
+    values (3, 'c3', '0 9 * * 1', 'UTC', '{"user":"Zoë"}', 'Zoë', '{"title":"z","message":"a"}', 60, 'high', 0, 1, 2);
+  insert into accepted_subscriptions (push_service_id, slot, subscription_id) values (5, 2, ${stored}), (5, 3, ${ended});
+  insert into audience_members (audience_id, position, subscription_id) values (2, 4, ${stored}), (2, 5, ${ended});
+  insert into audience_members (audience_id, position, endpoint, p256dh, auth)
+    select 2, 6, endpoint, p256dh, auth from subscriptions where id = ${stored};
+  insert into receipts (broadcast_id, subscription_id, event) values (3, ${ended}, 'shown');
+  insert into person_reaches (person, broadcast_id, at_ms, is_accepted)
+    values ('subscription:${stored}', 3, 5, 1), ('subscription:${ended}', 3, 5, 1);
+`;
+
+test('a person who is removed is in no table any more, nor in the file', async (t) => {
+  const folder = mkdtempSync(join(fastFolder(), 'deskbell-removed-person-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'deskbell.db');
+  await fillDatabase(path);
+  const database = new DatabaseSync(path);
+  database.exec(others);
+  const { endpoint } = database.prepare(`select endpoint from subscriptions where id = ${stored}`).get()!;
+  database.close();
+  const findTraces = (): readonly string[] =>
+    Object.entries(dumpDatabase(path)).flatMap(([table, rows]) =>
+      // the id alone stays until the broadcasts that were open then are over
+      table === 'removals'
+        ? []
+        : rows.filter((row) => isTrace(table, row, endpoint)).map((row) => `${table} ${row}`),
+    );
+
+  const tables = new Set(findTraces().map((trace) => trace.split(' ')[0]));
+  assert.ok(tables.size >= 12, [...tables].join(' '));
+  const store = await openSqliteStore({ path });
+  const isInFile = (): boolean => readFileSync(path).includes('Only for Zoë.');
+  assert.ok(isInFile());
+  await store.people.remove('Zoë');
+  assert.ok(!isInFile(), 'it is overwritten');
+  assert.equal(statSync(`${path}-wal`).size, 0);
+  await store.close();
+  assert.deepEqual(findTraces(), []);
+});
+
+const isOwn = (id: unknown): boolean => id === stored || id === ended;
+
+/** Whether it names the person, or a subscription of theirs. */
+function isTrace(table: string, text: string, endpoint: unknown): boolean {
+  const row = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  if (table.endsWith('subscriptions') && isOwn(row['id'])) return true;
+  if (isOwn(row['subscription_id'])) return true;
+  if (['attempt_sets', 'audience_sets'].includes(table)) {
+    const bytes = Uint8Array.from(Object.values(row['ids'] as Readonly<Record<string, number>>));
+    if (decodeIds(bytes).some(isOwn)) return true;
+  }
+  return Object.values(row).some(
+    (value) =>
+      typeof value === 'string' && (/^(?:user:)?Zoë$|^subscription:[17]$/.test(value) || value === endpoint),
+  );
+}
