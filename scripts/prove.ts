@@ -71,5 +71,12 @@ async function prove(all: readonly Proof[], jobs: number): Promise<number> {
 }
 
 function describe(result: TestResult): string {
-  return result.kind === 'not run' ? `the test does not run: ${result.reason}` : `the test ${result.kind}`;
+  switch (result.kind) {
+    case 'passed':
+      return 'the test passed';
+    case 'failed':
+      return `the test failed: ${result.reason}`;
+    case 'not run':
+      return `the test does not run: ${result.reason}`;
+  }
 }

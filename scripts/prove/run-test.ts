@@ -8,7 +8,7 @@ export type TestResult =
   /** Every test of the title passed. */
   | { readonly kind: 'passed' }
   /** A test of the title failed by itself. */
-  | { readonly kind: 'failed' }
+  | { readonly kind: 'failed'; readonly reason: string }
   /** No test of the title came to run: there is none, it is skipped, or its file or a hook failed before it. */
   | { readonly kind: 'not run'; readonly reason: string };
 
@@ -48,7 +48,7 @@ export async function runTest(
     else if (skip !== undefined && skip !== false) reason = `it is skipped: ${skip}`;
     else if (type === 'test:fail') {
       stop.abort();
-      return { kind: 'failed' };
+      return { kind: 'failed', reason: message };
     } else if (name !== path && details.type === 'test') passed += 1;
   }
   return passed > 0 ? { kind: 'passed' } : { kind: 'not run', reason };
@@ -60,14 +60,15 @@ export interface Baseline {
   readonly changeTimeoutMs: number;
 }
 
-/** As `npm test` has it. */
-const baselineTimeoutMs = 240_000;
+/** As `npm test` has it: much more than a busy machine needs. */
+const baselineTimeoutMs = 600_000;
 const minChangeTimeoutMs = 20_000;
 
-/** Runs a test where nothing is changed. */
+/** Runs a test where nothing is changed, and once more where it fails: a busy machine does not stand for a change. */
 export async function runBaseline(tree: string, test: NamedTest): Promise<Baseline> {
   const startedAtMs = performance.now();
-  const result = await runTest(tree, test, baselineTimeoutMs);
+  const first = await runTest(tree, test, baselineTimeoutMs);
   const tookMs = performance.now() - startedAtMs;
+  const result = first.kind === 'passed' ? first : await runTest(tree, test, baselineTimeoutMs);
   return { result, changeTimeoutMs: Math.max(minChangeTimeoutMs, 10 * tookMs) };
 }

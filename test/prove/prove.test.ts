@@ -43,7 +43,7 @@ describe('the result of a test', () => {
   const imports = "import { before, describe, test } from 'node:test';\n";
   const cases: readonly [string, string, object][] = [
     ['passes', "test('title', () => {});", { kind: 'passed' }],
-    ['fails', "test('title', () => { throw new Error('no'); });", { kind: 'failed' }],
+    ['fails', "test('title', () => { throw new Error('no'); });", { kind: 'failed', reason: 'no' }],
     [
       'fails and leaves something running',
       "test('title', () => { setInterval(() => {}, 1000); throw new Error('no'); });",
@@ -86,22 +86,46 @@ describe('the result of a test', () => {
     test(`that ${what}`, async () => {
       const file = `case-${index}.mjs`;
       writeFileSync(join(folder, file), imports + source);
-      assert.partialDeepStrictEqual(await runTestElsewhere(folder, file, 'title'), expected);
+      assert.partialDeepStrictEqual(await runTestElsewhere('runTest', folder, file), expected);
+    });
+  }
+
+  for (const [what, failures, kind] of [
+    ['once', 1, 'passed'],
+    ['twice', 2, 'failed'],
+  ] as const) {
+    test(`without a change has ${kind} where it fails ${what}`, async () => {
+      const file = `fails-${what}.mjs`;
+      const runs = join(folder, `runs-${what}`);
+      writeFileSync(
+        join(folder, file),
+        `${imports}import { appendFileSync, statSync } from 'node:fs';
+        test('title', () => {
+          appendFileSync(${JSON.stringify(runs)}, '.');
+          if (statSync(${JSON.stringify(runs)}).size <= ${failures}) throw new Error('no');
+        });`,
+      );
+      const baseline = await runTestElsewhere('runBaseline', folder, file);
+      assert.partialDeepStrictEqual(baseline, { result: { kind } });
     });
   }
 });
 
-/** `runTest` in a process of its own: node:test does not start tests from within a test. */
-async function runTestElsewhere(folder: string, file: string, title: string): Promise<object> {
+/** In a process of its own: node:test does not start tests from within a test. */
+async function runTestElsewhere(
+  name: 'runTest' | 'runBaseline',
+  folder: string,
+  file: string,
+): Promise<object> {
   const script = join(folder, `run-${file}`);
-  const runTest = pathToFileURL(join(root, 'scripts/prove/run-test.ts')).href;
+  const module = pathToFileURL(join(root, 'scripts/prove/run-test.ts')).href;
   writeFileSync(
     script,
-    `import { runTest } from ${JSON.stringify(runTest)};
-    const [, , folder, file, title] = process.argv;
-    console.log(JSON.stringify(await runTest(folder, { file, title }, 60_000)));`,
+    `import { ${name} } from ${JSON.stringify(module)};
+    const [, , folder, file] = process.argv;
+    console.log(JSON.stringify(await ${name}(folder, { file, title: 'title' }, 60_000)));`,
   );
   const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
-  const { stdout } = await promisify(execFile)(process.execPath, [script, folder, file, title], { env });
+  const { stdout } = await promisify(execFile)(process.execPath, [script, folder, file], { env });
   return JSON.parse(stdout) as object;
 }
