@@ -38,6 +38,11 @@ suite('deskbell demo', () => {
     const html = await page.text();
     assert.match(html, /<title>Deskbell<\/title>/);
 
+    const [, operator = ''] = await demo.waitFor(/^The operator's console is at (http:\S+)\/, its API at /);
+    const [, token = ''] = await demo.waitFor(/^ {2}(deskbell_op_\S+)$/);
+    const keys = await fetch(`${operator}/v1/keys`, { headers: { authorization: `Bearer ${token}` } });
+    assert.equal(keys.status, 200);
+
     const [, command = ''] = await demo.waitFor(/^ {2}(.+ send --config .+)$/);
     const elsewhere = { cwd: environment.TMPDIR, env: { ...process.env, ...environment } };
     const { stdout } = await promisify(exec)(command, elsewhere);

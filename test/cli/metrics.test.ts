@@ -1,21 +1,26 @@
 // /metrics of `deskbell serve --operator` and of `deskbell worker --metrics`, as processes of their own.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, suite, test } from 'node:test';
+import { startPushService } from '../../src/push-service/index.ts';
+import { until } from '../../tools/until.ts';
+import { startOperator } from '../operator/running-operator.ts';
 import { newSubscription, sendJson } from '../service/running-service.ts';
-import { runCommand, runUntilStopped, temporaryFolder } from './run-command.ts';
+import { environmentFor, runCommand, runUntilStopped, temporaryFolder } from './run-command.ts';
 
-/** A data directory, and a way to read metrics with a token for them. */
+/** A data directory with one subscription, and a way to read metrics with a token for them. */
 async function setUp() {
   const data = await temporaryFolder();
-  const environment = {
-    DESKBELL_DATA: data,
-    DESKBELL_SUBJECT: 'mailto:push@example.org',
-    DESKBELL_THREADS: '1',
-  };
-  await runCommand(['keys', 'generate'], { environment });
+  const pushService = await startPushService({ checksBodies: false });
+  after(() => pushService.close());
+  const environment = { ...environmentFor(data, pushService), DESKBELL_MAX_SUBSCRIPTIONS: '50' };
+  const keys = await runCommand(['keys', 'generate', '--json'], { environment });
+  const { publicKey } = JSON.parse(keys.stdout) as { publicKey: string };
+  const [sink] = pushService.createSinks(1, { vapidPublicKey: publicKey });
+  await runCommand(['subscriptions', 'import', '-'], { environment, input: `${JSON.stringify(sink)}\n` });
   const { stdout } = await runCommand(['operators', 'add', 'prometheus', '--metrics', '--json'], {
     environment,
   });
@@ -29,22 +34,54 @@ async function setUp() {
     assert.equal(response.status, 200);
     return response.text();
   };
-  return { data, environment, read, oldRecords };
+  /** Delivers a message, and waits for what the process has measured of it. */
+  const measure = async (address: string) => {
+    const words = ['send', '--all', '--detach', '--title', 'Ding dong', '--message', 'Tea is ready'];
+    await runCommand(words, { environment });
+    const measured = /^deskbell_push_request_duration_seconds_count\{origin="127\.0\.0\.1:\d+"\} 1$/m;
+    await until(async () => measured.test(await read(address)), 'the duration of the request');
+    assert.match(await read(address), /^deskbell_commit_duration_seconds_count [1-9]\d*$/m);
+  };
+  return { data, environment, read, oldRecords, measure };
 }
 
 suite('metrics', () => {
+  test('without their package a worker does not start, and /metrics says what to install', async (t) => {
+    const hooks = registerHooks({
+      resolve(specifier, context, next) {
+        if (specifier === '@prometheus-io/client') throw new Error('It is not installed.');
+        return next(specifier, context);
+      },
+    });
+    t.after(() => hooks.deregister());
+    const environment = { DESKBELL_DATA: await temporaryFolder(), DESKBELL_SUBJECT: 'mailto:p@example.org' };
+    await runCommand(['keys', 'generate'], { environment });
+    const worker = await runCommand(['worker', '--metrics', '127.0.0.1:0'], { environment });
+    const { ask } = await startOperator(t);
+    const response = await ask('/metrics');
+    assert.deepEqual([worker.exitCode, response.status], [1, 501]);
+    const { devDependencies } = JSON.parse(await readFile('package.json', 'utf8')) as {
+      readonly devDependencies: Readonly<Record<string, string>>;
+    };
+    const remedy = `npm install @prometheus-io/client@${devDependencies['@prometheus-io/client']}`;
+    for (const words of [worker.stderr, await response.text(), await readFile('docs/metrics.md', 'utf8')])
+      assert.ok(words.includes(remedy), words);
+  });
+
   test('serve counts registrations by what came of them, and logs the worker that comes and goes', async () => {
-    const { data, environment, read, oldRecords } = await setUp();
+    const { data, environment, read, oldRecords, measure } = await setUp();
     const logFile = join(data, 'log');
     const words = ['serve', '--port', '0', '--deliver', '--operator', '127.0.0.1:0', '--log-file', logFile];
     const serve = runUntilStopped([...words, '--registrations-per-minute', '3', '--json'], { environment });
     const [line] = await serve.waitFor(/^\{.*"operator".*$/);
     const { address, operator } = JSON.parse(line) as { address: string; operator: string };
+    await measure(operator);
     for (const body of [newSubscription(), {}, newSubscription(), newSubscription()]) {
       await sendJson(address, 'POST', '/webPush', body);
     }
     const metrics = await read(operator);
-    assert.match(metrics, /^deskbell_subscriptions 2$/m);
+    assert.match(metrics, /^deskbell_subscriptions 3$/m);
+    assert.match(metrics, /^deskbell_subscription_limit\{machine="[^"]+"\} 50$/m);
     for (const [result, count] of Object.entries({ stored: 2, refused: 1, limited: 1, failed: 0 })) {
       assert.match(
         metrics,
@@ -60,10 +97,13 @@ suite('metrics', () => {
   });
 
   test('a worker has metrics of its own, and says where', async () => {
-    const { environment, read, oldRecords } = await setUp();
+    const { environment, read, oldRecords, measure } = await setUp();
     const worker = runUntilStopped(['worker', '--metrics', '127.0.0.1:0'], { environment });
     const [, address = ''] = await worker.waitFor(/ Metrics are at (http:\S+)\/metrics\.$/);
-    assert.match(await read(address), /^deskbell_broadcast_pending_rows 0$/m);
+    await measure(address);
+    const metrics = await read(address);
+    assert.match(metrics, /^deskbell_broadcast_pending_rows 0$/m);
+    assert.doesNotMatch(metrics, /^deskbell_subscription_limit\{/m, 'a worker registers nobody');
     assert.equal(await worker.end(), 0);
     assert.deepEqual({ ...oldRecords() }, { count: 0 });
     assert.match(worker.written(), /^Deskbell has stopped\.$/m);

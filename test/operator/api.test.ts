@@ -6,7 +6,8 @@ import { suite, test } from 'node:test';
 import type { Problem } from '../../src/http/problem.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import type { UserAndTags } from '../../src/audience/user-and-tags.ts';
-import { madeUpSubscription } from '../store/made-up-subscription.ts';
+import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { recordAnswer } from '../store/store-under-test.ts';
 import { codeOf, startStage, type RunningOperator } from './running-operator.ts';
 
 interface Page<Item = Record<string, unknown>> {
@@ -210,7 +211,9 @@ suite('POST /v1/messages', () => {
       stage.pushService.faults.inject({ kind: 'status', status: 503, retryAfter, times: 1 });
     assert.equal((await post()).headers.get('retry-after'), '7', 'the shortest');
     for (const status of [503, 413]) stage.pushService.faults.inject({ kind: 'status', status, times: 1 });
-    assert.equal((await post()).status, 503, 'one may accept it later, and the other does not');
+    const later = await post();
+    assert.equal(later.status, 503, 'one may accept it later, and the other does not');
+    assert.equal(later.headers.get('retry-after'), null, 'nobody has asked for a time');
 
     stage.pushService.faults.inject({ kind: 'status', status: 503, times: 1 });
     const partly = await post();
@@ -218,6 +221,11 @@ suite('POST /v1/messages', () => {
     stage.pushService.faults.inject({ kind: 'status', status: 413, times: 2 });
     const refused = await post();
     assert.deepEqual([refused.status, await outcomesOf(refused)], [200, ['rejected', 'rejected']]);
+    for (const status of [503, 410]) stage.pushService.faults.inject({ kind: 'status', status, times: 1 });
+    assert.equal((await post()).status, 503, 'one may accept it later, and the other has ended');
+    stage.pushService.faults.inject({ kind: 'status', status: 410, times: 1 });
+    const gone = await post();
+    assert.deepEqual([gone.status, await outcomesOf(gone)], [200, ['gone']]);
   });
 
   test('a key whose message got no answer from the push service is not sent again', async (t) => {
@@ -299,6 +307,10 @@ suite('POST /v1/messages', () => {
     const body = { to: { subscription }, message };
     const { items } = await stage.read<Page>('/v1/messages', { method: 'POST', body });
     assert.deepEqual(items, [{ pushService: stage.pushService.origin, outcome: 'accepted', status: 201 }]);
+    await stage.sender.createBroadcast({ subscriptions: [subscription] }, message);
+    const { audience, recipients, createdBy } = await stage.read<Shown>('/v1/broadcasts/1');
+    assert.deepEqual([audience, recipients], [{ list: 'subscriptions' }, 1]);
+    assert.deepEqual(createdBy, { application: hostname() });
   });
 
   test('what is not valid is named, nothing is sent, and the audit has the refusal', async (t) => {
@@ -397,6 +409,10 @@ suite('/v1/broadcasts', () => {
       ['action=broadcast.cancel&since=2020-01-01T00:00:00Z&until=2099-01-01T00:00:00Z', 1],
     ] as const)
       assert.equal((await read<Page>(`/v1/audit?${query}`)).items.length, count, query);
+    const [newest, before] = (await read<Page<{ id: number }>>('/v1/audit')).items;
+    const records = await read<Page<{ id: number }>>('/v1/audit?limit=1');
+    assert.deepEqual([records.items[0], records.next], [newest, newest!.id]);
+    assert.deepEqual((await read<Page>(`/v1/audit?limit=1&cursor=${records.next}`)).items, [before]);
   });
 
   test('its attempts come in pages and by outcome', async (t) => {
@@ -550,8 +566,29 @@ suite('/v1/subscriptions', () => {
 });
 
 test('held deletions are listed, and confirmed or discarded by their origin', async (t) => {
-  const { ask, read } = await startStage(t);
+  const { ask, read, store } = await startStage(t, []);
   assert.deepEqual(await read('/v1/held-deletions'), { items: [], next: null });
+  const fcm = 'https://fcm.googleapis.com';
+  for (let index = 0; index < 30; index += 1) {
+    const row = await store.subscriptions.put(madeUpSubscription(index), vapidPublicKey);
+    await recordAnswer(store, row, 'gone', fcm);
+  }
+  const stored = await store.subscriptions.count();
+  const held = (await store.heldDeletions.list())[0]!.subscriptions;
+  for (const [name, removed] of [
+    ['discard', 0],
+    ['confirm', held],
+  ] as const) {
+    const rows = await store.subscriptions.page({ afterId: 0, limit: held });
+    if (name === 'confirm') for (const row of rows) await recordAnswer(store, row, 'gone', fcm);
+    const { items } = await read<Page>('/v1/held-deletions');
+    assert.deepEqual([items[0]!['origin'], items[0]!['subscriptions']], [fcm, held]);
+    const services = await read<Page>('/v1/push-services');
+    assert.deepEqual([services.items[0]!['origin'], services.items[0]!['heldDeletions']], [fcm, held]);
+    const path = `/v1/held-deletions/${encodeURIComponent(fcm)}/${name}`;
+    assert.deepEqual(await read(path, { method: 'POST' }), { origin: fcm, subscriptions: held });
+    assert.equal(await store.subscriptions.count(), stored - removed, name);
+  }
   const origin = encodeURIComponent(`https://${'a'.repeat(63)}.${'b'.repeat(63)}.push.example`);
   for (const name of ['confirm', 'discard']) {
     const response = await ask(`/v1/held-deletions/${origin}/${name}`, { method: 'POST' });

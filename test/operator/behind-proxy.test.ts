@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
+import type { Configuration } from '../../src/cli/configuration/configuration.ts';
+import { readListenerAccess } from '../../src/cli/serve/open-operator.ts';
 import { createMiddleware } from '../../src/service/create-middleware.ts';
 import { createServer } from '../../src/service/create-server.ts';
 import type { MiddlewareOptions, ServerOptions } from '../../src/service/options.ts';
@@ -46,7 +48,9 @@ test('what a client writes before the proxy’s own words makes it nobody else',
 });
 
 test('of further proxies those are believed that are named', async (t) => {
-  const operator = await startOperator(t, { isBehindProxy: true, trustProxy: ['203.0.113.0/24'] });
+  const configuration = { operatorBehindProxy: true, operatorHosts: [], trustProxy: ['203.0.113.0/24'] };
+  const access = await readListenerAccess(configuration as unknown as Configuration);
+  const operator = await startOperator(t, access);
   await guess(operator, '198.51.100.1, 192.0.2.1, 203.0.113.7');
   await guess(operator, '198.51.100.1, 192.0.2.2, 203.0.114.7');
   assert.deepEqual(clientsOf(operator), ['192.0.2.1', '203.0.114.7']);

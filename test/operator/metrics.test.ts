@@ -1,14 +1,17 @@
 // /metrics: who may read it, that it counts what was sent, and that Prometheus' own tool takes it and the rules over it.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
+import Fastify from 'fastify';
 import { promtool, skipWithout } from '../../scripts/install-test-tools.ts';
+import { countRegistrations } from '../../src/cli/serve/count-registrations.ts';
 import { machineFiguresReader } from '../../src/cli/serve/machine-figures.ts';
 import { storeLastBackup } from '../../src/cli/data/last-backup.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
@@ -18,6 +21,7 @@ import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { startPushService } from '../../src/push-service/start-push-service.ts';
+import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { madeUpBroadcast, recordAnswer } from '../store/store-under-test.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
@@ -129,6 +133,91 @@ test('breakers are those of all senders, whichever process is asked; buckets add
   assert.equal(values.get(`deskbell_push_request_duration_seconds_sum${label}}`), 1.5);
 });
 
+test('each figure of the database is under its own name, and durations are in seconds', async (t) => {
+  const { store } = await startOperator(t);
+  const pushService = 'notify.windows.com';
+  const origin = `https://db5p.${pushService}`;
+  const nowMs = store.now();
+  const outcomes = { attempts: 1, accepted: 2, gone: 3, rejected: 4, expired: 5, exhausted: 6, capped: 7 };
+  const backlog = { pendingRows: 9, retryRows: 10, deferredRows: 11, suspendedRows: 12 };
+  const given = {
+    ...store,
+    now: () => nowMs,
+    subscriptions: { count: async () => 8 },
+    statistics: {
+      ...store.statistics,
+      outcomeTotals: async () => [{ pushService, ...outcomes }],
+      backlog: async () => ({ ...backlog, alarms: [{ reason: 'bad-request', count: 13 }] }),
+    },
+    ledger: {
+      pushServices: async () => [true, true, false].map((isSuspended) => ({ origin, isSuspended })),
+    },
+    heldDeletions: { list: async () => [{ origin, subscriptions: 14, sinceMs: nowMs }] },
+    senders: {
+      list: async () => ['single', 'worker', 'single'].map((kind) => ({ kind, pushServices: [] })),
+    },
+    alarms: {
+      ...store.alarms,
+      dueWork: async () => ({
+        broadcasts: [90_000, 120_500].map((lateMs, id) => ({ id, sinceMs: nowMs - lateMs, hasBegun: false })),
+        schedules: [75_500, 60_000].map((lateMs, id) => ({ id, sinceMs: nowMs - lateMs })),
+        lastSentAtMs: 0,
+      }),
+    },
+    webhooks: { backlog: async () => ({ waiting: 15, oldestAtMs: nowMs - 16_500, dropped: 17 }) },
+  } as unknown as Store;
+  const metrics = createMetrics(given);
+  const counts = Array.from({ length: 13 }, (_, bucket) => bucket);
+  metrics.recordFigures(figures({ commits: { counts, sumSeconds: 18.5 }, leasesLost: 19 }));
+  const values = valuesOf((await metrics.render(undefined)).text);
+  const of = `{origin="${pushService}"}`;
+  const message = (outcome: string) =>
+    `deskbell_messages_total{origin="${pushService}",outcome="${outcome}"}`;
+  const { attempts, ...messages } = outcomes;
+  for (const [outcome, count] of Object.entries(messages)) assert.equal(values.get(message(outcome)), count);
+  for (const [name, value] of Object.entries({
+    [`attempts_total${of}`]: attempts,
+    subscriptions: 8,
+    broadcast_pending_rows: 9,
+    retries_waiting: 10,
+    rows_held_back: 12,
+    'broadcast_alarms{reason="bad-request"}': 13,
+    [`held_deletions${of}`]: 14,
+    webhook_events_waiting: 15,
+    webhook_oldest_event_seconds: 16.5,
+    webhook_dropped_total: 17,
+    commit_duration_seconds_sum: 18.5,
+    commit_duration_seconds_count: 78,
+    'commit_duration_seconds_bucket{le="30"}': 66,
+    lease_lost_total: 19,
+    [`push_service_held${of}`]: 2,
+    'senders{kind="single"}': 2,
+    'senders{kind="worker"}': 1,
+    broadcast_late_seconds: 120.5,
+    schedule_late_seconds: 75.5,
+    'alarms{kind="broadcast-late",acknowledged="false"}': 1,
+    'alarms{kind="schedule-late",acknowledged="false"}': 1,
+  }))
+    assert.equal(values.get(`deskbell_${name}`), value, name);
+});
+
+test('registrations are counted by the status of their answer, and nothing else is', async (t) => {
+  const app = Fastify();
+  t.after(() => app.close());
+  const counted: string[] = [];
+  countRegistrations(app, '/push', { recordRegistration: (result) => counted.push(result) });
+  for (const url of ['/push/webPush', '/push/receipts', '/webPush'])
+    app.all<{ Querystring: { status?: number } }>(url, ({ query: { status = 200 } }, reply) =>
+      reply.code(status).send(),
+    );
+  const ask = (url: string, method: 'GET' | 'POST' = 'POST') => app.inject({ url, method });
+  for (const status of [200, 400, 401, 403, 409, 429, 500, 503]) await ask(`/push/webPush?status=${status}`);
+  for (const url of ['/push/receipts', '/webPush', '/nowhere']) await ask(url);
+  await ask('/push/webPush', 'GET');
+  const refused = ['refused', 'refused', 'refused', 'refused'];
+  assert.deepEqual(counted, ['stored', ...refused, 'limited', 'failed', 'failed']);
+});
+
 test('strangers cannot multiply label values', async (t) => {
   const { store } = await startOperator(t);
   const metrics = createMetrics(store);
@@ -198,49 +287,55 @@ test('Prometheus takes the text, and knows nothing to improve', { skip }, async 
   assert.equal(code, 0);
 });
 
-test('rules and dashboard are valid, and ask for metrics that there are', { skip }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'deskbell-rules-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const alerts = join(monitoring, 'alerts.yml');
-  await promisify(execFile)('promtool', ['check', 'rules', alerts]);
+test(
+  'scrape configuration, rules and dashboard are valid, and ask for metrics that there are',
+  { skip },
+  async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'deskbell-rules-'));
+    t.after(() => rm(folder, { recursive: true }));
+    const alerts = join(monitoring, 'alerts.yml');
+    await promisify(execFile)('promtool', ['check', 'rules', alerts]);
+    const scraping = join(monitoring, 'prometheus.yml');
+    await promisify(execFile)('promtool', ['check', 'config', '--syntax-only', scraping]);
 
-  const dashboard = JSON.parse(await readFile(join(monitoring, 'grafana-dashboard.json'), 'utf8')) as {
-    readonly panels: readonly {
-      readonly title: string;
-      readonly description?: string;
-      readonly targets: readonly { readonly expr: string }[];
-    }[];
-  };
-  assert.deepEqual(
-    dashboard.panels.filter(({ description = '' }) => description === '').map(({ title }) => title),
-    [],
-    'each panel says what it shows',
-  );
-  const expressions = dashboard.panels
-    .flatMap(({ targets }) => targets.map(({ expr }) => expr))
-    .map((expr) => expr.replaceAll('$__rate_interval', '1m'));
-  const rules = expressions.map((expr, index) => ({ record: `panel:${index}`, expr }));
-  const panels = join(folder, 'panels.yml');
-  // JSON is YAML.
-  await writeFile(panels, JSON.stringify({ groups: [{ name: 'panels', rules }] }));
-  await promisify(execFile)('promtool', ['check', 'rules', panels]);
+    const dashboard = JSON.parse(await readFile(join(monitoring, 'grafana-dashboard.json'), 'utf8')) as {
+      readonly panels: readonly {
+        readonly title: string;
+        readonly description?: string;
+        readonly targets: readonly { readonly expr: string }[];
+      }[];
+    };
+    assert.deepEqual(
+      dashboard.panels.filter(({ description = '' }) => description === '').map(({ title }) => title),
+      [],
+      'each panel says what it shows',
+    );
+    const expressions = dashboard.panels
+      .flatMap(({ targets }) => targets.map(({ expr }) => expr))
+      .map((expr) => expr.replaceAll('$__rate_interval', '1m'));
+    const rules = expressions.map((expr, index) => ({ record: `panel:${index}`, expr }));
+    const panels = join(folder, 'panels.yml');
+    // JSON is YAML.
+    await writeFile(panels, JSON.stringify({ groups: [{ name: 'panels', rules }] }));
+    await promisify(execFile)('promtool', ['check', 'rules', panels]);
 
-  const { store } = await startOperator(t);
-  const { text: rendered } = await createMetrics(store).render(undefined);
-  const known = new Set(Array.from(rendered.matchAll(/^# TYPE (\w+)/gm), ([, name]) => name));
-  const used = new Set(
-    Array.from(
-      `${await readFile(alerts, 'utf8')} ${expressions.join(' ')}`.matchAll(
-        /\b(?:deskbell|process|nodejs)_\w+/g,
+    const { store } = await startOperator(t);
+    const { text: rendered } = await createMetrics(store).render(undefined);
+    const known = new Set(Array.from(rendered.matchAll(/^# TYPE (\w+)/gm), ([, name]) => name));
+    const used = new Set(
+      Array.from(
+        `${await readFile(alerts, 'utf8')} ${expressions.join(' ')}`.matchAll(
+          /\b(?:deskbell|process|nodejs)_\w+/g,
+        ),
+        ([name]) => name.replace(/_bucket$/, ''),
       ),
-      ([name]) => name.replace(/_bucket$/, ''),
-    ),
-  );
-  assert.deepEqual(
-    [...used].filter((name) => !known.has(name)),
-    [],
-  );
-});
+    );
+    assert.deepEqual(
+      [...used].filter((name) => !known.has(name)),
+      [],
+    );
+  },
+);
 
 const ofMachine = (values: ReadonlyMap<string, number>, name: string) =>
   values.get(`deskbell_${name}{machine="${hostname()}"}`);
@@ -262,7 +357,17 @@ test('metrics to page on: alarms, lateness, webhook, disk, backup, limit and cer
   assert.equal(before.get(alarms('no-worker', false)), 0);
   assert.ok(ofMachine(before, 'disk_free_bytes')! < ofMachine(before, 'disk_size_bytes')!);
   assert.equal(ofMachine(before, 'subscription_limit'), 50);
-  assert.ok(ofMachine(before, 'certificate_expiry_timestamp_seconds')! > Date.now() / 1000);
+  const { blocks, bsize } = await statfs(data);
+  assert.equal(ofMachine(before, 'disk_size_bytes'), blocks * bsize);
+  const endsAtMs = new X509Certificate(cert).validToDate.getTime();
+  assert.equal(ofMachine(before, 'certificate_expiry_timestamp_seconds'), endsAtMs / 1000);
+
+  // of PostgreSQL, without a limit and without a certificate
+  const elsewhere = { data, database: 'postgres://db.example.org/push', maxSubscriptions: undefined };
+  const readMachine = machineFiguresReader(elsewhere, undefined);
+  const { text: withoutThem } = await createMetrics(store, { readMachine }).render(undefined);
+  const named = Array.from(withoutThem.matchAll(/^deskbell_(\w+)\{machine=/gm), ([, name]) => name);
+  assert.deepEqual(named.toSorted(), ['disk_free_bytes', 'disk_size_bytes']);
 
   const startAtMs = Date.now() - 90_000;
   await store.webhooks.watch();

@@ -57,6 +57,15 @@ test('a person is set and cleared member by member, and removed with all that wa
     language: 'pt-BR',
     channels: { news: false },
   });
+  const cleared = { data: { name: 'Ada' }, language: 'pt-BR', channels: {} };
+  assert.deepEqual(await patch({ channels: { news: null } }), { user: 'ada', ...cleared });
+  await patch({ channels: { news: false } });
+  assert.deepEqual(await patch({ data: null, language: null, channels: null }), {
+    user: 'ada',
+    data: {},
+    channels: {},
+  });
+  await patch({ data: { name: 'Ada' }, language: 'pt-BR', channels: { news: false } });
   const refused = await ask('/v1/people/ada', { method: 'PATCH', body: { channels: { nwes: true } } });
   assert.equal(refused.status, 404);
   const { code, detail, errors } = (await refused.json()) as Problem;

@@ -71,7 +71,7 @@ const log = { info: () => {}, error: () => {} };
 
 test('an alarm, a subscription that is gone and a broadcast that is done are posted, signed', async (t) => {
   const stage = await startStage(t, [{ user: 'ada' }, {}]);
-  const receiver = await startReceiver(t);
+  const receiver = await startReceiver(t, [200, 204, 299]);
   await stage.store.webhooks.watch();
   const hook = startWebhook({
     store: stage.store,
@@ -92,9 +92,19 @@ test('an alarm, a subscription that is gone and a broadcast that is done are pos
   assert.deepEqual([...byType.keys()].toSorted(), ['alarm', 'broadcast.done', 'subscription.gone']);
   assert.deepEqual(byType.get('subscription.gone')!.event.data, { id: 1, user: 'ada' });
   const done = byType.get('broadcast.done')!.event.data;
-  assert.deepEqual([done['id'], done['state'], done['recipients']], [1, 'done', 2]);
+  // what is sent is left to whom it is for, and how long it took is not asked for
+  const { title, reachTimes, ...shown } = await stage.read<Record<string, unknown>>('/v1/broadcasts/1');
+  assert.deepEqual([title, Array.isArray(reachTimes), shown['state']], [message.title, true, 'done']);
+  assert.deepEqual(done, shown);
+  assert.equal(byType.get('broadcast.done')!.event.timestamp, shown['finishedAt']);
   const alarm = byType.get('alarm')!;
-  assert.deepEqual([alarm.event.data['broadcastId'], alarm.event.data['rows']], [1, 1]);
+  assert.deepEqual(alarm.event.data, {
+    broadcastId: 1,
+    origin: stage.pushService.origin,
+    reason: 'payload-too-large',
+    detail: '<b> [31m',
+    rows: 1,
+  });
   for (const { headers, url, body } of posted) {
     assert.match(body, /^[\x20-\x7e]*$/);
     assert.equal(url, '/hook?from=deskbell');
@@ -112,18 +122,18 @@ test('an alarm, a subscription that is gone and a broadcast that is done are pos
 
 test('what is not taken is posted again under its id, later each time, and redirects are not followed', async (t) => {
   const { store, sender } = await startOperator(t);
-  const receiver = await startReceiver(t, [500, 302, 299]);
+  const receiver = await startReceiver(t, [500, 302, 300, 299]);
   await store.webhooks.watch();
   await sender.createBroadcast('all', message);
   const records: object[] = [];
   const options = { store, target: parseWebhookUrl(receiver.url), secret, everyMs: 5 };
   const hook = startWebhook({ ...options, log: { info: log.info, error: (record) => records.push(record) } });
   t.after(() => hook.close());
-  for (let tries = 1; tries <= 3; tries += 1) {
+  for (let tries = 1; tries <= 4; tries += 1) {
     const posted = await receiver.received(tries);
     assert.equal(posted.length, tries);
     assert.equal(posted.at(-1)!.headers['webhook-id'], posted[0]!.headers['webhook-id']);
-    if (tries === 3) break;
+    if (tries === 4) break;
     await until(() => records.length >= tries, `the record of try ${tries}`);
     assert.deepEqual(await store.webhooks.lease({ limit: 1, leaseMs: 1 }), [], 'not due before its delay');
     await store.webhooks.postpone(String(posted[0]!.headers['webhook-id']).replace('msg_', ''), 0);
@@ -131,6 +141,7 @@ test('what is not taken is posted again under its id, later each time, and redir
   assert.deepEqual(records, [
     { event: 'webhook not taken', type: 'broadcast.done', attempts: 1, detail: 'status 500' },
     { event: 'webhook not taken', type: 'broadcast.done', attempts: 2, detail: 'status 302' },
+    { event: 'webhook not taken', type: 'broadcast.done', attempts: 3, detail: 'status 300' },
   ]);
   await untilTaken(store);
   assert(delaysMs.every((delay, index) => index === 0 || delay >= delaysMs[index - 1]!));

@@ -3,6 +3,7 @@ import type { DocumentedPromise } from './promise.ts';
 import { client } from './promises/client.ts';
 import { consolePage } from './promises/console.ts';
 import { importing } from './promises/importing.ts';
+import { metrics } from './promises/metrics.ts';
 import { migrating } from './promises/migrating-from-web-push.ts';
 import { notifications } from './promises/notifications.ts';
 import { operations } from './promises/operations.ts';
@@ -29,6 +30,7 @@ export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>>
   'client.md': client,
   'console.md': consolePage,
   'importing.md': importing,
+  'metrics.md': metrics,
   'migrating-from-web-push.md': migrating,
   'notifications.md': notifications,
   'operations.md': [...operations, ...operationsOfData, ...operationsOfDelivery],

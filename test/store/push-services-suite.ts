@@ -142,7 +142,9 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
 
     test('rows that are held back are counted, and not due before the end of their time', async () => {
       await tell({ refusalsInRow: 20 });
+      const { suspendedRows: ofOthers } = await store.statistics.backlog();
       const broadcast = await holdAll();
+      assert.equal((await store.statistics.backlog()).suspendedRows - ofOthers, rows);
       const { state, waiting, heldBack: held, counts } = await find(broadcast);
       assert.deepEqual([state, waiting, counts.pending, held], ['running', rows, rows, [{ origin, rows }]]);
       assert.equal(await leaseRetries(broadcast.id), undefined);

@@ -5,6 +5,7 @@ import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { commitSlice, madeUpBroadcast, openForEachTest, type StoreUnderTest } from './store-under-test.ts';
 
 const origin = 'https://fcm.googleapis.com';
+const other = 'https://updates.push.services.mozilla.com';
 const leaseMs = 10_000;
 const threeDaysMs = 3 * 24 * 60 * 60 * 1000;
 
@@ -43,7 +44,7 @@ export function describeWebhookOutbox(name: string, prepare: () => Promise<Store
       assert.deepEqual(
         events
           .map((event) => ({ ...event, id: '' }))
-          .toSorted((one, other) => one.type.localeCompare(other.type)),
+          .toSorted((one, next) => one.type.localeCompare(next.type)),
         [
           {
             ...common,
@@ -72,21 +73,26 @@ export function describeWebhookOutbox(name: string, prepare: () => Promise<Store
     });
 
     test('a broadcast that is cancelled is told of too, and an alarm of many rows once', async () => {
-      for (const number of [1, 2]) await store.subscriptions.put(madeUpSubscription(number), vapidPublicKey);
+      for (const number of [1, 2, 3, 4])
+        await store.subscriptions.put(madeUpSubscription(number), vapidPublicKey);
       await store.webhooks.watch();
       const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 1 }));
-      const alarm = { reason: 'bad-request', detail: 'BadPath' };
-      for (const _slice of [1, 2]) {
+      for (const [from, reason] of [
+        [origin, 'bad-request'],
+        [origin, 'bad-request'],
+        [other, 'bad-request'],
+        [origin, 'payload-too-large'],
+      ] as const) {
         const slice = await store.leases.leaseSlice({ leaseMs });
         await commitSlice(
           store,
           slice!,
           (recipient) => ({
             recipient,
-            origin,
+            origin: from,
             attempts: 1,
             result: 'retry',
-            alarm,
+            alarm: { reason, detail: 'BadPath' },
             retry: { attempts: 1, deferrals: 0, expiresAtMs: nowMs + leaseMs, delayMs: leaseMs },
           }),
           leaseMs,
@@ -94,7 +100,25 @@ export function describeWebhookOutbox(name: string, prepare: () => Promise<Store
       }
       assert.equal((await store.broadcasts.get(broadcast.id)).alarms[0]?.rows, 2);
       await store.broadcasts.cancel(broadcast.id);
-      assert.deepEqual((await lease()).map(({ type }) => type).toSorted(), ['alarm', 'broadcast.done']);
+      const events = await lease();
+      assert.deepEqual(
+        events
+          .flatMap((event) => (event.type === 'alarm' ? [`${event.origin} ${event.reason}`] : []))
+          .toSorted(),
+        [`${origin} bad-request`, `${origin} payload-too-large`, `${other} bad-request`],
+        'once for each push service and reason',
+      );
+      assert.equal(events.filter(({ type }) => type === 'broadcast.done').length, 1);
+    });
+
+    test('a subscription that its user or an operator has removed is not told of', async () => {
+      await store.webhooks.watch();
+      for (const number of [1, 2]) await store.subscriptions.put(madeUpSubscription(number), vapidPublicKey);
+      const [one, two] = await store.subscriptions.page({ afterId: 0, limit: 2 });
+      await store.subscriptions.removeById(one!.id);
+      await store.subscriptions.removeByEndpoint(two!.endpoint, two!.auth);
+      assert.equal(await store.subscriptions.count(), 0);
+      assert.equal(await store.webhooks.count(), 0);
     });
 
     test('what is three days old is dropped', async () => {

@@ -72,6 +72,20 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
         'Retry-After is left out': ['seconds.length === 0 ?', 'seconds.length >= 0 ?'],
         'Retry-After is the longest': ['Math.min(...seconds)', 'Math.max(...seconds)'],
         'one that was rejected makes it a 200': ["&& !outcomes.has('accepted'))", '&& outcomes.size === 1)'],
+        'one that has ended makes it a 200': [
+          "&& !outcomes.has('accepted')",
+          "&& !outcomes.has('accepted') && !outcomes.has('gone')",
+        ],
+        'it is a 503 where all have ended': [
+          "outcomes.has('retry') &&",
+          "(outcomes.has('retry') || outcomes.has('gone')) &&",
+        ],
+      },
+      'src/operator/api/messages.ts': {
+        'Retry-After is there where nobody asks for a time': [
+          'error instanceof UndeliveredError && error.retryAfterSeconds !== undefined)',
+          'error instanceof UndeliveredError)',
+        ],
       },
     },
   },
@@ -176,7 +190,8 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     test: { file: wrongRequests, title: 'of a body with more than a hundred values' },
     changes: {
       'src/http/validation.ts': {
-        'all of them are looked at': ['const maxThoroughValues = 100;', 'const maxThoroughValues = 1000;'],
+        'all of 101 are named': ['const maxThoroughValues = 100;', 'const maxThoroughValues = 101;'],
+        'one of 100 is named': ['const maxThoroughValues = 100;', 'const maxThoroughValues = 99;'],
       },
     },
   },
@@ -235,6 +250,27 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
           '{ id: event.subscriptionId }',
         ],
       },
+    },
+  },
+  {
+    claim: 'A webhook event has the data of its kind, and the time of its cause',
+    test: { file: webhookTest, title: 'are posted, signed' },
+    changes: {
+      'src/operator/webhook/webhook-body.ts': {
+        'an alarm has no reason': [
+          'return { broadcastId, origin, reason, detail, rows };',
+          'return { broadcastId, origin, detail, rows };',
+        ],
+        'a broadcast has its number alone': [': broadcastToJson(broadcast);', ': { id: broadcast.id };'],
+        'the time is another one': ['timestamp: isoTime(atMs)', 'timestamp: isoTime(0 * atMs)'],
+      },
+    },
+  },
+  {
+    claim: 'A webhook event that is answered with a 200 is not posted again',
+    test: { file: webhookTest, title: 'are posted, signed' },
+    changes: {
+      [webhook]: { 'it is': ['result.response.status >= 200', 'result.response.status > 200'] },
     },
   },
   {
@@ -311,6 +347,48 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
       'src/operator/api/audit.ts': {
         'the end is ignored': ['until === undefined ? undefined : Date.parse(until)', 'void until'],
         'the operator is ignored': ['        operator,\n        action,', '        action,'],
+        'each page is the first one': ['beforeId: cursor', 'beforeId: undefined'],
+      },
+    },
+  },
+  {
+    claim: 'Held deletions of a push service are confirmed and discarded by the API, and counted with it',
+    test: { file: api, title: 'held deletions are listed' },
+    changes: {
+      'src/operator/api/held-deletions.ts': {
+        'they are discarded in any case': ['heldDeletions[name](origin)', 'heldDeletions.discard(origin)'],
+        'they are confirmed in any case': ['heldDeletions[name](origin)', 'heldDeletions.confirm(origin)'],
+      },
+      'src/operator/push-services.ts': {
+        'they are left out': ['({ heldDeletions: subscriptions })', '({ heldDeletions: 0 * subscriptions })'],
+      },
+    },
+  },
+  {
+    claim: 'In a PATCH of a person, `null` clears a member or the choice for one channel',
+    test: { file: 'test/operator/people-and-channels.test.ts', title: 'a person is set and cleared' },
+    changes: {
+      'src/views/person.ts': {
+        'a choice stays': ["{ type: ['boolean', 'null'] }", "{ type: 'boolean' }"],
+        'the language stays': [
+          "Type.Optional({ type: ['string', 'null'], ...languageKeywords })",
+          "Type.Optional({ type: 'string', ...languageKeywords })",
+        ],
+      },
+      'src/store/readers.ts': {
+        'data and choices stay': ['(change === null ? {} :', '(change === null ? former :'],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast says that its audience was a list of subscriptions, and which application created it',
+    test: { file: api, title: 'a subscription that need not be stored' },
+    changes: {
+      'src/delivery/broadcast/audience.ts': {
+        'it says a list of ids': ["list: 'subscriptions', hash", "list: 'ids', hash"],
+      },
+      'src/delivery/broadcast/describe-source.ts': {
+        'it says the command line': ['({ application: hostname() })', '({ commandLine: hostname() })'],
       },
     },
   },

@@ -117,6 +117,25 @@ export const operatorApi: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A proxy that is named with `--trust-proxy` is believed by the operator’s listener',
+    test: { file: 'test/operator/behind-proxy.test.ts', title: 'of further proxies' },
+    changes: {
+      'src/cli/serve/open-operator.ts': {
+        'it is not': ['return { isBehindProxy, hosts, trustProxy, tls', 'return { isBehindProxy, hosts, tls'],
+      },
+    },
+  },
+  {
+    claim: '`deskbell demo` opens an operator’s listener, and prints its address and a token',
+    test: { file: 'test/cli/demo.test.ts', title: 'without --once it goes on' },
+    changes: {
+      'src/cli/demo/demo-operator.ts': {
+        'the token may read metrics alone': ["role: 'full', tokenHash", "role: 'metrics', tokenHash"],
+        'the address is another one': ['address: listener.address,', "address: 'http://127.0.0.1:1',"],
+      },
+    },
+  },
+  {
     claim: 'What a client writes into X-Forwarded-For makes it nobody else',
     test: { file: 'test/operator/behind-proxy.test.ts', title: 'what a client writes before the proxy' },
     changes: {
@@ -150,7 +169,8 @@ export const operatorApi: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'A broadcast that is cancelled is posted to the webhook too, and an alarm of many rows once',
+    claim:
+      'A broadcast that is cancelled is posted to the webhook too, and an alarm once for each push service and reason',
     test: {
       file: 'test/store/webhook-outbox-suite.ts',
       title: 'a broadcast that is cancelled is told of too',
@@ -160,6 +180,20 @@ export const operatorApi: readonly DocumentedPromise[] = [
         'it is posted where it is done': [
           "webhook_broadcast_done after update of state on broadcasts\n    when new.state in ('done', 'cancelled')",
           "webhook_broadcast_done after update of state on broadcasts\n    when new.state in ('done')",
+        ],
+        'an alarm is posted once for each push service': [
+          'webhook_alarm after insert on alarms\n    when',
+          "webhook_alarm after insert on alarms\n    when new.reason = 'bad-request' and",
+        ],
+      },
+      'src/store/postgres/migrations.ts': {
+        'it is posted where it is done': [
+          "when (new.state in ('done', 'cancelled') and old.state",
+          "when (new.state in ('done') and old.state",
+        ],
+        'an alarm is posted once for each push service': [
+          'on deskbell.alarms for each row execute',
+          "on deskbell.alarms for each row when (new.reason = 'bad-request') execute",
         ],
       },
     },
@@ -195,6 +229,7 @@ export const operatorApi: readonly DocumentedPromise[] = [
     changes: {
       'src/operator/webhook/start-webhook.ts': {
         'only 204 takes it': ['result.response.status < 300', 'result.response.status === 204'],
+        '300 takes it': ['result.response.status < 300', 'result.response.status <= 300'],
       },
     },
   },
