@@ -55,12 +55,17 @@ test('the systemd unit has the limits and the rights that docs/operations.md nam
   for (const line of [
     `LimitNOFILE=${openFiles.replace(',', '')}`,
     'Type=notify',
+    // it is not the process itself that tells
+    'NotifyAccess=all',
+    'ExecStart=/usr/bin/deskbell serve --push-only --deliver',
     'WatchdogSec=60',
     'Restart=on-failure',
     "ExecReload=/bin/sh -c 'kill -HUP $MAINPID'",
     'DynamicUser=yes',
+    'StateDirectory=deskbell',
     'Environment=DESKBELL_DATA=%S/deskbell',
     'LoadCredential=config.json:/etc/deskbell/config.json',
+    'Environment=DESKBELL_CONFIG=%d/config.json',
   ])
     assert.ok(lines.includes(line), line);
 });
@@ -150,6 +155,7 @@ test('the container file pins its base, runs as nobody’s root, and its health 
   assert.match(last, /^USER 1000:1000$/m);
   assert.ok(last.indexOf('\nUSER ') > last.lastIndexOf('\nRUN '), 'nothing is installed as that user');
   assert.match(last, /^RUN install --directory --owner=1000 .* \/data\n(?:.*\n)*VOLUME \/data$/m);
+  assert.match(last, /^ENV (?:.*\\\n)*.*\bDESKBELL_DATA=\/data\b/m);
   for (const name of ['ENTRYPOINT', 'CMD'])
     assert.match(last, new RegExp(`^${name} \\[".*"\\]$`, 'm'), 'gets signals');
 

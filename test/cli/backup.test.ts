@@ -109,6 +109,7 @@ suite('a backup', () => {
     const { bytes, withKeys } = JSON.parse(written.stdout) as { bytes: number; withKeys: boolean };
     assert.deepEqual([bytes, withKeys], [(await stat(file)).size, false]);
     await assertHoldsNone(file, await secretsOf(data));
+    assert.ok((await readFile(file)).includes('mailto:kept@example.org'), 'settings are in every backup');
 
     const restored = join(folder, 'data');
     const missing = await runCommand(['restore', file, '--data', restored]);

@@ -312,6 +312,7 @@ suite('broadcasts of the command line', () => {
     const worker = runUntilStopped(['worker'], { environment });
     await worker.waitFor(/delivers broadcasts/);
     await run('send', '--all', '--detach', ...message);
+    await worker.waitFor(/^Broadcast 1: \S+ rejects messages: bad-request \(BadPath\)$/m);
     await worker.waitFor(/is done: 20 rejected/);
     pushService.faults.cancel(fault.id);
     await logged(/"state":"done"/);

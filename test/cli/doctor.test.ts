@@ -108,6 +108,9 @@ suite('deskbell doctor', () => {
     await runCommand(['backup', join(folder, 'backup'), '--data', data]);
     assert.match((await look()).get('backup')?.detail ?? '', /^the last one ended at 20\d\d-/);
 
+    await chmod(data, 0o770);
+    assert.match((await look()).get('data directory')?.detail ?? '', /data has mode 0770/);
+    await chmod(data, 0o700);
     await chmod(join(data, 'session-key'), 0o644);
     assert.match((await look()).get('data directory')?.detail ?? '', /session-key has mode 0644/);
     await chmod(join(data, 'session-key'), 0o600);

@@ -70,8 +70,11 @@ test('a missing key file that subscriptions need is told by doctor, keys list, w
   await hasMetric(operator);
   const answer = (await (await ask(operator, '/v1/alarms')).json()) as { readonly items: unknown };
   assert.deepEqual(answer.items, [alarm]);
-  const ready = async () => (await fetch(`${service.address}/readyz`)).json();
-  assert.deepEqual(await ready(), { status: 'ready', warnings: ['keys-missing'] });
+  const ready = await fetch(`${service.address}/readyz`);
+  assert.deepEqual(
+    [ready.status, await ready.json()],
+    [200, { status: 'ready', warnings: ['keys-missing'] }],
+  );
   await Promise.all([worker.end(), service.end()]);
 
   await rename(join(aside, keyFile), join(data, keyFile));

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { databasePathOf, openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { withRetention } from '../../src/cli/data/retention-loop.ts';
+import type { RetentionLimits } from '../../src/store/retention.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { temporaryFolder } from './run-command.ts';
 import { until } from '../../tools/until.ts';
@@ -51,19 +52,28 @@ test('audit records older than the configuration says are deleted while work goe
   await close();
 });
 
-test('whom a cap per person has reached is known for seven days', async () => {
-  const asked = Promise.withResolvers<number | undefined>();
-  const retention = {
-    prune: async ({ contactsBeforeMs }: { readonly contactsBeforeMs?: number | undefined }) => {
-      asked.resolve(contactsBeforeMs);
-      return false;
-    },
-    shrink: async () => false,
-  };
-  const nowMs = 100 * dayMs;
-  const work = async () => void (await asked.promise);
-  await withRetention({ retention, now: () => nowMs }, forever, { onError }, work);
-  assert.equal(await asked.promise, nowMs - 7 * dayMs);
+test('each setting is for its own data, and whom a cap per person has reached is known for seven days', async () => {
+  const nowMs = 500 * dayMs;
+  const before = (days: number): number => nowMs - days * dayMs;
+  for (const [configuration, limits] of [
+    [forever, { broadcastsBeforeMs: undefined, attemptsBeforeMs: undefined, auditBeforeMs: undefined }],
+    [
+      { keepBroadcastsDays: 300, keepAttemptsDays: 20, keepAuditDays: 1 },
+      { broadcastsBeforeMs: before(300), attemptsBeforeMs: before(20), auditBeforeMs: before(1) },
+    ],
+  ] as const) {
+    const asked = Promise.withResolvers<RetentionLimits>();
+    const retention = {
+      prune: async (given: RetentionLimits) => {
+        asked.resolve(given);
+        return false;
+      },
+      shrink: async () => false,
+    };
+    const work = async () => void (await asked.promise);
+    await withRetention({ retention, now: () => nowMs }, configuration, { onError }, work);
+    assert.deepEqual(await asked.promise, { ...limits, contactsBeforeMs: before(7) });
+  }
 });
 
 test('what is older is looked for at the start and every hour', async (t) => {

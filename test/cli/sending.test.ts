@@ -123,6 +123,11 @@ suite('a store that sends nothing by itself', () => {
     assert.equal(paused.stdout, 'Sending is paused.\n');
     // it names no option that the command does not have
     assert.match(paused.stderr, / sending resume --data \S+\n/);
+    const waiting = (await run('sending', 'show')).stdout;
+    assert.match(
+      waiting,
+      /^Sending has been paused since .* sending resume --data \S+\nIt starts:\n {2}1 schedule\n {2}1 webhook event, .* broadcasts resume 1 /s,
+    );
     const shown = JSON.parse((await run('sending', 'show', '--json')).stdout) as Record<string, unknown>;
     const { since, missed, ...others } = shown;
     assert.ok(since);

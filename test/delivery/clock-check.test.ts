@@ -33,6 +33,9 @@ test('a difference of more than three minutes is told once, until it is mended',
   answer('https://a.example', 0, startMs + 6 * minuteMs);
   answer('https://a.example', -10, startMs + 8 * minuteMs);
   assert.match(warnings[1]!, /^The clock is 10 minutes ahead of push services: /);
+  answer('https://a.example', 0, startMs + 10 * minuteMs);
+  answer('https://a.example', 3.1, startMs + 12 * minuteMs);
+  assert.match(warnings[2]!, /^The clock is 3 minutes behind push services: /);
 });
 
 test('one push service with a wrong clock among others is none of ours', () => {

@@ -207,8 +207,10 @@ describe('the limit of a process', () => {
       },
     });
     assert.deepEqual([await ask(limits, 'a'), await ask(limits, 'a'), asked], [1, 2, 1]);
-    nowMs += 5000;
-    assert.deepEqual([await ask(limits, 'a', 9), asked], [3, 2]);
+    nowMs += 4999;
+    assert.deepEqual([await ask(limits, 'a', 9), asked], [3, 1]);
+    nowMs += 1;
+    assert.deepEqual([await ask(limits, 'a', 9), asked], [4, 2]);
   });
 
   test('holds where the shared one is not told in time', async (t) => {

@@ -331,7 +331,13 @@ describe('a copy', () => {
         assert.throws(() => inspectDatabase(target), { code: 'ERR_COPY_UNFINISHED' });
         await assert.rejects(copyDatabase(target, newPath()), { code: 'ERR_COPY_UNFINISHED' });
       }
-      await copy(path, target);
+      const compared: number[] = [];
+      await copy(path, target, {
+        onProgress: ({ step: done, table, rows }) => {
+          if (done === 'comparing' && table === 'subscriptions') compared.push(rows);
+        },
+      });
+      assert.deepEqual(compared, [1000, 2000, 3000, 4000, 5000, 6000], 'a page at a time is in memory');
       const store = await openStore(target);
       assert.equal(await store.subscriptions.count(), 6000);
       await store.close();

@@ -117,6 +117,8 @@ export const operationsOfData: readonly DocumentedPromise[] = [
         ],
         'the clock is none': ['if (wrong !== undefined) {', 'if (wrong === null) {'],
         'the clock of one machine counts': ['differences.find(', 'differences.slice(0, 1).find('],
+        'three minutes are not tolerated': ['> toleratedClockMs', '>= toleratedClockMs'],
+        'six minutes are tolerated': ['> toleratedClockMs', '> 2 * toleratedClockMs'],
         'they are read once': ['performance.now() - readAtMs < cacheMs', 'performance.now() >= readAtMs'],
       },
     },
@@ -281,13 +283,19 @@ export const operationsOfData: readonly DocumentedPromise[] = [
   },
   {
     claim:
-      'Broadcasts are kept for 400 days by default, what came of each subscription for 90, audit records for 400',
+      'Broadcasts are kept for 400 days by default, what came of each subscription for 90, audit records for 400, and messages are not logged',
     test: { file: configuration, title: 'without any source every entry has its default' },
     changes: {
       'src/store/retention.ts': {
         'broadcasts are not kept as long': ['broadcasts: 400,', 'broadcasts: 365,'],
         'attempts are kept longer': ['attempts: 90,', 'attempts: 180,'],
         'audit records are not kept as long': ['audit: 400 }', 'audit: 90 }'],
+      },
+      'src/cli/configuration/configuration.ts': {
+        'messages are logged': [
+          "names: ['off', ...loggedMessages],",
+          "names: ['off', ...loggedMessages], default: 'failed',",
+        ],
       },
     },
   },
@@ -335,10 +343,23 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Each setting of how long data are kept is for its own data, and may be `forever`',
+    test: { file: 'test/cli/retention-loop.test.ts', title: 'each setting is for its own data' },
+    changes: {
+      'src/cli/data/retention-loop.ts': {
+        'attempts are kept as broadcasts are': ['before(keepAttemptsDays)', 'before(keepBroadcastsDays)'],
+        'broadcasts are kept as audit records are': [
+          'before(keepBroadcastsDays)',
+          'before(keepAuditDays)',
+        ],
+      },
+    },
+  },
+  {
     claim: 'Whom a cap per person has reached is deleted after seven days',
     test: {
       file: 'test/cli/retention-loop.test.ts',
-      title: 'whom a cap per person has reached is known for seven days',
+      title: 'each setting is for its own data',
     },
     changes: {
       'src/cli/data/retention-loop.ts': {
@@ -377,6 +398,10 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     test: { file: retention, title: 'leaves a broadcast as long as it is known who reported' },
     changes: {
       'src/store/retention.ts': {
+        'it is known for a day less': [
+          'pruneReceipts(database.now())',
+          'pruneReceipts(database.now() + 24 * 60 * 60 * 1000)',
+        ],
         'it is deleted': [
           "'not exists (select 1 from deskbell.receipt_windows w where w.broadcast_id = b.id)'",
           "'true'",

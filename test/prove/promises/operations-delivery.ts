@@ -182,15 +182,18 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'The health check of the container is `/readyz`',
+    claim: 'The health check of the container is `/readyz`, and its data is in the volume `/data`',
     test: { file: packagingFiles, title: 'the container file pins its base' },
     changes: {
-      'packaging/Containerfile': { 'it is `/healthz`': ['8080/readyz', '8080/healthz'] },
+      'packaging/Containerfile': {
+        'it is `/healthz`': ['8080/readyz', '8080/healthz'],
+        'its data is not in the volume': ['DESKBELL_DATA=/data', 'DESKBELL_DATA=/srv'],
+      },
     },
   },
   {
     claim:
-      'The systemd unit restarts a service that gives no ping for a minute, reopens its log, and allows 65,536 open files',
+      'The systemd unit serves and delivers, restarts a service that gives no ping for a minute, reopens its log, and allows 65,536 open files',
     test: { file: packagingFiles, title: 'the systemd unit has the limits' },
     changes: {
       'packaging/deskbell.service': {
@@ -198,6 +201,9 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
         'it does not restart it': ['Restart=on-failure', 'Restart=no'],
         'a reload ends the service': ['kill -HUP', 'kill -TERM'],
         'it allows 1,024': ['LimitNOFILE=65536', 'LimitNOFILE=1024'],
+        'it does not deliver': ['--push-only --deliver', '--push-only'],
+        'its data is elsewhere': ['DESKBELL_DATA=%S/', 'DESKBELL_DATA=%T/'],
+        'the configuration is not read': ['Environment=DESKBELL_CONFIG=%d/config.json', ''],
       },
     },
   },

@@ -7,6 +7,75 @@ const alarms = 'test/store/alarms-suite.ts';
 
 export const operations: readonly DocumentedPromise[] = [
   {
+    claim: 'An alarm says what to do as docs/operations.md does',
+    test: { file: 'test/documentation/alarms.test.ts', title: 'an alarm says what to do' },
+    changes: {
+      'src/delivery/alarms/work-conditions.ts': {
+        'that there is no worker names no command': [
+          'Start "deskbell worker" or "deskbell serve --deliver"; its log',
+          'Its log',
+        ],
+        'that a broadcast is late names no log': ['see their log, and add workers.', 'wait.'],
+      },
+      'src/delivery/alarms/push-service-conditions.ts': {
+        'that a push service cannot be reached names nothing to look at': [
+          'Check name resolution, firewall and proxy of',
+          'Wait for',
+        ],
+        'that all are gone names no cause': [
+          ' A VAPID key that was replaced or an old copy of the database is a usual cause.',
+          '',
+        ],
+        'that nothing is accepted leads elsewhere': [
+          "const link = '/console/push-services';",
+          "const link = '/console/broadcasts';",
+        ],
+      },
+      'src/delivery/broadcast/reason-meanings.ts': {
+        'that a push service is not listed names no setting': [
+          'Add its origin to “pushServices” of every process that delivers, or cancel',
+          'Cancel',
+        ],
+      },
+      'src/delivery/limits/chrome-limit.ts': {
+        'the limit of Chrome is said to be higher': ['com=900/min', 'com=9000/min'],
+      },
+    },
+  },
+  {
+    claim: 'Settings are in every backup, with keys and without',
+    test: { file: 'test/cli/backup.test.ts', title: 'without keys holds no secret of them' },
+    changes: {
+      'src/cli/data/back-up.ts': {
+        'they are with keys alone': [
+          '...(await readSettings(directory)),',
+          '...(withKeys ? await readSettings(directory) : []),',
+        ],
+      },
+    },
+  },
+  {
+    claim: '`deskbell sending show` prints what is waiting',
+    test: { file: 'test/cli/sending.test.ts', title: 'is what "sending pause" makes of a copy' },
+    changes: {
+      'src/cli/commands/sending.ts': {
+        'it prints that there is a pause': ['`${describePause(pause)}\\n${', '`${describePause(pause)}${void '],
+      },
+    },
+  },
+  {
+    claim: '`worker` prints a line for each alarm',
+    test: { file: 'test/cli/broadcasts.test.ts', title: 'a serve logs what others deliver' },
+    changes: {
+      'src/cli/commands/worker.ts': {
+        'it prints the state of the broadcast': [
+          'JSON.stringify(toJson(event)) : formatEvent(event)',
+          "JSON.stringify(toJson(event)) : formatEvent({ ...event, kind: 'state' })",
+        ],
+      },
+    },
+  },
+  {
     claim:
       'An alarm of a broadcast stands while the broadcast runs and for a day after its end; several broadcasts have one, with the largest number',
     test: { file: alarms, title: 'what a running broadcast has raised stands' },
@@ -137,6 +206,10 @@ export const operations: readonly DocumentedPromise[] = [
       'src/delivery/clock-check.ts': {
         'half an hour is tolerated': ['toleratedClockMs = 3 * 60_000', 'toleratedClockMs = 30 * 60_000'],
         'each answer warns': ['if (isWrong && !this.#isWrong)', 'if (isWrong)'],
+        'six minutes are tolerated': [
+          'Math.abs(differenceMs) > toleratedClockMs',
+          'Math.abs(differenceMs) > 2 * toleratedClockMs',
+        ],
       },
     },
   },

@@ -93,6 +93,18 @@ export const scaling: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Memory does not grow with the rows of a copy: those of a page are read at a time',
+    test: { file: copyTest, title: 'that is killed goes on where it was' },
+    changes: {
+      [copyDatabase]: {
+        'a page has all rows': ['export const pageRows = 1000;', 'export const pageRows = 1_000_000;'],
+      },
+      'src/store/copy/postgres-copy.ts': {
+        'PostgreSQL: all rows are read at once': ['fetch ${pageRows} from', 'fetch all from'],
+      },
+    },
+  },
+  {
     claim: 'An interrupted copy writes nothing twice, also where the answer to a commit was lost',
     test: { file: copyTest, title: 'writes no page twice where the answer to a commit was lost' },
     changes: {

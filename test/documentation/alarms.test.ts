@@ -1,0 +1,88 @@
+// What an alarm tells an operator to do: the same in its own words and in the tables of docs/operations.md.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findUnanimous, unreachableAlarms } from '../../src/delivery/alarms/push-service-conditions.ts';
+import { alarmKinds, type FoundAlarm } from '../../src/delivery/alarms/standing-alarm.ts';
+import { findLateWork } from '../../src/delivery/alarms/work-conditions.ts';
+import { meaningOf } from '../../src/delivery/broadcast/reason-meanings.ts';
+import { findChromeLimit } from '../../src/delivery/limits/chrome-limit.ts';
+import { pauseRemedy } from '../../src/delivery/installation-warnings.ts';
+import { clockRemedy } from '../../src/delivery/clock-check.ts';
+import type { StoredSenderReport } from '../../src/store/senders.ts';
+import { pages } from './pages.ts';
+
+const page = pages.find(({ path }) => path === 'docs/operations.md')!.text;
+const due = [{ id: 1, sinceMs: 0, hasBegun: false }];
+const origin = 'https://push.example.net';
+const idle = { connections: 0, inFlight: 0, queued: 0, maxInFlight: 1, answers: 0, throttled: 0 };
+const sender = {
+  id: 'one',
+  machine: 'push-1',
+  processId: 1,
+  kind: 'worker',
+  startedAtMs: 0,
+  seenAtMs: 0,
+  pushServices: [{ origin, ...idle, breaker: 'open', unreachableMs: 20_000 }],
+} as const satisfies StoredSenderReport;
+
+const late = (broadcasts: typeof due, schedules: typeof due, senders: readonly StoredSenderReport[]) =>
+  findLateWork({ broadcasts, schedules, lastSentAtMs: 0 }, senders, 100_000).alarms;
+const answered = (answers: object) => {
+  const none = { accepted: 0, gone: 0, rejected: 0, expired: 0, exhausted: 0, capped: 0, attempts: 0 };
+  return findUnanimous([{ startMs: 0, widthMs: 1, pushService: 'push.example.net', ...none, ...answers }]);
+};
+const found: readonly FoundAlarm[] = [
+  ...late(due, [], []),
+  ...late(due, due, [sender]),
+  ...unreachableAlarms([sender]),
+  ...answered({ rejected: 100 }),
+  ...answered({ gone: 100 }),
+];
+const throttled = { kind: 'retry', reason: 'throttled', slowsOrigin: true } as const;
+const chromeWords = findChromeLimit('https://fcm.googleapis.com', throttled, 9)?.detail ?? '';
+
+/** Words that the page and the alarm have in common. */
+const advice: Readonly<Record<string, readonly string[]>> = {
+  'no-worker': ['start deskbell worker', 'serve --deliver'],
+  'broadcast-late': ['see their log', 'add workers'],
+  'schedule-late': ['log'],
+  unreachable: ['check name resolution, firewall and proxy of'],
+  'accepts-nothing': ['see what it refuses'],
+  'all-gone': ['people have to subscribe again', 'vapid key', 'old copy of the database'],
+  'vapid-refused': ['subject', 'clock', 'apple requires'],
+  'vapid-key-mismatch': ['deskbell keys'],
+  'deletions-held': ['confirm', 'discard'],
+  'counts-differ': ['lost its last seconds', 'report it'],
+  'chrome-limit': ['send less often, and only to people who engage', 'fcm.googleapis.com=900/min'],
+  'protocol-error': ['proxy'],
+  'address-blocked': ['pushservices'],
+  'not-listed': ['add its origin to pushservices of every process', 'cancel the broadcast'],
+};
+
+const plain = (text: string): string => text.toLowerCase().replaceAll(/["“”`]/g, '');
+const rowsOf = (kind: string): string =>
+  plain(
+    page
+      .split('\n')
+      .filter((line) => line.startsWith(`| \`${kind}\``))
+      .join('\n'),
+  );
+
+test('an alarm says what to do in the words of docs/operations.md', () => {
+  for (const [kind, words] of Object.entries(advice)) {
+    const said = found.find((alarm) => alarm.kind === kind)?.remedy ?? meaningOf(kind).remedy;
+    const texts = { page: rowsOf(kind), alarm: plain(kind === 'chrome-limit' ? said + chromeWords : said) };
+    for (const [place, text] of Object.entries(texts))
+      for (const word of words) assert.ok(text.includes(word), `${kind}, ${place}: ${word} in ${text}`);
+  }
+  const refusing = found.find(({ kind }) => kind === 'accepts-nothing');
+  assert.equal(refusing?.link, '/console/push-services');
+  assert.match(pauseRemedy, /"deskbell sending show" .* run "deskbell sending resume"/);
+  assert.match(clockRemedy, /NTP/);
+});
+
+test('docs/operations.md says how long each kind of alarm stands', () => {
+  const [, table = ''] = /\| Alarm \| Stands as long as \|([^]*?)\n\n/.exec(page) ?? [];
+  const isMissing = (kind: string): boolean => !table.includes(`\`${kind}\``);
+  assert.deepEqual(alarmKinds.filter(isMissing), []);
+});
