@@ -137,4 +137,29 @@ describe('the log', () => {
     assert.deepEqual(await exited, [0, null]);
     assert.equal(text, expected);
   });
+
+  test('drops what a reader leaves that does not keep up, says so once, and goes on', async () => {
+    const program = `
+      import { createBatchWriter } from ${JSON.stringify(import.meta.resolve('../../src/http/batch-writer.ts'))};
+      process.stdout.on('error', () => {});
+      const writer = createBatchWriter(process.stdout.fd);
+      for (let count = 0; count < 40; count += 1) writer.write('x'.repeat(1024 * 1024 - 1) + '\\n');
+      writer.write('the last');
+      const timer = setInterval(() => writer.flush(), 5);
+      process.stdin.resume().on('end', () => clearInterval(timer));
+    `;
+    const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', program]);
+    const exited = once(child, 'exit');
+    let warnings = '';
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (warnings += chunk));
+    await until(() => warnings.includes('does not keep up'), 'the warning');
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    await until(() => text.endsWith('the last'), 'the last line');
+    child.stdin.end();
+    assert.deepEqual(await exited, [0, null]);
+    const mebibytes = text.length / 1024 / 1024;
+    assert.ok(mebibytes > 1 && mebibytes < 18, `${mebibytes} of 40 are kept`);
+    assert.equal(warnings.match(/Log records are lost: their reader does not keep up\./g)?.length, 1);
+  });
 });

@@ -163,6 +163,16 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Where the reader of the log does not keep up, records are dropped, and memory does not grow',
+    test: { file: 'test/service/log.test.ts', title: 'drops what a reader leaves' },
+    changes: {
+      'src/http/batch-writer.ts': {
+        'all are kept': ['if (rest.length > maxWaitingBytes) drop', 'if (rest.length < 0) drop'],
+        'none is kept': ["if (code !== 'EAGAIN') return drop(message);", 'return drop(message);'],
+      },
+    },
+  },
+  {
     claim: 'A log file is readable by its owner only',
     test: { file: serve, title: 'the log file is readable by its owner only' },
     changes: {
