@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { runCommand, runUntilStopped, temporaryFolder, serve } from './run-command.ts';
+import { parseLines, runCommand, runUntilStopped, temporaryFolder, serve } from './run-command.ts';
 import { until } from '../../tools/until.ts';
 
 const exists = (path: string): Promise<boolean> =>
@@ -109,6 +109,9 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     assert.ok(log.includes('https://one.example.net/…') || log.includes('https://one.example.net/\\u2026'));
     for (const secret of ['https://one.example.net/up', exampleSubscription(1).keys.auth])
       assert.ok(!log.includes(secret));
+    const warning = parseLines(log).find(({ event }) => event === 'warning');
+    assert.equal(warning.level, 50);
+    assert.match(warning.detail, /^2 of at most 2 subscriptions are stored: new ones are refused\./);
   });
 
   test('--push-only leaves the demonstration out; the start line says which surface is served', async () => {

@@ -138,7 +138,7 @@ describe('the log', () => {
     assert.equal(text, expected);
   });
 
-  test('drops what a reader leaves that does not keep up, says so once, and goes on', async () => {
+  test('drops what a reader leaves that does not keep up, says so once, and goes on', async (t) => {
     const program = `
       import { createBatchWriter } from ${JSON.stringify(import.meta.resolve('../../src/http/batch-writer.ts'))};
       process.stdout.on('error', () => {});
@@ -149,6 +149,7 @@ describe('the log', () => {
       process.stdin.resume().on('end', () => clearInterval(timer));
     `;
     const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', program]);
+    t.after(() => child.kill());
     const exited = once(child, 'exit');
     let warnings = '';
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => (warnings += chunk));

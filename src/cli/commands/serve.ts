@@ -55,9 +55,11 @@ export function serveCommand(context: Context): Command {
     const configuration = await readConfiguration({ flags, environment });
     assertListenerIsAskedFor(configuration);
     const { host, port, data, prefix, pushOnly, registrations, logFile, maxSubscriptions } = configuration;
-    const subscriptionLimit =
-      maxSubscriptions === undefined ? undefined : { maxSubscriptions, onWarning: output.diagnostic };
-    await withData(configuration, { subscriptionLimit, onWarning: output.diagnostic }, async (opened) => {
+    // until there is a log
+    let warn: (warning: string) => void = output.diagnostic;
+    const onWarning = (warning: string): void => warn(warning);
+    const subscriptionLimit = maxSubscriptions === undefined ? undefined : { maxSubscriptions, onWarning };
+    await withData(configuration, { subscriptionLimit, onWarning }, async (opened) => {
       const { store, databasePath, vapidKeys, sessionKey } = opened;
       await storeSettings(configuration, { replace: true });
       const subscriberTokens = await readSubscriberTokens(configuration, opened);
@@ -68,7 +70,7 @@ export function serveCommand(context: Context): Command {
       if (logFile === undefined) ignoreHangup(context);
       else context.onHangup(() => reopen(log, context));
       const readWarnings = createWarningReader(store, vapidKeys.keyDirectory);
-      const onWarning = (detail: string): void => log.error({ event: 'warning', detail });
+      warn = (detail) => log.error({ event: 'warning', detail });
       for (const { detail, remedy } of await readWarnings()) onWarning(`${detail} ${remedy}`);
       const exampleUsers = pushOnly
         ? undefined

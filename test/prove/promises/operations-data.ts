@@ -163,6 +163,18 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`serve` writes to its log that the limit of subscriptions is near or reached',
+    test: { file: serve, title: 'flags reach the service' },
+    changes: {
+      'src/cli/commands/serve.ts': {
+        'it writes it to standard error': [
+          "warn = (detail) => log.error({ event: 'warning', detail });",
+          "void ((detail: string) => log.error({ event: 'warning', detail }));",
+        ],
+      },
+    },
+  },
+  {
     claim: 'Where the reader of the log does not keep up, records are dropped, and memory does not grow',
     test: { file: 'test/service/log.test.ts', title: 'drops what a reader leaves' },
     changes: {
