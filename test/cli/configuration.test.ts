@@ -42,8 +42,8 @@ suite('configuration', () => {
     const page = await readFile(join(import.meta.dirname, '../../docs/configuration.md'), 'utf8');
     for (const name of settingNames) {
       const { default: value, defaultLabel = `\`${String(value)}\`` }: Setting<unknown> = settings[name];
-      const [row = ''] = page.split('\n').filter((line) => line.startsWith(`| \`${name}\`<br>`));
-      assert.ok(row.endsWith(` | ${defaultLabel} |`), `the default of ${name} in ${row}`);
+      const row = page.split('\n').find((line) => line.startsWith(`| \`${name}\`<br>`));
+      assert.ok(row?.endsWith(` | ${defaultLabel} |`), `the default of ${name} in ${row}`);
     }
   });
 

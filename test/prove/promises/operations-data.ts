@@ -370,10 +370,7 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     changes: {
       'src/cli/data/retention-loop.ts': {
         'attempts are kept as broadcasts are': ['before(keepAttemptsDays)', 'before(keepBroadcastsDays)'],
-        'broadcasts are kept as audit records are': [
-          'before(keepBroadcastsDays)',
-          'before(keepAuditDays)',
-        ],
+        'broadcasts are kept as audit records are': ['before(keepBroadcastsDays)', 'before(keepAuditDays)'],
       },
     },
   },

@@ -59,7 +59,10 @@ export const operations: readonly DocumentedPromise[] = [
     test: { file: 'test/cli/sending.test.ts', title: 'is what "sending pause" makes of a copy' },
     changes: {
       'src/cli/commands/sending.ts': {
-        'it prints that there is a pause': ['`${describePause(pause)}\\n${', '`${describePause(pause)}${void '],
+        'it prints that there is a pause': [
+          '`${describePause(pause)}\\n${',
+          '`${describePause(pause)}${void ',
+        ],
       },
     },
   },
