@@ -166,10 +166,19 @@ export class PostgresServer {
     await this.administer('select pg_promote()');
   }
 
-  /** From now on it takes TLS too, with this certificate. @param pem of certificate and key */
-  async useTls(pem: { readonly certificate: string; readonly key: string }): Promise<void> {
+  /**
+   * From now on it takes TLS too, with this certificate.
+   *
+   * @param pem of certificate and key
+   * @param authority that certifies clients, as PEM: they are asked for certificates
+   */
+  async useTls(pem: { readonly certificate: string; readonly key: string }, authority = ''): Promise<void> {
     writeOwned(join(this.#folder, 'data', 'server.crt'), pem.certificate);
     writeOwned(join(this.#folder, 'data', 'server.key'), pem.key);
+    if (authority !== '') {
+      writeOwned(join(this.#folder, 'data', 'clients.crt'), authority);
+      await this.administer(`alter system set ssl_ca_file = 'clients.crt'`);
+    }
     await this.administer('alter system set ssl = on');
     await this.administer('select pg_reload_conf()');
     // which the server does in its own time

@@ -262,6 +262,8 @@ const inWords: readonly (readonly [
   ['scaling', 'stores the answers of a second,', secondMs, 'delivery/single/answer-log.ts', 'reportAfterMs'],
   ['scaling', 'or a thousand of them', 1000, 'delivery/single/answer-log.ts', 'maxPending'],
   ['security', 'has at most 64 KiB', 64 * kibibytes, 'http/problem.ts', 'maxErrorBytes'],
+  ['security', '(256 KiB for a message)', 256 * kibibytes, 'operator/console/pages/send.ts', 'bodyLimit'],
+  ['security', "4 KiB for the console's forms", 4096, 'operator/console/forms.ts', 'bodyLimitBytes'],
   ['security', '16 KiB bodies', 16 * kibibytes, 'http/json-body.ts', 'defaultBodyLimitBytes'],
   ['security', 'valid for twelve hours', 12 * 3600, 'protocol/vapid-token.ts', 'defaultTokenLifetimeSeconds'],
   ['sending', 'of the 100,000 oldest subscriptions at most', 100_000, 'cli/send/dry-run.ts', 'maxReaders'],

@@ -197,6 +197,11 @@ describe('data directory', () => {
     const first = await openDataDirectory(path);
     await first.close();
     if (!isWindows) assert.equal(statSync(path).mode & 0o777, 0o700);
+    // the other secrets come with what they are for
+    assert.deepEqual(
+      readdirSync(path).filter((name) => !name.startsWith('deskbell.db')),
+      ['receipt-key', 'session-key', 'vapid-keys.json'],
+    );
     const second = await openDataDirectory(path);
     assert.deepEqual(second.vapidKeys, first.vapidKeys);
     assert.deepEqual([...second.sessionKey], [...first.sessionKey]);

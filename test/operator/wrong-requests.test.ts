@@ -235,13 +235,19 @@ describe('what is wrong with a request', () => {
       assert.equal(response.status, 413);
       assert.match(((await response.json()) as Problem).detail, new RegExp(`the ${limit} bytes`));
     }
-    const form = await fetch(`${base}/console/sign-in`, {
-      method: 'POST',
-      headers: { origin: base, 'content-type': 'application/x-www-form-urlencoded' },
-      body: `token=${'a'.repeat(4096)}`,
-    });
-    assert.equal(form.status, 413);
-    assert.match(await form.text(), /the 4096 bytes/);
+    const { cookie } = await signIn(operator);
+    for (const [path, limit] of [
+      ['/console/sign-in', 4096],
+      ['/console/send', 262_144],
+    ] as const) {
+      const form = await fetch(base + path, {
+        method: 'POST',
+        headers: { origin: base, cookie, 'content-type': 'application/x-www-form-urlencoded' },
+        body: `token=${'a'.repeat(limit)}`,
+      });
+      assert.equal(form.status, 413);
+      assert.match(await form.text(), new RegExp(`the ${limit} bytes`));
+    }
   });
 
   test('the console reads forms alone', async (t) => {

@@ -34,6 +34,7 @@ const otherApis: readonly string[] = [
   'https://updates.push.services.mozilla.com/v1/fcm/app/registration',
   'https://updates.push.services.mozilla.com/__heartbeat__',
   'https://updates.push.services.mozilla.com/status',
+  'https://updates.push.services.mozilla.com/health',
   'https://autopush.stage.push.services.mozilla.com/v1/apns/app/registration/x',
   'https://api.push.apple.com/3/device/00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0',
   'https://api.sandbox.push.apple.com/3/device/0',

@@ -222,12 +222,24 @@ describe('a client that', () => {
 
 test('a service without options has its limits', async (t) => {
   const unlimited = { registrationsPerMinute: undefined, receiptKey: randomBytes(32), channels: true };
-  const { app, base } = await startService(unlimited, t);
+  const intervals = t.mock.method(globalThis, 'setInterval');
+  const { app, base, port } = await startService(unlimited, t);
   const { maxConnections, headersTimeout, requestTimeout, keepAliveTimeout } = app.server;
   assert.deepEqual(
     { maxConnections, headersTimeout, requestTimeout, keepAliveTimeout },
     { maxConnections: 10_000, headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 10_000 },
   );
+  const looks = new Set(intervals.mock.calls.map(({ arguments: [, ms] }) => ms));
+  assert.ok(looks.has(60_000), 'whether clients read their answers is looked at each minute');
+  // names and values count, and the path
+  for (const [length, status] of [
+    [16_300, 200],
+    [16_384, 431],
+  ]) {
+    const head = `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(length!)}\r\n`;
+    const answer = await exchange(port, `${head}Connection: close\r\n\r\n`);
+    assert.equal(answer.slice(0, 12), `HTTP/1.1 ${status}`, `headers of ${length} bytes`);
+  }
   for (const [path, body, limit] of [
     ['/webPush', {}, 60],
     ['/webPush/channels', {}, 60],

@@ -18,6 +18,8 @@ const clientFiles = [
   ['/client/demo/demo.css', 'text/css'],
   ['/client/demo/icon.svg', 'image/svg+xml'],
   ['/client/demo/icon.png', 'image/png'],
+  ['/preferences', 'text/html'],
+  ['/client/preferences/preferences.js', 'text/javascript'],
   ['/manifest.webmanifest', 'application/manifest+json'],
   ['/invitation.webmanifest', 'application/manifest+json'],
   ['/client/index.js', 'text/javascript'],
@@ -28,10 +30,18 @@ const clientFiles = [
   ['/docs/icon.svg', 'image/svg+xml'],
 ] as const;
 
+/** What a policy permits to be loaded, framed or posted to beside the page's own origin and data in the page itself. */
+const sourcesElsewhere = (policy: string): readonly string[] =>
+  policy
+    .split('; ')
+    .filter((directive) => /-(?:src|uri|action|ancestors) /.test(directive))
+    .flatMap((directive) => directive.split(' ').slice(1))
+    .filter((source) => !["'self'", "'none'", 'data:'].includes(source));
+
 const sorted = (allow: string | null): string => (allow ?? '').split(', ').sort().join(', ');
 
 describe('the service', () => {
-  const service = startServiceForSuite();
+  const service = startServiceForSuite({ channels: true });
 
   const allowed: Readonly<Record<string, string>> = {
     '/vapidKey': 'GET, HEAD, OPTIONS',
@@ -124,10 +134,9 @@ describe('the service', () => {
       const response = await fetch(service.base + path);
       assert.equal(response.status, 200);
       assert.equal(response.headers.get('content-type')?.split(';')[0], type);
-      assert.match(
-        response.headers.get('content-security-policy')!,
-        /^default-src '(self|none)'; .*frame-ancestors 'none'/,
-      );
+      const policy = response.headers.get('content-security-policy')!;
+      assert.match(policy, /^default-src '(self|none)'; .*frame-ancestors 'none'/);
+      assert.deepEqual(sourcesElsewhere(policy), []);
       assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
       const body = Buffer.from(await response.arrayBuffer());
       if (type === 'text/html')
@@ -224,12 +233,20 @@ describe('POST /webPush', () => {
     const service = await startService({ registrationsPerMinute: 3 }, t);
     const statuses: number[] = [];
     let last: Response | undefined;
+    const startedMs = performance.now();
     for (let count = 0; count < 5; count += 1) {
       last = await sendJson(service.base, 'POST', '/webPush', newSubscription());
       statuses.push(last.status);
     }
     assert.deepEqual(statuses, [200, 200, 200, 429, 429]);
-    assert.match(last!.headers.get('retry-after')!, /^[1-9]\d?$/);
+    const waitSeconds = last!.headers.get('retry-after')!;
+    assert.match(waitSeconds, /^[1-9]\d?$/);
+    // the minute has begun with the first of them
+    const passedSeconds = (performance.now() - startedMs) / 1000;
+    assert.ok(
+      Number(waitSeconds) <= 60 && Number(waitSeconds) >= Math.floor(60 - passedSeconds),
+      waitSeconds,
+    );
     assert.equal(((await last!.json()) as Problem).code, 'ERR_RATE_LIMITED');
     assert.equal(await service.store.subscriptions.count(), 3);
     // Nothing else is limited.
@@ -367,9 +384,11 @@ describe('DELETE /webPush', () => {
     assert.equal(await service.store.subscriptions.findByEndpoint(endpoint), undefined);
   });
 
-  test('answers alike, and removes nothing, where the auth is wrong or there is no row', async () => {
+  test('answers alike, and removes nothing, where the auth is wrong or there is no row; so does signing out', async () => {
     const { endpoint, p256dh, auth } = newSubscription();
     await sendJson(service.base, 'POST', '/webPush', { endpoint, p256dh, auth });
+    const { id } = (await service.store.subscriptions.findByEndpoint(endpoint))!;
+    await service.store.people.assign(id, { user: '42', tags: [] });
     const tries = [
       { endpoint, auth: newSubscription().auth },
       { endpoint, auth: 'not base64!' },
@@ -378,16 +397,18 @@ describe('DELETE /webPush', () => {
       { endpoint: `${endpoint}x`, auth },
       { endpoint: 'http://127.0.0.1/', auth },
     ];
-    const answers = await Promise.all(
-      tries.map(async (body) => {
-        const response = await sendJson(service.base, 'DELETE', '/webPush', body);
-        const headers = [...response.headers].filter(([name]) => !['date', 'request-time'].includes(name));
-        return JSON.stringify([response.status, headers, await response.text()]);
-      }),
-    );
-    assert.equal(new Set(answers).size, 1);
-    assert.match(answers[0]!, /^\[204,/);
-    assert.ok(await service.store.subscriptions.findByEndpoint(endpoint));
+    for (const path of ['/webPush', '/webPush/user']) {
+      const answers = await Promise.all(
+        tries.map(async (body) => {
+          const response = await sendJson(service.base, 'DELETE', path, body);
+          const headers = [...response.headers].filter(([name]) => !['date', 'request-time'].includes(name));
+          return JSON.stringify([response.status, headers, await response.text()]);
+        }),
+      );
+      assert.equal(new Set(answers).size, 1);
+      assert.match(answers[0]!, /^\[204,/);
+    }
+    assert.equal((await service.store.subscriptions.findByEndpoint(endpoint))?.user, '42');
   });
 
   for (const [body, errors] of [

@@ -51,7 +51,7 @@ test('one endpoint in five spellings is one row, and any of them removes it', as
 });
 
 test('secrets are compared in constant time', async (t) => {
-  const { base } = await startService({}, t);
+  const { base } = await startService({ channels: true, receiptKey: randomBytes(32) }, t);
   const { endpoint, p256dh, auth } = newSubscription();
   const compare = t.mock.method(crypto, 'timingSafeEqual');
   syncBuiltinESMExports();
@@ -59,20 +59,33 @@ test('secrets are compared in constant time', async (t) => {
     compare.mock.restore();
     syncBuiltinESMExports();
   });
-  const post = (keys: object) => sendJson(base, 'POST', '/webPush', { endpoint, p256dh, auth, ...keys });
+  const post = (keys: object, headers = {}) =>
+    sendJson(base, 'POST', '/webPush', { endpoint, p256dh, auth, ...keys }, headers);
   const wrong = newSubscription().auth;
-  for (const [request, status] of [
-    [() => post({}), 200],
-    [() => post({ auth: wrong }), 409],
-    [() => sendJson(base, 'DELETE', '/webPush/user', { endpoint, auth: wrong }), 204],
-    [() => sendJson(base, 'DELETE', '/webPush', { endpoint, auth: wrong }), 204],
+  const other = newSubscription();
+  const mac = 'qKKYyO7lbDHvIAAAAAAAAA';
+  const report = { receipts: [{ token: `AAAAAAAHAAAAABJn${mac}`, event: 'shown' }] };
+  for (const [request, status, secret] of [
+    [() => post({}), 200, undefined],
+    [() => post({ auth: wrong }), 409, wrong],
+    [() => post({ auth: other.auth }, former({ endpoint, auth: wrong })), 409, wrong],
+    [() => post(other, former({ endpoint, auth: wrong })), 200, wrong],
+    [
+      () => post(newSubscription(), { ...former({ endpoint, auth: wrong }), 'deskbell-invitation': 'x' }),
+      403,
+      wrong,
+    ],
+    [() => sendJson(base, 'POST', '/webPush/channels', { endpoint, auth: wrong }), 200, wrong],
+    [() => sendJson(base, 'POST', '/webPush/receipts', report), 204, Buffer.from(mac).toString('base64')],
+    [() => sendJson(base, 'DELETE', '/webPush/user', { endpoint, auth: wrong }), 204, wrong],
+    [() => sendJson(base, 'DELETE', '/webPush', { endpoint, auth: wrong }), 204, wrong],
   ] as const) {
     compare.mock.resetCalls();
     assert.equal((await request()).status, status);
-    const given = compare.mock.calls.map(({ arguments: [, other] }) =>
-      Buffer.from(other as Uint8Array).toString('base64'),
+    const given = compare.mock.calls.map(({ arguments: [, theirs] }) =>
+      Buffer.from(theirs as Uint8Array).toString('base64'),
     );
-    assert.equal(given.includes(wrong), status !== 200);
+    assert.equal(given.includes(secret ?? wrong), secret !== undefined);
   }
 });
 

@@ -139,8 +139,15 @@ describe('several services on one database', () => {
     const looking = await PostgresDatabase.open({ url: database.url, maxConnections: 1 });
     t.after(() => looking.close());
     const known = () => looking.query('select from deskbell.client_requests');
-    await store.clientRequests!.count('192.0.2.1 register', minuteMs);
+    const client = '192.0.2.1 register';
+    await store.clientRequests!.count(client, minuteMs);
     assert.equal((await known()).length, 1);
+    const kept = await looking.first(
+      `select replace(client::text, '-', '') as client, relpersistence as persistence
+       from deskbell.client_requests, pg_class where oid = 'deskbell.client_requests'::regclass`,
+    );
+    const hashed = createHash('sha256').update(client).digest('hex').slice(0, 32);
+    assert.deepEqual({ ...kept }, { client: hashed, persistence: 'u' }, 'a hash, in a table without a log');
     // nobody asks after that; the window is not over yet
     t.mock.timers.tick(minuteMs);
     const deleted = `select from pg_stat_activity where datname = current_database() and state = 'idle'

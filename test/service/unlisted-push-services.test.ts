@@ -28,13 +28,30 @@ test('beyond the number of push services a further one is refused; listed and kn
   assert.equal(await register('', first), undefined, 'one that is stored may always be sent again');
 });
 
+test('a hundred push services that nobody has listed may have subscriptions, where nothing else is configured', async (t) => {
+  const { base } = await startService({ pushServices: 'public' }, t);
+  const codes = [];
+  for (let number = 1; number <= 101; number += 1)
+    codes.push(
+      await codeOf(await sendJson(base, 'POST', '/webPush', subscriptionOf(`n${number}.example.net`))),
+    );
+  assert.deepEqual(codes, [...Array.from({ length: 100 }, () => undefined), '503 ERR_PUSH_SERVICE_LIMIT']);
+});
+
 test('more than sixty new subscriptions of one push service in a minute are refused; others and stored ones are not', async (t) => {
   const { base } = await startService({ pushServices: 'public' }, t);
-  const register = async (row: object) => codeOf(await sendJson(base, 'POST', '/webPush', row));
+  const post = (row: object) => sendJson(base, 'POST', '/webPush', row);
+  const register = async (row: object) => codeOf(await post(row));
+  const startedMs = performance.now();
   const rows = Array.from({ length: 60 }, () => subscriptionOf('up.example.net'));
   const codes = await Promise.all(rows.map(register));
   assert.deepEqual(new Set(codes), new Set([undefined]));
-  assert.equal(await register(subscriptionOf('up.example.net')), '429 ERR_RATE_LIMITED');
+  const refused = await post(subscriptionOf('up.example.net'));
+  const { code, detail } = (await refused.json()) as { code: string; detail: string };
+  assert.deepEqual([refused.status, code], [429, 'ERR_RATE_LIMITED']);
+  const waitSeconds = Number(/wait (\d+) s\.$/.exec(detail)?.[1]);
+  const passedSeconds = (performance.now() - startedMs) / 1000;
+  assert.ok(waitSeconds <= 60 && waitSeconds >= Math.floor(60 - passedSeconds), detail);
   assert.equal(await register(rows[0]!), undefined);
   assert.equal(await register(subscriptionOf('other.example.net')), undefined);
   assert.equal(await register(subscriptionOf('fcm.googleapis.com')), undefined);

@@ -2,6 +2,8 @@
 // nothing counted twice where connections break, and clear words about servers that cannot be used.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Pool } from 'pg';
@@ -13,7 +15,7 @@ import type { PageOfSlice, RowResult } from '../../src/store/ledger.ts';
 import type { Lease } from '../../src/store/leases.ts';
 import { hashEndpoint } from '../../src/protocol/endpoint.ts';
 import { describeFunctions, functionsText } from '../../src/store/postgres/functions/all-functions.ts';
-import { keepFunctions, useFunctionsEveryMs } from '../../src/store/postgres/functions/use-functions.ts';
+import { keepFunctions } from '../../src/store/postgres/functions/use-functions.ts';
 import { inspectDatabase } from '../../src/store/postgres/inspect-database.ts';
 import { migrate } from '../../src/store/postgres/migrate.ts';
 import { migrations } from '../../src/store/postgres/migrations.ts';
@@ -321,7 +323,7 @@ describe('a PostgreSQL store', () => {
       ))!.comment;
     const today = await lastUse();
     await looking.query(`comment on schema ${current.schema} is 'last used 2026-01-01'`);
-    t.mock.timers.tick(useFunctionsEveryMs);
+    t.mock.timers.tick(24 * 3_600_000);
     await until(async () => (await lastUse()) >= today, 'the note of today', 30_000);
   });
 
@@ -480,6 +482,34 @@ describe('a PostgreSQL store', () => {
     assert.equal((await registerBeside(registration, newer, 'rollback')).answer, 'ERR_ENDPOINT_IN_USE');
     await store.subscriptions.put(subscription, vapidPublicKey);
     assert.equal((await registerBeside(registration, newer, 'rollback')).answer, 'stored');
+  });
+
+  test('compares secrets by their hashes, so that the time tells nothing of where they differ', async () => {
+    const looking = await PostgresDatabase.open({ url: database.url, maxConnections: 1 });
+    const row = await looking.first<{ readonly body: string }>(
+      `select prosrc as body from pg_proc where oid = '${current.schema}.is_same_secret'::regproc`,
+    );
+    await looking.close();
+    assert.equal(row?.body.trim(), 'select sha256(one) = sha256(other)');
+    // whatever compares otherwise does not take a wrong one now
+    await database.run(`create or replace function ${current.schema}.is_same_secret(one bytea, other bytea)
+      returns boolean language sql immutable as 'select true'`);
+    const [first, second, wrong] = [1, 2, 3].map(madeUpSubscription) as [
+      Subscription,
+      Subscription,
+      Subscription,
+    ];
+    const { auth } = wrong;
+    const assign = { user: 'ada', tags: [] };
+    const register = (subscription: Subscription, former?: Subscription) =>
+      store.subscriptions.register({ subscription, vapidPublicKey, former, ...(!former && { assign }) });
+    await register(first);
+    await register({ ...wrong, endpoint: first.endpoint });
+    const moved = await register(second, { ...first, auth: new Uint8Array(16) });
+    assert.equal(moved.user, 'ada');
+    await store.people.signOut(second.endpoint, auth);
+    assert.equal((await store.subscriptions.findByEndpoint(second.endpoint))?.user, undefined);
+    assert.equal(await store.subscriptions.removeByEndpoint(second.endpoint, auth), true);
   });
 
   test('keeps ids dense: a subscription that is registered again uses up none', async () => {
@@ -724,6 +754,26 @@ describe('a PostgreSQL store', () => {
     );
     assert.equal(new Set(backends.map((row) => row?.pid)).size, 4);
     assert.deepEqual({ ...(await own.first('show statement_timeout')) }, { statement_timeout: '30s' });
+    await own.close();
+  });
+
+  test('tries calls again for 20 seconds while its server is away, and no longer', async (t) => {
+    let monotonicMs = 0;
+    let tries = 0;
+    const away = createServer((socket) => {
+      // the pause after the first try is a twentieth of a second at most
+      monotonicMs = [19_900, 20_000][tries] ?? 1e9;
+      tries += 1;
+      socket.destroy();
+    }).listen(0, '127.0.0.1');
+    t.after(() => away.close());
+    await once(away, 'listening');
+    const url = new URL(database.url);
+    url.port = String((away.address() as AddressInfo).port);
+    const own = await PostgresDatabase.open({ url: url.href });
+    t.mock.method(performance, 'now', () => monotonicMs);
+    await assert.rejects(own.query('select 1'), { code: 'ERR_STORE_UNAVAILABLE' });
+    assert.equal(tries, 2);
     await own.close();
   });
 

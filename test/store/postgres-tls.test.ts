@@ -1,6 +1,6 @@
 // TLS to PostgreSQL, as libpq reads it from the URL: which certificates are taken, and what is said about the others.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -12,17 +12,21 @@ import { useSharedServer } from '../../tools/postgres-server.ts';
 
 const getServer = useSharedServer();
 
-const isEncrypted = async (address: string): Promise<boolean | undefined> => {
+interface TlsOfConnection {
+  readonly ssl: boolean;
+  /** Of the client's certificate. */
+  readonly client_dn: string | null;
+}
+
+const tlsOf = async (address: string): Promise<TlsOfConnection | undefined> => {
   const database = await PostgresDatabase.open({ url: address });
   try {
-    const row = await database.first<{ readonly ssl: boolean }>(
-      'select ssl from pg_stat_ssl where pid = pg_backend_pid()',
-    );
-    return row?.ssl;
+    return await database.first('select ssl, client_dn from pg_stat_ssl where pid = pg_backend_pid()');
   } finally {
     await database.close();
   }
 };
+const isEncrypted = async (address: string): Promise<boolean | undefined> => (await tlsOf(address))?.ssl;
 
 const refused = (message: RegExp) => ({ code: 'ERR_STORE_UNAVAILABLE', message });
 
@@ -57,12 +61,17 @@ describe('TLS to PostgreSQL', { skip: skipWithout('the tests of TLS', [openssl])
   });
 
   test('checks what sslmode says, and no less', async () => {
-    await (await getServer()).useTls(certify(trusted, folder, 'localhost'));
+    await (
+      await getServer()
+    ).useTls(certify(trusted, folder, 'localhost'), readFileSync(trusted.certificate, 'utf8'));
     const { certificate: sslrootcert } = trusted;
     assert.equal(await isEncrypted(url), false, 'not without sslmode');
     assert.equal(await isEncrypted(withTls('127.0.0.1', { sslmode: 'require' })), true);
     assert.equal(await isEncrypted(withTls('127.0.0.1', { sslmode: 'verify-ca', sslrootcert })), true);
-    assert.equal(await isEncrypted(withTls('localhost', { sslmode: 'verify-full', sslrootcert })), true);
+    const verified = { sslmode: 'verify-full', sslrootcert };
+    assert.equal(await isEncrypted(withTls('localhost', verified)), true);
+    const own = { sslcert: join(folder, 'server.crt'), sslkey: join(folder, 'server.key') };
+    assert.equal((await tlsOf(withTls('localhost', { ...verified, ...own })))?.client_dn, '/CN=localhost');
 
     const untrusted = refused(/certificate that is not trusted \(\w+\): check its host name/);
     const isRefused = (host: string, parameters: Readonly<Record<string, string>>) =>

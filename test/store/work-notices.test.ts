@@ -1,6 +1,8 @@
 // Workers on PostgreSQL that wait are woken by whoever stores work; where no notices arrive, they poll.
 import assert from 'node:assert/strict';
+import { syncBuiltinESMExports } from 'node:module';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import timers from 'node:timers/promises';
 import { pgbouncer, skipWithout } from '../../scripts/install-test-tools.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { describeFunctions } from '../../src/store/postgres/functions/all-functions.ts';
@@ -100,8 +102,33 @@ describe('a worker that waits for work in PostgreSQL', () => {
     await using waiting = await openWaiting();
     await untilHearing(waiting);
     const { told } = await startWaiting(waiting);
-    await createBroadcast();
+    const id = await createBroadcast();
     assert.equal(await told, 'ready', 'a poll that finds nothing due says "idle"');
+
+    await other.broadcasts.pause(id);
+    await until(async () => (await waiting.work.waitForWork({ signal })) === 'idle', 'nothing to do');
+    const { told: again } = await startWaiting(waiting);
+    await other.broadcasts.resume(id);
+    assert.equal(await again, 'ready', 'one that is resumed may have work again');
+  });
+
+  test('looks by itself every two seconds, and four times a second while it hears nothing', async (t) => {
+    const opened = await PostgresDatabase.open({ url: database.url });
+    t.after(() => opened.close());
+    const slept = t.mock.method(timers, 'setTimeout', async () => {});
+    syncBuiltinESMExports();
+    t.after(() => {
+      slept.mock.restore();
+      syncBuiltinESMExports();
+    });
+    for (const [isHearing, everyMs] of [
+      [true, 2000],
+      [false, 250],
+    ] as const) {
+      const work = workOf(opened, { isHearing, listen: () => () => {}, close: async () => {} });
+      assert.equal(await work.waitForWork({ signal }), 'idle');
+      assert.equal(slept.mock.calls.at(-1)?.arguments[0], everyMs);
+    }
   });
 
   test('is told of slices that another one gives back, and of the end of the broadcast it waits for', async () => {

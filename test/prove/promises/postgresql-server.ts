@@ -60,6 +60,10 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
           "url.searchParams.set('uselibpqcompat', 'true')",
           "url.searchParams.set('uselibpqcompat', 'false')",
         ],
+        'a certificate of the client is not shown': [
+          "url.searchParams.delete('target_session_attrs');",
+          "url.searchParams.delete('sslcert');",
+        ],
       },
     },
   },
@@ -83,6 +87,28 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
     changes: {
       [database]: {
         'it is not made again': ['if (!mayPass || isOver) throw', 'if (mayPass || isOver) throw'],
+      },
+    },
+  },
+  {
+    claim: 'Calls are made again for 20 seconds',
+    test: { file: databaseTest, title: 'tries calls again for 20 seconds' },
+    changes: {
+      [database]: {
+        'they are for ten': ['options.retryForMs ?? defaultRetryForMs', 'options.retryForMs ?? 10_000'],
+        'they are for longer': ['options.retryForMs ?? defaultRetryForMs', 'options.retryForMs ?? 21_000'],
+      },
+    },
+  },
+  {
+    claim: 'The doctor and each process compare the clocks, and the offset is known from the start on',
+    test: { file: away, title: 'is warned of where its clock differs' },
+    changes: {
+      'src/store/postgres/inspect-database.ts': {
+        'the doctor does not': ['(warning) => warnings.push(warning)', '() => {}'],
+      },
+      'src/store/postgres/open-store.ts': {
+        'the offset is learnt later': ['    await database.clock.learn();', ''],
       },
     },
   },
@@ -130,6 +156,34 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
           'if (notices.isHearing && database.now() === null)',
           'if (database.now() === null)',
         ],
+      },
+    },
+  },
+  {
+    claim: 'A worker looks for work every two seconds, and four times a second while it hears of none',
+    test: {
+      file: 'test/store/work-notices.test.ts',
+      title: 'looks by itself every two seconds, and four times a second',
+    },
+    changes: {
+      'src/store/postgres/leases.ts': {
+        'it looks once a minute': ['return lookWhileHearingEveryMs;', 'return 30 * lookWhileHearingEveryMs;'],
+        'it looks twice a second': ['? lookForWorkEveryMs :', '? 2 * lookForWorkEveryMs :'],
+      },
+    },
+  },
+  {
+    claim: 'Client addresses are counted under a hash, in an unlogged table',
+    test: { file: services, title: 'forget who has asked' },
+    changes: {
+      'src/store/postgres/client-requests.ts': {
+        'they are stored as they are': [
+          "hash('sha256', client, 'hex')",
+          "Buffer.from(client.padEnd(16)).toString('hex')",
+        ],
+      },
+      'src/store/postgres/migrations.ts': {
+        'the table is logged': ['create unlogged table', 'create table'],
       },
     },
   },
@@ -218,11 +272,15 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'A worker that waits is woken when a broadcast is created',
+    claim: 'A worker that waits is woken when a broadcast is created, and when one is resumed',
     test: { file: 'test/store/work-notices.test.ts', title: 'is told of a new broadcast' },
     changes: {
       'src/store/postgres/migrations.ts': {
         'it polls': ["perform pg_notify('${workChannel}', new.id::text);", 'null;'],
+        'one that is resumed wakes nobody': [
+          'create trigger broadcasts_notified_of after insert or update of state on',
+          'create trigger broadcasts_notified_of after insert on',
+        ],
       },
     },
   },

@@ -173,9 +173,12 @@ export const postgresql: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'A process that runs for long keeps its functions: it records again and again that it uses them',
+    claim: 'A process that runs for long keeps its functions: it records each day that it uses them',
     test: { file: 'test/store/postgres-database.test.ts', title: 'keeps the functions of a process' },
     changes: {
+      'src/store/postgres/functions/use-functions.ts': {
+        'it records it every other day': ['6 * 60 * 60 * 1000', '48 * 60 * 60 * 1000'],
+      },
       'src/store/postgres/open-store.ts': {
         'it records it once': [
           '() => void keepFunctions(database, newest)',

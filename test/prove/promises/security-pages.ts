@@ -26,9 +26,21 @@ export const securityOfPages: readonly DocumentedPromise[] = [
       'src/service/demonstration/demo-page.ts': {
         'the demo page may be framed': ["frame-ancestors 'none'; ", ''],
         'the demo page loads from anywhere': ["default-src 'self'", 'default-src *'],
+        'the demo page loads pictures from anywhere': ["img-src 'self' data:", 'img-src *'],
       },
       'src/http/description/docs-page.ts': {
         'the page of the API may be framed': ["frame-ancestors 'none'", "frame-ancestors 'self'"],
+        'the page of the API asks anybody': ["connect-src 'self'", 'connect-src *'],
+      },
+      'src/service/push/preferences-page.ts': {
+        'the page of channels may be framed': ["frame-ancestors 'none'; ", ''],
+        'the page of channels loads pictures from anywhere': ['img-src data:', 'img-src *'],
+      },
+      'src/service/push/client-files.ts': {
+        'a file of the client, opened as a page, loads from anywhere': [
+          "default-src 'self'",
+          'default-src *',
+        ],
       },
     },
   },
@@ -128,6 +140,8 @@ export const securityOfPages: readonly DocumentedPromise[] = [
       'src/operator/console/page-headers.ts': {
         'they may be framed': ['"frame-ancestors \'none\'",', ''],
         'scripts may come from anywhere': ['"script-src \'self\'"', '"script-src *"'],
+        'they may ask anybody': ['"connect-src \'self\'"', '"connect-src *"'],
+        'forms may be sent anywhere': ['"form-action \'self\'"', '"form-action *"'],
       },
     },
   },
@@ -147,6 +161,7 @@ export const securityOfPages: readonly DocumentedPromise[] = [
     changes: {
       'src/operator/console/sign-in.ts': {
         'it has more': ['const attemptsPerMinute = 10;', 'const attemptsPerMinute = 100;'],
+        'it has them in half a minute': ['timeWindow: 60_000', 'timeWindow: 30_000'],
       },
     },
   },
@@ -161,7 +176,7 @@ export const securityOfPages: readonly DocumentedPromise[] = [
   },
   {
     claim:
-      'A body has at most 64 KiB at the operator’s API, 128 KiB for a broadcast, and 4 KiB at the console',
+      'A body has at most 64 KiB at the operator’s API, 128 KiB for a broadcast, and 4 KiB at the console, 256 KiB for a message',
     test: { file: wrongRequests, title: 'a body that is too long is told the limit of its own route' },
     changes: {
       'src/operator/api/add-api.ts': {
@@ -173,6 +188,9 @@ export const securityOfPages: readonly DocumentedPromise[] = [
       'src/operator/console/forms.ts': {
         'a form may be longer': ['const bodyLimitBytes = 4096;', 'const bodyLimitBytes = 65_536;'],
       },
+      'src/operator/console/pages/send.ts': {
+        'a message may be longer': ['const bodyLimit = 256 * 1024;', 'const bodyLimit = 512 * 1024;'],
+      },
     },
   },
   {
@@ -180,6 +198,18 @@ export const securityOfPages: readonly DocumentedPromise[] = [
     test: { file: keyFile, title: 'mode 0700' },
     changes: {
       'src/cli/data/data-directory.ts': { 'others may read the directory': ['0o700', '0o755'] },
+    },
+  },
+  {
+    claim: 'The keys of subscriber tokens and of webhooks are made when they are first needed',
+    test: { file: keyFile, title: 'the first run makes everything' },
+    changes: {
+      'src/cli/data/data-directory.ts': {
+        'that of subscriber tokens is made at once': [
+          "const sessionKey = await loadOrCreateSecret(directory, 'session-key');",
+          "const sessionKey = await loadOrCreateSecret(directory, 'session-key'); await loadOrCreateSecret(directory, 'subscriber-token-key');",
+        ],
+      },
     },
   },
   {

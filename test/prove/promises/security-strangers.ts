@@ -130,6 +130,11 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
           'options.maxConnections ?? 10_000',
           'options.maxConnections ?? 0',
         ],
+        'headers may have a little more': ['?? 16_384', '?? 17_408'],
+        'who does not read is waited for longer': [
+          '?? defaultTimeLimits.readTimeoutMs',
+          '?? 2 * defaultTimeLimits.readTimeoutMs',
+        ],
       },
       'src/service/push/rate-limit.ts': {
         'registrations are not limited': [
@@ -145,7 +150,10 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
       'Registrations are limited for each client address, which is that of the connection unless a proxy is trusted',
     test: { file: httpTest, title: 'POST /webPush' },
     changes: {
-      'src/service/push/rate-limit.ts': { 'there is no limit': ['      max,', '      max: 1000 * max,'] },
+      'src/service/push/rate-limit.ts': {
+        'there is no limit': ['      max,', '      max: 1000 * max,'],
+        'it is one of less than a minute': ['timeWindow: 60_000', 'timeWindow: 30_000'],
+      },
       [server]: {
         'any client may say who it is': [
           'trustProxy: (options.trustProxy ?? false) as boolean | string',
@@ -206,11 +214,24 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'There are at most 100 of them where nothing else is configured',
+    test: {
+      file: 'test/service/unlisted-push-services.test.ts',
+      title: 'a hundred push services that nobody has listed',
+    },
+    changes: {
+      'src/service/push/unlisted-push-services.ts': {
+        'there may be more': ['= defaultMaxPushServices', '= 2 * defaultMaxPushServices'],
+      },
+    },
+  },
+  {
     claim: 'A push service that is not listed gets 60 new subscriptions a minute',
     test: { file: 'test/service/unlisted-push-services.test.ts', title: 'more than sixty new subscriptions' },
     changes: {
       'src/service/push/unlisted-push-services.ts': {
         'nobody counts': ['await count(host)', 'await undefined'],
+        'it gets them in half a minute': ['const windowMs = 60_000;', 'const windowMs = 30_000;'],
       },
     },
   },
@@ -278,6 +299,10 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
           'const stored = onUnsubscribe && (await store.subscriptions.findByEndpoint(endpoint));',
           'const stored = await store.subscriptions.findByEndpoint(endpoint); if (stored === undefined) throw new Error("none");',
         ],
+        'that to signing out does': [
+          'await store.people.signOut(endpoint, auth);',
+          'if (!(await store.people.signOut(endpoint, auth), await store.subscriptions.findByEndpoint(endpoint))) throw new Error("none");',
+        ],
       },
       'src/store/sqlite/user-and-tags.ts': {
         'any auth will do': [
@@ -293,6 +318,45 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     changes: {
       'src/protocol/same-secret.ts': {
         'the time tells how many bytes are right': ['timingSafeEqual(a, b)', 'Buffer.compare(a, b) === 0'],
+      },
+      'src/protocol/message/receipt-token.ts': {
+        'that of a receipt does': [
+          '!isSameSecret(mac, token.slice(idsLength))',
+          'mac !== token.slice(idsLength)',
+        ],
+      },
+      'src/service/push/channels.ts': {
+        'that of a choice of channels does': [
+          'isSameSecret(row.auth, authBytes)',
+          'Buffer.from(row.auth).equals(authBytes)',
+        ],
+      },
+      'src/service/push/invitation.ts': {
+        'that of a renewal with an invitation does': [
+          'isSameSecret(formerRow.auth, former!.auth)',
+          'Buffer.from(formerRow.auth).equals(former!.auth)',
+        ],
+      },
+      'src/store/registration-right.ts': {
+        'that of the proof for new keys does': [
+          'isSameSecret(row.auth, auth))',
+          'Buffer.from(row.auth).equals(auth))',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'PostgreSQL compares secrets by their hashes, whoever asks',
+    test: { file: 'test/store/postgres-database.test.ts', title: 'compares secrets by their hashes' },
+    changes: {
+      'src/store/postgres/functions/subscriptions.sql': {
+        'the time tells how many bytes are right': [
+          'select sha256(one) = sha256(other)',
+          'select one = other',
+        ],
+      },
+      'src/store/postgres/people.ts': {
+        'that of signing out does': ['${functions}.is_same_secret(auth, $2)', 'auth = $2'],
       },
     },
   },
