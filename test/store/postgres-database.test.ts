@@ -1,12 +1,18 @@
 // PostgreSQL's own promises: one schema however many processes make it, audiences that are exact while others register,
 // nothing counted twice where connections break, and clear words about servers that cannot be used.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Client, Pool } from 'pg';
+import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { checkData } from '../../src/cli/doctor/check-data.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Subscription } from '../../src/protocol/subscription.ts';
@@ -72,6 +78,28 @@ test('a pool whose connections all hang is tried again', async () => {
 /** Of this process. */
 const countConnections = (): number =>
   process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+
+test('without the package pg, it is said how to install it', async () => {
+  const script = `
+    import { registerHooks } from 'node:module';
+    registerHooks({
+      resolve(name, context, next) {
+        if (name !== 'pg') return next(name, context);
+        throw Object.assign(new Error('none'), { code: 'ERR_MODULE_NOT_FOUND' });
+      },
+    });
+    const { openPostgresStore } = await import(process.argv[1]);
+    await openPostgresStore({ url: 'postgres://127.0.0.1:1/none' }).catch(({ code, message }) => console.log(code, message));
+  `;
+  const module = new URL('../../src/store/postgres/open-store.ts', import.meta.url).href;
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--input-type=module',
+    '-e',
+    script,
+    module,
+  ]);
+  assert.match(stdout, /^ERR_PACKAGE_MISSING .*: run "npm install pg"$/m);
+});
 
 test('a connection that ends between two statements of a transaction is replaced', async () => {
   const server = await getServer();
@@ -169,6 +197,22 @@ describe('a new PostgreSQL database', () => {
       code: 'ERR_STORE_CORRUPT',
       message: /another program/,
     });
+  });
+
+  test('is not opened with a directory that lacks the current private key, and none is made there', async (t) => {
+    const [first, second] = ['one', 'two'].map((name) => mkdtempSync(join(tmpdir(), `deskbell-${name}-`)));
+    t.after(() => [first, second].map((folder) => rmSync(folder!, { recursive: true })));
+    const opened = await openDataDirectory(first!, { database: database.url });
+    await opened.close();
+    await assert.rejects(openDataDirectory(second!, { database: database.url }), {
+      code: 'ERR_KEY_FILE_MISSING',
+      message: /There is no key file .*vapid-keys\.json/,
+    });
+    assert.ok(!readdirSync(second!).includes('vapid-keys.json'));
+    copyFileSync(join(first!, 'vapid-keys.json'), join(second!, 'vapid-keys.json'));
+    const other = await openDataDirectory(second!, { database: database.url });
+    await other.close();
+    assert.equal(other.vapidKeys.publicKey, opened.vapidKeys.publicKey);
   });
 
   test('is left as it is by the doctor, who tells of users that may connect only because everybody may', async () => {

@@ -188,6 +188,30 @@ export const postgresql: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Without the package `pg`, the error says how to install it',
+    test: { file: 'test/store/postgres-database.test.ts', title: 'without the package pg' },
+    changes: {
+      'src/store/postgres/connection.ts': {
+        'it says what Node says': ["!== 'ERR_MODULE_NOT_FOUND') throw cause;", "!== 'ENOENT') throw cause;"],
+      },
+    },
+  },
+  {
+    claim: 'A process without the current private key refuses to start, and makes no pair of its own',
+    test: {
+      file: 'test/store/postgres-database.test.ts',
+      title: 'is not opened with a directory that lacks',
+    },
+    changes: {
+      'src/cli/data/data-directory.ts': {
+        'it makes one': [
+          '(await store.vapidKeys.current()) === undefined',
+          '(await store.vapidKeys.current()) !== null',
+        ],
+      },
+    },
+  },
+  {
     claim: 'The figures of the console go by the clock of the database',
     test: { file: 'test/operator/console-pages.test.ts', title: 'a push service that calls all' },
     changes: {
