@@ -1,5 +1,4 @@
 // Whose subscriptions are, and what an operator does with a person. Types only.
-import type { UserAndTags } from '../audience/user-and-tags.ts';
 import type { TagSample } from './tag-sample.ts';
 
 /** How much of a person was in the store and is deleted. */
@@ -19,10 +18,18 @@ export interface RemovedPerson {
   readonly receipts: number;
 }
 
+/** What is not given stays as it is. */
+export interface OwnerChange {
+  /** `null`: nobody's. */
+  readonly user?: string | null | undefined;
+  /** All that it has from then on. */
+  readonly tags?: readonly string[] | undefined;
+}
+
 /** Whose subscriptions are: users and tags. */
 export interface PeopleStore {
-  /** Replaces user and tags of a subscription. @returns false where there is no such subscription */
-  assign(id: number, userAndTags: UserAndTags): Promise<boolean>;
+  /** Changes whose a subscription is. @returns false where there is no such subscription */
+  assign(id: number, change: OwnerChange): Promise<boolean>;
   /** Clears user and tags where `auth` is the row's own. By any spelling of scheme, host and port. */
   signOut(endpoint: string, auth: Uint8Array): Promise<boolean>;
   /**

@@ -131,7 +131,12 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         assert.equal(await store.people.changeTags(id, { add: ['news', 'de'], remove: ['beta'] }), true);
         assert.deepEqual(await read(id), { user: 'ada', tags: ['de', 'news'] });
         assert.equal(await store.people.assign(id, { tags: ['x'] }), true);
-        assert.deepEqual(await read(id), { user: undefined, tags: ['x'] });
+        assert.deepEqual(await read(id), { user: 'ada', tags: ['x'] });
+        const both = [store.people.assign(id, { user: 'bob' }), store.people.assign(id, { tags: ['y'] })];
+        assert.deepEqual(await Promise.all(both), [true, true]);
+        assert.deepEqual(await read(id), { user: 'bob', tags: ['y'] });
+        await store.people.assign(id, { user: null });
+        assert.deepEqual(await read(id), { user: undefined, tags: ['y'] });
         assert.equal((await store.subscriptions.findById(id))?.updatedAtMs, updatedAtMs);
         assert.equal(await store.people.assign(id + 1, ada), false);
         assert.equal(await store.people.changeTags(id + 1, { add: ['x'] }), false);
@@ -172,7 +177,7 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
           { tag: 'de', subscriptions: 2 },
         ]);
         await store.subscriptions.removeById(id);
-        await store.people.assign(id - 1, {});
+        await store.people.assign(id - 1, { tags: [] });
         assert.deepEqual(await store.people.countTags(), []);
       });
 

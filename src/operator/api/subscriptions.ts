@@ -116,9 +116,9 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
     errors: ['ERR_SUBSCRIPTION_NOT_FOUND', 'ERR_FIELD_VALUE', 'ERR_FIELD_TYPE'],
     audit: { action: 'subscription.assign', target: ({ params: { id } }) => `subscription ${id}` },
     handle: async ({ params: { id }, body }) => {
-      const row = await find(id);
-      const user = body.user === undefined ? row.user : (body.user ?? undefined);
-      await people.assign(id, checkUserAndTags({ user, tags: body.tags ?? row.tags }));
+      const { user, tags } = checkUserAndTags({ user: body.user ?? undefined, tags: body.tags });
+      const change = { user: body.user === null ? null : user, tags: body.tags && tags };
+      if (!(await people.assign(id, change))) requireSubscription(undefined, id);
       return subscriptionView.toJson(await find(id));
     },
   });

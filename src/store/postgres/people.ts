@@ -30,8 +30,10 @@ export function createPostgresPeople(
   return {
     assign: async (id, { user, tags }) => {
       const changed = await database.run(
-        `update deskbell.subscriptions set user_name = $2, tags = ${functions}.read_tags($3::jsonb) where id = $1`,
-        [id, user ?? null, JSON.stringify(tags ?? [])],
+        `update deskbell.subscriptions set user_name = case when $2 then $3 else user_name end,
+           tags = case when $4 then ${functions}.read_tags($5::jsonb) else tags end
+         where id = $1`,
+        [id, user !== undefined, user ?? null, tags !== undefined, JSON.stringify(tags ?? [])],
       );
       return changed > 0;
     },

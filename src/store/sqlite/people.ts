@@ -49,7 +49,13 @@ export function createSqlitePeople(database: SqliteDatabase, portable: PortableD
   };
 
   return {
-    assign: (id, userAndTags) => database.write(() => owners.assign(id, userAndTags)),
+    assign: (id, { user, tags }) =>
+      database.write(() => {
+        const row = statements.find.first({ id });
+        if (row === undefined) return false;
+        const changed = (user === undefined ? row.user : user) ?? undefined;
+        return owners.assign(id, { user: changed, tags: tags ?? owners.tagsOf(id) });
+      }),
     signOut: (endpoint, auth) =>
       database.write(() => {
         const row = owners.findOwn(endpoint, auth);
@@ -64,7 +70,9 @@ export function createSqlitePeople(database: SqliteDatabase, portable: PortableD
 
 function prepareStatements(database: SqliteDatabase) {
   return {
-    find: database.prepare<{ id: number }, { id: number }>('select id from subscriptions where id = :id'),
+    find: database.prepare<{ id: number }, { user: string | null }>(
+      'select user from subscriptions where id = :id',
+    ),
     countTags: database.prepare<NoValues, { tag: string; subscriptions: number }>(
       'select tag, count(*) as subscriptions from subscription_tags group by tag order by tag',
     ),
