@@ -1,7 +1,7 @@
 // `deskbell held-deletions`: lists, confirms and discards the deletions that wait for an operator.
 import type { Command } from 'commander';
-import { formatCount } from '../../errors/format-count.ts';
-import { formatAudience, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { countOf, formatCount } from '../../errors/format-count.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { requireHeldDeletions } from '../../store/held-deletions.ts';
 import { heldDeletionView } from '../../views/held-deletion.ts';
 import { parseOrigin } from '../flags/arguments.ts';
@@ -48,7 +48,7 @@ function decisionCommand(
     .argument('<origin>', 'Push service as `deskbell held-deletions list` shows it.', parseOrigin)
     .onData(async ({ store }, origin: string, flags: JsonFlag) => {
       const subscriptions = requireHeldDeletions(await store.heldDeletions[name](origin), origin);
-      const text = `${done} ${formatAudience(subscriptions)} of ${origin}`;
+      const text = `${done} ${countOf(subscriptions, 'subscription')} of ${origin}`;
       await output.result(flags, { origin, subscriptions }, text);
     });
 }

@@ -1,6 +1,6 @@
 // `deskbell keys retire`: removes a VAPID key pair that no subscription needs any more.
+import { countOf } from '../../errors/format-count.ts';
 import type { Command } from 'commander';
-import { formatAudience } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { VapidKeyStore } from '../../store/vapid-keys.ts';
 import { createDataCommand } from '../data/data-command.ts';
@@ -26,7 +26,7 @@ export function retireCommand({ environment, output }: Context): Command {
       const publicKey = await findKey(store.vapidKeys, key);
       const force = flags.force ?? false;
       const subscriptions = await retireKey(vapidKeys.keyDirectory, store, publicKey, { force });
-      const note = subscriptions > 0 ? ` ${formatAudience(subscriptions)} cannot be sent to.` : '';
+      const note = subscriptions > 0 ? ` ${countOf(subscriptions, 'subscription')} cannot be sent to.` : '';
       await output.result(flags, { publicKey, subscriptions }, `Retired ${publicKey}.${note}`);
     });
 }

@@ -1,11 +1,11 @@
 // `deskbell send --dry-run`: what would be sent and to how many. Nothing is stored, nothing leaves the machine.
-import { formatCount } from '../../errors/format-count.ts';
+import { countOf, formatCount } from '../../errors/format-count.ts';
 import {
   countReadersOf,
   describeReaderCounts,
   type ReaderCounts,
 } from '../../delivery/broadcast/count-readers.ts';
-import { formatAudience, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { isExpression, type Audience } from '../../delivery/broadcast/audience.ts';
 import { countAudience } from '../../delivery/broadcast/count-audience.ts';
 import { checkPlaceholders, findChannel } from '../../delivery/broadcast/reader-options.ts';
@@ -69,7 +69,7 @@ export async function printDryRun(
     return output.line(JSON.stringify({ event: 'dry-run', ...fields }));
   }
   await output.line(
-    `Would be sent to ${formatAudience(count)}; nothing was sent. The payload has ${formatCount(payload.length)} of ` +
+    `Would be sent to ${countOf(count, 'subscription')}; nothing was sent. The payload has ${formatCount(payload.length)} of ` +
       `at most ${formatCount(maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0))} bytes:`,
   );
   await output.line(Buffer.from(payload).toString());

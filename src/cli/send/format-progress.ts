@@ -1,6 +1,6 @@
 // The line that shows how far a broadcast is.
-import { formatCount } from '../../errors/format-count.ts';
-import { formatAudience, formatDuration, hostOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { countOf, formatCount } from '../../errors/format-count.ts';
+import { formatDuration, hostOf } from '../../delivery/broadcast/format-broadcast.ts';
 import type { Progress } from '../../delivery/broadcast/progress.ts';
 import { settlements, type Broadcast, type OriginCounts } from '../../store/broadcasts.ts';
 
@@ -22,7 +22,7 @@ export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }
 
 /** `Broadcast 7 is preparing: 480,000 subscriptions found so far` */
 export const formatPreparation = ({ id, recipients }: Broadcast): string =>
-  `Broadcast ${id} is preparing: ${formatAudience(recipients)} found so far`;
+  `Broadcast ${id} is preparing: ${countOf(recipients, 'subscription')} found so far`;
 
 /** Rows that are held back wait for their push service to accept messages again; the others for their next attempt, or their first. */
 function formatWaiting({ waiting, toRetry, heldBack }: Broadcast): readonly string[] {

@@ -1,11 +1,11 @@
 // How many an audience has, quickly, however many subscriptions there are: counted where that takes little, otherwise estimated
 // from a sample of the subscriptions and their tags, and then called an estimate.
+import { countOf } from '../../errors/format-count.ts';
 import { checkExpression, type TagExpression } from '../../audience/user-and-tags.ts';
 import type { Store } from '../../store/store.ts';
 import type { TagSample } from '../../store/tag-sample.ts';
 import { isExpression, type Audience } from './audience.ts';
 import { countAudience } from './count-audience.ts';
-import { formatAudience } from './format-broadcast.ts';
 
 export interface AudienceSize {
   readonly count: number;
@@ -147,7 +147,7 @@ const kindWords = { exact: '', about: 'about ', below: 'fewer than ', most: 'at 
 
 /** `5 subscriptions`, `about 12,000 subscriptions`, `fewer than 1,500 subscriptions` */
 export const nameAudienceSize = ({ count, kind }: AudienceSize): string =>
-  kindWords[kind] + formatAudience(count);
+  kindWords[kind] + countOf(count, 'subscription');
 
 /** The same, with the word `an estimate` where it is one. */
 export const formatAudienceSize = (size: AudienceSize): string =>

@@ -53,12 +53,9 @@ export function stateOf({ state, startAtMs }: Broadcast, nowMs = Date.now()): Br
 export const describeState = (broadcast: Broadcast): string =>
   `Broadcast ${broadcast.id} is ${stateOf(broadcast)}`;
 
-/** `1,000 subscriptions` */
-export const formatAudience = (count: number): string => countOf(count, 'subscription');
-
 /** `Broadcast 7 to 1,000 subscriptions` */
 export const nameBroadcast = ({ id, recipients }: Pick<Broadcast, 'id' | 'recipients'>): string =>
-  `Broadcast ${id} to ${formatAudience(recipients)}`;
+  `Broadcast ${id} to ${countOf(recipients, 'subscription')}`;
 
 /** `Broadcast 7 to 1,000 subscriptions is done: 990 accepted, 10 rejected.` */
 export function formatState(broadcast: Broadcast): string {

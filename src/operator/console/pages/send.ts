@@ -1,12 +1,12 @@
 // Sending: a message is composed, looked at with the number of its recipients, and only then sent; to a test group first, if
 // that is asked for.
+import { countOf } from '../../../errors/format-count.ts';
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { checkBroadcastOptions } from '../../../delivery/broadcast/create-broadcast.ts';
 import { createAudienceEstimator } from '../../../delivery/broadcast/estimate-audience.ts';
 import type { Audience } from '../../../delivery/broadcast/audience.ts';
 import { countReadersOf } from '../../../delivery/broadcast/count-readers.ts';
-import { formatAudience } from '../../../delivery/broadcast/format-broadcast.ts';
 import type { SubscriptionInput } from '../../../delivery/sender.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
@@ -149,7 +149,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
         const { id, recipients } = broadcast;
         const done = notice(
           'good',
-          `Sent to the test group: ${formatAudience(recipients)} with the tag ${fields['testTag']}`,
+          `Sent to the test group: ${countOf(recipients, 'subscription')} with the tag ${fields['testTag']}`,
           html`<p>
             <a href="/console/broadcasts/${id}">Broadcast ${id}</a> shows what came of it. Nobody else has got
             the message yet.
