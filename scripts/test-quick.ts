@@ -20,7 +20,12 @@ const secondsForFiles = (filesAtATime * 40) / slowness;
 const git = (...words: readonly string[]): string =>
   execFileSync('git', words, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 
-const changed = findChanged(process.argv[2]);
+const given = process.argv[2];
+if (given !== undefined && !isCommit(given)) {
+  console.error(`There is no commit "${given}". Usage: npm run test:quick [-- COMMIT]`);
+  process.exit(1);
+}
+const changed = findChanged(given);
 console.log(`Changed: ${changed.join(', ')}\n`);
 const secondsOf = readTestSeconds();
 const touched = findTouchedTests(readTree(changed), changed);

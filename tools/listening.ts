@@ -11,9 +11,11 @@ let portsGiven = 0;
 /**
  * A port that nobody listens on, for programs that cannot pick one themselves, and for those who close theirs for a while.
  * This process gives it to nobody else before forty others.
+ *
+ * @throws {Error} all forty are taken
  */
 export async function freePort(): Promise<number> {
-  for (;;) {
+  for (let tried = 0; tried < portsOfProcess; tried += 1) {
     const port = firstPort + (process.pid % processes) * portsOfProcess + (portsGiven++ % portsOfProcess);
     const server = createServer();
     try {
@@ -26,6 +28,7 @@ export async function freePort(): Promise<number> {
     await once(server, 'close');
     return port;
   }
+  throw new Error(`Each of the ${portsOfProcess} ports that this process may use is taken.`);
 }
 
 /** @throws {Error} the program has ended, or takes too long */
