@@ -22,6 +22,24 @@ export const operatorApi: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'Of user and tags of a subscription, what an operator does not give stays, also where two change it at once',
+    test: {
+      file: 'test/store/people-suite.ts',
+      title: 'they are replaced, and tags are added and taken away',
+    },
+    changes: {
+      'src/store/sqlite/people.ts': {
+        'the user goes': ['(user === undefined ? row.user : user)', 'user'],
+        'the tags go': ['tags: tags ?? owners.tagsOf(id)', 'tags'],
+      },
+      'src/store/postgres/people.ts': {
+        'the user goes': ['case when $2 then $3 else user_name end', 'case when $2 then $3 end'],
+        'the tags go': ['read_tags($5::jsonb) else tags end', 'read_tags($5::jsonb) end'],
+      },
+    },
+  },
+  {
     claim: 'A webhook event that is three days old is dropped',
     test: { file: 'test/store/webhook-outbox-suite.ts', title: 'what is three days old is dropped' },
     changes: {
