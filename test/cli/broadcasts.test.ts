@@ -92,7 +92,8 @@ suite('broadcasts of the command line', () => {
     const { environment, lines, run } = await setUp(40);
     const { endpoint } = JSON.parse(lines[3] ?? '') as { endpoint: string };
     pushService.expire(endpoint);
-    const input = [lines[3], lines[6]].map((line) => line?.replace('{', '{"user":"ada",')).join('\n');
+    const ofAda = '{"user":"ada","tags":["news","de"],';
+    const input = [lines[3], lines[6]].map((line) => line?.replace('{', ofAda)).join('\n');
     assert.equal((await runCommand(['subscriptions', 'import', '-'], { input, environment })).exitCode, 0);
     const { exitCode, stdout, stderr } = await run('send', '--all', ...message);
     assert.equal(exitCode, 0, stderr);
@@ -112,7 +113,7 @@ suite('broadcasts of the command line', () => {
         .replaceAll(/127\.0\.0\.1:\d+/g, 'HOST')
         .split('\n'),
       [
-        'Subscription 7: HOST, user ada, no tags, registered TIME, renewed TIME',
+        'Subscription 7: HOST, user ada, tags de, news, registered TIME, renewed TIME',
         'Subscription 4 is not stored.',
         '',
         'Broadcast 1 “Ding dong”, TIME',
@@ -121,6 +122,8 @@ suite('broadcasts of the command line', () => {
         '',
       ],
     );
+    const [, registered = '', renewed = ''] = /registered (\S+), renewed (\S+)\n/.exec(why) ?? [];
+    assert.ok(registered < renewed, 'the second import was later');
     assert.equal((await run('subscriptions', 'show', '--user', 'ada')).stdout, why);
   });
 

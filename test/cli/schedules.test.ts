@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test } from 'node:test';
+import { until } from '../../tools/until.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
 import { environmentFor, parseLines, runCommand, runUntilStopped, temporaryFolder } from './run-command.ts';
 
@@ -66,6 +67,9 @@ suite('schedules of the command line', () => {
     for (const words of [
       ['--all', '--timezone', 'Europe/Berlin'],
       ['--ids', '1,2', '--cron', '0 9 * * 1'],
+      ['--file', '-', '--cron', '0 9 * * 1'],
+      ['--all', '--cron', '0 9 * * 1', '--detach'],
+      ['--all', '--cron', '0 9 * * 1', '--idempotency-key', 'monday'],
       ['--id', '1', '--per-person', '3/day'],
       ['--all', '--per-person', '3/month'],
       ['--all', '--cron', '0 9 * * 1', '--at', '2027-01-01T00:00:00Z'],
@@ -83,9 +87,16 @@ suite('schedules of the command line', () => {
     const input = `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
     await runCommand(['subscriptions', 'import', '-'], { input, environment });
     const database = new DatabaseSync(join(data, 'deskbell.db'));
-    database.prepare('update schedules set next_at_ms = ?').run(Date.now());
+    const setNext = database.prepare('update schedules set next_at_ms = ?');
+    const isSetAnew = database.prepare('select 1 from schedules where next_at_ms > ?');
+    setNext.run(Date.now() - 2 * 3_600_000);
+    await until(() => isSetAnew.get(Date.now()) !== undefined, 'that the time was found to be missed');
+    setNext.run(Date.now());
     database.close();
     await worker.waitFor(/"event":"summary"/);
+    const missed =
+      /^deskbell: Schedule 1 was not sent at \S+Z or soon after, because no worker was running\.$/m;
+    assert.match(worker.written(), missed);
     assert.equal(await worker.end(), 0);
     const [broadcast] = parseLines((await run('broadcasts', 'list', '--json')).stdout).toReversed();
     assert.equal(broadcast.counts.accepted, 3);

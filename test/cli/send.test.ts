@@ -1,6 +1,9 @@
 // `deskbell send`: to one or to all of the store, over a real push service, and what it prints of the outcomes.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
@@ -78,9 +81,15 @@ suite('deskbell send', () => {
     const { send } = await setUp(1);
     const members = ['--url', '/7', '--icon', 'i.png', '--image', 'm.png', '--badge', 'b.png'];
     const actions = ['--action', 'Open=/7?a=b', '--action', 'Later'];
-    const { exitCode, stderr } = await send('--id', '1', ...members, ...actions);
+    const behaviour = ['--notification-tag', '7', '--renotify', '--no-require-interaction', '--silent'];
+    const others = ['--timestamp', '1', '--lang', 'de', '--text-direction', 'rtl', '--app-badge', '3'];
+    const data = ['--json-data', '{"order":7}'];
+    const words = [...members, ...actions, ...behaviour, ...others, ...data];
+    const { exitCode, stderr } = await send('--id', '1', ...words);
     assert.equal(exitCode, 0, stderr);
-    assert.deepEqual((await userAgent.nextMessage()).json(), {
+    const { id, ...received } = (await userAgent.nextMessage()).json() as Record<string, unknown>;
+    assert.equal(typeof id, 'string', 'it may alert again');
+    assert.deepEqual(received, {
       title: 'Ding dong',
       message: 'Tea is ready ☕',
       url: '/7',
@@ -91,6 +100,15 @@ suite('deskbell send', () => {
         { title: 'Open', url: '/7?a=b', action: '0' },
         { title: 'Later', action: '1' },
       ],
+      tag: '7',
+      renotify: true,
+      requireInteraction: false,
+      silent: true,
+      timestamp: 1,
+      lang: 'de',
+      dir: 'rtl',
+      appBadge: 3,
+      data: { order: 7 },
     });
   });
 
@@ -377,6 +395,38 @@ suite('deskbell send', () => {
     assert.equal(exitCode, 1);
     assert.match(stdout, /^retry +2 .*connection/);
     assert.equal(await countRows(data), 2);
+  });
+
+  test('messages go through the proxy of the environment, except to what no_proxy names', async (t) => {
+    const { data } = await setUp(0);
+    const asked: (string | undefined)[] = [];
+    // push service and proxy in one
+    const server = createServer((request, response) => {
+      asked.push(request.method);
+      request.resume().on('end', () => response.writeHead(201).end());
+    });
+    server.on('connect', ({ method, url }, socket) => {
+      asked.push(`${method} ${url}`);
+      socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+    });
+    t.after(() => server.close());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    // an address of this machine that is not loopback, which never goes through a proxy
+    const host = `0.0.0.0:${port}`;
+    const environment = { DESKBELL_DATA: data, DESKBELL_PUSH_SERVICES: `http://${host}` };
+    const input = JSON.stringify({ ...exampleSubscription('x'), endpoint: `http://${host}/x` });
+    assert.equal((await runCommand(['subscriptions', 'import', '-'], { input, environment })).exitCode, 0);
+    const proxy = `http://127.0.0.1:${port}`;
+    for (const [variables, expected] of [
+      [{ https_proxy: proxy }, `CONNECT ${host}`],
+      [{ all_proxy: proxy }, `CONNECT ${host}`],
+      [{ all_proxy: proxy, no_proxy: '0.0.0.0' }, 'POST'],
+    ] as const) {
+      const words = ['send', '--id', '1', '--subject', 'mailto:push@example.org', ...message];
+      await runCommand(words, { environment: { ...environment, ...variables } });
+      assert.deepEqual(asked.splice(0), [expected]);
+    }
   });
 
   test('TTL 0 to a user agent that is away is not kept; a topic replaces what waits', async () => {

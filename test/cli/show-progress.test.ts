@@ -22,7 +22,9 @@ async function print(
     for (const rows of toRetry) {
       nowMs += everyMs;
       const waiting = { recipients: 1, waiting: rows, toRetry: rows, heldBack: [], expired: 0 };
-      const broadcast = { id: 1, state: 'running', alarms: [alarm], origins: [], ...waiting };
+      const times = { createdAtMs: 0, startAtMs: 0, expiresAtMs: 0 };
+      const head = { id: 1, state: 'running', payload: Buffer.from('{}'), ...times };
+      const broadcast = { ...head, alarms: [alarm], origins: [], counts: {}, ...waiting };
       yield { broadcast, settled: 0, ratePerSecond: 0 } as unknown as Progress;
     }
   }
@@ -91,6 +93,20 @@ test('without a terminal, a line comes every five seconds at most', async (t) =>
   const { lines } = await print(t, 1000, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
   assert.equal(lines.length, 1);
   assert.match(lines[0]!, /5 waiting for a retry$/);
+});
+
+test('with --json, the progress is an event each second', async (t) => {
+  const { lines } = await print(t, 500, [1, 2, 3, 4], { json: true });
+  const events = lines.map(
+    (line) => JSON.parse(line) as { readonly event: string; readonly waiting: number },
+  );
+  assert.deepEqual(
+    events.filter(({ event }) => event !== 'alarm').map(({ event, waiting }) => [event, waiting]),
+    [
+      ['progress', 2],
+      ['progress', 4],
+    ],
+  );
 });
 
 test('with --json, an alarm is an event, once', async (t) => {

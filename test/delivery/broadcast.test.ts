@@ -1,6 +1,7 @@
 // Broadcasts from the library's point of view: audiences, exactly one message each, control, idempotency.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
+import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
@@ -76,10 +77,11 @@ describe('a broadcast', () => {
     assert.deepEqual((await userAgent.nextMessage()).json(), { ...message, appBadge: 3 });
   });
 
-  test('to ids reaches these and nobody else', async () => {
+  test('to a stream of ids reaches these and nobody else', async () => {
     await using bench = await openBroadcastBench();
     const pushService = await bench.startPushService({ rows: 20 });
-    const run = await bench.createSender().broadcast({ ids: [3, 17, 3, 4711] }, message);
+    const ids = Readable.from([3, 17, 3, 4711]);
+    const run = await bench.createSender().broadcast({ ids }, message);
     assertDone(await run.finished, { accepted: 2, removed: 1 });
     assert.deepEqual(timesReceived(pushService), { 0: 18, 1: 2 });
   });
@@ -220,6 +222,15 @@ describe('a broadcast', () => {
     });
     await Promise.all([first.finished, again.finished]);
     assert.deepEqual(timesReceived(pushService), { 0: 7, 1: 3 });
+
+    const [one, other] = pushService.createSinks(2, { vapidPublicKey: vapidKeys.publicKey });
+    const given = { idempotencyKey: 'given' };
+    const toOne = await sender.createBroadcast({ subscriptions: [one!] }, message, given);
+    const repeated = await sender.createBroadcast({ subscriptions: [one!] }, message, given);
+    assert.deepEqual([repeated.broadcast.id, repeated.isNew], [toOne.broadcast.id, false]);
+    await assert.rejects(sender.createBroadcast({ subscriptions: [other!] }, message, given), {
+      code: 'ERR_IDEMPOTENCY_KEY',
+    });
   });
 
   test('waits for its time', async () => {
@@ -263,16 +274,17 @@ describe('a broadcast', () => {
     assert.deepEqual(timesReceived(pushService), { 1: 1500 });
   });
 
-  test('that was stopped while a push service does not answer gives its rows back, and another sender sends them', async () => {
+  test('whose sender is closed while a push service does not answer gives its rows back, and another sender sends them', async () => {
     await using bench = await openBroadcastBench();
     const [silent, other] = [await bench.startPushService(), await bench.startPushService()];
     await bench.subscribe(silent, 40);
     await bench.subscribe(other, 40);
     silent.faults.inject({ kind: 'hang' });
-    const run = await bench.createSender().broadcast('all', message);
+    const sender = bench.createSender();
+    const run = await sender.broadcast('all', message);
     for await (const { settled } of run.progress()) if (settled === 40) break;
     const stoppedAtMs = Date.now();
-    await run.stop();
+    await sender.close();
     assert.ok(Date.now() - stoppedAtMs < 10_000, 'answers are waited for for a while and not for ever');
     const { state, counts } = await run.finished;
     assert.deepEqual([state, counts.accepted, counts.pending], ['running', 40, 40]);

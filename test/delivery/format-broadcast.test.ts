@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { assertDelivered } from '../../src/cli/send/assert-delivered.ts';
 import { formatProgress } from '../../src/cli/send/format-progress.ts';
 import { broadcastToJson } from '../../src/views/broadcast.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
@@ -63,4 +64,18 @@ test('the progress tells apart what waits for a retry and what is held back, and
 
 test('the JSON of a broadcast has what is held back', () => {
   assert.deepEqual((broadcastToJson(broadcast) as Broadcast).heldBack, [{ origin, rows: 1940 }]);
+});
+
+test('a command has failed where a message to a live subscription was not accepted, or its broadcast did not end', () => {
+  const none = { ...counts, rejected: 0, pending: 0, removed: 0, cancelled: 0, unaccounted: 0 };
+  for (const name of ['rejected', 'expired', 'exhausted'] as const) {
+    assert.throws(() => assertDelivered({ ...broadcast, state: 'done', counts: { ...none, [name]: 1 } }), {
+      code: 'ERR_NOT_ACCEPTED',
+    });
+  }
+  for (const state of ['paused', 'running', 'cancelled'] as const)
+    assert.throws(() => assertDelivered({ ...broadcast, state, counts: none }), {
+      code: 'ERR_BROADCAST_UNFINISHED',
+    });
+  assertDelivered({ ...broadcast, state: 'done', counts: { ...none, gone: 1, capped: 1, removed: 1 } });
 });

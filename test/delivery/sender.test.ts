@@ -294,6 +294,16 @@ test('a push service that is not there is a retry, and nothing is in doubt', asy
   await sender.close();
 });
 
+test('a push service whose certificate is not trusted is a retry, and nothing is in doubt', async () => {
+  const { origin, close } = await startServer(createSecureServer(certificate), 'https');
+  const sender = createSender({ vapid, pushServices: [origin] });
+  const { outcome, error } = await sender.send({ endpoint: `${origin}/p/1`, ...texts }, message);
+  assert.ok(outcome.kind === 'retry', outcome.kind);
+  assert.deepEqual([outcome.reason, outcome.isInDoubt, error?.code], ['connection', false, 'ERR_TLS']);
+  await sender.close();
+  await close();
+});
+
 for (const address of ['127.0.0.1', '10.1.2.3', '169.254.169.254', '::1', '::ffff:127.0.0.1']) {
   test(`a known host that resolves to ${address} is rejected and not connected to`, async () => {
     const sender = createSender({
@@ -428,40 +438,52 @@ describe('the time that a message may take in all', () => {
     );
   });
 
-  test('ends one that is queued, which is never sent then', async () => {
-    const paths: string[] = [];
-    const clock = new TestClock();
-    const server = createSecureServer({ ...certificate, settings: { maxConcurrentStreams: 0 } });
-    server.on('stream', (stream: ServerHttp2Stream, headers) => {
-      paths.push(headers[':path'] ?? '');
-      stream.respond({ ':status': 201 }, { endStream: true });
+  for (const [what, timeouts, inAllMs] of [
+    ['as it is given', { sendTimeoutMs: 60_000 }, 60_000],
+    ['the sum of what connecting and answering may take', { responseTimeoutMs: 14_000 }, 24_000],
+  ] as const) {
+    test(`ends one that is queued, which is never sent then: ${what}`, async (t) => {
+      const paths: string[] = [];
+      const clock = new TestClock();
+      clock.stop();
+      const server = createSecureServer({ ...certificate, settings: { maxConcurrentStreams: 0 } });
+      server.on('stream', (stream: ServerHttp2Stream, headers) => {
+        paths.push(headers[':path'] ?? '');
+        stream.respond({ ':status': 201 }, { endStream: true });
+      });
+      const { origin, close } = await startServer(server, 'https');
+      t.after(close);
+      const { monotonicNow, startTimer } = clock;
+      const sender = createSender({
+        vapid,
+        pushServices: [origin],
+        ca: [certificate.cert],
+        ...timeouts,
+        idleTimeoutMs: 2 ** 31 - 1,
+        monotonicNow,
+        startTimer,
+      });
+      t.after(sender.close);
+      let hasEnded = false;
+      const sending = sender
+        .send({ endpoint: `${origin}/queued`, ...texts }, message)
+        .finally(() => (hasEnded = true));
+      const [session] = (await once(server, 'session')) as [ServerHttp2Session];
+      // the client is connected, and knows that it may not send
+      await once(session, 'localSettings');
+      clock.advance(inAllMs - 1);
+      await new Promise(setImmediate);
+      assert.equal(hasEnded, false);
+      clock.advance(1);
+      const { outcome, error } = await sending;
+      assert.ok(outcome.kind === 'retry', outcome.kind);
+      assert.deepEqual([outcome.isInDoubt, error?.code], [false, 'ERR_TIMEOUT']);
+      session.settings({ maxConcurrentStreams: 100 });
+      const later = await sender.send({ endpoint: `${origin}/later`, ...texts }, message);
+      assert.equal(later.outcome.kind, 'accepted');
+      assert.deepEqual(paths, ['/later']);
     });
-    const { origin, close } = await startServer(server, 'https');
-    const { monotonicNow, startTimer } = clock;
-    const never = 2 ** 31 - 1;
-    const sender = createSender({
-      vapid,
-      pushServices: [origin],
-      ca: [certificate.cert],
-      sendTimeoutMs: 60_000,
-      connectTimeoutMs: never,
-      idleTimeoutMs: never,
-      monotonicNow,
-      startTimer,
-    });
-    const sending = sender.send({ endpoint: `${origin}/queued`, ...texts }, message);
-    const [session] = (await once(server, 'session')) as [ServerHttp2Session];
-    clock.advance(60_000);
-    const { outcome, error } = await sending;
-    assert.ok(outcome.kind === 'retry', outcome.kind);
-    assert.deepEqual([outcome.isInDoubt, error?.code], [false, 'ERR_TIMEOUT']);
-    session.settings({ maxConcurrentStreams: 100 });
-    const later = await sender.send({ endpoint: `${origin}/later`, ...texts }, message);
-    assert.equal(later.outcome.kind, 'accepted');
-    assert.deepEqual(paths, ['/later']);
-    await sender.close();
-    await close();
-  });
+  }
 });
 
 describe("a VAPID subject that is not at a domain which can exist is refused with Apple's own word", () => {

@@ -280,6 +280,7 @@ const inWords: readonly (readonly [
   ['sending', 'stored together, once a second', secondMs, 'delivery/single/answer-log.ts', 'reportAfterMs'],
   ['sending', 'tries to store each batch five times', 5, 'delivery/single/answer-log.ts', 'maxTries'],
   ['sending', 'comes within about a second', secondMs, 'delivery/gone-hook.ts', 'intervalMs'],
+  ['sending', 'nothing is accepted for an hour', hourMs, 'store/push-services.ts', 'patienceMs'],
   ['sending', 'ten messages in a row with failures', 10, 'transport/breaker.ts', 'maxFailuresInRow'],
   ['sending', 'for an hour at most', hourMs, 'transport/breaker.ts', 'maxRetryAfterMs'],
   ['sending', 'a quarter of a second', 1 / 4, 'store/rate-shares.ts', 'burstSeconds'],

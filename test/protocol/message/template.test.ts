@@ -250,6 +250,18 @@ suite('a value is shown as text', () => {
     assert.equal(title('{name}', { name: '\u202Egpj\u202C.\u2066exe\u0007' }), 'gpj.exe');
     assert.equal(title('{name}!', { name: 'שלום' }), '\u2068שלום\u2069!');
     assert.equal(title('{name}', { name: 'שלום\u2069' }), '\u2068שלום\u2069');
+    for (const [first, last] of [
+      [0x2028, 0x202e],
+      [0x2066, 0x2069],
+      [0x200e, 0x200f],
+      [0x061c, 0x061c],
+      [0x00, 0x1f],
+    ] as const)
+      for (let code = first; code <= last; code += 1)
+        assert.equal(title('{name}', { name: `a${String.fromCharCode(code)}b` }), 'ab', code.toString(16));
+    // Hebrew, Arabic, Syriac, N’Ko, Samaritan, both with presentation forms, Phoenician and Adlam
+    for (const letter of 'אعܐߐࠀﬡﻌ𐤀𞤀')
+      assert.equal(title('{name}', { name: letter }), `\u2068${letter}\u2069`);
   });
 
   test('a value that is nothing to show counts as missing', () => {

@@ -98,6 +98,9 @@ test('the message is read back from its payloads', () => {
   assert.deepEqual(others.texts, { de: { title: 'Hallo {name|du}' }, fr: {} });
 });
 
+/** Of 35 characters. */
+const longestTag = `de-x${'-abcdefgh'.repeat(3)}-abc`;
+
 const refused: readonly [members: object, options: PayloadOptions, fault: RegExp][] = [
   [
     { texts: { de: { title: 1 } } },
@@ -111,7 +114,7 @@ const refused: readonly [members: object, options: PayloadOptions, fault: RegExp
     {},
     /member texts\.de_DE of the message is named by .*; give a BCP 47 language tag/,
   ],
-  [{ texts: { [`de${'-abcde'.repeat(6)}`]: {} } }, {}, /named by a text that is not usable/],
+  [{ texts: { [`${longestTag}d`]: {} } }, {}, /named by a text that is not usable/],
   [{ texts: { 'de-at': {}, 'de-AT': {} } }, {}, /member texts\.de-AT of the message is the same language/],
   [
     { texts: Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`de-x-${index}`, {}])) },
@@ -187,11 +190,13 @@ test('an error points to the member, as in whatever has the message as its membe
     );
 });
 
-test('fifty texts are not too many', () => {
+test('fifty texts are not too many, and a tag may have 35 characters', () => {
   const texts = Object.fromEntries(
     Array.from({ length: 50 }, (_, index) => [`de-x-${index}`, { title: 'T' }]),
   );
   assert.equal(encodeMessage({ title: 't', message: 'm', texts }).texts.size, 50);
+  const { texts: encoded } = encodeMessage({ ...plain, texts: { [longestTag]: { title: 'T' } } });
+  assert.deepEqual([...encoded.keys()], [longestTag]);
 });
 
 test('the size of each language is checked, with room for receipts, and the error names it', () => {

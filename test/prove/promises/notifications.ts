@@ -103,6 +103,32 @@ export const notifications: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A text is named by a tag of at most 35 characters',
+    test: {
+      file: 'test/protocol/message/texts.test.ts',
+      title: 'fifty texts are not too many, and a tag may have 35',
+    },
+    changes: {
+      'src/protocol/message/value-schema.ts': {
+        'it may have fewer': ['value.length > maxLength)', 'value.length >= maxLength)'],
+      },
+    },
+  },
+  {
+    claim:
+      'Control characters and direction marks are removed from values, and letters from right to left are isolated',
+    test: {
+      file: 'test/protocol/message/template.test.ts',
+      title: 'joiners stay, direction marks and controls go',
+    },
+    changes: {
+      'src/protocol/message/reader-value.ts': {
+        'a paragraph separator stays': ['\\u2028-\\u202E', '\\u2028\\u202A-\\u202E'],
+        'only Hebrew and Arabic are isolated': ['\\u0590-\\u08FF', '\\u0590-\\u06FF'],
+      },
+    },
+  },
+  {
     claim: 'An error of a message names its member, and points to it with a JSON pointer',
     test: { file: 'test/protocol/message/texts.test.ts', title: 'an error points to the member' },
     changes: {

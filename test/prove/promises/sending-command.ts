@@ -148,4 +148,84 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'With `--json`, `send` prints an event with the progress each second',
+    test: {
+      file: 'test/cli/show-progress.test.ts',
+      title: 'with --json, the progress is an event each second',
+    },
+    changes: {
+      'src/cli/send/show-progress.ts': {
+        'it has another name': ["event('progress', progressToJson", "event('state', progressToJson"],
+        'it comes less often': ['const jsonEveryMs = 1000;', 'const jsonEveryMs = 2000;'],
+      },
+    },
+  },
+  {
+    claim: 'The exit code is 1 where a message to a live subscription was not accepted, for whatever reason',
+    test: { file: 'test/delivery/format-broadcast.test.ts', title: 'a command has failed where a message' },
+    changes: {
+      'src/cli/send/assert-delivered.ts': {
+        'messages that expired were accepted': ['counts.rejected + counts.expired +', 'counts.rejected +'],
+        'messages that were given up were accepted': [' + counts.exhausted;', ';'],
+      },
+    },
+  },
+  {
+    claim: 'A schedule has no list as its audience, no key of its own, and nothing to leave to others',
+    test: {
+      file: 'test/cli/schedules.test.ts',
+      title: 'times that are none, and flags that do not go together',
+    },
+    changes: {
+      'src/cli/commands/send.ts': {
+        'a file is taken for everybody': ["['ids', 'file', 'at',", "['ids', 'at',"],
+        'the key is ignored': ["'at', 'detach', 'idempotencyKey'],", "'at', 'detach'],"],
+        'a schedule is detached': ["'at', 'detach', 'idempotencyKey'],", "'at', 'idempotencyKey'],"],
+      },
+    },
+  },
+  {
+    claim: 'A worker logs the times of schedules that were missed',
+    test: { file: 'test/cli/schedules.test.ts', title: 'a worker that is running makes the broadcast' },
+    changes: {
+      'src/cli/commands/worker.ts': {
+        'it keeps them to itself': ['        onWarning,', '        onWarning: () => {},'],
+      },
+    },
+  },
+  {
+    claim:
+      'The command sends through the proxy of `https_proxy` or `all_proxy`, except to what `no_proxy` names',
+    test: { file: 'test/cli/send.test.ts', title: 'messages go through the proxy of the environment' },
+    changes: {
+      'src/cli/send/open-sender.ts': {
+        'no proxy is used': ['    ...proxyFromEnvironment(environment),', ''],
+        'all go through the proxy': [
+          '...proxyFromEnvironment(environment),',
+          '...proxyFromEnvironment(environment), noProxy: [],',
+        ],
+      },
+      'src/transport/proxy.ts': {
+        '`all_proxy` is not read': ["find('https_proxy', 'all_proxy')", "find('https_proxy')"],
+      },
+    },
+  },
+  {
+    claim:
+      '`subscriptions show` says whose a subscription is, its tags, and when it was registered and renewed',
+    test: {
+      file: 'test/cli/broadcasts.test.ts',
+      title: 'the summary adds up to the audience; show says what came of it',
+    },
+    changes: {
+      'src/cli/commands/subscriptions-show.ts': {
+        'tags are left out': ["tags.length === 0 ? 'no tags'", "tags.length > 0 ? 'no tags'"],
+        'the times are exchanged': [
+          'registered ${isoTime(createdAtMs)}, renewed ${isoTime(updatedAtMs)}',
+          'registered ${isoTime(updatedAtMs)}, renewed ${isoTime(createdAtMs)}',
+        ],
+      },
+    },
+  },
 ];

@@ -190,4 +190,91 @@ export const sendingLater: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim:
+      '`send()` takes as long as connecting and an answer may take together, the time in the queue included',
+    test: {
+      file: 'test/delivery/sender.test.ts',
+      title: 'ends one that is queued, which is never sent then',
+    },
+    changes: {
+      'src/delivery/single/single-messages.ts': {
+        'connecting may take no time': ['(options.connectTimeoutMs ?? connectTimeoutMs) +', ''],
+        'answers may take no time': ['+ (options.responseTimeoutMs ?? responseTimeoutMs)', ''],
+      },
+    },
+  },
+  {
+    claim:
+      'After `sender.close()` the broadcast that it delivered is as it is then, and `finished` resolves with it',
+    test: { file: 'test/delivery/broadcast.test.ts', title: 'whose sender is closed while a push service' },
+    changes: {
+      'src/delivery/broadcast/broadcaster.ts': {
+        'it goes on': ['close: () => jobs.stopAll(),', 'close: async () => {},'],
+      },
+    },
+  },
+  {
+    claim: 'An idempotency key stands for each of a list of ids or subscriptions',
+    test: {
+      file: 'test/delivery/broadcast.test.ts',
+      title: 'with a list is the same only for the same list',
+    },
+    changes: {
+      'src/delivery/broadcast/audience.ts': {
+        'any list of subscriptions is the same': ['    updateHash(hash, member);', ''],
+        'any list of ids is the same': ['updateHash(hash, checkId(id));', 'checkId(id);'],
+      },
+    },
+  },
+  {
+    claim: 'A message is tried again where TLS with its push service fails',
+    test: {
+      file: 'test/delivery/sender.test.ts',
+      title: 'a push service whose certificate is not trusted is a retry',
+    },
+    changes: {
+      'src/delivery/message-path/post.ts': { 'it is rejected': ["    case 'ERR_TLS':", ''] },
+    },
+  },
+  {
+    claim: 'The ids of an audience may be a stream',
+    test: { file: 'test/delivery/broadcast.test.ts', title: 'to a stream of ids reaches these' },
+    changes: {
+      'src/delivery/broadcast/audience.ts': {
+        'they must be there already': [
+          'for await (const id of ids)',
+          'for (const id of [...(ids as number[])])',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A local time without a date is the next one from the start on, also where that is to come',
+    test: {
+      file: 'test/delivery/reader-options.test.ts',
+      title: 'to given subscriptions is for the time of its own',
+    },
+    changes: {
+      'src/delivery/broadcast/create-broadcast.ts': {
+        'it is the next one from now on': ['occurrence?.atMs ?? startAtMs)', 'occurrence?.atMs ?? now())'],
+      },
+      'src/delivery/broadcast/count-readers.ts': {
+        'a dry run counts from now on': [
+          'resolveTimes(options, startAtMs)',
+          'resolveTimes(options, store.now())',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Rows that are all refused wait for an hour before they are rejected',
+    test: {
+      file: 'test/documentation/figures.test.ts',
+      title: 'pages name the times and limits of the code',
+    },
+    changes: {
+      'src/store/push-services.ts': { 'they wait longer': ['patienceMs: 60 * 60', 'patienceMs: 120 * 60'] },
+    },
+  },
 ];
