@@ -113,7 +113,10 @@ describe('what is known of a person', () => {
     });
   }
 
-  test('may have data of 1024 bytes as JSON, and no more', () => {
+  test('may have data of 1024 bytes as JSON, and no more; a text of 200 characters, however many bytes', () => {
+    const name = '😀'.repeat(200);
+    assert.deepEqual(checkPersonChange({ data: { name } }).data, { name });
+    assert.throws(() => checkPersonChange({ data: { name: `${name}x` } }), /at most 200 characters/);
     assert.deepEqual(checkPersonChange({ data: dataOfBytes(1024) }).data, dataOfBytes(1024));
     assert.throws(
       () => checkPersonChange({ data: dataOfBytes(1025) }),

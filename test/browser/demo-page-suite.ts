@@ -339,6 +339,11 @@ export function testDemoPage(browserTest: BrowserTest): void {
         });
       })`);
 
+      await signIn('not a token');
+      assert.equal(await page.evaluate('client.subscribe().catch(({ status }) => status)'), 401);
+      const isSubscribed = 'client.state().then(({ subscription }) => subscription !== undefined)';
+      assert.equal(await page.evaluate(isSubscribed), false, 'who is refused is not subscribed');
+
       await signIn(await backend.createToken('ada', ['de']));
       await page.evaluate('client.subscribe().then(() => undefined)');
       assert.deepEqual(await ownerOf(), { user: 'ada', tags: ['de'] });

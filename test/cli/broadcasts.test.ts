@@ -256,7 +256,7 @@ suite('broadcasts of the command line', () => {
       scheduled.stderr,
       /\n {2}.* worker --data \S+ --subject \S+ --push-services \S+ --threads 1\n/,
     );
-    await run('send', '--all', '--detach', ...message);
+    await run('send', '--all', '--detach', '--receipts', ...message);
     assert.equal(received().messages, 0);
 
     await reportUnreachable(data);
@@ -285,6 +285,7 @@ suite('broadcasts of the command line', () => {
     await worker.waitFor(/"event":"summary","id":1,"state":"done"/);
     assert.equal(await worker.end('SIGTERM'), 0);
     assert.deepEqual(received(), { messages: 40, most: 2 });
+    assert.doesNotMatch(worker.written(), /receiptKey/, 'any worker makes the tokens of receipts');
   });
 
   test('serve --deliver delivers beside the service', async () => {
@@ -473,8 +474,13 @@ suite('broadcasts of the command line', () => {
   test('with --receipts, serve takes what browsers report and show counts it beside the outcomes', async () => {
     const { data, environment, run } = await setUp(3);
     const actions = ['--action', 'Open=/', '--action', 'Later=/later'];
-    const dryRun = await run('send', '--all', '--receipts', '--dry-run', ...message, ...actions);
-    assert.match(dryRun.stdout, /of at most 3,942 bytes/);
+    for (const [whom, room] of [
+      ['--all', '3,942'],
+      ['--id=1', '3,993'],
+    ] as const) {
+      const dryRun = await run('send', whom, '--receipts', '--dry-run', ...message, ...actions);
+      assert.match(dryRun.stdout, new RegExp(`of at most ${room} bytes`), whom);
+    }
     const sent = await run('send', '--all', '--receipts', ...message, ...actions);
     assert.equal(sent.exitCode, 0, sent.stderr);
     const key = Buffer.from(await readFile(join(data, 'receipt-key'), 'utf8'), 'base64url');

@@ -5,6 +5,7 @@ import { watchProgress, type Progress } from '../../src/delivery/broadcast/progr
 import type { BroadcastRun } from '../../src/delivery/sender-interface.ts';
 import type { Output } from '../../src/cli/output/output.ts';
 import type { BroadcastStore } from '../../src/store/broadcasts.ts';
+import { formatProgress } from '../../src/cli/send/format-progress.ts';
 import { showProgress } from '../../src/cli/send/show-progress.ts';
 
 const alarm = { origin: 'https://push.example.org', reason: 'bad-ttl', detail: 'TTL', rows: 1, firstAtMs: 1 };
@@ -87,6 +88,14 @@ test('rate and time left are those of the last seconds; where nothing moves, no 
     [0, undefined],
     [83, undefined],
   ]);
+});
+
+test('while the audience is prepared, it shows how many were found', () => {
+  const broadcast = { id: 1, state: 'preparing', recipients: 1234 };
+  assert.equal(
+    formatProgress({ broadcast, settled: 0, ratePerSecond: 0 } as Progress),
+    'Broadcast 1 is preparing: 1,234 subscriptions found so far',
+  );
 });
 
 test('without a terminal, a line comes every five seconds at most', async (t) => {

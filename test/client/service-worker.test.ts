@@ -386,13 +386,14 @@ test('what became of a notification is reported with its token and its action', 
 test('what comes within a second is reported together', async () => {
   const waiting: (() => void)[] = [];
   const bothWait = Promise.withResolvers<void>();
-  const { bodies, report } = await startReporting([204], (end, delayMs) => {
+  const { countKept, bodies, report } = await startReporting([204], (end, delayMs) => {
     if (delayMs !== 1000) return endAtOnce(end, delayMs);
     if (waiting.push(end) === 2) bothWait.resolve();
   });
   const reports = Promise.all(['shown', 'clicked'].map((event) => report(token, event)));
   await Promise.race([bothWait.promise, reports]);
   assert.equal(bodies.length, 0);
+  assert.equal(await countKept(), 2, 'kept before they are sent: the browser may stop the worker meanwhile');
   for (const end of waiting) end();
   await reports;
   assert.deepEqual(
@@ -416,6 +417,7 @@ test('a notification is shown first, and reported then, unless the site’s hook
     registration: {
       scope: 'https://example.org/',
       async showNotification(title: string, { data }: { data: { deskbell: typeof shown } }) {
+        if (title === 'nested' && 'actions' in data.deskbell) throw new Error('It cannot be kept.');
         events.push(`shown: ${title}`);
         shown = data.deskbell;
       },
@@ -435,6 +437,10 @@ test('a notification is shown first, and reported then, unless the site’s hook
   assert.deepEqual(events, ['shown: t', 'reported: shown']);
   assert.equal(shown.receipt, token, 'for what becomes of it');
 
+  await scope['receive']({ title: 'nested', message: 'm', receivedAtMs: 1, receipt: token, actions: [] });
+  assert.deepEqual(events.splice(2), ['shown: nested', 'reported: shown']);
+  assert.equal(shown.receipt, token, 'also where the browser cannot keep all of the message');
+
   scope['self'].deskbell = { beforeShow: () => ({ receipt: undefined }) };
   await scope['receive']({ title: 'u', message: 'm', receivedAtMs: 1, receipt: token });
   assert.deepEqual(events.slice(2), ['shown: u'], 'the hook wants no report');
@@ -442,7 +448,7 @@ test('a notification is shown first, and reported then, unless the site’s hook
 });
 
 test('what the service did not take is kept and reported with the next; nothing fails for it', async () => {
-  const { countKept, bodies, syncs, report } = await startReporting([429, 503]);
+  const { countKept, bodies, syncs, report } = await startReporting([429, 500]);
   await report(token, 'shown');
   await report(token, 'clicked');
   await report(token, 'dismissed');

@@ -189,6 +189,7 @@ test('the review says how many get which text, who is left out, held or would ge
   const active = await review({ skipInactive: '2' });
   assert.match(active, /0 are left out as inactive: only broadcasts with receipts count, for 30 days\./);
   await reportShown(operator, 2);
+  assert.match(await review({ skipInactive: '3' }), /0 are left out as inactive/);
   const skipping = { skipInactive: '2', testTag: 'letter' };
   const inactive = await review(skipping);
   assert.match(inactive, /Recipients 22 subscriptions/);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { before, describe, test } from 'node:test';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { createReceiptTokens } from '../../src/protocol/message/receipt-token.ts';
 import { defaultReceiptsPerMinute } from '../../src/service/push/rate-limit.ts';
 import type { ReceiptEvent } from '../../src/store/receipts.ts';
@@ -141,6 +142,17 @@ test('one client address may report 600 times a minute, where nothing else is sa
   for (let count = 0; count < defaultReceiptsPerMinute; count += 1) answers.push(await report());
   assert.deepEqual([...new Set(answers)], [204]);
   assert.equal(await report(), 429);
+});
+
+test('what cannot be stored is a 503, so that browsers keep it', async (t) => {
+  const { store, remove } = await openTestStore();
+  t.after(remove);
+  const fault = new DeskbellError('ERR_STORE_UNAVAILABLE', 'The disk is full.');
+  const receipts = { ...store.receipts, add: () => Promise.reject(fault) };
+  const { base } = await startService({ receiptKey, store: { ...store, receipts } }, t);
+  const token = createReceiptTokens(receiptKey)({ broadcastId: 1, subscriptionId: 1 });
+  const body = { receipts: [{ token, event: 'shown' }] };
+  assert.equal((await sendJson(base, 'POST', '/webPush/receipts', body)).status, 503);
 });
 
 test('who reported is forgotten when the service starts and each hour, in steps', async (t) => {

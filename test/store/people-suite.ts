@@ -101,6 +101,13 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         const moved = await register(2, { former: { endpoint, auth } });
         assert.deepEqual(ownerOf(moved), ada);
         assert.deepEqual(await read(id), { user: undefined, tags: [] });
+        // each of them without the other, too
+        for (const owner of [{ tags: ['de'] }, { user: 'bob' }]) {
+          const former = await put(3, owner);
+          const next = await register(4, { former });
+          assert.deepEqual(ownerOf(next), { user: undefined, tags: [], ...owner });
+          await store.subscriptions.removeById(next.id);
+        }
       });
 
       test('they do not move to a subscription that has its own, nor beside a registration that names them', async () => {

@@ -112,6 +112,21 @@ export function describeReaders(name: string, prepare: () => Promise<StoreUnderT
         }
       });
 
+      test('takes along each of them by itself', async () => {
+        const nothing = { language: undefined, timeZone: undefined, channels: {} };
+        const timeZone = 'Europe/Berlin';
+        await register(1, { timeZone });
+        assert.deepEqual(await factsOf(await register(2, { former: madeUpSubscription(1) })), {
+          ...nothing,
+          timeZone,
+        });
+        await store.readers.choose(await register(3), { news: false });
+        assert.deepEqual(await factsOf(await register(4, { former: madeUpSubscription(3) })), {
+          ...nothing,
+          channels: { news: false },
+        });
+      });
+
       test('takes nothing along in the place of what it has of its own', async () => {
         const former = await register(1, { language: 'de', timeZone: 'Europe/Berlin' });
         await store.readers.choose(former, { news: false });

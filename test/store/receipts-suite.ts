@@ -6,7 +6,7 @@ import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { madeUpBroadcast, openForSuite, type StoreUnderTest } from './store-under-test.ts';
 
 const fcm = 'https://fcm.googleapis.com';
-const mozilla = 'https://updates.push.services.mozilla.com';
+const own = 'https://push.example.org:8443';
 
 export function describeReceipts(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`receipts: ${name}`, () => {
@@ -26,7 +26,7 @@ export function describeReceipts(name: string, prepare: () => Promise<StoreUnder
     const countsOf = async (id: number) => (await store.broadcasts.find(id))?.receipts;
 
     test('a broadcast counts what was reported, by push service and by action', async () => {
-      const [one, two, three] = [await subscribe(), await subscribe(), await subscribe(mozilla)];
+      const [one, two, three] = [await subscribe(), await subscribe(), await subscribe(own)];
       const broadcastId = await createBroadcast(['open', 'later']);
       assert.deepEqual(await countsOf(broadcastId), []);
       const receipts: readonly Receipt[] = [
@@ -41,7 +41,7 @@ export function describeReceipts(name: string, prepare: () => Promise<StoreUnder
       assert.equal(await store.receipts.add(receipts), 6);
       assert.deepEqual(await countsOf(broadcastId), [
         { origin: fcm, shown: 2, clicked: 2, dismissed: 0, actions: { later: 1 } },
-        { origin: mozilla, shown: 1, clicked: 0, dismissed: 1, actions: {} },
+        { origin: own, shown: 1, clicked: 0, dismissed: 1, actions: {} },
       ]);
     });
 

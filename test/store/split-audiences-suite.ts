@@ -113,9 +113,13 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
     test('a channel that is off by default reaches those who have chosen it', async () => {
       await store.channels.put({ name: 'offers', title: 'Offers', titles: {}, isOnByDefault: false });
       await store.readers.choose({ user: 'user-7' }, { offers: true });
+      // in browsers, before there were persons: that of 8 holds, since the person has chosen nothing
+      for (const id of [8, 9])
+        await store.readers.choose({ id, user: undefined, channels: {} }, { offers: true });
+      await store.readers.choose({ user: 'user-9' }, { offers: false });
       const broadcast = await make({ channel: { name: 'offers', isOnByDefault: false }, languages: [] });
-      assert.equal(broadcast.recipients, 1);
-      assert.deepEqual(idsOf(await leaseAll()), [7]);
+      assert.equal(broadcast.recipients, 2);
+      assert.deepEqual(idsOf(await leaseAll()), [7, 8]);
     });
 
     /** Four broadcasts with receipts that are over, and what browsers reported of them. @returns their ids */
@@ -166,7 +170,8 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
         // with so many who are not stored that it is prepared in several steps
         const absent = Array.from({ length: 400 }, (_, index) => 1000 + index);
         const ids = [1, 2, 3, 4, 5, 6, 7, 8, 26, ...absent];
-        const draft = whom === 'ids' ? { audienceId: await openIds(store, ids), list: whom } : {};
+        const draft: Partial<NewBroadcast> =
+          whom === 'ids' ? { audienceId: await openIds(store, ids), list: whom } : {};
         const channel = { name: 'news', isOnByDefault: true };
         const { id, recipients, inactive, state } = await make(
           { skipInactive: 3, channel, languages: [...texts.keys()] },
@@ -190,6 +195,15 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
         );
         const [newest] = (await store.attempts.outcomesTo([1], { limit: 1 })).outcomes;
         assert.deepEqual([newest?.broadcastId, newest?.state], [id, 'inactive']);
+        await store.broadcasts.cancel(id);
+        nowMs += 72 * hourMs;
+        while (await store.retention.prune({ attemptsBeforeMs: nowMs }));
+        assert.equal((await store.attempts.outcomesOf(id, [1]))[0]?.state, 'noLongerKept');
+        if (whom === 'all') return;
+        const subscriptions = [madeUpSubscription(1)];
+        await assert.rejects(store.broadcasts.addToAudience(draft.audienceId!, subscriptions), {
+          code: 'ERR_FIELD_VALUE',
+        });
       });
     }
 

@@ -238,6 +238,7 @@ export const receipts: readonly DocumentedPromise[] = [
           'if (status === 429 || status >= 500) throw',
           'if (status === 429 && status >= 500) throw',
         ],
+        'a fault of the service is an answer': ['status >= 500', 'status > 500'],
         'Background Sync is not asked for': [
           'await tryLater(receiptsName)',
           'await Promise.resolve(receiptsName)',
@@ -252,6 +253,10 @@ export const receipts: readonly DocumentedPromise[] = [
       [reporting]: {
         'each is sent at once': ['setTimeout(resolve, receiptDelayMs)', 'resolve(receiptDelayMs)'],
         'each is sent by itself': ['store.getAll(all, maxReceipts)', 'store.getAll(all, 1)'],
+        'none is kept until then': [
+          "await inStore('readwrite', async (store) => void store.put(kept, [...keyPrefix(), kept]));",
+          "await new Promise((resolve) => setTimeout(resolve, receiptDelayMs)); await inStore('readwrite', async (store) => void store.put(kept, [...keyPrefix(), kept]));",
+        ],
       },
     },
   },
@@ -343,6 +348,78 @@ export const receipts: readonly DocumentedPromise[] = [
         'it reports first': [
           '  await showAndPassOn(message).catch(',
           "  await report(message, 'shown'); await showAndPassOn(message).catch(",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Who was left out as inactive is kept as long as what came of the others',
+    test: { file: splits, title: 'those who clicked on none of the last broadcasts shown to them' },
+    changes: {
+      'src/store/retention.ts': {
+        'it is kept as long as the broadcast': [
+          '           b.attempts_dropped_at_ms is null',
+          '           b.id is not null',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Any worker makes the tokens of receipts, whether it is run with `--receipts` or not',
+    test: {
+      file: 'test/cli/broadcasts.test.ts',
+      title: 'a scheduled or detached broadcast is left to a worker',
+    },
+    changes: {
+      'src/cli/send/open-sender.ts': {
+        'only with it': [
+          '    receiptKey,',
+          '    receiptKey: configuration.receipts ? receiptKey : undefined,',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A message to one subscription has no room for a token, with `--receipts` too',
+    test: { file: 'test/cli/broadcasts.test.ts', title: 'with --receipts, serve takes what browsers report' },
+    changes: {
+      'src/cli/commands/send.ts': {
+        'it has': ['configuration.receipts && !isForOne(flags)', 'configuration.receipts'],
+      },
+    },
+  },
+  {
+    claim: 'The review counts those who are inactive over as many broadcasts as the broadcast does',
+    test: {
+      file: 'test/operator/console-languages.test.ts',
+      title: 'the review says how many get which text',
+    },
+    changes: {
+      'src/delivery/broadcast/count-readers.ts': {
+        'over one': ['lookedAt), skipInactive)', 'lookedAt), skipInactive && 1)'],
+      },
+    },
+  },
+  {
+    claim: 'A notification is reported on also where the browser cannot keep all of its message',
+    test: { file: worker, title: 'a notification is shown first, and reported then' },
+    changes: {
+      'src/client/worker/show.ts': {
+        'clicks on it are not': [
+          'message: text, receivedAtMs, receipt }));',
+          'message: text, receivedAtMs }));',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Where a report cannot be stored, the answer is a 503, and the browser keeps it',
+    test: { file: serviceTest, title: 'what cannot be stored is a 503' },
+    changes: {
+      [route]: {
+        'it is a 204': [
+          'await store.receipts.add(receipts);',
+          'await store.receipts.add(receipts).catch(() => {});',
         ],
       },
     },
