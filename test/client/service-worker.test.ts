@@ -349,6 +349,37 @@ test('an action turns its channel off with the stored subscription', async () =>
   assert.equal(await waiting(), undefined);
 });
 
+test('a click is for the site’s hook first; what it leaves turns a channel off, or opens a page', async () => {
+  const { scope, bodies } = await startChoosing([200]);
+  const opened: string[] = [];
+  scope['self'].clients = {
+    matchAll: async () => [],
+    openWindow: async (url: string) => void opened.push(url),
+  };
+  await scope['updateOwnState']({ pageUrl: 'https://example.org/app/page.html' });
+  const click = (message: object, action: string, onClick?: () => unknown) => {
+    scope['self'].deskbell = { onClick };
+    const data = { deskbell: { title: 't', message: 'm', channel: 'news', ...message } };
+    return scope.dispatch('notificationclick', { action, notification: { data, close: () => undefined } });
+  };
+  await click({ url: 'orders/7' }, 'turn-off-channel', () => true);
+  await click({ url: 'orders/7' }, '', async () => true);
+  assert.deepEqual([bodies.length, opened], [0, []]);
+  await click({ url: 'orders/7' }, 'turn-off-channel', () => false);
+  assert.deepEqual([bodies.length, opened], [1, []]);
+  await click({ url: 'orders/7' }, '', () => {
+    throw new Error('broken');
+  });
+  await click({ actions: [{ title: 'Read', action: 'read', url: '/read' }] }, 'read');
+  await click({}, '');
+  assert.deepEqual(opened, [
+    'https://example.org/app/orders/7',
+    'https://example.org/read',
+    'https://example.org/',
+  ]);
+  assert.equal(bodies.length, 1);
+});
+
 test('what cannot be turned off now is kept, tried again, and sent with what is turned off later', async () => {
   const { scope, bodies, syncs, waiting } = await startChoosing([]);
   await scope['turnOff']('news');

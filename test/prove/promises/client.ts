@@ -5,6 +5,11 @@ const demoPage = 'test/browser/demo-page-suite.ts';
 const cookies = 'test/browser/cookie-suite.ts';
 const request = 'src/client/request-service.ts';
 const ownWorkers = 'test/browser/own-worker-suite.ts';
+const library = 'test/client/page-library.test.ts';
+const serviceApi = 'src/client/service-api.ts';
+const subscription = 'src/client/subscription.ts';
+const timeLimit = 'src/client/time-limit.ts';
+const page = 'src/client/client.ts';
 
 export const client: readonly DocumentedPromise[] = [
   {
@@ -126,6 +131,172 @@ export const client: readonly DocumentedPromise[] = [
       },
       'src/client/preferences/preferences.ts': {
         'a switch stays as nobody has saved it': ['input.checked = !checked;', ''],
+      },
+    },
+  },
+  {
+    claim: 'Service and push service have 15 seconds each to answer, or what `timeoutMs` says',
+    test: { file: library, title: 'service and push service have 15 seconds' },
+    changes: {
+      [timeLimit]: { 'they have longer': ['defaultTimeoutMs = 15_000', 'defaultTimeoutMs = 20_000'] },
+      [subscription]: {
+        'the push service has its own time': [
+          'withTimeLimit(timeoutMs, work)',
+          'withTimeLimit(15_000, work)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The option `fetch` takes the place of the browser’s, and `serviceUrl` is a folder',
+    test: { file: library, title: 'the option fetch takes the place' },
+    changes: {
+      [serviceApi]: {
+        'it is ignored': ['init as RequestInit, this.#options.fetch)', 'init as RequestInit)'],
+      },
+      [page]: {
+        'a slash is missing': ["if (!service.pathname.endsWith('/')) service.pathname += '/';", ''],
+      },
+    },
+  },
+  {
+    claim:
+      'The client sends language and time zone with the subscription, at each visit, and asks for the key with a new query',
+    test: { file: library, title: 'the service gets subscription, language and time zone' },
+    changes: {
+      [serviceApi]: {
+        'the language is left out': ['{ language, timeZone }, headers', '{ timeZone }, headers'],
+        'the time zone is left out': ['{ language, timeZone }, headers', '{ language }, headers'],
+        'the query is the same': ['`vapidKey?${Date.now()}`', "'vapidKey'"],
+        'the key of the subscription is left out': ["'deskbell-vapid-key': vapidKey,", ''],
+      },
+    },
+  },
+  {
+    claim:
+      'A new subscription that the service refuses with 400, 401 or 403 is ended again, and no other is; the page is told why',
+    test: { file: library, title: 'a new subscription that the service refuses is ended again' },
+    changes: {
+      [subscription]: {
+        'one without a login stays': ['[400, 401, 403]', '[400, 403]'],
+        'one that is not valid stays': ['[400, 401, 403]', '[401, 403]'],
+        'one that comes too often is ended': ['[400, 401, 403]', '[400, 401, 403, 429]'],
+        'one that is stored is ended': ['!known && [400', '[400'],
+      },
+      [serviceApi]: { 'the detail is left out': ["answer?.detail ?? 'Check", "'Check"] },
+    },
+  },
+  {
+    claim: 'A service that does not answer is told with method and URL, on the console too',
+    test: { file: library, title: 'a service that is away is named' },
+    changes: {
+      [serviceApi]: {
+        'the method is left out': [
+          '`${method} ${url.origin}${url.pathname}`',
+          '`${url.origin}${url.pathname}`',
+        ],
+        'the console does not have it': [
+          "throw reported(new ClientError('server-unreachable'",
+          "throw (new ClientError('server-unreachable'",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'After a 409 page library and service worker subscribe again once, which gives a new endpoint',
+    test: { file: library, title: 'after a 409 the key is asked for again' },
+    changes: {
+      [subscription]: { 'they do so on and on': ['!isRefused && status === 409', 'status === 409'] },
+    },
+  },
+  {
+    claim: 'Why a browser cannot subscribe is told by `subscribe()` and by `state()`',
+    test: { file: library, title: 'each obstacle has its reason' },
+    changes: {
+      'src/client/support.ts': {
+        'an app on the Home Screen is told to be put there': [
+          '.standalone === false',
+          '.standalone !== undefined',
+        ],
+        'plain http is none': ['if (!isSecureContext)', 'if (false)'],
+        'without Notification there is support': [" && 'Notification' in window", ''],
+      },
+      [page]: {
+        'a question that was closed is an answer': ["permission !== 'granted'", "permission === 'granted'"],
+        'the state does not say that they are blocked': [
+          "=== 'denied' ? 'permission-denied' :",
+          "=== 'denied' ? undefined :",
+        ],
+      },
+    },
+  },
+  {
+    claim: '`state()` says whether the service has confirmed the subscription',
+    test: { file: library, title: 'the state has permission' },
+    changes: {
+      [page]: { 'it always has': ['subscriptionBody(subscription) === this.#service.storedBody', 'true'] },
+    },
+  },
+  {
+    claim: 'A page load subscribes nobody who has unsubscribed or who blocks notifications',
+    test: { file: library, title: 'who was subscribed is subscribed anew' },
+    changes: {
+      [page]: {
+        'it tries where they are blocked': [
+          "(storedBody && Notification.permission === 'granted')",
+          'storedBody',
+        ],
+        'it subscribes who has unsubscribed': [
+          'await updateState(registration.scope, { storedBody: undefined });',
+          'await 0;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A service worker that the site registers within five seconds is waited for in `subscribe()`',
+    test: { file: library, title: 'a service worker that the site registers within five seconds' },
+    changes: {
+      [timeLimit]: { 'it is for one second': ['lateRegistrationMs = 5_000', 'lateRegistrationMs = 1_000'] },
+    },
+  },
+  {
+    claim:
+      '`channels()` and `setChannels()` reject with `not-subscribed` where the service has no subscription of this browser',
+    test: { file: library, title: 'channels are asked for and set' },
+    changes: {
+      [page]: {
+        'what the service does not know is none': ['isOn === (choices[name] ?? isOn)', 'isOn === isOn'],
+        'the reason is another one': ["ClientError('not-subscribed'", "ClientError('no-support'"],
+      },
+    },
+  },
+  {
+    claim: 'Messages come as events and in a loop, which `return()` ends',
+    test: { file: library, title: 'messages come in their order' },
+    changes: {
+      'src/client/message-stream.ts': { 'it does not': ['await reader.cancel();', ''] },
+      [page]: { 'those of another registration come too': ['registration?.scope === scope', 'registration'] },
+    },
+  },
+  {
+    claim:
+      '`onClick` is asked before a channel is turned off or a page opened, which it is where the hook throws',
+    test: { file: 'test/client/service-worker.test.ts', title: 'a click is for the site’s hook first' },
+    changes: {
+      'src/client/worker/clicks.ts': {
+        'the channel is turned off before': [
+          'if (await hooks().onClick?.(message, actionName)) return;',
+          "if (actionName !== 'turn-off-channel' && (await hooks().onClick?.(message, actionName))) return;",
+        ],
+        'what it has handled opens a page': [
+          'if (await hooks().onClick?.(message, actionName)) return;',
+          'await hooks().onClick?.(message, actionName);',
+        ],
+        'nothing is opened where it throws': [
+          "console.error('Deskbell: onClick failed, so the page is opened.', error);",
+          'return void error;',
+        ],
       },
     },
   },

@@ -12,8 +12,8 @@ export const metrics: readonly DocumentedPromise[] = [
     claim: 'Without their package, `/metrics` and `worker --metrics` say what to install',
     test: { file: processes, title: 'without their package' },
     changes: {
-      'src/cli/serve/open-operator.ts': {
-        'a worker starts': ['  await loadClient();', '  void loadClient;'],
+      'src/operator/metrics/metrics.ts': {
+        'they say that the configuration is wrong': ["'ERR_METRICS_PACKAGE',", "'ERR_CONFIGURATION',"],
       },
       'src/errors/catalogue/operator-errors.ts': {
         'it is an older version': [

@@ -1,0 +1,375 @@
+// The page library outside of a browser: how long it waits, what it asks the service, and what each failure is called. What
+// browsers make of it is proved in test/browser/.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createContext, runInContext } from 'node:vm';
+import { build } from 'esbuild';
+import { IDBFactory } from 'fake-indexeddb';
+import { lateRegistrationMs, storageTimeoutMs } from '../../src/client/time-limit.ts';
+import { until } from '../../tools/until.ts';
+
+const { outputFiles } = await build({
+  entryPoints: [join(import.meta.dirname, '../../src/client/index.ts')],
+  bundle: true,
+  format: 'iife',
+  globalName: 'library',
+  write: false,
+});
+
+const pageUrl = 'https://example.org/app/page.html?visit=1';
+const vapidKey = Buffer.alloc(65, 4).toString('base64url');
+
+interface Asked {
+  readonly request: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** As far as it is used here: its own types need those of a browser. */
+interface Client extends EventTarget {
+  readonly synced: Promise<string>;
+  subscribe(options?: { readonly invitation?: string }): Promise<{ readonly endpoint: string }>;
+  unsubscribe(): Promise<void>;
+  resync(): Promise<string>;
+  state(): Promise<{
+    readonly obstacle: string | undefined;
+    readonly permission: string;
+    readonly subscription: { readonly endpoint: string } | undefined;
+    readonly isStored: boolean;
+  }>;
+  channels(): Promise<readonly { readonly isOn: boolean }[]>;
+  setChannels(choices: object): Promise<readonly { readonly isOn: boolean }[]>;
+  messages(): AsyncIterableIterator<{ readonly title: string }>;
+}
+
+/** What a browser has beside a page. */
+interface Browser {
+  /** It does not answer, and Chromium waits without end. */
+  readonly isPushServiceAway?: boolean;
+  readonly permission?: 'granted' | 'denied' | 'default';
+  /** What the question is answered with. */
+  readonly answer?: 'granted' | 'denied' | 'default';
+  readonly isSecureContext?: boolean;
+  readonly lacks?: 'PushManager' | 'Notification';
+  readonly isHomeScreenApp?: boolean;
+  /** None is there at first, and no script that could be registered; the site registers its own then, or does not. */
+  readonly registers?: 'late' | 'never';
+  /** Waits that are over at once; all others last. */
+  readonly overMs?: readonly number[];
+  /** Status and JSON of the service's answer to a request such as `POST webPush`; with the status 0 it is away. */
+  readonly service?: (request: string, body: Asked['body']) => readonly [status: number, answer: unknown];
+}
+
+/** Opens a page whose script makes a client with these options. */
+function openPage(options: object = {}, browser: Browser = {}, indexedDB = new IDBFactory()) {
+  const { permission = 'granted', answer = permission, overMs = [], service } = browser;
+  const asked: Asked[] = [];
+  const waitedMs: number[] = [];
+  const limitsMs: number[] = [];
+  const errors: string[] = [];
+  const ended: string[] = [];
+  const listeners: ((event: object) => void)[] = [];
+  let made = 0;
+  let isPushServiceAsked = false;
+  let subscription: object | undefined;
+  const pushManager = {
+    getSubscription: async () => subscription ?? null,
+    async subscribe() {
+      isPushServiceAsked = true;
+      if (browser.isPushServiceAway) await new Promise(() => {});
+      made += 1;
+      const endpoint = `https://push.example/${made}`;
+      subscription = {
+        endpoint,
+        getKey: () => new Uint8Array([made]).buffer,
+        options: { applicationServerKey: new Uint8Array(65).fill(4).buffer },
+        async unsubscribe() {
+          ended.push(endpoint);
+          subscription = undefined;
+        },
+      };
+      return subscription;
+    },
+  };
+  const worker = {
+    scriptURL: 'https://example.org/app/service-worker.js',
+    state: 'activated',
+    postMessage: (_question: object, [port]: [MessagePort]) => port.postMessage(true),
+  };
+  const registration = {
+    scope: 'https://example.org/app/',
+    active: worker,
+    pushManager,
+    addEventListener() {},
+  };
+  const found = browser.registers ? undefined : registration;
+  const serviceWorker = {
+    addEventListener: (_type: string, listener: (event: object) => void) => void listeners.push(listener),
+    startMessages() {},
+    getRegistration: async () => found,
+    getRegistrations: async () => (found ? [found] : []),
+    register: async () => {
+      throw new TypeError('There is no script.');
+    },
+    ready: browser.registers === 'late' ? Promise.resolve(registration) : new Promise(() => {}),
+  };
+  const fetch = async (url: URL, { method = 'GET', headers, body }: RequestInit = {}) => {
+    const [path = ''] = url.href.replace('https://example.org/app/', '').split('?');
+    const request = `${method} ${path}`;
+    const json = JSON.parse(String(body ?? '{}')) as Asked['body'];
+    asked.push({
+      request: url.search ? `${request}?…` : request,
+      headers: { ...(headers as object) },
+      body: json,
+    });
+    const [status, answered] = service?.(request, json) ?? [200, path === 'vapidKey' ? vapidKey : ''];
+    if (status === 0) throw new TypeError('Failed to fetch');
+    return Response.json(answered, { status });
+  };
+  const parts = { PushManager: {}, Notification: { permission, requestPermission: async () => answer } };
+  const window = Object.fromEntries(Object.entries(parts).filter(([name]) => name !== browser.lacks));
+  const context = createContext({
+    ...window,
+    window,
+    isSecureContext: browser.isSecureContext ?? true,
+    document: { baseURI: pageUrl },
+    location: new URL(pageUrl),
+    navigator: {
+      serviceWorker,
+      language: 'de',
+      locks: { request: (_name: string, work: () => unknown) => work() },
+      ...(browser.isHomeScreenApp !== undefined && { standalone: browser.isHomeScreenApp }),
+    },
+    indexedDB,
+    fetch,
+    AbortSignal: { timeout: (ms: number) => void limitsMs.push(ms) },
+    setTimeout(end: () => void, delayMs: number) {
+      if (delayMs !== storageTimeoutMs) waitedMs.push(delayMs);
+      if (overMs.includes(delayMs) && (isPushServiceAsked || !browser.isPushServiceAway)) end();
+    },
+    clearTimeout() {},
+    console: { error: (...words: unknown[]) => errors.push(words.join(' ')) },
+    EventTarget,
+    MessageEvent,
+    MessageChannel,
+    ReadableStream,
+    AbortController,
+    URL,
+    btoa,
+  });
+  runInContext(outputFiles[0]!.text, context);
+  const create = context['library'].createClient as (given: object) => Client;
+  const client = create(options);
+  const arrive = (deskbell: object, scope = registration.scope) => {
+    for (const listener of listeners) listener({ data: { deskbell, scope } });
+  };
+  return { client, create, asked, waitedMs, limitsMs, errors, ended, indexedDB, arrive };
+}
+
+const failureOf = async (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'none',
+    ({ reason, message }: { readonly reason: string; readonly message: string }) => `${reason}: ${message}`,
+  );
+const reasonOf = async (work: Promise<unknown>): Promise<string> => (await failureOf(work)).split(':')[0]!;
+const requestsOf = (asked: readonly Asked[]) => asked.map(({ request }) => request);
+
+test('service and push service have 15 seconds each to answer, or what timeoutMs says', async () => {
+  for (const [options, limitMs] of [
+    [{}, 15_000],
+    [{ timeoutMs: 7000 }, 7000],
+  ] as const) {
+    const { client, limitsMs, waitedMs } = openPage(options);
+    await client.subscribe();
+    assert.deepEqual(limitsMs, [limitMs, limitMs], 'for the key, and to store the subscription');
+    assert.deepEqual(new Set(waitedMs), new Set([limitMs]));
+    const waiting = openPage(options, { isPushServiceAway: true, overMs: [limitMs] });
+    assert.equal(await reasonOf(waiting.client.subscribe()), 'push-service-unreachable');
+  }
+});
+
+test('the option fetch takes the place of the browser’s, and an option that is unknown is named', async () => {
+  const urls: string[] = [];
+  const fetch = async (url: URL) => {
+    urls.push(url.pathname);
+    return Response.json(url.pathname.endsWith('vapidKey') ? vapidKey : '');
+  };
+  const { client, create, asked } = openPage({ fetch, serviceUrl: '/push' });
+  await client.subscribe();
+  assert.deepEqual([urls, asked], [['/push/vapidKey', '/push/webPush'], []]);
+  assert.throws(() => create({ url: '/push/' }), /"url" is unknown; there are serviceUrl, /);
+});
+
+test('the service gets subscription, language and time zone, and is asked for its key with a new query', async () => {
+  const { client, asked } = openPage();
+  await client.subscribe({ invitation: 'abc' });
+  await client.resync();
+  const names = ['GET vapidKey?…', 'POST webPush'];
+  assert.deepEqual(requestsOf(asked), [...names, ...names]);
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const body = { endpoint: 'https://push.example/1', p256dh: 'AQ==', auth: 'AQ==', language: 'de', timeZone };
+  const headers = { 'content-type': 'application/json', 'deskbell-vapid-key': vapidKey };
+  assert.deepEqual(asked[1], {
+    request: 'POST webPush',
+    headers: { ...headers, 'deskbell-invitation': 'abc' },
+    body,
+  });
+  assert.deepEqual(asked[3], { request: 'POST webPush', headers, body }, 'an invitation is used once');
+});
+
+test('a new subscription that the service refuses is ended again; one that it could not take, or knew, is not', async () => {
+  let status = 200;
+  const service: Browser['service'] = (request) => {
+    if (request === 'POST webPush') return [status, { detail: 'Why.' }];
+    return [200, vapidKey];
+  };
+  for (const [refusal, isEnded] of [
+    [400, true],
+    [401, true],
+    [403, true],
+    [404, false],
+    [429, false],
+    [500, false],
+  ] as const) {
+    const { client, ended, errors } = openPage({}, { service });
+    status = refusal;
+    const words = `POST https://example.org/app/webPush answered ${refusal}: Why.`;
+    assert.equal(await failureOf(client.subscribe()), `server-refused: ${words}`);
+    assert.deepEqual([ended.length, errors], [Number(isEnded), [`Deskbell: ${words} `]], String(refusal));
+  }
+  const { client, ended } = openPage({}, { service });
+  status = 200;
+  await client.subscribe();
+  status = 403;
+  assert.equal(await reasonOf(client.subscribe()), 'server-refused');
+  assert.deepEqual(ended, []);
+});
+
+test('a service that is away is named with method and URL, on the console too', async () => {
+  for (const away of ['GET vapidKey', 'POST webPush']) {
+    const service: Browser['service'] = (request) => [request === away ? 0 : 200, vapidKey];
+    const { client, errors, ended } = openPage({}, { service });
+    const words = `${away.replace(' ', ' https://example.org/app/')}: the service cannot be reached.`;
+    assert.equal(await failureOf(client.subscribe()), `server-unreachable: ${words}`);
+    assert.deepEqual([ended, errors], [[], [`Deskbell: ${words} TypeError: Failed to fetch`]]);
+  }
+});
+
+test('after a 409 the key is asked for again and a new subscription made, once', async () => {
+  for (const refusals of [1, 2]) {
+    let refused = 0;
+    const service: Browser['service'] = (request) => {
+      if (request !== 'POST webPush') return [200, vapidKey];
+      refused += 1;
+      return refused > refusals ? [200, ''] : [409, { detail: 'Other keys.' }];
+    };
+    const { client, asked, ended } = openPage({}, { service });
+    const result = await client.subscribe().then(
+      ({ endpoint }) => endpoint,
+      ({ reason }: { reason: string }) => reason,
+    );
+    assert.equal(result, refusals === 1 ? 'https://push.example/2' : 'server-refused');
+    const names = ['GET vapidKey?…', 'POST webPush'];
+    assert.deepEqual(requestsOf(asked).slice(0, 4), [...names, ...names]);
+    assert.equal(ended[0], 'https://push.example/1');
+  }
+});
+
+test('each obstacle has its reason, which the state has too, and nothing is asked of the service', async () => {
+  for (const [browser, reason, isKnown] of [
+    [{ isSecureContext: false }, 'insecure-context', true],
+    [{ lacks: 'PushManager' }, 'no-support', true],
+    [{ lacks: 'Notification', isHomeScreenApp: false }, 'home-screen-required', true],
+    [{ lacks: 'PushManager', isHomeScreenApp: true }, 'no-support', true],
+    [{ permission: 'denied' }, 'permission-denied', true],
+    [{ permission: 'default' }, 'permission-dismissed', false],
+    [{ permission: 'default', answer: 'denied' }, 'permission-denied', false],
+  ] as const) {
+    const { client, asked } = openPage({}, browser);
+    assert.equal(await reasonOf(client.subscribe()), reason);
+    assert.equal((await client.state()).obstacle, isKnown ? reason : undefined, reason);
+    assert.equal(await client.synced, 'not-subscribed');
+    assert.deepEqual(asked, []);
+  }
+});
+
+test('the state has permission, subscription, and whether the service has confirmed it', async () => {
+  const { client } = openPage();
+  const { subscription, ...rest } = await client.state();
+  assert.deepEqual(
+    [subscription, rest],
+    [undefined, { obstacle: undefined, permission: 'granted', isStored: false }],
+  );
+  await client.subscribe();
+  const after = await client.state();
+  assert.deepEqual([after.subscription?.endpoint, after.isStored], ['https://push.example/1', true]);
+  await client.unsubscribe();
+  assert.deepEqual(
+    [(await client.state()).subscription, (await client.state()).isStored],
+    [undefined, false],
+  );
+});
+
+test('who was subscribed is subscribed anew at the next page load, unless notifications are blocked or they unsubscribed', async () => {
+  const first = openPage();
+  await first.client.subscribe();
+  const blocked = openPage({}, { permission: 'denied' }, first.indexedDB);
+  assert.deepEqual([await blocked.client.synced, blocked.asked], ['not-subscribed', []]);
+  const next = openPage({}, {}, first.indexedDB);
+  assert.equal(await next.client.synced, 'subscribed-anew');
+  await next.client.unsubscribe();
+  const last = openPage({}, {}, first.indexedDB);
+  assert.deepEqual([await last.client.synced, last.asked], ['not-subscribed', []]);
+});
+
+test('a service worker that the site registers within five seconds is waited for', async () => {
+  const late = openPage({}, { registers: 'late' });
+  await late.client.subscribe();
+  assert.ok(late.waitedMs.includes(lateRegistrationMs));
+  assert.equal(lateRegistrationMs, 5000);
+  const never = openPage({}, { registers: 'never', overMs: [lateRegistrationMs] });
+  assert.match(
+    await failureOf(never.client.subscribe()),
+    /^service-worker-failed: No service worker controls the page https:\/\/example\.org\/app\/page\.html\. /,
+  );
+});
+
+test('channels are asked for and set with the stored subscription, and who has none is not subscribed', async () => {
+  const stored = { name: 'news', title: 'News', isOn: true };
+  let isTaken = true;
+  const service: Browser['service'] = (request, { choices }) => {
+    if (request !== 'POST webPush/channels') return [200, vapidKey];
+    return [200, [{ ...stored, ...(isTaken && { isOn: (choices as { news?: boolean }).news ?? true }) }]];
+  };
+  const { client, asked } = openPage({}, { service });
+  assert.equal(await reasonOf(client.channels()), 'not-subscribed');
+  assert.deepEqual(asked, []);
+  await client.subscribe();
+  assert.deepEqual(JSON.parse(JSON.stringify(await client.channels())), [stored]);
+  assert.equal((await client.setChannels({ news: false }))[0]?.isOn, false);
+  assert.deepEqual(
+    asked.slice(-2).map(({ body: { choices } }) => choices),
+    [{}, { news: false }],
+  );
+  isTaken = false;
+  assert.equal(await reasonOf(client.setChannels({ news: false })), 'not-subscribed');
+});
+
+test('messages come in their order, as events too, until the loop is ended; those of another registration do not', async () => {
+  const { client, arrive } = openPage();
+  const events: string[] = [];
+  client.addEventListener('message', (event) => {
+    events.push((event as MessageEvent & { data: { title: string } }).data.title);
+  });
+  const messages = client.messages();
+  arrive({ title: 'Elsewhere' }, 'https://example.org/blog/');
+  for (const title of ['One', 'Two']) arrive({ title });
+  const titles = [(await messages.next()).value?.title, (await messages.next()).value?.title];
+  assert.deepEqual(titles, ['One', 'Two']);
+  await messages.return?.();
+  assert.equal((await messages.next()).done, true);
+  arrive({ title: 'Three' });
+  await until(async () => events.length === 3, 'the third message');
+  assert.deepEqual(events, ['One', 'Two', 'Three']);
+});
