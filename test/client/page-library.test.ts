@@ -45,6 +45,8 @@ interface Client extends EventTarget {
 
 /** What a browser has beside a page. */
 interface Browser {
+  /** Subscriptions that its push service has made before. */
+  readonly made?: number;
   /** It does not answer, and Chromium waits without end. */
   readonly isPushServiceAway?: boolean;
   readonly permission?: 'granted' | 'denied' | 'default';
@@ -61,6 +63,12 @@ interface Browser {
   readonly service?: (request: string, body: Asked['body']) => readonly [status: number, answer: unknown];
 }
 
+/** One after the other, as a browser has it. */
+function createLocks() {
+  let last: Promise<unknown> = Promise.resolve();
+  return { request: (_name: string, work: () => unknown) => (last = last.catch(() => undefined).then(work)) };
+}
+
 /** Opens a page whose script makes a client with these options. */
 function openPage(options: object = {}, browser: Browser = {}, indexedDB = new IDBFactory()) {
   const { permission = 'granted', answer = permission, overMs = [], service } = browser;
@@ -70,7 +78,7 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
   const errors: string[] = [];
   const ended: string[] = [];
   const listeners: ((event: object) => void)[] = [];
-  let made = 0;
+  let { made = 0 } = browser;
   let isPushServiceAsked = false;
   let subscription: object | undefined;
   const pushManager = {
@@ -138,7 +146,7 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
     navigator: {
       serviceWorker,
       language: 'de',
-      locks: { request: (_name: string, work: () => unknown) => work() },
+      locks: createLocks(),
       ...(browser.isHomeScreenApp !== undefined && { standalone: browser.isHomeScreenApp }),
     },
     indexedDB,
@@ -166,6 +174,25 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
   };
   return { client, create, asked, waitedMs, limitsMs, errors, ended, indexedDB, arrive };
 }
+
+const withoutChannels: Browser['service'] = (request) => [200, request === 'GET vapidKey' ? vapidKey : []];
+
+/** Changes what the browser keeps for the registration, as its service worker does. */
+async function change(indexedDB: InstanceType<typeof IDBFactory>, changes: object): Promise<void> {
+  const opening = indexedDB.open('deskbell', 1);
+  await once(opening, 'success');
+  const store = opening.result.transaction('deskbell', 'readwrite').objectStore('deskbell');
+  const key = ['https://example.org/app/', 'state'];
+  const reading = store.get(key);
+  await once(reading, 'success');
+  await once(store.put({ ...(reading.result as object), ...changes }, key), 'success');
+  opening.result.close();
+}
+
+const once = (target: EventTarget, type: string): Promise<unknown> =>
+  new Promise((resolve) => {
+    target.addEventListener(type, resolve, { once: true });
+  });
 
 const failureOf = async (work: Promise<unknown>): Promise<string> =>
   work.then(
@@ -295,20 +322,21 @@ test('each obstacle has its reason, which the state has too, and nothing is aske
 });
 
 test('the state has permission, subscription, and whether the service has confirmed it', async () => {
-  const { client } = openPage();
-  const { subscription, ...rest } = await client.state();
-  assert.deepEqual(
-    [subscription, rest],
-    [undefined, { obstacle: undefined, permission: 'granted', isStored: false }],
-  );
+  let status = 500;
+  const service: Browser['service'] = (request) => [request === 'POST webPush' ? status : 200, vapidKey];
+  const { client } = openPage({}, { service });
+  const stateNow = async () => {
+    const { subscription, permission, isStored } = await client.state();
+    return [subscription?.endpoint, permission, isStored];
+  };
+  assert.deepEqual(await stateNow(), [undefined, 'granted', false]);
+  await reasonOf(client.subscribe());
+  assert.deepEqual(await stateNow(), ['https://push.example/1', 'granted', false]);
+  status = 200;
   await client.subscribe();
-  const after = await client.state();
-  assert.deepEqual([after.subscription?.endpoint, after.isStored], ['https://push.example/1', true]);
+  assert.deepEqual(await stateNow(), ['https://push.example/1', 'granted', true]);
   await client.unsubscribe();
-  assert.deepEqual(
-    [(await client.state()).subscription, (await client.state()).isStored],
-    [undefined, false],
-  );
+  assert.deepEqual(await stateNow(), [undefined, 'granted', false]);
 });
 
 test('who was subscribed is subscribed anew at the next page load, unless notifications are blocked or they unsubscribed', async () => {
@@ -316,8 +344,13 @@ test('who was subscribed is subscribed anew at the next page load, unless notifi
   await first.client.subscribe();
   const blocked = openPage({}, { permission: 'denied' }, first.indexedDB);
   assert.deepEqual([await blocked.client.synced, blocked.asked], ['not-subscribed', []]);
-  const next = openPage({}, {}, first.indexedDB);
+  const next = openPage({}, { made: 1 }, first.indexedDB);
   assert.equal(await next.client.synced, 'subscribed-anew');
+  assert.deepEqual(requestsOf(next.asked), ['GET vapidKey?…', 'POST webPush', 'DELETE webPush']);
+  const former = { endpoint: 'https://push.example/1', p256dh: 'AQ==', auth: 'AQ==' };
+  const { headers } = next.asked[1]!;
+  assert.equal(headers['deskbell-former-subscription'], JSON.stringify(former));
+  assert.deepEqual(next.asked[2]!.body, former, 'the former row is removed');
   await next.client.unsubscribe();
   const last = openPage({}, {}, first.indexedDB);
   assert.deepEqual([await last.client.synced, last.asked], ['not-subscribed', []]);
@@ -354,6 +387,19 @@ test('channels are asked for and set with the stored subscription, and who has n
   );
   isTaken = false;
   assert.equal(await reasonOf(client.setChannels({ news: false })), 'not-subscribed');
+});
+
+test('what was turned off while the service was away is sent at the next page load, before anything else is chosen', async () => {
+  const first = openPage();
+  await first.client.subscribe();
+  await change(first.indexedDB, { choices: { news: false } });
+  const { client, asked } = openPage({}, { service: withoutChannels }, first.indexedDB);
+  await client.setChannels({ sport: false });
+  await client.resync();
+  assert.deepEqual(
+    asked.flatMap(({ body: { choices } }) => choices ?? []),
+    [{ news: false }, { sport: false }],
+  );
 });
 
 test('messages come in their order, as events too, until the loop is ended; those of another registration do not', async () => {

@@ -305,6 +305,7 @@ const vapidKey = Buffer.alloc(65, 4).toString('base64url');
 
 /** A scope whose page is subscribed, at a service that gives these answers to what is asked of channels; without one it is away. */
 async function startChoosing(answers: number[]) {
+  const asked: string[] = [];
   const bodies: unknown[] = [];
   const syncs: string[] = [];
   const subscription = {
@@ -323,6 +324,7 @@ async function startChoosing(answers: number[]) {
     Notification: { permission: 'granted' },
     btoa,
     async fetch({ pathname }: URL, { body }: RequestInit) {
+      asked.push(pathname);
       if (pathname === '/push/vapidKey') return Response.json(vapidKey);
       if (pathname === '/push/webPush') return Response.json('Subscription received.');
       assert.equal(pathname, '/push/webPush/channels');
@@ -339,12 +341,14 @@ async function startChoosing(answers: number[]) {
     const { choices } = await scope['readOwnState']();
     return choices && JSON.parse(JSON.stringify(choices));
   };
-  return { scope, proof, bodies, syncs, waiting };
+  return { scope, proof, asked, bodies, syncs, waiting };
 }
 
 test('an action turns its channel off with the stored subscription', async () => {
-  const { scope, proof, bodies, waiting } = await startChoosing([200]);
+  const { scope, proof, asked, bodies, waiting } = await startChoosing([200]);
   await scope['turnOff']('news');
+  const paths = ['/push/vapidKey', '/push/webPush', '/push/webPush/channels'];
+  assert.deepEqual(asked, paths, 'in case that the service has lost it');
   assert.deepEqual(bodies, [{ ...proof, choices: { news: false } }]);
   assert.equal(await waiting(), undefined);
 });

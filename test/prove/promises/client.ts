@@ -238,6 +238,26 @@ export const client: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What was turned off while the service was away is sent at the next page load',
+    test: { file: library, title: 'what was turned off while the service was away' },
+    changes: {
+      [subscription]: {
+        'it is not': ['  if (choices) {', '  if (!choices) {'],
+        'it is sent on and on': ['storedBody: body, choices: undefined }', 'storedBody: body }'],
+      },
+    },
+  },
+  {
+    claim: 'Where a page load subscribes again, the service gets the former subscription and removes its row',
+    test: { file: library, title: 'who was subscribed is subscribed anew' },
+    changes: {
+      [subscription]: { 'the former row stays': ['if (former) await service.remove(former);', ''] },
+      [serviceApi]: {
+        'the former one is not named': ["...(former && { 'deskbell-former-subscription': former }),", ''],
+      },
+    },
+  },
+  {
     claim: 'A page load subscribes nobody who has unsubscribed or who blocks notifications',
     test: { file: library, title: 'who was subscribed is subscribed anew' },
     changes: {
