@@ -118,6 +118,7 @@ test('an alarm, a subscription that is gone and a broadcast that is done are pos
     assert(!body.includes('endpoint') && !body.includes(first!.endpoint));
   }
   await untilTaken(stage.store);
+  assert.equal(posted.length, 3, 'each once');
 });
 
 test('what is not taken is posted again under its id, later each time, and redirects are not followed', async (t) => {
