@@ -214,6 +214,7 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       await putWorker();
       const ofTokens = async () => (await kinds()).filter((kind) => kind === 'vapid-refused').length;
       assert.equal(await ofTokens(), 1, 'as the broadcast says');
+      assert.equal((await standing())[0]!.link, '/console/push-services');
       const tell = (accepted: number, refusalsInRow: number) => {
         const answers = {
           origin: fcm,
@@ -256,6 +257,7 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
         acknowledgeAlarm(store, warnings, { id: alarmId, operator: 'ann', note: 'Asked them.' });
       nowMs += minuteMs;
       await putWorker();
+      assert.equal((await standing())[0]!.link, `/console/broadcasts/${id}`);
       const known = await acknowledge();
       assert.deepEqual(known.acknowledgement, {
         alarm: alarmId,

@@ -371,6 +371,9 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
         return audienceId;
       };
       const [unused, open, over] = [await listOf(), await listOf(), await listOf()];
+      const waiting = await listOf();
+      const { broadcast: third } = await store.broadcasts.create(draft({ audienceId: waiting }));
+      await store.broadcasts.pause(third.id);
       const { broadcast: first } = await store.broadcasts.create(draft({ audienceId: open }));
       const { broadcast: second } = await store.broadcasts.create(draft({ audienceId: over }));
       await store.broadcasts.cancel(second.id);
@@ -384,7 +387,7 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       }
       nowMs += 24 * 60 * 60 * 1000;
       while (await store.retention.prune({}));
-      for (const kept of [open, young]) await store.broadcasts.addToAudience(kept, []);
+      for (const kept of [open, waiting, young]) await store.broadcasts.addToAudience(kept, []);
       assert.equal((await store.broadcasts.get(first.id)).state, 'running');
     });
   });

@@ -220,7 +220,14 @@ describe('a new PostgreSQL database', () => {
       (await checkData(import.meta.dirname, database.url)).find(({ subject }) => subject === 'database')!;
     for (const time of ['first', 'second'])
       assert.match((await look()).detail, /has no tables of Deskbell yet/, `the ${time} time`);
-    await (await openPostgresStore({ url: database.url })).close();
+    const paused = await openPostgresStore({ url: database.url });
+    await paused.vapidKeys.adopt(vapidPublicKey);
+    await paused.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+    await paused.sending.pause('asked');
+    await paused.close();
+    const { keys, subscriptions, pause } = (await inspectDatabase(database.url)).content!;
+    assert.deepEqual(keys, [{ publicKey: vapidPublicKey, state: 'current' }]);
+    assert.deepEqual([subscriptions.get(vapidPublicKey), pause?.reason], [1, 'asked']);
     const url = new URL(database.url);
     const name = url.pathname.slice(1);
     const stranger = `stranger_${name}`;

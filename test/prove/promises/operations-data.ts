@@ -463,6 +463,10 @@ export const operationsOfData: readonly DocumentedPromise[] = [
           'a.created_at_ms < :unusedBeforeMs',
           'a.created_at_ms > 0 * :unusedBeforeMs',
         ],
+        'those of broadcasts that are paused are deleted': [
+          "(b.state not in ('done', 'cancelled') or (",
+          "(b.state not in ('done', 'cancelled', 'paused') or (",
+        ],
         'they are deleted earlier': [
           'dropUnusedAudience(database.now() - unusedForMs)',
           'dropUnusedAudience(database.now() - unusedForMs / 2)',

@@ -77,6 +77,7 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
         'it stands while the broadcast runs': ['answer.acceptedAtMs > sinceMs', 'answer.acceptedAtMs < 0'],
         'it is none while messages are held': ['...refusedTokens(suspended, raised),', ''],
         'answers are judged for ever': ['sinceMs: nowMs - judgedMs', 'sinceMs: 0'],
+        'it leads to the broadcast': ['newest === undefined || isAboutTokens', 'newest === undefined'],
       },
     },
   },

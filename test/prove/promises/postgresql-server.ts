@@ -148,6 +148,16 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The doctor looks for missing keys and a pause of sending in PostgreSQL too',
+    test: { file: databaseTest, title: 'is left as it is by the doctor' },
+    changes: {
+      'src/store/postgres/inspect-database.ts': {
+        'it finds no key': ['keys: await vapidKeys.list(),', 'keys: [],'],
+        'it finds no pause': ['pause: await createSending(portable).findPause(),', 'pause: undefined,'],
+      },
+    },
+  },
+  {
     claim: 'A worker that hears of no new work, as behind PgBouncer, polls more often than one that does',
     test: { file: 'test/store/work-notices.test.ts', title: 'polls behind PgBouncer' },
     changes: {
