@@ -19,6 +19,7 @@ import { runCommand } from '../cli/run-command.ts';
 import { madeUpSubscription, otherVapidPublicKey } from './made-up-subscription.ts';
 import { acceptAllSlices, madeUpBroadcast } from './store-under-test.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
+import { until } from '../../tools/until.ts';
 
 const fixtures = join(import.meta.dirname, '../fixtures');
 const schemaOfFixture = 2;
@@ -222,6 +223,28 @@ describe('a data directory of schema 7', () => {
 
 const contents = () =>
   new Map(readdirSync(directory).map((name) => [name, readFileSync(join(directory, name))]));
+
+test('migrations of an older database are made all or none, and after another process that has begun them', async (t) => {
+  copyFixture('data-schema-7');
+  const other = new DatabaseSync(databasePathOf(directory));
+  t.after(() => other.close());
+  const schema = () => other.prepare('select name, sql from sqlite_schema order by name').all();
+  // a late one fails
+  other.exec('create table unlisted_push_services (name text)');
+  const before = schema();
+  const open = () => use(async () => {});
+  await assert.rejects(open, { code: 'ERR_STORE_UNAVAILABLE', message: /already exists/ });
+  assert.deepEqual(schema(), before);
+
+  other.exec('drop table unlisted_push_services; begin immediate');
+  const statements = t.mock.method(DatabaseSync.prototype, 'exec');
+  const opening = open();
+  const isWaiting = () => statements.mock.calls.filter(({ error }) => error !== undefined).length > 1;
+  await Promise.race([opening, until(isWaiting, 'a second attempt')]);
+  other.exec('commit');
+  await opening;
+  assert.equal(other.prepare('pragma user_version').get()?.['user_version'], migrations.length);
+});
 
 describe('a data directory of a later version', () => {
   test('is refused by every command, and stays as it is', async () => {

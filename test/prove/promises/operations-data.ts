@@ -147,6 +147,19 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'SQLite: migrations are one transaction, and whoever starts meanwhile waits for it',
+    test: { file: 'test/store/upgrade.test.ts', title: 'migrations of an older database are made all or none' },
+    changes: {
+      'src/store/sqlite/open-database-file.ts': {
+        'each is a transaction': [
+          'of migrations.slice(version)) database.exec(migration);',
+          'of migrations.slice(version)) database.exec(`${migration}; commit; begin`);',
+        ],
+        'nobody waits': ['migrationTimeoutMs = 10_000;', 'migrationTimeoutMs = 0;'],
+      },
+    },
+  },
+  {
     claim: 'An older version refuses a database that a newer one has migrated, and changes nothing',
     test: { file: 'test/store/upgrade.test.ts', title: 'a data directory of a later version' },
     changes: {
