@@ -67,10 +67,13 @@ test('what a schedule misses during the pause is left out, and the next time is 
 
 test('what it has missed is sent where that is asked for', async () => {
   await using stage = await setUp();
+  const often = await createSchedule(stage.store, 'all', message, { cron: '*/20 * * * *' });
   await stage.store.sending.pause('restored');
   assert.equal(await stage.lookAt('2027-03-25T14:01:00Z'), 0);
   await resumeSending(stage.store, { withMissed: true, withBroadcasts: false });
-  assert.equal(await stage.lookAt('2027-03-25T14:02:00Z'), 1, 'the newest of them');
+  assert.equal(await stage.lookAt('2027-03-25T14:02:00Z'), 2, 'the newest of each schedule');
+  const bySchedule = (await stage.store.broadcasts.list({ limit: 10 })).map(({ createdBy }) => createdBy);
+  assert.deepEqual(new Set(bySchedule), new Set([{ schedule: stage.schedule.id }, { schedule: often.id }]));
 });
 
 test('workers send what is asked for during the pause and nothing else, until it ends', async () => {
