@@ -16,11 +16,14 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { backUp } from '../../src/cli/data/back-up.ts';
 import { restore } from '../../src/cli/data/restore.ts';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { createSender } from '../../src/delivery/sender.ts';
+import { isSecretFile } from '../../src/keys/secret-files.ts';
+import { migrations } from '../../src/store/sqlite/migrations.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
@@ -30,6 +33,7 @@ import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { runCommand, temporaryFolder } from './run-command.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
+import { within } from '../../tools/until.ts';
 
 const message = { title: 'Hello', message: 'from before the backup' };
 const subject = 'mailto:push@example.org';
@@ -216,6 +220,33 @@ suite('a backup', () => {
       await assert.rejects(restore(file, target), { code }, file);
       await assert.rejects(stat(target), { code: 'ENOENT' });
     }
+  });
+
+  test('is made while others write, again and again', async () => {
+    const folder = await temporaryFolder();
+    using other = new DatabaseSync(join(data, 'deskbell.db'));
+    let isMade = false;
+    const made = backUp(data, join(folder, 'backup'), { withKeys: false });
+    const writing = (async () => {
+      for (; !isMade; await setImmediate()) other.exec('update vapid_keys set state = state');
+    })();
+    try {
+      await within(made, 'a backup beside a writer', 30_000);
+    } finally {
+      isMade = true;
+      await writing;
+    }
+  });
+
+  test('of an older version is migrated', async () => {
+    const restored = join(await temporaryFolder(), 'data');
+    const older = join(import.meta.dirname, '../fixtures/data-schema-7');
+    await mkdir(restored, { mode: 0o700 });
+    for (const name of (await readdir(older)).filter(isSecretFile))
+      await writeFile(join(restored, name), await readFile(join(older, name)), { mode: 0o600 });
+    assert.ok((await restore(join(older, 'deskbell.db'), restored)).subscriptions > 0);
+    using database = new DatabaseSync(join(restored, 'deskbell.db'), { readOnly: true });
+    assert.equal(database.prepare('pragma user_version').get()?.['user_version'], migrations.length);
   });
 
   test('of a database that is damaged is not made', async () => {

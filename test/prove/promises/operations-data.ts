@@ -64,6 +64,15 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A backup is made at one moment, while others write, and does not begin again when they do',
+    test: { file: backup, title: 'is made while others write' },
+    changes: {
+      'src/store/sqlite/backup.ts': {
+        'it begins again with each write': ['{ rate: allPages }', '{ rate: 1 }'],
+      },
+    },
+  },
+  {
     claim: 'A backup is verified when it is written',
     test: { file: backup, title: 'of a database that is damaged is not made' },
     changes: {
@@ -72,6 +81,15 @@ export const operationsOfData: readonly DocumentedPromise[] = [
           "database.exec('pragma journal_mode = delete');",
           "database.exec('pragma journal_mode = delete'); if (files.length === 0) return;",
         ],
+      },
+    },
+  },
+  {
+    claim: 'A restore migrates the backup of an older version',
+    test: { file: backup, title: 'of an older version is migrated' },
+    changes: {
+      'src/store/sqlite/backup.ts': {
+        'it refuses it': ['if (readVersion(database, path) === 0)', 'if (readVersion(database, path) < 30)'],
       },
     },
   },
