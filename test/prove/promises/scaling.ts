@@ -133,6 +133,21 @@ export const scaling: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Registrations are durable: SQLite syncs each commit, and those of one turn share one',
+    test: { file: 'test/store/sqlite-database.test.ts', title: 'a SQLite database' },
+    changes: {
+      'src/store/sqlite/open-database-file.ts': {
+        'a power failure loses the last commits': [
+          'pragma synchronous = full;',
+          'pragma synchronous = normal;',
+        ],
+      },
+      'src/store/sqlite/database.ts': {
+        'each has a commit': ['setImmediate(() => this.#commit());', 'this.#commit();'],
+      },
+    },
+  },
+  {
     claim: 'Any service answers any request: sessions are sealed in the cookie',
     test: { file: services, title: 'with the same session key take each other’s sessions' },
     changes: {
