@@ -828,6 +828,22 @@ describe('a PostgreSQL store', () => {
     await own.close();
   });
 
+  test('has 32 partitions of subscriptions, and room on the pages of tables that change often', async () => {
+    const looking = await PostgresDatabase.open({ url: database.url, maxConnections: 1 });
+    const tables = await looking.query<{ readonly name: string; readonly options: string }>(`
+      select relname as name, coalesce(array_to_string(reloptions, ','), '') as options
+      from pg_class where relnamespace = 'deskbell'::regnamespace and relkind = 'r'`);
+    await looking.close();
+    const partitions = tables.filter(({ name }) => /^subscriptions_\d+$/.test(name)).map(({ name }) => name);
+    assert.deepEqual(
+      new Set(partitions),
+      new Set(Array.from({ length: 32 }, (_, number) => `subscriptions_${number}`)),
+    );
+    const roomy = new Set(tables.flatMap(({ name, options }) => (/fillfactor/.test(options) ? name : [])));
+    for (const name of ['slices', 'retries', 'origin_counts', 'subscription_counts'])
+      assert.ok(roomy.has(name), name);
+  });
+
   test('ends a statement that takes too long', async () => {
     const impatient = await openPostgresStore({ url: database.url, statementTimeoutMs: 200 });
     const other = new Client({ connectionString: database.url });

@@ -194,6 +194,15 @@ export const scaling: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'In PostgreSQL, pages of tables of work in progress have room for updates',
+    test: { file: 'test/store/postgres-database.test.ts', title: 'has 32 partitions of subscriptions' },
+    changes: {
+      'src/store/postgres/migrations.ts': {
+        'those of retries are full': ['with (fillfactor = 80)', 'with (autovacuum_enabled = true)'],
+      },
+    },
+  },
+  {
     claim: 'A copy of PostgreSQL waits for the lease of a worker that was killed',
     test: {
       file: copyTest,
