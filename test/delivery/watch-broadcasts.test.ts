@@ -1,9 +1,11 @@
 // What is reported of broadcasts: each change of state once, the result of what ends last, and errors of the store once.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { stateOf } from '../../src/delivery/broadcast/format-broadcast.ts';
 import { watchBroadcasts, type BroadcastEvent } from '../../src/delivery/broadcast/watch-broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { addSubscriptions, madeUpBroadcast } from '../store/store-under-test.ts';
+import { within } from '../../tools/until.ts';
 import { openTestStore, type OpenedStore } from '../store/test-database.ts';
 
 async function openStore(t: TestContext): Promise<OpenedStore> {
@@ -38,6 +40,24 @@ test('each change of state is reported, what was over before is not, and the las
     }
   }
   assert.deepEqual(events, [`state ${id} running`, `state ${id} paused`, `state ${id} cancelled`]);
+});
+
+test('a broadcast that is scheduled is reported again when its time comes', async (t) => {
+  const { store } = await openStore(t);
+  const startAtMs = Date.now() + 3_600_000;
+  await store.broadcasts.create(madeUpBroadcast(startAtMs, { expiresAtMs: 2 * startAtMs }));
+  const stop = new AbortController();
+  const states: string[] = [];
+  t.after(() => stop.abort());
+  const watch = async (): Promise<void> => {
+    for await (const { broadcast } of watchBroadcasts(store.broadcasts, stop.signal, fail, 1)) {
+      states.push(stateOf(broadcast));
+      if (states.length > 1) return;
+      t.mock.method(Date, 'now', () => startAtMs);
+    }
+  };
+  await within(watch(), 'the start', 30_000);
+  assert.deepEqual(states, ['scheduled', 'running']);
 });
 
 test('a broadcast that sixty newer ones follow is still reported when it ends', async (t) => {

@@ -95,6 +95,18 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'It is logged when a broadcast that was scheduled starts',
+    test: {
+      file: 'test/delivery/watch-broadcasts.test.ts',
+      title: 'a broadcast that is scheduled is reported again',
+    },
+    changes: {
+      'src/delivery/broadcast/watch-broadcasts.ts': {
+        'it is not': ['state === before?.state ?', 'broadcast.state === before?.broadcast.state ?'],
+      },
+    },
+  },
+  {
     claim: 'A worker that is lost and a push service that cannot be reached are logged as errors',
     test: { file: 'test/cli/report-delivery.test.ts', title: 'the log of serve has workers' },
     changes: {
