@@ -238,7 +238,7 @@ suite('a backup', () => {
     }
   });
 
-  test('of an older version is migrated', async () => {
+  test('of an older version is migrated, and its file can shrink', async () => {
     const restored = join(await temporaryFolder(), 'data');
     const older = join(import.meta.dirname, '../fixtures/data-schema-7');
     await mkdir(restored, { mode: 0o700 });
@@ -246,7 +246,13 @@ suite('a backup', () => {
       await writeFile(join(restored, name), await readFile(join(older, name)), { mode: 0o600 });
     assert.ok((await restore(join(older, 'deskbell.db'), restored)).subscriptions > 0);
     using database = new DatabaseSync(join(restored, 'deskbell.db'), { readOnly: true });
-    assert.equal(database.prepare('pragma user_version').get()?.['user_version'], migrations.length);
+    const read = (name: string) => database.prepare(`pragma ${name}`).get()?.[name];
+    const incremental = 2;
+    assert.deepEqual(
+      [read('user_version'), read('auto_vacuum')],
+      [migrations.length, incremental],
+      'its file shrinks from now on',
+    );
   });
 
   test('of a database that is damaged is not made', async () => {

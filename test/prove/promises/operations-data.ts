@@ -85,11 +85,12 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'A restore migrates the backup of an older version',
+    claim: 'A restore migrates the backup of an older version, whose database file can shrink then',
     test: { file: backup, title: 'of an older version is migrated' },
     changes: {
       'src/store/sqlite/backup.ts': {
         'it refuses it': ['if (readVersion(database, path) === 0)', 'if (readVersion(database, path) < 30)'],
+        'it cannot shrink': ["'pragma auto_vacuum = incremental; vacuum'", "'vacuum'"],
       },
     },
   },
