@@ -225,15 +225,15 @@ suite('a backup', () => {
   test('is made while others write, again and again', async () => {
     const folder = await temporaryFolder();
     using other = new DatabaseSync(join(data, 'deskbell.db'));
-    let isMade = false;
+    const end = new AbortController();
     const made = backUp(data, join(folder, 'backup'), { withKeys: false });
     const writing = (async () => {
-      for (; !isMade; await setImmediate()) other.exec('update vapid_keys set state = state');
+      for (; !end.signal.aborted; await setImmediate()) other.exec('update vapid_keys set state = state');
     })();
     try {
       await within(made, 'a backup beside a writer', 30_000);
     } finally {
-      isMade = true;
+      end.abort();
       await writing;
     }
   });

@@ -9,8 +9,8 @@ interface Answers {
   readonly rejected?: number;
 }
 
-/** The alarms over these intervals, the oldest first. */
-const kindsOf = (...intervals: readonly Answers[]): readonly string[] =>
+/** The alarms over these intervals, the oldest first, one in each millisecond. */
+const alarmsOf = (...intervals: readonly Answers[]) =>
   findUnanimous(
     intervals.map((answers, index) => ({
       startMs: index,
@@ -25,7 +25,9 @@ const kindsOf = (...intervals: readonly Answers[]): readonly string[] =>
       capped: 0,
       ...answers,
     })),
-  ).map(({ kind }) => kind);
+  );
+const kindsOf = (...intervals: readonly Answers[]): readonly string[] =>
+  alarmsOf(...intervals).map(({ kind }) => kind);
 
 test('at most 5 % of the answers are acceptances, and at least 95 % call the subscription gone', () => {
   assert.deepEqual(kindsOf({ accepted: 5, rejected: 95 }), ['accepts-nothing']);
@@ -47,4 +49,9 @@ test('the newest hundred answers decide, whatever was before', () => {
   assert.deepEqual(kindsOf({ accepted: 1000 }, { rejected: 60 }, { rejected: 40 }), ['accepts-nothing']);
   assert.deepEqual(kindsOf({ accepted: 1000 }, { rejected: 60 }, { rejected: 39 }), []);
   assert.deepEqual(kindsOf({ rejected: 1000 }, { accepted: 6, rejected: 94 }), []);
+});
+
+test('an alarm says since when it is so, and of how many messages', () => {
+  const [alarm] = alarmsOf({ accepted: 50 }, { rejected: 30 }, { rejected: 70 }, { rejected: 40 });
+  assert.deepEqual([alarm?.sinceMs, alarm?.count, alarm?.unit], [1, 140, 'message']);
 });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { unreachableAlarms } from '../../src/delivery/alarms/push-service-conditions.ts';
 import {
   findUnreachable,
   formatReachability,
@@ -51,6 +52,8 @@ describe('a push service that cannot be reached', () => {
       reason: service.breakerReason,
       machines: ['push-1', 'push-3'],
     });
+    const [alarm] = unreachableAlarms(reports);
+    assert.deepEqual([alarm?.count, alarm?.unit, alarm?.sinceMs], [2, 'machine', 70_000]);
     assert.equal(
       formatReachability({ state: 'unreachable', ...found! }),
       'push.example.net cannot be reached from push-1, push-3. Its messages wait and are tried again. ' +

@@ -156,9 +156,17 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       nowMs += minuteMs - 1;
       assert.deepEqual(await kinds(), []);
       nowMs += 1;
-      assert.deepEqual(await kinds(), ['no-worker']);
+      const noWorker = async () => {
+        const [alarm, ...others] = await standing();
+        assert.deepEqual(others, []);
+        return [alarm!.kind, alarm!.count, alarm!.unit, alarm!.sinceMs, alarm!.link];
+      };
+      assert.deepEqual(await noWorker(), ['no-worker', 1, 'schedule', firstAtMs, '/console/schedules']);
+      const broadcast = await create();
       nowMs += minuteMs;
-      assert.deepEqual(await kinds(), ['no-worker']);
+      const link = `/console/broadcasts/${broadcast}`;
+      assert.deepEqual(await noWorker(), ['no-worker', 1, 'broadcast', firstAtMs, link]);
+      await store.broadcasts.cancel(broadcast);
       await putWorker();
       const { standing: found, lateness } = await read();
       assert.deepEqual(

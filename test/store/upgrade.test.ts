@@ -224,6 +224,8 @@ describe('a data directory of schema 7', () => {
 const contents = () =>
   new Map(readdirSync(directory).map((name) => [name, readFileSync(join(directory, name))]));
 
+const nothing = async () => {};
+
 test('migrations of an older database are made all or none, and after another process that has begun them', async (t) => {
   copyFixture('data-schema-7');
   const other = new DatabaseSync(databasePathOf(directory));
@@ -232,13 +234,13 @@ test('migrations of an older database are made all or none, and after another pr
   // a late one fails
   other.exec('create table unlisted_push_services (name text)');
   const before = schema();
-  const open = () => use(async () => {});
-  await assert.rejects(open, { code: 'ERR_STORE_UNAVAILABLE', message: /already exists/ });
+  const fault = { code: 'ERR_STORE_UNAVAILABLE', message: /already exists/ };
+  await assert.rejects(use(nothing), fault);
   assert.deepEqual(schema(), before);
 
   other.exec('drop table unlisted_push_services; begin immediate');
   const statements = t.mock.method(DatabaseSync.prototype, 'exec');
-  const opening = open();
+  const opening = use(nothing);
   const isWaiting = () => statements.mock.calls.filter(({ error }) => error !== undefined).length > 1;
   await Promise.race([opening, until(isWaiting, 'a second attempt')]);
   other.exec('commit');

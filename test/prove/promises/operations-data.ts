@@ -167,7 +167,10 @@ export const operationsOfData: readonly DocumentedPromise[] = [
   },
   {
     claim: 'SQLite: migrations are one transaction, and whoever starts meanwhile waits for it',
-    test: { file: 'test/store/upgrade.test.ts', title: 'migrations of an older database are made all or none' },
+    test: {
+      file: 'test/store/upgrade.test.ts',
+      title: 'migrations of an older database are made all or none',
+    },
     changes: {
       'src/store/sqlite/open-database-file.ts': {
         'each is a transaction': [
@@ -304,6 +307,14 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     changes: {
       'src/delivery/alarms/work-conditions.ts': {
         'it is none': ['...(lateSchedules.length > 0 ?', '...(lateSchedules.length > 99 ?'],
+        'without a worker it is counted as broadcasts are': [
+          'ofSchedules ? countSchedules(schedules) : countBroadcasts(broadcasts)',
+          'countBroadcasts(broadcasts)',
+        ],
+        'without a worker it stands since the last of all that is due': [
+          'earliest([...broadcasts, ...schedules])',
+          'earliest(ofSchedules ? schedules : broadcasts)',
+        ],
         'it is one at once': [
           'schedules.filter(({ sinceMs }) => sinceMs <= nowMs - lateAfterMs)',
           'schedules.filter(({ sinceMs }) => sinceMs <= nowMs)',

@@ -43,6 +43,28 @@ export const operations: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'An alarm over what push services answer says since when, and about how many messages',
+    test: {
+      file: 'test/delivery/push-service-conditions.test.ts',
+      title: 'an alarm says since when it is so',
+    },
+    changes: {
+      'src/delivery/alarms/push-service-conditions.ts': {
+        'it says since when the newest answers are': ['all.at(-1)!.startMs', 'all[0]!.startMs'],
+        'it counts the newest answers alone': ['countOf(all.reduce(add, noAnswers))', 'countOf(judged)'],
+      },
+    },
+  },
+  {
+    claim: 'A push service that cannot be reached is one alarm, about as many machines as cannot',
+    test: { file: 'test/delivery/watch-push-services.test.ts', title: 'is known from the reports of all' },
+    changes: {
+      'src/delivery/alarms/push-service-conditions.ts': {
+        'it counts one': ['count: machines.length,', 'count: 1,'],
+      },
+    },
+  },
+  {
     claim: 'Settings are in every backup, with keys and without',
     test: { file: 'test/cli/backup.test.ts', title: 'without keys holds no secret of them' },
     changes: {
