@@ -35,6 +35,12 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
     const read = () => readAlarms(store, createWarningReader(store));
     const standing = async (): Promise<readonly StandingAlarm[]> => (await read()).standing;
     const kinds = async (): Promise<readonly string[]> => (await standing()).map(({ kind }) => kind);
+    /** The alarm, where it is the only one. */
+    const onlyAlarm = async () => {
+      const [alarm, ...others] = await standing();
+      assert.deepEqual(others, []);
+      return [alarm!.kind, alarm!.count, alarm!.unit, alarm!.sinceMs, alarm!.link];
+    };
     const create = async (changes: object = {}): Promise<number> => {
       const draft = madeUpBroadcast(nowMs, { expiresAtMs: nowMs + 30 * dayMs, sliceRows: 10, ...changes });
       return (await store.broadcasts.create(draft)).broadcast.id;
@@ -156,16 +162,11 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       nowMs += minuteMs - 1;
       assert.deepEqual(await kinds(), []);
       nowMs += 1;
-      const noWorker = async () => {
-        const [alarm, ...others] = await standing();
-        assert.deepEqual(others, []);
-        return [alarm!.kind, alarm!.count, alarm!.unit, alarm!.sinceMs, alarm!.link];
-      };
-      assert.deepEqual(await noWorker(), ['no-worker', 1, 'schedule', firstAtMs, '/console/schedules']);
+      assert.deepEqual(await onlyAlarm(), ['no-worker', 1, 'schedule', firstAtMs, '/console/schedules']);
       const broadcast = await create();
       nowMs += minuteMs;
       const link = `/console/broadcasts/${broadcast}`;
-      assert.deepEqual(await noWorker(), ['no-worker', 1, 'broadcast', firstAtMs, link]);
+      assert.deepEqual(await onlyAlarm(), ['no-worker', 1, 'broadcast', firstAtMs, link]);
       await store.broadcasts.cancel(broadcast);
       await putWorker();
       const { standing: found, lateness } = await read();
