@@ -1,11 +1,13 @@
 // What statements cost on PostgreSQL: the pages that they read and write, those of functions and triggers included. Each is run
-// once more for this, just before it is run, and taken back.
+// for this just before it is run, and taken back, twice: a connection that has not run it before reads the catalogue, too.
 import { Client, type QueryResult } from 'pg';
 import type { Store } from '../../src/store/store.ts';
 import { usePostgres } from '../store/test-database.ts';
 import { describeGrowth, type Cost } from './growth-suite.ts';
 
 usePostgres();
+
+type Rows = QueryResult['rows'];
 
 interface Plan {
   readonly 'Shared Hit Blocks': number;
@@ -93,39 +95,43 @@ describeGrowth('PostgreSQL', {
     const costs = new Map<string, Cost>();
     const inTransaction = new WeakSet<Client>();
     const { query } = Client.prototype;
-    const note = (key: string, pages: number, mayGrowBy: number): void => {
-      if (pages > (costs.get(key)?.cost ?? -1)) costs.set(key, { cost: pages, mayGrowBy });
-    };
-    // all of it is asked for at once, and the client takes one after the other
-    const count = (client: Client, sql: string, values: unknown): void => {
-      const run = (text: string, given?: unknown) =>
-        (Reflect.apply(query, client, [text, given]) as Promise<QueryResult>).then(
+    const runOnce = async (client: Client, sql: string, values: unknown): Promise<Cost | undefined> => {
+      const run = async (text: string, given?: unknown): Promise<Rows> => {
+        const asked = Reflect.apply(query, client, [text, given]) as Promise<QueryResult>;
+        return asked.then(
           ({ rows }) => rows,
           () => [],
         );
+      };
       const isInside = inTransaction.has(client);
-      void run(isInside ? 'savepoint counted' : 'begin');
-      const before = run(descents);
-      const explained = run(`explain (analyze, buffers, timing off, format json) ${sql}`, values);
-      const after = run(descents);
-      void run(isInside ? 'rollback to counted' : 'rollback');
-      void Promise.all([before, explained, after]).then(([[first], [plan], [last]]) => {
-        if (plan === undefined) return;
-        const root = (plan as { 'QUERY PLAN': readonly { readonly Plan: Plan }[] })['QUERY PLAN'][0]!.Plan;
-        const pages = root['Shared Hit Blocks'] + root['Shared Read Blocks'];
-        note(
-          sql.replaceAll(/deskbell_functions_\w+/g, 'functions'),
-          pages,
-          last.descents - first.descents + chance,
-        );
-      });
+      // all of it is asked for at once, and the client takes one after the other
+      const [, [first], [plan], [last]] = await Promise.all([
+        run(isInside ? 'savepoint counted' : 'begin'),
+        run(descents),
+        run(`explain (analyze, buffers, timing off, format json) ${sql}`, values),
+        run(descents),
+        run(isInside ? 'rollback to counted' : 'rollback'),
+      ]);
+      if (plan === undefined) return undefined;
+      const root = (plan as { 'QUERY PLAN': readonly { readonly Plan: Plan }[] })['QUERY PLAN'][0]!.Plan;
+      return {
+        cost: root['Shared Hit Blocks'] + root['Shared Read Blocks'],
+        mayGrowBy: last.descents - first.descents + chance,
+      };
+    };
+    const count = async (client: Client, sql: string, values: unknown): Promise<void> => {
+      const key = sql.replaceAll(/deskbell_functions_\w+/g, 'functions');
+      const [one, other] = await Promise.all([runOnce(client, sql, values), runOnce(client, sql, values)]);
+      if (one === undefined || other === undefined) return;
+      const cost = one.cost < other.cost ? one : other;
+      if (cost.cost > (costs.get(key)?.cost ?? -1)) costs.set(key, cost);
     };
     Object.assign(Client.prototype, {
       query(this: Client, sql: unknown, values: unknown, ...rest: unknown[]) {
         if (typeof sql === 'string') {
           if (sql.startsWith('begin')) inTransaction.add(this);
           else if (/^(?:commit|rollback)/.test(sql)) inTransaction.delete(this);
-          else if (/^\s*(?:select|with|insert|update|delete)\b/i.test(sql)) count(this, sql, values);
+          else if (/^\s*(?:select|with|insert|update|delete)\b/i.test(sql)) void count(this, sql, values);
         }
         return Reflect.apply(query, this, [sql, values, ...rest]) as unknown;
       },
