@@ -1,4 +1,4 @@
-// `deskbell worker` on a machine with a wrong clock, beside a database in PostgreSQL whose clock is right.
+// `deskbell worker` and `deskbell serve` on a machine with a wrong clock, beside a database in PostgreSQL whose clock is right.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
@@ -17,7 +17,7 @@ const days = 40;
 const ahead = `const { now } = Date; Date.now = () => now() + ${days * 86_400_000};
   globalThis.Date = new Proxy(Date, { construct: (D, given) => (given.length ? new D(...given) : new D(D.now())) });`;
 
-test(`a worker whose machine is ${days} days ahead says so, and delivers as others do`, async () => {
+test(`a worker whose machine is ${days} days ahead says so, as a service does, and delivers as others do`, async () => {
   await using opened = new AsyncDisposableStack();
   const database = await (await getServer()).createDatabase();
   opened.defer(() => database.remove());
@@ -40,20 +40,20 @@ test(`a worker whose machine is ${days} days ahead says so, and delivers as othe
   const message = { title: 'Hello', message: 'World' };
   const daily = await sender.createSchedule('all', message, { cron: '0 0 1 1 *' });
   const { broadcast } = await sender.createBroadcast('all', message, { ttlSeconds: 3600 });
-  const worker = runUntilStopped(['worker', '--json'], {
-    environment: {
-      ...environmentFor(data, pushService),
-      DESKBELL_DATABASE: database.url,
-      NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(ahead)}"`,
-    },
-  });
+  const environment = {
+    ...environmentFor(data, pushService),
+    DESKBELL_DATABASE: database.url,
+    NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(ahead)}"`,
+  };
+  const worker = runUntilStopped(['worker', '--json'], { environment });
   await worker.waitFor(/"event":"summary"/);
   assert.equal(await worker.end(), 0);
   const { counts } = (await store.broadcasts.find(broadcast.id))!;
   assert.equal(counts.accepted, rows);
   assert.deepEqual(await store.schedules.list(), [daily]);
-  assert.match(
-    worker.written(),
-    /^deskbell: The clock of the database .* differs from this machine's by 34560\d\d s/m,
-  );
+  const service = runUntilStopped(['serve', '--port', '0'], { environment });
+  await service.waitFor(/^Deskbell listens on /);
+  assert.equal(await service.end(), 0);
+  for (const { written } of [worker, service])
+    assert.match(written(), /The clock of the database .* differs from this machine's by 34560\d\d s/);
 });

@@ -191,6 +191,11 @@ describe('what is wrong with a request', () => {
       ['/message/renotify', '/message/silent', '/ttlSeconds'],
     );
     assert.doesNotMatch(detail, /more/);
+
+    const body = { audience: 'all', message, 'a\u202eb': 1 };
+    const answer = await (await operator.ask('/v1/broadcasts', { method: 'POST', body })).text();
+    assert.ok(answer.includes(String.raw`a\u202eb is unknown`), answer);
+    assert.ok(!answer.includes('\u202e'), 'no character that a terminal obeys');
   });
 
   test('of many wrong members twenty are named, and how many more there are', async (t) => {

@@ -135,6 +135,9 @@ describe('a PostgreSQL server that is not fit', () => {
     database.run(`
       create schema pretence; set search_path = pretence, pg_catalog; ${functions};
       alter database ${nameOf(database)} set search_path = pretence, pg_catalog`);
+  const pretendVersion = (number: number) =>
+    pretend(`create function current_setting(name text) returns text language sql as
+      $$ select case name when 'server_version_num' then '${number}' else pg_catalog.current_setting(name) end $$`);
   const refused = async (message: RegExp, url = database.url) => {
     const expected = { code: 'ERR_STORE_UNAVAILABLE', message };
     await assert.rejects(openPostgresStore({ url }), expected);
@@ -142,9 +145,11 @@ describe('a PostgreSQL server that is not fit', () => {
   };
 
   test('is refused where it is too old', async () => {
-    await pretend(`create function current_setting(name text) returns text language sql as
-      $$ select case name when 'server_version_num' then '140011' else pg_catalog.current_setting(name) end $$`);
+    await pretendVersion(140_011);
     await refused(/is PostgreSQL 14; version 15 or newer is needed/);
+    await database.run(`drop schema pretence cascade`);
+    await pretendVersion(150_000);
+    assert.equal((await inspectDatabase(database.url)).schema, 0);
   });
 
   test('is refused where its user may not create tables', async () => {

@@ -249,6 +249,7 @@ describe('a new PostgreSQL database', () => {
       assert((await inspectDatabase(database.url)).strangers.includes(stranger));
       const warned = await look();
       assert.match(`${warned.status} ${warned.detail}`, /^warning every user of its server may connect/);
+      assert.match(warned.cure!, /^revoke connect on database … from public; grant it to those that need it/);
       await database.run(`revoke connect on database ${name} from public`);
       await assert.rejects(lock, { code: '42501' });
       assert.deepEqual((await inspectDatabase(database.url)).strangers, []);

@@ -30,6 +30,7 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
     changes: {
       [preflight]: {
         'an old one is used': ['const minVersion = 15;', 'const minVersion = 14;'],
+        'PostgreSQL 15 is too old': ['server.version < minVersion', 'server.version <= minVersion'],
         'any encoding is used': ["if (server.encoding !== 'UTF8')", "if (server.encoding === '')"],
         'rights are not looked at': ['if (!server.may_create) {', 'if (server.may_create === null) {'],
         'the clock is not looked at': [

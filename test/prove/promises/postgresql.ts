@@ -114,9 +114,19 @@ export const postgresql: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'A worker whose machine has a wrong clock delivers as the others do',
+    claim:
+      'A worker whose machine has a wrong clock says so, as a service does, and delivers as the others do',
     test: { file: 'test/cli/worker-clock.test.ts', title: 'a worker whose machine is' },
     changes: {
+      'src/cli/commands/serve.ts': {
+        'a service does not say so': [
+          'withData(configuration, { subscriptionLimit, onWarning },',
+          'withData(configuration, { subscriptionLimit },',
+        ],
+      },
+      'src/cli/commands/worker.ts': {
+        'a worker does not say so': ['run, { onWarning });', 'run, {});'],
+      },
       'src/store/postgres/server-clock.ts': {
         'the time is the machine’s own': ['return Math.round(monotonicMs + aheadMs);', 'return Date.now();'],
       },

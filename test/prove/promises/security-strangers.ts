@@ -411,6 +411,26 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A command writes control characters of strangers as escapes, on standard output and standard error',
+    test: { file: 'test/cli/printer.test.ts', title: 'controls of strangers are escaped wherever' },
+    changes: {
+      'src/cli/output/output.ts': {
+        'lines have them': ['${clearLive()}${toPrintable(text)}\\n', '${clearLive()}${text}\\n'],
+        'diagnostics have them': ['stderr.write(`${toPrintable(text)}', 'stderr.write(`${text}'],
+        'the line that changes has them': ['toPrintable(text).slice(', 'text.slice('],
+      },
+    },
+  },
+  {
+    claim: 'The answer to a wrong request has no character of it that a terminal obeys',
+    test: { file: 'test/operator/wrong-requests.test.ts', title: 'several wrong members are named' },
+    changes: {
+      'src/http/problem.ts': {
+        'it has': ['escapeControls(JSON.stringify(problem))', 'JSON.stringify(problem)'],
+      },
+    },
+  },
+  {
     claim:
       'TLS with a push service checks its certificate, against the authorities that Node trusts and those in `ca`',
     test: {
