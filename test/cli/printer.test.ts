@@ -43,12 +43,13 @@ test('controls of strangers are escaped wherever a command writes: lines, JSON, 
   const table = { toJson: (name: string) => ({ name }), toText: String, header: hostile };
   await output.line(hostile);
   for (const json of [true, false]) {
-    await output.result({ json }, hostile, hostile);
+    await output.result({ json }, { name: hostile }, hostile);
     await output.table({ json }, { ...table, rows: [hostile] });
     await output.table({ json: false }, { ...table, rows: [], ifEmpty: hostile });
   }
   output.diagnostic(hostile);
   output.live(hostile);
-  const lines = [escaped, `"${escaped}"`, `{"name":"${escaped}"}`, escaped, escaped, escaped, escaped];
+  const named = `{"name":"${escaped}"}`;
+  const lines = [escaped, named, named, escaped, escaped, escaped, escaped];
   assert.deepEqual(written, { stdout: lines.join('\n'), stderr: `${escaped}\n`.repeat(3) });
 });

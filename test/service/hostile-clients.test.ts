@@ -229,6 +229,8 @@ test('a service without options has its limits', async (t) => {
     { maxConnections, headersTimeout, requestTimeout, keepAliveTimeout },
     { maxConnections: 10_000, headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 10_000 },
   );
+  const { connectionsCheckingInterval } = app.server as { readonly connectionsCheckingInterval?: number };
+  assert.equal(connectionsCheckingInterval, 1000, 'how often the first two limits are looked at');
   const looks = new Set(intervals.mock.calls.map(({ arguments: [, ms] }) => ms));
   assert.ok(looks.has(60_000), 'whether clients read their answers is looked at each minute');
   // names and values count, and the path

@@ -310,6 +310,23 @@ test('a resolver that hangs or a TCP peer that says nothing costs the connect ti
   await silent.close();
 });
 
+test('without options, an answer may take thirty seconds', async () => {
+  const clock = new ManualClock();
+  const asked = Promise.withResolvers<void>();
+  const silent = await startHttp(() => asked.resolve());
+  const transport = createTransport({ ...clock, pushServices: [silent.origin] });
+  let result = 'nothing yet';
+  const sent = sendOne(transport, silent.origin).then((its) => (result = describe(its)));
+  await asked.promise;
+  clock.advance(29_000);
+  await new Promise(setImmediate);
+  assert.equal(result, 'nothing yet');
+  clock.advance(2000);
+  assert.equal(await sent, 'ERR_TIMEOUT in doubt');
+  await transport.close();
+  await silent.close();
+});
+
 test('a name without an address, and one whose first address is dead', async () => {
   const peer = await startHttp((response) => response.writeHead(201).end());
   const { port } = new URL(peer.origin);

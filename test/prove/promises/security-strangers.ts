@@ -131,6 +131,10 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
           'options.maxConnections ?? 0',
         ],
         'headers may have a little more': ['?? 16_384', '?? 17_408'],
+        'who is too slow is noticed a minute later': [
+          '?? defaultTimeLimits.timeoutCheckIntervalMs',
+          '?? 60 * defaultTimeLimits.timeoutCheckIntervalMs',
+        ],
         'who does not read is waited for longer': [
           '?? defaultTimeLimits.readTimeoutMs',
           '?? 2 * defaultTimeLimits.readTimeoutMs',
@@ -411,7 +415,8 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'A command writes control characters of strangers as escapes, on standard output and standard error',
+    claim:
+      'A command writes control characters of strangers as escapes, on standard output and standard error',
     test: { file: 'test/cli/printer.test.ts', title: 'controls of strangers are escaped wherever' },
     changes: {
       'src/cli/output/output.ts': {
@@ -471,6 +476,18 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     changes: {
       'src/transport/response-body.ts': {
         'it is read on': ['return copied === end - start;', 'return copied >= 0;'],
+      },
+    },
+  },
+  {
+    claim: 'Where nothing else is configured, an answer may take thirty seconds',
+    test: { file: 'test/transport/origin.test.ts', title: 'without options, an answer may take thirty' },
+    changes: {
+      'src/transport/create-transport.ts': {
+        'it may take longer': [
+          '?? defaultTimeouts.responseTimeoutMs',
+          '?? 2 * defaultTimeouts.responseTimeoutMs',
+        ],
       },
     },
   },
