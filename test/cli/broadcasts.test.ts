@@ -139,8 +139,10 @@ suite('broadcasts of the command line', () => {
     assert.equal(exitCode, 1);
     assert.match(stdout, /300 rejected/);
     const ofAlarm = /^ {2}! 127\.0\.0\.1:\d+ .*BadPath.*: 300 messages$/m;
-    for (const summary of [stdout, (await run('broadcasts', 'show', '1')).stdout])
-      assert.match(summary, ofAlarm);
+    const shown = (await run('broadcasts', 'show', '1', '--attempts', '--limit', '1')).stdout;
+    for (const summary of [stdout, shown]) assert.match(summary, ofAlarm);
+    const attempt = /^ {2}\d{4}-\S+Z +\d+ {2}#1 {2}rejected {2}http\S+ {2}400 {2}bad-request {2}BadPath$/m;
+    assert.match(shown, attempt);
     const logged = stderr.matchAll(
       /^Broadcast 1, subscription (\d+): rejected at \S+, status 400, bad-request/gm,
     );
@@ -259,10 +261,8 @@ suite('broadcasts of the command line', () => {
     await run('send', '--all', '--detach', '--receipts', ...message);
     assert.equal(received().messages, 0);
 
-    await reportUnreachable(data);
     const worker = runUntilStopped(['worker', '--json', '--log-messages', 'all'], { environment });
     await worker.waitFor(/"event":"ready"/);
-    await until(() => unreachable.test(worker.written()), 'what it says of push services');
     const logged = () =>
       parseLines(
         worker
@@ -278,6 +278,8 @@ suite('broadcasts of the command line', () => {
     assert.deepEqual(record, { ...told, attempt: 1, status: 201 });
     await worker.waitFor(/"event":"summary","id":2,"state":"done"/);
     assert.deepEqual(received(), { messages: 20, most: 1 }, 'the scheduled one waits');
+    await reportUnreachable(data);
+    await until(() => unreachable.test(worker.written()), 'what it says of push services');
     const database = new DatabaseSync(join(data, 'deskbell.db'));
     // its state is set too, so that the times at which it can be leased are noted anew
     database.exec("update broadcasts set start_at_ms = 0, state = 'running' where id = 1");

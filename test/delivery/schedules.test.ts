@@ -141,6 +141,8 @@ test('what cannot be sent, has no time to come or takes a schedule’s key is re
   assert.deepEqual([(await add({}, { receipts: true })).receipts, (await add({})).receipts], [true, false]);
   assert.equal((await add({})).timezone, 'UTC', 'where none is given');
   await assert.rejects(add({}, { ttlSeconds: -1 }), { code: 'ERR_MESSAGE_INVALID' });
+  const toIds = createSchedule(store, { ids: [1] } as never, message, { cron: '0 9 * * *' });
+  await assert.rejects(toIds, { code: 'ERR_FIELD_VALUE', message: /needs a user or a tag/ });
   const idempotencyKey = 'schedule/1/2027-03-26T08:00:00.000Z';
   await assert.rejects(createBroadcast(store, policy, 'all', message, { idempotencyKey }), {
     code: 'ERR_MESSAGE_INVALID',
