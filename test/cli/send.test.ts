@@ -397,13 +397,35 @@ suite('deskbell send', () => {
     assert.equal(await countRows(data), 2);
   });
 
+  test('a push service is trusted whose authority --ca adds, and no other one', async (t) => {
+    const { data } = await setUp(0);
+    const secure = await startPushService({ tls: true });
+    t.after(() => secure.close());
+    const ca = join(data, 'ca.pem');
+    await writeFile(ca, secure.ca.join('\n'));
+    const environment = environmentFor(data, secure);
+    const { stdout } = await runCommand(['keys', 'show', '--json'], { environment });
+    const { publicKey: vapidPublicKey } = JSON.parse(stdout) as { publicKey: string };
+    const input = JSON.stringify([...secure.createSinks(1, { vapidPublicKey })][0]);
+    assert.equal((await runCommand(['subscriptions', 'import', '-'], { input, environment })).exitCode, 0);
+    for (const [words, outcome] of [
+      [[], /^retry /],
+      [['--ca', ca], /^accepted /],
+    ] as const) {
+      const sent = await runCommand(['send', '--id', '1', ...words, ...message], { environment });
+      assert.match(sent.stdout, outcome);
+    }
+  });
+
   test('messages go through the proxy of the environment, except to what no_proxy names', async (t) => {
     const { data } = await setUp(0);
     const asked: (string | undefined)[] = [];
     // push service and proxy in one
     const server = createServer((request, response) => {
       asked.push(request.method);
-      request.resume().on('end', () => response.writeHead(201).end());
+      // a clock that is wrong is warned of
+      const date = new Date(0).toUTCString();
+      request.resume().on('end', () => response.writeHead(201, { date }).end());
     });
     server.on('connect', ({ method, url }, socket) => {
       asked.push(`${method} ${url}`);
@@ -424,8 +446,9 @@ suite('deskbell send', () => {
       [{ all_proxy: proxy, no_proxy: '0.0.0.0' }, 'POST'],
     ] as const) {
       const words = ['send', '--id', '1', '--subject', 'mailto:push@example.org', ...message];
-      await runCommand(words, { environment: { ...environment, ...variables } });
+      const sent = await runCommand(words, { environment: { ...environment, ...variables } });
       assert.deepEqual(asked.splice(0), [expected]);
+      if (expected === 'POST') assert.match(sent.stderr, /^deskbell: The clock is \d+ minutes ahead of /m);
     }
   });
 

@@ -94,12 +94,14 @@ describe('a broadcast that differs by reader', () => {
     await using stage = await openStage();
     await stage.store.readers.setPerson('ada', { language: 'de' });
     const text = { ...message, texts: { de: { title: 'Hallo' } } };
-    const count = async (maxRows: number) => {
-      const readers = await countReadersOf('all', text, {}, stage.store, maxRows);
+    const count = async (maxRows: number, audience: Audience = 'all') => {
+      const readers = await countReadersOf(audience, text, {}, stage.store, maxRows);
       return [readers?.lookedAt, readers?.hasMore, Object.fromEntries(readers?.byText ?? [])];
     };
     assert.deepEqual(await count(2), [2, true, { de: 1, undefined: 1 }]);
     assert.deepEqual(await count(3), [3, false, { de: 1, undefined: 2 }]);
+    assert.deepEqual(await count(3, { ids: [1, 3, 99] }), [2, false, { de: 1, undefined: 1 }]);
+    assert.deepEqual(await count(3, { user: 'ada' }), [1, false, { de: 1 }]);
   });
 
   test('to given subscriptions is for the time of its own zone, and leaves none out as inactive', async () => {

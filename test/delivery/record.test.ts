@@ -105,6 +105,19 @@ describe('a row that was posted', () => {
     });
   }
 
+  test('has one alarm where our token is refused, with the first refusal, though it is rejected in the end', () => {
+    const outcome = { kind: 'rejected', reason: 'vapid-refused', scope: 'origin', isAlarm: true } as const;
+    const refusedAfter = (refusals: number, ifRefused: Row['ifRefused']) => {
+      const row = rowOf({ tries: { ...tries, refusals }, ifRefused });
+      const { result, alarm } = toRowResult(row, posted(outcome, 403), settings);
+      return [result, alarm?.reason];
+    };
+    assert.deepEqual(refusedAfter(0, 'suspend'), ['refused', 'vapid-refused']);
+    assert.deepEqual(refusedAfter(1, 'retry'), ['refused', undefined]);
+    assert.deepEqual(refusedAfter(4, 'reject'), ['rejected', undefined]);
+    assert.deepEqual(refusedAfter(0, 'reject'), ['rejected', 'vapid-refused']);
+  });
+
   test('has an alarm with no words where the push service gives none', () => {
     const outcome: Outcome = { kind: 'rejected', reason: 'redirected', scope: 'message', isAlarm: true };
     const { alarm } = toRowResult(rowOf(), posted(outcome, 301), settings);

@@ -1,7 +1,11 @@
 // Schedules by a given clock: each occurrence becomes one broadcast, whoever looks; late and missed ones.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { createSchedule, type ScheduleOptions } from '../../src/delivery/schedule/create-schedule.ts';
+import {
+  createSchedule,
+  type RecurringAudience,
+  type ScheduleOptions,
+} from '../../src/delivery/schedule/create-schedule.ts';
 import { createBroadcast } from '../../src/delivery/broadcast/create-broadcast.ts';
 import { resumeSchedule, withTimes } from '../../src/delivery/schedule/schedule-times.ts';
 import { startDueBroadcasts } from '../../src/delivery/schedule/run-schedules.ts';
@@ -14,13 +18,17 @@ const message = { title: 'Hello', message: 'World' };
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-async function setUp(t: TestContext, options: Partial<ScheduleOptions> = {}) {
+async function setUp(
+  t: TestContext,
+  options: Partial<ScheduleOptions> = {},
+  audience: RecurringAudience = 'all',
+) {
   let nowMs = Date.parse('2027-03-25T12:00:00Z');
   const { store, remove } = await openTestStore(() => nowMs);
   t.after(remove);
   await addSubscriptions(store, 3);
   const times = { cron: '0 9 * * *', timezone: 'Europe/Berlin', ...options };
-  const schedule = await createSchedule(store, 'all', message, times);
+  const schedule = await createSchedule(store, audience, message, times);
   const warnings: string[] = [];
   return {
     store,
@@ -61,6 +69,25 @@ test('an occurrence is one broadcast with a key of its own, over the change to s
   await lookAt('2027-03-29T07:00:00Z');
   assert.equal((await made()).length, 3);
 });
+
+for (const audience of [{ user: 'ada' }, { tags: { all: ['news'] } }]) {
+  test(`an audience by ${Object.keys(audience).join()} is looked at anew for each occurrence`, async (t) => {
+    const { store, lookAt } = await setUp(t, {}, audience);
+    const subscribe = (id: number) => store.people.assign(id, { user: 'ada', tags: ['news'] });
+    const sendAt = async (time: string) => {
+      await lookAt(time);
+      const { id } = (await store.broadcasts.list({ limit: 1 }))[0]!;
+      while (await store.broadcasts.prepare(id, 'test'));
+      const { recipients, payload } = await store.broadcasts.get(id);
+      assert.deepEqual(JSON.parse(Buffer.from(payload).toString()), message);
+      return recipients;
+    };
+    await subscribe(2);
+    assert.equal(await sendAt('2027-03-26T08:00:00Z'), 1);
+    await subscribe(3);
+    assert.equal(await sendAt('2027-03-27T08:00:00Z'), 2);
+  });
+}
 
 test('a process that ended between the broadcast and the next time leaves no second broadcast', async (t) => {
   const { store, lookAt, made, next } = await setUp(t);

@@ -208,7 +208,9 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
 
     test('an operator confirms or discards, for one origin', async () => {
       await addSubscriptions(store, 40);
-      await broadcast(() => 'gone');
+      const { alarms } = await broadcast(() => 'gone');
+      const remedy = `until you run "deskbell held-deletions confirm ${origin}" or "discard"`;
+      assert.ok(alarms[0]!.detail.endsWith(remedy), alarms[0]!.detail);
       assert.equal(await store.heldDeletions.confirm('https://other.example'), 0);
       assert.equal(await store.heldDeletions.discard(origin), 40);
       assert.equal(await store.subscriptions.count(), 40);

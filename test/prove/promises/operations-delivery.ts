@@ -129,6 +129,9 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
           'void formatReachability(event)',
         ],
       },
+      'src/delivery/broadcast/watch-push-services.ts': {
+        'it looks once': ['const pollEveryMs = 2000;', 'const pollEveryMs = 2_000_000;'],
+      },
     },
   },
   {

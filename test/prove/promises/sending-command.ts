@@ -212,6 +212,27 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What goes worse than it could is a warning of `send` on standard error',
+    test: { file: 'test/cli/send.test.ts', title: 'messages go through the proxy of the environment' },
+    changes: {
+      'src/cli/send/open-sender.ts': {
+        'nothing is said': ['onWarning = (warning) => output.diagnostic(', 'onWarning = (warning) => void ('],
+      },
+    },
+  },
+  {
+    claim: 'The command trusts the authorities that `--ca` adds',
+    test: { file: 'test/cli/send.test.ts', title: 'a push service is trusted whose authority --ca adds' },
+    changes: {
+      'src/cli/send/open-sender.ts': {
+        'they are read and not trusted': [
+          'ca: await readCertificates(ca),',
+          'ca: (await readCertificates(ca)).slice(9),',
+        ],
+      },
+    },
+  },
+  {
     claim:
       '`subscriptions show` says whose a subscription is, its tags, and when it was registered and renewed',
     test: {

@@ -238,6 +238,58 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'An alarm tells once of a row that its push service refuses, however often it is tried',
+    test: { file: 'test/delivery/record.test.ts', title: 'has one alarm where our token is refused' },
+    changes: {
+      'src/delivery/worker/record.ts': {
+        'its end is told too': ['(row.tries.refusals ?? 0) > 0;', '(row.tries.refusals ?? 0) > 9;'],
+        'each refusal is told': [
+          'const alarm = refusals === 0 && outcome',
+          'const alarm = refusals >= 0 && outcome',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The circuit breaker does not open for answers that concern one message',
+    test: {
+      file: 'test/transport/origin.test.ts',
+      title: 'what a push service answers to a message, many times',
+    },
+    changes: {
+      'src/transport/admission.ts': {
+        '408, 421 and 425 are failures of it': ["(outcome.reason === 'not-handled' ||", '('],
+      },
+    },
+  },
+  {
+    claim: 'The audience of a schedule is by user or tags too, and is evaluated at each occurrence',
+    test: { file: 'test/delivery/schedules.test.ts', title: 'an audience by ' },
+    changes: {
+      'src/delivery/schedule/run-schedules.ts': {
+        'everybody gets it': ["schedule.audience as 'all' | MatchingAudience", "'all'"],
+      },
+      'src/delivery/schedule/create-schedule.ts': {
+        'it is stored as everybody': ['? audience : checkExpression(audience)', "? audience : 'all'"],
+      },
+    },
+  },
+  {
+    claim: 'Without the accelerator, a broadcast that is large says so once, from whichever thread',
+    test: { file: 'test/delivery/broadcast.test.ts', title: 'says once, of a large broadcast only' },
+    changes: {
+      'src/delivery/worker/worker-pool.ts': {
+        'what threads warn of is lost': ['else listener.onWarning(message.text);', 'else void message.text;'],
+      },
+      'src/delivery/worker/run-workers.ts': {
+        'each says it': ['if (reported.has(warning)) return;', ''],
+      },
+      'src/delivery/worker/create-worker.ts': {
+        'a larger one says so': ['recipients >= workerSettings', 'recipients > workerSettings'],
+      },
+    },
+  },
+  {
     claim: 'The ids of an audience may be a stream',
     test: { file: 'test/delivery/broadcast.test.ts', title: 'to a stream of ids reaches these' },
     changes: {

@@ -214,6 +214,11 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
       'src/delivery/broadcast/count-readers.ts': {
         'it counts more of them': ['rows.slice(0, maxRows - lookedAt)', 'rows'],
         'it never says that there are more': ['hasMore: lookedAt > maxRows', 'hasMore: false'],
+        'it looks at nobody of a list of ids': ['if (row !== undefined) rows.push(row);', 'void row;'],
+        'it looks at everybody, whoever it is to': [
+          'isExpression(audience) ? checkExpression(audience)',
+          'audience === undefined ? checkExpression(audience)',
+        ],
       },
     },
   },

@@ -113,6 +113,24 @@ export const sending: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The alarm of held deletions says how to decide on those of its push service',
+    test: { file: heldDeletions, title: 'an operator confirms or discards, for one origin' },
+    changes: {
+      'src/store/sqlite/alarms.ts': {
+        'it is of another one': ['heldDeletionsDetail(origin)', "heldDeletionsDetail('')"],
+      },
+      'src/store/postgres/functions/alarms.sql': {
+        'it is of no push service': [
+          "replace(:heldDeletionsDetail, '{origin}', p_origin)",
+          ':heldDeletionsDetail',
+        ],
+      },
+      'src/store/held-deletions.ts': {
+        'the command is another one': ['deskbell held-deletions confirm ', 'deskbell held-deletions list '],
+      },
+    },
+  },
+  {
     claim: 'Deletions are judged by what was accepted shortly before, though it was counted without a lock',
     test: { file: heldDeletions, title: 'what was accepted shortly before counts' },
     changes: {
