@@ -1,6 +1,7 @@
 // `deskbell alarms`: what is wrong now, and who knows of it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { exampleSubscription } from './example-subscriptions.ts';
 import { runCommand, temporaryFolder } from './run-command.ts';
 
 test('lists what is wrong, and acknowledges it with a name and a note, which the audit keeps', async () => {
@@ -10,11 +11,15 @@ test('lists what is wrong, and acknowledges it with a name and a note, which the
   const none = await run('alarms', 'list');
   assert.deepEqual([none.stdout, none.stderr, none.exitCode], ['', 'Nothing is wrong.\n', 0]);
 
+  const input = JSON.stringify(exampleSubscription(1));
+  await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
+  const message = ['--title', 't', '--message', 'm', '--subject', 'mailto:push@example.org'];
+  await run('send', '--all', '--at', '2099-01-01T09:00:00Z', ...message);
   await run('sending', 'pause');
   const paused = await run('alarms', 'list');
   assert.match(
     paused.stdout,
-    /^sending-paused  Sending is paused\n  since 20.*Z\n  Reason: by "deskbell sending pause".*resume"\.\n$/,
+    /^sending-paused  Sending is paused\n  1 broadcast, since 20.*Z, broadcasts 1\n  Reason: by "deskbell sending pause".*resume"\.\n$/,
   );
   const note = ['--note', 'Until the copy is gone.'];
   const known = await run('alarms', 'acknowledge', 'sending-paused', '--name', 'ann', ...note);

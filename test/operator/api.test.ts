@@ -611,6 +611,10 @@ test('alarms are listed as long as they stand, and acknowledged with a note', as
     [id, kind, count, unit, link, acknowledgement],
     ['unreachable:push.example.net', 'unreachable', 1, 'machine', '/console/push-services', undefined],
   );
+  const { what, remedy, since } = items[0]!;
+  assert.equal(what, 'push.example.net cannot be reached');
+  assert.match(String(remedy), /firewall and proxy of push-1\.$/);
+  assert.ok(Date.parse(String(since)) < Date.now() - 60_000);
   const path = `/v1/alarms/${encodeURIComponent(String(id))}/acknowledge`;
   const acknowledge = (body: unknown, to = path) => ask(to, { method: 'POST', body });
   const known = await read<{ acknowledgement: { operator: string; note: string } }>(path, {

@@ -194,6 +194,10 @@ test('an alarm says what it means, what to do, and what the push service said', 
   assert.match(words, /fcm\.googleapis\.com: The push service refuses our token\./);
   assert.match(words, /Check the subject/);
   assert.match(words, /2 messages · since .* broadcast 1 .* its reason: “ &lt;img/);
+  assert.match(
+    visitor.page.html,
+    /<a href="\/console\/push-services">Push services<\/a>\s*·\s*<a [^>]*>Acknowledge/,
+  );
 });
 
 test('the overview says what is wrong with the installation, beside the alarms of broadcasts', async (t) => {

@@ -56,6 +56,40 @@ export const operations: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`deskbell alarms list` says about how many an alarm is, and which broadcasts have it',
+    test: { file: 'test/cli/alarms.test.ts', title: 'lists what is wrong' },
+    changes: {
+      'src/cli/commands/alarms.ts': {
+        'it does not say how many': ["...(count === '' ? [] : [count]),", ''],
+        'it names no broadcast': ["[`broadcasts ${broadcastIds.join(', ')}`]", '[]'],
+      },
+    },
+  },
+  {
+    claim: '`GET /v1/alarms` says since when an alarm stands, and where it is mended',
+    test: { file: 'test/operator/api.test.ts', title: 'alarms are listed as long as they stand' },
+    changes: {
+      'src/views/standing-alarm.ts': {
+        'it does not say since when': ['isoTime(sinceMs),', 'undefined,'],
+      },
+      'src/delivery/alarms/push-service-conditions.ts': {
+        'it leads to another page': [
+          "const link = '/console/push-services';",
+          "const link = '/console/keys';",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The console leads from an alarm to the page where it is mended',
+    test: { file: 'test/operator/console-pages.test.ts', title: 'an alarm says what it means' },
+    changes: {
+      'src/operator/console/alarms.ts': {
+        'it does not': ['<a href="${link}">${nameOf(link)}</a>', ''],
+      },
+    },
+  },
+  {
     claim: 'A push service that cannot be reached is one alarm, about as many machines as cannot',
     test: { file: 'test/delivery/watch-push-services.test.ts', title: 'is known from the reports of all' },
     changes: {
