@@ -51,6 +51,18 @@ describe('several services on one database', () => {
     assert.equal(await register(other, '192.0.2.2'), 200, 'another client has a limit of its own');
   });
 
+  test('take together no more reports of a client than the limit', async (t) => {
+    const options = { receiptKey: randomBytes(32), receiptsPerMinute: 2 };
+    const one = await startService({ ...options, store: await openStore(t) }, t);
+    const other = await startService({ ...options, store: await openStore(t) }, t);
+    const statuses = await Promise.all(
+      [one, other, one, other].map(
+        async ({ base }) => (await sendJson(base, 'POST', '/webPush/receipts', { receipts: [] })).status,
+      ),
+    );
+    assert.deepEqual(statuses.toSorted(), [204, 204, 429, 429]);
+  });
+
   test('take together no more subscriptions of a push service that nobody has listed than the limit', async (t) => {
     const options = { registrationsPerMinute: 'off', pushServices: 'public' } as const;
     const one = await startService({ ...options, store: await openStore(t) }, t);

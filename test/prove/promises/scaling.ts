@@ -160,6 +160,18 @@ export const scaling: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The limit of receipts holds for all services together',
+    test: { file: services, title: 'take together no more reports' },
+    changes: {
+      'src/service/push/receipts.ts': {
+        'each process has a count of its own': [
+          "rateLimit: limitPerMinute(receiptsPerMinute, 'report')",
+          "rateLimit: limitPerMinute(receiptsPerMinute, `report ${performance.timeOrigin} ${Math.random()}`)",
+        ],
+      },
+    },
+  },
+  {
     claim: 'A rate limit is kept by all workers together',
     test: { file: 'test/store/rate-shares-suite.ts', title: 'are kept by all who ask together' },
     changes: {
