@@ -166,7 +166,7 @@ export const scaling: readonly DocumentedPromise[] = [
       'src/service/push/receipts.ts': {
         'each process has a count of its own': [
           "rateLimit: limitPerMinute(receiptsPerMinute, 'report')",
-          "rateLimit: limitPerMinute(receiptsPerMinute, `report ${performance.timeOrigin} ${Math.random()}`)",
+          'rateLimit: limitPerMinute(receiptsPerMinute, `report ${performance.timeOrigin} ${Math.random()}`)',
         ],
       },
     },
