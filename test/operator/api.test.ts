@@ -375,6 +375,7 @@ suite('/v1/broadcasts', () => {
     const rest = await read<Page<Shown>>(`/v1/broadcasts?limit=1&cursor=${page.next}`);
     assert.deepEqual([rest.items.map(({ id }) => id), rest.next], [[first.id], null]);
     assert.equal((await read<Page>('/v1/broadcasts?text=TEA&state=scheduled')).items.length, 2);
+    assert.equal((await read<Page>('/v1/broadcasts?text=ding%20D')).items.length, 3, 'in the title');
     assert.equal((await read<Page>('/v1/broadcasts?text=coffee')).items.length, 0);
     const startAt = encodeURIComponent(body.startAt);
     assert.equal((await read<Page>(`/v1/broadcasts?since=${startAt}`)).items.length, 3);

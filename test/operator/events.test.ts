@@ -66,8 +66,9 @@ test('a client that comes back gets the alarms that it has missed, and after the
   const stage = await startStage(t, [{}]);
   stage.pushService.faults.inject({ kind: 'status', status: 413, body: '<b>too\u001b[31m large' });
   await (
-    await stage.sender.broadcast('all', message)
+    await stage.sender.broadcast('all', message, { idempotencyKey: 'tea \u009b31m' })
   ).finished;
+  assert.match(await (await follow(stage, 1)).text(), /^[\n\x20-\x7e]*$/, 'no terminal obeys it');
   const all = await allEventsOf(await follow(stage, 1));
   assert.deepEqual(
     all.map(({ event, id }) => [event, id]),

@@ -4,6 +4,8 @@ import { execFile, spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -13,6 +15,7 @@ import Fastify from 'fastify';
 import { promtool, skipWithout } from '../../scripts/install-test-tools.ts';
 import { countRegistrations } from '../../src/cli/serve/count-registrations.ts';
 import { machineFiguresReader } from '../../src/cli/serve/machine-figures.ts';
+import { openMetricsListener } from '../../src/cli/serve/open-operator.ts';
 import { storeLastBackup } from '../../src/cli/data/last-backup.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import type { DeliveryFigures } from '../../src/delivery/figures.ts';
@@ -21,6 +24,7 @@ import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { startPushService } from '../../src/push-service/start-push-service.ts';
+import { operatorRoles } from '../../src/store/operators.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { madeUpBroadcast, recordAnswer } from '../store/store-under-test.ts';
@@ -251,6 +255,11 @@ test('OpenMetrics is for who accepts it; both are read with a token for metrics'
     [...valuesOf((await read(operator)).body).keys()].filter((name) => name.startsWith('deskbell_')),
   );
   assert.equal((await fetch(`${operator.base}/metrics`)).status, 401);
+  for (const role of operatorRoles) {
+    const headers = { authorization: `Bearer ${await operator.add(`${role}-token`, role)}` };
+    const { status } = await fetch(`${operator.base}/metrics`, { headers });
+    assert.equal(status, role === 'send' ? 403 : 200, role);
+  }
 });
 
 test('a listener for metrics has nothing else, and asks for a token too', async (t) => {
@@ -272,6 +281,15 @@ test('a listener for metrics has nothing else, and asks for a token too', async 
   for (const path of ['/', '/v1/keys', '/openapi.json', '/console']) {
     assert.equal((await fetch(base + path, { headers })).status, 404, path);
   }
+
+  const tls = makeCertificate(['127.0.0.1']);
+  const parts = { store, log, metrics: createMetrics(store) };
+  const encrypted = await openMetricsListener('127.0.0.1:0', { tls }, parts);
+  t.after(() => encrypted.close());
+  assert.match(encrypted.address, /^https:/);
+  const asked = get(`${encrypted.address}/metrics`, { ca: tls.cert, headers });
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  assert.equal(response.resume().statusCode, 200);
 });
 
 test('Prometheus takes the text, and knows nothing to improve', { skip }, async (t) => {

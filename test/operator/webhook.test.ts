@@ -85,7 +85,7 @@ test('an alarm, a subscription that is gone and a broadcast that is done are pos
   stage.pushService.faults.inject({ kind: 'status', status: 410, endpoint: first!.endpoint });
   stage.pushService.faults.inject({ kind: 'status', status: 413, body: '<b>\u001b[31m', times: 1 });
   await (
-    await stage.sender.broadcast('all', message)
+    await stage.sender.broadcast('all', message, { idempotencyKey: 'tea \u009b31m' })
   ).finished;
   const posted = await receiver.received(3);
   const byType = new Map(posted.map((one) => [one.event.type, one]));

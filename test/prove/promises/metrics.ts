@@ -31,6 +31,12 @@ export const metrics: readonly DocumentedPromise[] = [
         'it needs no token': ['requireToken(scope, options.store.operators);', 'void requireToken;'],
         'it starts without TLS': ['  requireTls(host, isSecure);', '  void [requireTls, host];'],
       },
+      'src/cli/serve/open-operator.ts': {
+        'a certificate is not used': [
+          'createMetricsListener({ ...access, ...address',
+          'createMetricsListener({ ...address',
+        ],
+      },
     },
   },
   {
@@ -40,6 +46,17 @@ export const metrics: readonly DocumentedPromise[] = [
       'src/operator/metrics/metrics.ts': {
         'nobody gets it': ["accept.includes('application/openmetrics-text')", "accept === '-'"],
         'all get it': ["accept.includes('application/openmetrics-text')", "accept !== '-'"],
+      },
+    },
+  },
+  {
+    claim: 'Tokens of the roles full and read read metrics too',
+    test: { file: metricsTest, title: 'OpenMetrics is for who accepts it' },
+    changes: {
+      'src/operator/metrics/add-metrics.ts': {
+        'that of the role read does not': ["['full', 'read', 'metrics']", "['full', 'metrics']"],
+        'that of the role full does not': ["['full', 'read', 'metrics']", "['read', 'metrics']"],
+        'that of the role send does': ["['full', 'read', 'metrics']", "['full', 'read', 'send', 'metrics']"],
       },
     },
   },

@@ -165,6 +165,19 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Broadcasts are found by words of title and message, state and start',
+    test: { file: api, title: 'one is made once for its key, listed, found' },
+    changes: {
+      'src/operator/broadcast-search.ts': {
+        'the title is not looked at': ['`${title}\\n${message}`', '`${message}`'],
+        'the message is not looked at': ['`${title}\\n${message}`', '`${title}`'],
+        'one that starts then is too early': ['head.startAtMs < sinceMs', 'head.startAtMs <= sinceMs'],
+        'one that starts at the end is found': ['head.startAtMs >= untilMs', 'head.startAtMs > untilMs'],
+        'one that waits for its start is running': ["isScheduled ? 'scheduled' : head.state", 'head.state'],
+      },
+    },
+  },
+  {
     claim: '`next` is null on the last page of a list',
     test: { file: api, title: 'one is made once for its key, listed, found' },
     changes: {
@@ -221,6 +234,15 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Control characters are escaped in the events of a broadcast, too',
+    test: { file: 'test/operator/events.test.ts', title: 'a client that comes back gets the alarms' },
+    changes: {
+      'src/operator/event-stream.ts': {
+        'they are not': ['escapeControls(JSON.stringify(data))', 'JSON.stringify(data)'],
+      },
+    },
+  },
+  {
     claim: 'Who follows a broadcast and comes back with `Last-Event-ID` gets the events that were missed',
     test: { file: 'test/operator/events.test.ts', title: 'a client that comes back gets the alarms' },
     changes: {
@@ -263,6 +285,7 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
         ],
         'a broadcast has its number alone': [': broadcastToJson(broadcast);', ': { id: broadcast.id };'],
         'the time is another one': ['timestamp: isoTime(atMs)', 'timestamp: isoTime(0 * atMs)'],
+        'control characters are not escaped': ['return escapeControls(', 'return String('],
       },
     },
   },
