@@ -524,7 +524,70 @@ test('each alert is raised by what it is about, and by nothing less', { skip }, 
       bad: { 'deskbell_alarms{kind="all-gone",acknowledged="false"}': '1x60' },
       good: { 'deskbell_alarms{kind="all-gone",acknowledged="true"}': '1x60' },
     },
+    DeskbellDown: {
+      at: '10m',
+      bad: { 'up{job="deskbell"}': '0x60' },
+      good: { 'up{job="deskbell"}': '1x60', 'up{job="another"}': '0x60' },
+    },
+    DeskbellPushServiceHeld: {
+      at: '10m',
+      bad: { 'deskbell_push_service_held{origin="a"}': '1x60' },
+      good: { 'deskbell_push_service_held{origin="a"}': '0x60' },
+    },
+    DeskbellRejections: {
+      at: '100m',
+      bad: {
+        'deskbell_messages_total{origin="a",outcome="rejected"}': '0+6x120',
+        'deskbell_attempts_total{origin="a"}': '0+100x120',
+      },
+      good: {
+        'deskbell_messages_total{origin="a",outcome="rejected"}': '0+4x120',
+        'deskbell_messages_total{origin="a",outcome="gone"}': '0+6x120',
+        'deskbell_attempts_total{origin="a"}': '0+100x120',
+      },
+    },
+    DeskbellBreakerOpen: {
+      at: '20m',
+      bad: { 'deskbell_breaker_open{origin="a"}': '1x60' },
+      good: { 'deskbell_breaker_open{origin="a"}': '0x60' },
+    },
+    DeskbellDeletionsHeld: {
+      at: '10m',
+      bad: { 'deskbell_held_deletions{origin="a"}': '1x60' },
+      good: { 'deskbell_held_deletions{origin="a"}': '0x60' },
+    },
+    DeskbellLeasesLost: {
+      at: '30m',
+      bad: { 'deskbell_lease_lost_total{instance="a"}': '0x10 1x60' },
+      good: { 'deskbell_lease_lost_total{instance="a"}': '1x60' },
+    },
+    DeskbellSlowCommits: {
+      at: '60m',
+      bad: {
+        'deskbell_commit_duration_seconds_bucket{le="1"}': '0+98x100',
+        'deskbell_commit_duration_seconds_bucket{le="2.5"}': '0+100x100',
+        'deskbell_commit_duration_seconds_bucket{le="+Inf"}': '0+100x100',
+      },
+      good: {
+        'deskbell_commit_duration_seconds_bucket{le="1"}': '0+995x100',
+        'deskbell_commit_duration_seconds_bucket{le="2.5"}': '0+1000x100',
+        'deskbell_commit_duration_seconds_bucket{le="+Inf"}': '0+1000x100',
+      },
+    },
+    DeskbellRegistrationsFail: {
+      at: '30m',
+      bad: { 'deskbell_registrations_total{result="failed"}': '0x25 1x60' },
+      good: {
+        'deskbell_registrations_total{result="failed"}': '1x60',
+        'deskbell_registrations_total{result="refused"}': '0x25 1x60',
+      },
+    },
   };
+  const alerts = await readFile(join(monitoring, 'alerts.yml'), 'utf8');
+  const names = Array.from(alerts.matchAll(/- alert: (\w+)/g), ([, name]) => name);
+  // that one has a test of its own
+  assert.deepEqual(names.toSorted(), ['DeskbellBroadcastStalled', ...Object.keys(cases)].toSorted());
+  assert.equal(alerts.match(/^ {10}action: /gm)?.length, names.length, 'each with what to do');
   // an expression, not the texts of the alert, is compared: 1 where it fires
   const tests = Object.entries(cases).flatMap(([alertname, { at, bad, good }]) =>
     [bad, good].map((series) => ({

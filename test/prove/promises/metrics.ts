@@ -72,6 +72,23 @@ export const metrics: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Each alert rule fires for what it is about, and says what to do',
+    test: { file: metricsTest, title: 'each alert is raised by what it is about' },
+    changes: {
+      'packaging/monitoring/alerts.yml': {
+        'half as many rejections are enough': ['> 0.05 * max by', '> 0.025 * max by'],
+        'an alert does not say what to do': [
+          '          action: Start `deskbell worker`',
+          '          remedy: Start `deskbell worker`',
+        ],
+        'commits may take a minute': [
+          'duration_seconds_bucket[10m]))) > 1',
+          'duration_seconds_bucket[10m]))) > 60',
+        ],
+      },
+    },
+  },
+  {
     claim: 'Each metric of the database has its own figure, by the vendor’s domain, with times in seconds',
     test: eachFigure,
     changes: {
