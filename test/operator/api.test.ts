@@ -411,7 +411,9 @@ suite('/v1/broadcasts', () => {
     ] as const)
       assert.equal((await read<Page>(`/v1/audit?${query}`)).items.length, count, query);
     const [newest, before] = (await read<Page<{ id: number }>>('/v1/audit')).items;
-    const records = await read<Page<{ id: number }>>('/v1/audit?limit=1');
+    const records = await read<Page<{ id: number; at: string }>>('/v1/audit?limit=1');
+    const [stored] = await stage.store.audit.list({ limit: 1 });
+    assert.equal(records.items[0]!.at, new Date(stored!.atMs).toISOString());
     assert.deepEqual([records.items[0], records.next], [newest, newest!.id]);
     assert.deepEqual((await read<Page>(`/v1/audit?limit=1&cursor=${records.next}`)).items, [before]);
   });
@@ -429,7 +431,19 @@ suite('/v1/broadcasts', () => {
     assert.equal((await read<Page>('/v1/broadcasts/1/attempts?outcome=accepted')).items.length, 3);
     assert.equal((await read<Page>('/v1/broadcasts/1/attempts?outcome=gone')).items.length, 0);
     assert.equal((await read<Page>('/v1/broadcasts/1/attempts?subscription=2')).items.length, 1);
-    assert.equal((await read<Page>('/v1/subscriptions/2/attempts')).items.length, 1);
+    await (
+      await sender.broadcast({ ids: [2] }, message)
+    ).finished;
+    const ofSubscription = async (query: string) => {
+      const { items, next } = await read<Page<{ broadcastId: number }>>(
+        `/v1/subscriptions/2/attempts${query}`,
+      );
+      return { broadcasts: items.map(({ broadcastId }) => broadcastId), next };
+    };
+    assert.deepEqual((await ofSubscription('')).broadcasts, [2, 1]);
+    const { broadcasts, next } = await ofSubscription('?limit=1');
+    assert.deepEqual(broadcasts, [2]);
+    assert.deepEqual(await ofSubscription(`?limit=1&cursor=${next}`), { broadcasts: [1], next: null });
   });
 
   test('times and filters that are not valid are named', async (t) => {

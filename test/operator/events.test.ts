@@ -12,7 +12,12 @@ import { startStage, type RunningOperator } from './running-operator.ts';
 interface Event {
   readonly event: string;
   readonly id: string;
-  readonly data: { readonly state?: string; readonly settled?: number; readonly reason?: string };
+  readonly data: {
+    readonly state?: string;
+    readonly settled?: number;
+    readonly reason?: string;
+    readonly broadcastId?: number;
+  };
 }
 
 async function* eventsOf(response: Response): AsyncGenerator<Event> {
@@ -77,6 +82,8 @@ test('a client that comes back gets the alarms that it has missed, and after the
       ['done', '1-done'],
     ],
   );
+  const { broadcastId, reason } = all[0]!.data;
+  assert.deepEqual([broadcastId, reason], [1, 'payload-too-large']);
   const back = await allEventsOf(await follow(stage, 1, { 'last-event-id': '1' }));
   assert.deepEqual(
     back.map(({ event }) => event),

@@ -106,6 +106,11 @@ test('the API answers why somebody got nothing, in the push service’s words, a
     [2, 3],
     [1, 3],
   ]);
+  for (const whom of ['subscriptions/3', 'people/bob']) {
+    const newest = await read<Page>(`/v1/${whom}/outcomes?limit=1`);
+    assert.deepEqual([newest.items.map(({ broadcastId }) => broadcastId), newest.next], [[2], 2]);
+    assert.deepEqual(await ofPerson(`/v1/${whom}/outcomes?limit=1&cursor=${newest.next}`), [[1, 3]]);
+  }
 
   const pages: Outcome[] = [];
   for (let cursor: number | null = 0; cursor !== null;) {

@@ -35,6 +35,28 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'An audit record says what was done, to what, and when',
+    test: { file: api, title: 'one is made once for its key, listed, found' },
+    changes: {
+      'src/views/audit.ts': { 'the time is another one': ['at: isoTime(atMs)', 'at: isoTime(0 * atMs)'] },
+    },
+  },
+  {
+    claim: 'Each kind of change has its own name in the audit, and names what was changed',
+    test: { file: 'test/operator/roles.test.ts', title: 'what changes something is refused to who may not' },
+    changes: {
+      'src/operator/api/subscriptions.ts': {
+        'it has another name': ["action: 'subscription.assign'", "action: 'subscription.remove'"],
+      },
+      'src/operator/api/held-deletions.ts': {
+        'the push service is not named': [
+          'target: (request) => `push service ${request.params.origin}`,',
+          '',
+        ],
+      },
+    },
+  },
+  {
     claim:
       'The audit identifies a person by a keyed hash, which nobody without the session key can test ids with',
     test: { file: 'test/cli/operators.test.ts', title: 'the hash of a person needs the key' },
@@ -190,6 +212,32 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Outcomes of a subscription and of a person come in pages',
+    test: { file: 'test/operator/outcomes.test.ts', title: 'the API answers why somebody got nothing' },
+    changes: {
+      'src/operator/api/outcomes.ts': {
+        'each page of a person is the first one': [
+          'outcomesTo(devices, { beforeId: cursor, limit })',
+          'outcomesTo(devices, { limit })',
+        ],
+        'each page of a subscription is the first one': [
+          'outcomesTo([id], { beforeId: cursor, limit })',
+          'outcomesTo([id], { limit })',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The attempts of a subscription come in pages',
+    test: { file: api, title: 'its attempts come in pages' },
+    changes: {
+      'src/operator/api/subscriptions.ts': {
+        'each page is the first one': ['beforeId: cursor, limit: count', 'limit: count'],
+        'those of others come too': ['{ subscriptionId: id, beforeId', '{ beforeId'],
+      },
+    },
+  },
+  {
     claim: 'An error names up to 20 wrong fields',
     test: { file: wrongRequests, title: 'of many wrong members twenty are named' },
     changes: {
@@ -247,6 +295,10 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     test: { file: 'test/operator/events.test.ts', title: 'a client that comes back gets the alarms' },
     changes: {
       'src/operator/broadcast-events.ts': {
+        'an alarm does not say of which broadcast': [
+          'data: { broadcastId: broadcast.id, ...alarmToJson(alarm) }',
+          'data: alarmToJson(alarm)',
+        ],
         'all come again': ['let alarmsSeen = seen.alarms;', 'let alarmsSeen = 0 * seen.alarms;'],
         'what was missed is left out': [
           'broadcast.alarms.slice(alarmsSeen)',
