@@ -28,8 +28,17 @@ suite('schedules of the command line', () => {
 
   test('a schedule is stored, listed and removed', async () => {
     const { run } = await setUp();
-    const times = ['--cron', '0 9 * * 1', '--timezone', 'Europe/Berlin', '--per-person', '3/day'];
-    const stored = await run('send', '--tag', 'news', ...times, ...message);
+    const times = ['--cron', '0 9 * * 1', '--timezone', 'Europe/Berlin', '--local-time', '10:00'];
+    const stored = await run(
+      'send',
+      '--tag',
+      'news',
+      ...times,
+      '--per-person',
+      '3/day',
+      '--receipts',
+      ...message,
+    );
     assert.equal(stored.exitCode, 0, stored.stderr);
     assert.match(stored.stdout, /^Schedule 1 sends first at \d{4}-\d\d-\d\dT0[78]:00:00.000Z\.\n$/);
     assert.match(stored.stderr, / worker .*\n/);
@@ -39,11 +48,12 @@ suite('schedules of the command line', () => {
       /^1 {2}0 9 \* \* 1 {2}Europe\/Berlin {2}next \S+ {2}\{"tags":\{"all":\["news"\]\}\} {2}"Monday"\n$/,
     );
     const [schedule] = parseLines((await run('schedules', 'list', '--json')).stdout);
-    assert.equal(schedule['timezone'], 'Europe/Berlin');
-    assert.equal(schedule['perPerson'], '3/day');
+    // the readers’ own where it is known, else that of the schedule
+    assert.deepEqual([schedule['timezone'], schedule['timeZone']], ['Europe/Berlin', undefined]);
+    assert.deepEqual([schedule['perPerson'], schedule['receipts']], ['3/day', true]);
     assert.deepEqual(schedule['message'], { title: 'Monday', message: 'A new week' });
     const shown = (await run('schedules', 'show', '1')).stdout;
-    assert.match(shown, /\n {2}with +--per-person 3\/day\n {2}next( +\S+Z\n){3}$/);
+    assert.match(shown, /\n {2}with +--per-person 3\/day --local-time 10:00\n {2}next( +\S+Z\n){3}$/);
     assert.equal((await run('schedules', 'pause', '1')).stdout, 'Schedule 1 is paused.\n');
     assert.match((await run('schedules', 'list')).stdout, /paused since \d{4}-/);
     const paused = JSON.parse((await run('schedules', 'show', '1', '--json')).stdout) as Record<

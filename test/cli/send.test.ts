@@ -242,6 +242,8 @@ suite('deskbell send', () => {
     const words = ['--all', '--json', '--local-time', '09:00'];
     const [dryRun] = parseLines((await send(...words, '--dry-run')).stdout);
     assert.match(dryRun.readers.from, /T05:00:00.000Z$/);
+    const [later] = parseLines((await send(...words, '--dry-run', '--at', '2037-01-01T00:00:00Z')).stdout);
+    assert.equal(later.readers.from, '2037-01-01T05:00:00.000Z');
     const [stored] = parseLines((await send(...words, '--detach')).stdout);
     assert.equal(stored.timeZone, 'Asia/Dubai');
     const [given] = parseLines((await send(...words, '--detach', '--timezone', 'Asia/Tokyo')).stdout);
@@ -455,8 +457,10 @@ suite('deskbell send', () => {
   test('TTL 0 to a user agent that is away is not kept; a topic replaces what waits', async () => {
     const { send } = await setUp(1);
     await userAgent.disconnect();
-    await send('--all', '--ttl', '0');
-    await send('--all', '--topic', 'tea time: 16:30', '--urgency', 'high');
+    for (const whom of [['--all'], ['--id', '1']]) {
+      await send(...whom, '--ttl', '0');
+      await send(...whom, '--topic', 'tea time: 16:30', '--urgency', 'high');
+    }
     await send('--all', '--topic', 'tea time: 16:30', '--title', 'Replaced');
     await userAgent.connect();
     assert.equal(((await userAgent.nextMessage()).json() as { title: string }).title, 'Replaced');

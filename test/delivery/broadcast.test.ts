@@ -393,6 +393,16 @@ describe('a broadcast', () => {
     await assert.rejects(run.finished, /the store fails/);
   });
 
+  test('whose threads fail rejects with the error of one of them', async () => {
+    await using bench = await openBroadcastBench();
+    await bench.startPushService({ rows: 2000 });
+    const { address } = bench.store;
+    const options = { path: '/nowhere/at/all.db' };
+    const store = { ...bench.store, address: { ...address, options } };
+    const run = await bench.createSender({ store, threads: 1 }).broadcast('all', message);
+    await assert.rejects(run.finished, { code: 'ERR_STORE_UNAVAILABLE' });
+  });
+
   test('tells how far it is: settled rows grow to the audience, at a rate and with an estimate', async () => {
     await using bench = await openBroadcastBench();
     const pushService = await bench.startPushService({ tls: true, rows: 4200 });

@@ -162,7 +162,10 @@ describe('a schedule with a local time', () => {
     await using stage = await openStage();
     const { store, clock } = stage;
     await store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
-    const { id } = await createSchedule(store, 'all', message, { cron: '0 6 * * *', channel: 'news' });
+    const cron = '0 6 * * *';
+    const toNone = createSchedule(store, 'all', message, { cron, channel: 'tea' });
+    await assert.rejects(toNone, { code: 'ERR_CHANNEL_NOT_FOUND' });
+    const { id } = await createSchedule(store, 'all', message, { cron, channel: 'news' });
     await store.channels.remove('news');
     clock.nowMs = Date.parse('2026-12-02T06:00:00Z');
     const warnings: string[] = [];

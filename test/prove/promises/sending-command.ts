@@ -221,6 +221,18 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`--ttl`, `--urgency` and `--topic` are of a message to one subscription too',
+    test: { file: 'test/cli/send.test.ts', title: 'TTL 0 to a user agent that is away' },
+    changes: {
+      'src/cli/commands/send.ts': {
+        'they are of broadcasts': [
+          'sender.send(row, message, readDeliveryFlags(flags))',
+          'sender.send(row, message)',
+        ],
+      },
+    },
+  },
+  {
     claim: 'The command trusts the authorities that `--ca` adds',
     test: { file: 'test/cli/send.test.ts', title: 'a push service is trusted whose authority --ca adds' },
     changes: {

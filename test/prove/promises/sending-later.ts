@@ -290,6 +290,19 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`finished` rejects with the error of a thread that delivers',
+    test: { file: 'test/delivery/broadcast.test.ts', title: 'whose threads fail rejects with the error' },
+    changes: {
+      'src/delivery/worker/worker-pool.ts': {
+        'the thread has just ended': [
+          'if (fault === undefined && code === 0) return;',
+          'if (code === 0) return;',
+        ],
+        'its code is lost': ["isErrorCode(name) ? name : 'ERR_INTERNAL'", "'ERR_INTERNAL'"],
+      },
+    },
+  },
+  {
     claim: 'The ids of an audience may be a stream',
     test: { file: 'test/delivery/broadcast.test.ts', title: 'to a stream of ids reaches these' },
     changes: {

@@ -265,6 +265,9 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
         'the schedule stands still': ['(await hasChannel(schedule, options))', 'schedule !== undefined'],
         'nothing is logged': ['if (!isThere) onWarning(', 'if (isThere === undefined) onWarning('],
       },
+      'src/delivery/schedule/create-schedule.ts': {
+        'one for a channel that there is not is stored': ['await findChannel(delivery.channel, store);', ''],
+      },
     },
   },
   {
@@ -291,6 +294,18 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
         'a dry run has it not': [
           'withOwnZone(readDeliveryFlags(flags)), startAt',
           'readDeliveryFlags(flags), startAt',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The command gives a schedule no time zone for readers but that of its own times',
+    test: { file: 'test/cli/schedules.test.ts', title: 'a schedule is stored, listed and removed' },
+    changes: {
+      'src/cli/send/send-broadcast.ts': {
+        'it gives that of other broadcasts': [
+          '{ ...options, timeZone: undefined, cron,',
+          '{ ...options, cron,',
         ],
       },
     },
