@@ -204,6 +204,11 @@ test('the review says how many get which text, who is left out, held or would ge
   const { url, html } = await visitor.submit('/console/send/confirm');
   const words = wordsOf(visitor.page);
   assert.match(words, /Left out 2 inactive: no click on the last 2 broadcasts shown to them/);
+  const ofFirst = wordsOf(await visitor.open(`${url}?subscription=1`));
+  assert.match(
+    ofFirst,
+    /left out It was left out, since its browser reported no click on the last 2 broadcasts/,
+  );
   assert.match(words, /Text Recipients German \(de\) 6 Portuguese \(pt\) 8 the message’s own 8/);
   assert.match(words, /Time Recipients Time zones \S+ \S+ UTC 8 Asia\/Tokyo/);
   assert.match(words, new RegExp(`Channel news .*Quiet hours ${quietHours} Time zone Europe/Berlin`));

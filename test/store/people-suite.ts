@@ -83,6 +83,7 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
       test('a registration that says nothing of them changes neither; one that does replaces both', async () => {
         const { id } = await put(1, ada);
         assert.deepEqual(ownerOf(await put(1)), ada);
+        assert.deepEqual(ownerOf(await put(1, { tags: ['x'] })), { user: undefined, tags: ['x'] });
         assert.deepEqual(ownerOf(await put(1, { user: 'bob' })), { user: 'bob', tags: [] });
         await store.subscriptions.putAll([
           { subscription: madeUpSubscription(1), vapidPublicKey },

@@ -97,6 +97,12 @@ export function describeReceipts(name: string, prepare: () => Promise<StoreUnder
 
     test('the window is open for 30 days from the start of the broadcast', async () => {
       const subscriptionId = await subscribe();
+      // one that is late starts when it is made
+      const madeAtMs = nowMs;
+      const overdue = await createBroadcast([], madeAtMs - 86_400_000);
+      nowMs += receiptWindowMs - 1;
+      assert.equal(await store.receipts.add([{ broadcastId: overdue, subscriptionId, event: 'shown' }]), 1);
+      nowMs = madeAtMs;
       const startAtMs = nowMs + 86_400_000;
       const broadcastId = await createBroadcast([], startAtMs);
       nowMs = startAtMs + receiptWindowMs - 1;

@@ -292,6 +292,29 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Where a registration has tags and no user, the user goes, and tags where it has a user and none',
+    test: { file: owners, title: 'a registration that says nothing of them changes neither' },
+    changes: {
+      'src/store/sqlite/user-and-tags.ts': {
+        'the user stays': [
+          'if (setUser.run({ id, user: user ?? null }) === 0)',
+          'if (user && setUser.run({ id, user }) === 0)',
+        ],
+        'tags stay': ['    dropTags.run({ id });', ''],
+      },
+      'src/store/postgres/functions/subscriptions.sql': {
+        'the user stays': [
+          "then given.options #>> '{assign,user}' else",
+          "then coalesce(given.options #>> '{assign,user}', s.user_name) else",
+        ],
+        'tags stay': [
+          "then deskbell_functions.read_tags(given.options #> '{assign,tags}') else",
+          "then coalesce(deskbell_functions.read_tags(given.options #> '{assign,tags}'), s.tags) else",
+        ],
+      },
+    },
+  },
+  {
     claim: 'A registration without a token changes neither user nor tags, and a token of another person both',
     test: { file: tokens, title: 'sets user and tags; a registration without one leaves them' },
     changes: {

@@ -194,6 +194,7 @@ export const people: readonly DocumentedPromise[] = [
           "min(removals_after) from deskbell.broadcasts where state in ('running', 'paused')",
           "min(removals_after) from deskbell.broadcasts where state = 'running'",
         ],
+        'it goes after half an hour': ['database.now() - freezingMs)', 'database.now() - freezingMs / 2)'],
         'it goes before a broadcast that is being made can count it': [
           'where r.at_ms < :beforeMs)',
           'where r.at_ms <> :beforeMs)',

@@ -110,6 +110,20 @@ export const receipts: readonly DocumentedPromise[] = [
         ],
       },
       [postgres]: { 'later ones count': ['and w.ends_at_ms > now_ms', 'and w.ends_at_ms > now_ms - 1'] },
+      'src/store/sqlite/broadcasts.ts': {
+        'from when it was made': ['Math.max(draft.startAtMs, database.now()) +', 'database.now() +'],
+        'from before it was made': ['Math.max(draft.startAtMs, database.now()) +', 'draft.startAtMs +'],
+      },
+      'src/store/postgres/functions/broadcasts.sql': {
+        'from when it was made': [
+          'greatest(p_start, now_ms) + :receiptWindowMs',
+          'now_ms + :receiptWindowMs',
+        ],
+        'from before it was made': [
+          'greatest(p_start, now_ms) + :receiptWindowMs',
+          'p_start + :receiptWindowMs',
+        ],
+      },
     },
   },
   {
@@ -397,6 +411,22 @@ export const receipts: readonly DocumentedPromise[] = [
     changes: {
       'src/delivery/broadcast/count-readers.ts': {
         'over one': ['lookedAt), skipInactive)', 'lookedAt), skipInactive && 1)'],
+      },
+    },
+  },
+  {
+    claim: 'The page of a broadcast says of a subscription that it was left out as inactive, and why',
+    test: {
+      file: 'test/operator/console-languages.test.ts',
+      title: 'the review says how many get which text',
+    },
+    changes: {
+      'src/operator/console/outcomes-table.ts': { 'it does not': ["inactive: 'left out',", ''] },
+      'src/views/row-outcome.ts': {
+        'it says of how many broadcasts wrongly': [
+          'no click on ${lastBroadcasts(skipInactive)} shown there',
+          'no click on ${lastBroadcasts(1)} shown there',
+        ],
       },
     },
   },
