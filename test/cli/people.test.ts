@@ -200,6 +200,12 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
       await print('channels', 'list'),
       'news  on by default  “News”  de “Nachrichten”  fr “Actualités”\noffers  off by default  “Offers”\n',
     );
+    // what is not given stays, and an empty title goes
+    await print('channels', 'set', 'offers', '--title-in', 'fr=Offres');
+    const both = 'offers  off by default  “Offers”  fr “Offres”  de “Angebote”\n';
+    assert.equal(await print('channels', 'set', 'offers', '--title-in', 'de=Angebote'), both);
+    const one = 'offers  off by default  “Offers”  de “Angebote”\n';
+    assert.equal(await print('channels', 'set', 'offers', '--title-in', 'fr='), one);
     await print('people', 'set', '42', '--values', '{"name": "Ada", "points": 3}', '--language', 'DE');
     await print('people', 'set', '42', '--values', '{"points": null}', '--channel', 'news=off');
     assert.equal(
@@ -211,8 +217,21 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
         '  news: off, chosen\n' +
         '  offers: off, by default\n',
     );
+    await print('people', 'set', '42', '--timezone', 'Europe/Berlin');
+    assert.match(await print('people', 'show', '42'), /^ {2}time zone {2}Europe\/Berlin$/m);
     const [person] = parseLines(
-      await print('people', 'set', '42', '--language', '', '--channel', 'news=default', '--json'),
+      await print(
+        'people',
+        'set',
+        '42',
+        '--timezone',
+        '',
+        '--language',
+        '',
+        '--channel',
+        'news=default',
+        '--json',
+      ),
     );
     assert.deepEqual(person, { user: '42', data: { name: 'Ada' }, channels: {} });
     assert.match(

@@ -45,6 +45,10 @@ describe('a broadcast with receipts', () => {
     }
     const [counts] = (await bench.store.broadcasts.find(broadcastId))!.receipts!;
     assert.deepEqual({ ...counts!.actions }, { 0: 1, later: 1 });
+
+    const silent = await sender.broadcast('all', message);
+    assertDone(await silent.finished, { accepted: 2 });
+    assert.deepEqual((await userAgent.nextMessage()).json(), message, 'none where it does not ask');
   });
 
   test('gives each row its token in the text that is for its reader, and counts what each of them reports', async () => {

@@ -150,6 +150,12 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         assert.equal(await store.people.changeTags(id + 1, { add: ['x'] }), false);
       });
 
+      test('of tags that are added at a time none is lost', async () => {
+        const { id } = await put(1);
+        await Promise.all(['a', 'b', 'c'].map((tag) => store.people.changeTags(id, { add: [tag] })));
+        assert.deepEqual((await read(id)).tags, ['a', 'b', 'c']);
+      });
+
       test('a subscription has at most 32 tags', async () => {
         const tags = Array.from({ length: 32 }, (_, index) => `tag${String(index).padStart(2, '0')}`);
         const { id } = await put(1, { tags });

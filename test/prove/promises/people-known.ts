@@ -202,6 +202,27 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What `channels set` and `people set` are not given stays, and an empty text clears',
+    test: { file: commands, title: 'channels are made and removed' },
+    changes: {
+      'src/cli/commands/channels.ts': {
+        'the default is on again': ['(known?.isOnByDefault ?? true)', 'true'],
+        'other titles go': ['{ ...known?.titles, ...flags.titleIn }', '{ ...flags.titleIn }'],
+        'an empty title is kept': ["titles.filter(([, text]) => text !== '')", 'titles'],
+      },
+      'src/cli/commands/people.ts': {
+        'the time zone stays': ["flags.timezone === '' ? null", "flags.timezone === '' ? undefined"],
+      },
+    },
+  },
+  {
+    claim: 'Of tags that are added to a subscription at a time none is lost',
+    test: { file: owners, title: 'of tags that are added at a time none is lost' },
+    changes: {
+      'src/store/postgres/people.ts': { 'the last one stays': ['where id = $1 for update', 'where id = $1'] },
+    },
+  },
+  {
     claim: 'An export has no data of persons',
     test: { file: commands, title: 'export and import carry language, time zone and choices' },
     changes: {

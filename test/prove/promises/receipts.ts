@@ -232,6 +232,15 @@ export const receipts: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A broadcast without receipts has no token in its payload, though its sender has the key',
+    test: { file: 'test/delivery/receipts.test.ts', title: 'gives each stored row a token of its own' },
+    changes: {
+      'src/delivery/worker/row-payloads.ts': {
+        'it has': ['receipts === undefined ? undefined : receiptKey', 'receiptKey'],
+      },
+    },
+  },
+  {
     claim: 'One client address may send so many requests with reports a minute',
     test: { file: serviceTest, title: 'one client address may report so many times a minute' },
     changes: {
