@@ -28,6 +28,7 @@ test('a link of `deskbell invite` lets one browser in, at a service that keeps i
   assert.equal((await post({})).status, 403);
   assert.equal((await post({ 'deskbell-invitation': token })).status, 200);
   assert.equal((await post({ 'deskbell-invitation': token })).status, 403);
+  assert.ok(!service.written().includes(token), 'the log has the token');
   const { stdout: listed } = await runCommand(['subscriptions', 'list', '--json'], { environment });
   assert.equal(parseLines(listed)[0].user, 'me');
 

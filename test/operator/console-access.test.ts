@@ -221,8 +221,24 @@ test('a read-only operator sees everything and changes nothing; changes are in t
 test('every answer keeps browsers from framing it, and from loading anything from elsewhere', async (t) => {
   const operator = await startOperator(t);
   const { cookie } = await signIn(operator);
-  for (const path of ['/console/', '/console/sign-in', '/console/broadcasts/999', '/console/console.js']) {
-    const { headers } = await fetch(operator.base + path, { headers: { cookie } });
+  // what is wrong with a request of nobody is said on a page alone
+  const wrong = { method: 'POST', headers: { origin: operator.base, 'content-type': 'x/y' }, body: '{}' };
+  const guess = {
+    method: 'POST',
+    headers: { origin: operator.base },
+    body: new URLSearchParams({ token: 'x' }),
+  };
+  const opened = { headers: { cookie } };
+  for (const [path, request, expected] of [
+    ['/console/', opened, 200],
+    ['/console/sign-in', opened, 200],
+    ['/console/sign-in', wrong, 415],
+    ['/console/sign-in', guess, 403],
+    ['/console/broadcasts/999', opened, 404],
+    ['/console/console.js', opened, 200],
+  ] as const) {
+    const { headers, status } = await fetch(operator.base + path, request);
+    assert.equal(status, expected, path);
     assert.equal(headers.get('x-content-type-options'), 'nosniff', path);
     assert.equal(headers.get('access-control-allow-origin'), null);
     if (!headers.get('content-type')!.startsWith('text/html')) continue;

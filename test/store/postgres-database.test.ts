@@ -75,6 +75,28 @@ test('a pool whose connections all hang is tried again', async () => {
   await pool.end();
 });
 
+const withCode = (code: string, message = 'x') => Object.assign(new Error(message), { code });
+
+test('what passes once a server is there again, or another one, is tried again, and nothing else', () => {
+  for (const code of [
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'EPIPE',
+    'ETIMEDOUT',
+    'EAI_AGAIN',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+  ])
+    assert.equal(isPassing(withCode(code)), true, code);
+  for (const code of ['25006', '53300', '57P01', '57P02', '57P03', '08001', '08006', '40001', '40P01'])
+    assert.equal(isPassing(withCode(code)), true, code);
+  for (const code of ['28P01', '3D000', '42501', '42P01', '53100', '57014', '23505', 'ENOTFOUND'])
+    assert.equal(isPassing(withCode(code)), false, code);
+  // of PgBouncer
+  assert.equal(isPassing(withCode('08P01', 'server login has been failing, try again later')), true);
+  assert.equal(isPassing(withCode('08P01', 'no such database: bell')), false);
+});
+
 /** Of this process. */
 const countConnections = (): number =>
   process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
@@ -581,6 +603,19 @@ describe('a PostgreSQL store', () => {
       await store.subscriptions.put(madeUpSubscription(100 + count), vapidPublicKey);
     }
     assert.equal(await store.subscriptions.count(), 13);
+
+    // in the middle of a statement
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    await other.query('begin; lock table deskbell.subscriptions in access exclusive mode');
+    const found = store.subscriptions.findById(1);
+    await untilOneWaits(other, 'the statement to wait');
+    await other.query(
+      `select pg_terminate_backend(pid, 5000) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+    );
+    await other.query('commit');
+    assert.equal((await found)?.id, 1);
+    await other.end();
   });
 
   const counts = async (id: number) => {

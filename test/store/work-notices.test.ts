@@ -101,6 +101,14 @@ describe('a worker that waits for work in PostgreSQL', () => {
   test('is told of a new broadcast', async () => {
     await using waiting = await openWaiting();
     await untilHearing(waiting);
+    const listening = await waiting.database.query(
+      `select from pg_stat_activity where datname = current_database() and query ~ '^listen'`,
+    );
+    assert.equal(
+      listening.length,
+      1,
+      'the other one, which does not wait for work, has no connection for it',
+    );
     const { told } = await startWaiting(waiting);
     const id = await createBroadcast();
     assert.equal(await told, 'ready', 'a poll that finds nothing due says "idle"');

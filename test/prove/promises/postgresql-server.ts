@@ -92,6 +92,27 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A statement that the server ends as it shuts down is made again',
+    test: { file: databaseTest, title: 'goes on when the server ends its connections' },
+    changes: {
+      'src/store/postgres/database-errors.ts': { 'it fails': ["  '57P01', // the server is shut down", ''] },
+    },
+  },
+  {
+    claim: 'Whatever passes with a restart or a failover is tried again, what PgBouncer says of it too',
+    test: { file: databaseTest, title: 'what passes once a server is there again' },
+    changes: {
+      'src/store/postgres/database-errors.ts': {
+        'a connection that breaks is not': ["  'ECONNRESET',", ''],
+        'a server that has crashed is not': ["  '57P02',", ''],
+        'what PgBouncer says is not': [
+          'if (code === protocolViolation) return !isRefusalByServer',
+          'if (code === protocolViolation) return isRefusalByServer',
+        ],
+      },
+    },
+  },
+  {
     claim: 'Calls are made again for 20 seconds',
     test: { file: databaseTest, title: 'tries calls again for 20 seconds' },
     changes: {
@@ -167,6 +188,15 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
           'if (notices.isHearing && database.now() === null)',
           'if (database.now() === null)',
         ],
+      },
+    },
+  },
+  {
+    claim: 'A process has a connection for notices only if it delivers',
+    test: { file: 'test/store/work-notices.test.ts', title: 'is told of a new broadcast' },
+    changes: {
+      'src/store/postgres/work-notices.ts': {
+        'each process has one': ['this.#options = options;', 'this.#options = options; void this.#open();'],
       },
     },
   },

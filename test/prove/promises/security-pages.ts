@@ -143,6 +143,12 @@ export const securityOfPages: readonly DocumentedPromise[] = [
         'they may ask anybody': ['"connect-src \'self\'"', '"connect-src *"'],
         'forms may be sent anywhere': ['"form-action \'self\'"', '"form-action *"'],
       },
+      'src/operator/console/add-console.ts': {
+        'a page that says what is wrong may be framed': [
+          'reply.code(status).headers(pageHeaders);',
+          "reply.code(status).header('content-type', 'text/html; charset=utf-8');",
+        ],
+      },
     },
   },
   {
