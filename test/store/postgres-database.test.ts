@@ -608,14 +608,14 @@ describe('a PostgreSQL store', () => {
     const other = new Client({ connectionString: database.url });
     await other.connect();
     await other.query('begin; lock table deskbell.subscriptions in access exclusive mode');
-    const found = store.subscriptions.findById(1);
+    const found = store.subscriptions.findById(1).then((row) => row?.id, String);
     await untilOneWaits(other, 'the statement to wait');
     await other.query(
       `select pg_terminate_backend(pid, 5000) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
     );
     await other.query('commit');
-    assert.equal((await found)?.id, 1);
     await other.end();
+    assert.equal(await found, 1);
   });
 
   const counts = async (id: number) => {
