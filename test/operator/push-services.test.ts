@@ -5,6 +5,7 @@ import { startSenderReport } from '../../src/delivery/sender-report.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import type { ReportedPushService } from '../../src/store/senders.ts';
 import type { Store } from '../../src/store/store.ts';
+import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { startOperator, startStage } from './running-operator.ts';
 import { until } from '../../tools/until.ts';
 
@@ -80,6 +81,19 @@ test('the figures of all senders are added up, and the worst breaker is shown', 
   await store.senders.remove('one');
   await store.senders.remove('two');
   assert.deepEqual(await read('/v1/push-services'), { items: [], next: null });
+
+  const answers = [
+    { origin, vapidPublicKey: 'refused', accepted: 0, hasRefused: true, refusalsInRow: 20 },
+    { origin, vapidPublicKey: 'not always', accepted: 1, hasRefused: true, refusalsInRow: 5 },
+  ];
+  await store.broadcasts.create(madeUpBroadcast(store.now()));
+  await store.ledger.commit({ broadcastId: 1, fenceToken: '', rows: [], answers, leaseMs: 1000 });
+  const refusing = await read<{ items: { refusedKeys: string[]; senders: number }[] }>('/v1/push-services');
+  assert.deepEqual(
+    refusing.items.map(({ refusedKeys, senders }) => [refusedKeys, senders]),
+    [[['refused'], 0]],
+    'also where nobody sends to it',
+  );
 });
 
 test('a transport knows its connections, answers and 429s, and the report is taken back at the end', async (t) => {

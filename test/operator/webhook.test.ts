@@ -256,7 +256,7 @@ test('a name that leads to an address that is not public is not posted to', asyn
   const receiver = await startReceiver(t);
   await store.webhooks.watch();
   await sender.createBroadcast('all', message);
-  const records: { readonly detail?: string }[] = [];
+  const records: { readonly event?: string; readonly detail?: string }[] = [];
   const hook = startWebhook({
     store,
     target: parseWebhookUrl(`https://hooks.example.org:${new URL(receiver.url).port}/hook`),
@@ -268,6 +268,7 @@ test('a name that leads to an address that is not public is not posted to', asyn
   t.after(() => hook.close());
   await until(() => records.length > 0, 'the record');
   assert.match(records[0]!.detail!, /address/);
+  assert.equal(records[0]!.event, 'webhook not taken', 'and tried again');
   assert.equal(receiver.posted.length, 0);
   assert.equal(await store.webhooks.count(), 1);
 });

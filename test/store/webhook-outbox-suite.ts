@@ -124,12 +124,18 @@ export function describeWebhookOutbox(name: string, prepare: () => Promise<Store
     test('what is three days old is dropped', async () => {
       await store.webhooks.watch();
       await deliver();
-      nowMs += threeDaysMs;
+      const oldestAtMs = nowMs;
+      nowMs += 1000;
+      // to nobody, so that it is done at once
+      await store.broadcasts.create(madeUpBroadcast(nowMs));
+      assert.deepEqual(await store.webhooks.backlog(), { waiting: 4, oldestAtMs, dropped: 0 });
+      nowMs = oldestAtMs + threeDaysMs;
       await store.webhooks.watch();
-      assert.equal(await store.webhooks.count(), 3);
+      assert.equal(await store.webhooks.count(), 4);
       nowMs += 1;
       await store.webhooks.watch();
-      assert.equal(await store.webhooks.count(), 0);
+      const rest = { waiting: 1, oldestAtMs: oldestAtMs + 1000, dropped: 3 };
+      assert.deepEqual(await store.webhooks.backlog(), rest);
     });
 
     test('a person who is removed leaves no event', async () => {

@@ -168,6 +168,19 @@ export const metrics: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Webhook events that wait, the oldest of them, and those that were given up are counted',
+    test: { file: 'test/store/webhook-outbox-suite.ts', title: 'what is three days old is dropped' },
+    changes: {
+      'src/store/webhook-outbox.ts': {
+        'the newest is told': ['min(at_ms) as oldest', 'max(at_ms) as oldest'],
+        'many that are given up count as one': [
+          'set dropped = dropped + :count',
+          'set dropped = :count / :count',
+        ],
+      },
+    },
+  },
+  {
     claim: 'Rows that are held back for a refused token or key are counted',
     test: { file: 'test/store/push-services-suite.ts', title: 'rows that are held back are counted' },
     changes: {

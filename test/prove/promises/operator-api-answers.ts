@@ -373,6 +373,18 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'An event whose webhook gives no answer is posted again',
+    test: { file: webhookTest, title: 'a name that leads to an address that is not public' },
+    changes: {
+      [webhook]: {
+        'it is dropped': [
+          'const delayMs = delaysMs[attempts];',
+          "const delayMs = result.kind === 'response' ? delaysMs[attempts] : undefined;",
+        ],
+      },
+    },
+  },
+  {
     claim: 'The host name of a webhook may only resolve to public addresses, and is reached by https',
     test: { file: webhookTest, title: 'a ' },
     changes: {

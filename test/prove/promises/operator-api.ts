@@ -313,6 +313,7 @@ export const operatorApi: readonly DocumentedPromise[] = [
         'the breaker is that of the last': ['...(isWorse && {', '...({'],
         'it is unreachable for the shortest time': ['Math.max(one, other)', 'Math.min(one, other)'],
         'the latency is that of the last': ['Math.max(...latencies)', 'latencies.at(-1)'],
+        'keys that it refuses are left out': ['[...refusedKeys, vapidPublicKey]', 'refusedKeys'],
       },
     },
   },
