@@ -98,6 +98,14 @@ suite('metrics', () => {
 
   test('a worker has metrics of its own, and says where', async () => {
     const { environment, read, oldRecords, measure } = await setUp();
+    for (const [words, fault] of [
+      [['0.0.0.0:0'], /give --operator-cert and --operator-key, or --operator-behind-proxy/],
+      [['127.0.0.1:0', '--operator-cert', 'cert.pem'], /Give both --operator-cert and --operator-key/],
+    ] as const) {
+      const refused = await runCommand(['worker', '--metrics', ...words], { environment });
+      assert.equal(refused.exitCode, 2);
+      assert.match(refused.stderr, fault);
+    }
     const worker = runUntilStopped(['worker', '--metrics', '127.0.0.1:0'], { environment });
     const [, address = ''] = await worker.waitFor(/ Metrics are at (http:\S+)\/metrics\.$/);
     await measure(address);

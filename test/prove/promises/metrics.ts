@@ -217,6 +217,7 @@ export const metrics: readonly DocumentedPromise[] = [
     changes: {
       'src/cli/commands/worker.ts': {
         'nothing is measured': ['onFigures: metrics?.recordFigures,', 'onFigures: undefined,'],
+        'it has no option for a certificate': [", 'metrics', ...accessSettings]", ", 'metrics']"],
         'it has the limit': ['{ ...configuration, maxSubscriptions: undefined }', 'configuration'],
       },
     },
