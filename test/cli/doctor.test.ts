@@ -76,8 +76,10 @@ suite('deskbell doctor', () => {
       [new URL(pushService.origin).host]: 'ok',
       clock: 'ok',
     });
-    const clock = findings.find(({ subject }) => subject === 'clock');
-    assert.equal(clock?.detail, `agrees with ${new URL(pushService.origin).host}`);
+    const detailOf = (name: string) => findings.find(({ subject }) => subject === name)?.detail ?? '';
+    assert.equal(detailOf('clock'), `agrees with ${new URL(pushService.origin).host}`);
+    assert.equal(detailOf('proxy'), `127.0.0.1:${port}`);
+    assert.match(detailOf('versions'), /^Deskbell \d\S*, Node \d\S*, OpenSSL \S+, SQLite \d\S*$/);
     assert.ok(!stdout.includes('secret'), 'the password of the proxy');
     for (const { status, cure } of findings) assert.equal(cure === undefined, status === 'ok');
     assert.deepEqual(await readFile(join(data, 'deskbell.db')), before, 'nothing was changed');

@@ -585,6 +585,19 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The doctor names the versions, the proxy, and each push service that the service lists',
+    test: { file: doctor, title: 'names what is fine and exits with 0' },
+    changes: {
+      'src/cli/doctor/check-machine.ts': {
+        'it does not name its own version': ['`Deskbell ${packageVersion()}, Node', '`Node'],
+      },
+      'src/cli/doctor/check-network.ts': {
+        'it does not name the proxy': ['detail: `${hostname}:${port}${except}`', "detail: 'there is one'"],
+        'it looks at those of browsers alone': ['[...vendorOrigins, ...named]', '[...vendorOrigins]'],
+      },
+    },
+  },
+  {
     claim: 'A restore leaves the settings of the new directory alone',
     test: { file: backup, title: 'without keys holds no secret of them' },
     changes: {
