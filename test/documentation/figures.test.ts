@@ -127,6 +127,7 @@ const inWords: readonly (readonly [
     'store/subscription-limit.ts',
     'warnAtShare',
   ],
+  ['operations', 'is over within two seconds', 2 * secondMs, 'cli/serve/report-delivery.ts', 'othersEveryMs'],
   ['operations', 'delete older data each hour', hourMs, 'cli/data/retention-loop.ts', 'everyMs'],
   [
     'operations',

@@ -94,6 +94,7 @@ export function describeInvitations(name: string, prepare: () => Promise<StoreUn
 
     test('it expires, and is forgotten then', async () => {
       nowMs += invitationLifetimeMs - 1;
+      await store.retention.prune({});
       assert.equal(await store.invitations.findUser(tokenHash, endpoint), 'me');
       nowMs += 1;
       assert.equal(await store.invitations.findUser(tokenHash, endpoint), undefined);

@@ -518,13 +518,17 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'Invitations that have expired are deleted',
+    claim: 'Invitations that have expired are deleted, and none before',
     test: { file: 'test/store/invitations-suite.ts', title: 'it expires, and is forgotten then' },
     changes: {
       'src/store/retention.ts': {
         'they stay': [
           "'delete from deskbell.invitations where expires_at_ms <= :nowMs'",
           "'delete from deskbell.invitations where expires_at_ms <= :nowMs * 0'",
+        ],
+        'they are deleted a minute before': [
+          'where expires_at_ms <= :nowMs',
+          'where expires_at_ms <= :nowMs + 60000',
         ],
       },
     },

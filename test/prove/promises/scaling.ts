@@ -215,6 +215,16 @@ export const scaling: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Workers keep trying while the database is away, a minute apart at most',
+    test: { file: 'test/delivery/restart-after-faults.test.ts', title: 'work that fails again and again' },
+    changes: {
+      'src/delivery/worker/restart-after-faults.ts': {
+        'they give up': ['while (!stopped.aborted) {', 'for (let run = 0; run < 3; run += 1) {'],
+        'they wait ever longer': ['const maxPauseMs = 60_000;', 'const maxPauseMs = 600_000;'],
+      },
+    },
+  },
+  {
     claim: 'A copy of PostgreSQL waits for the lease of a worker that was killed',
     test: {
       file: copyTest,
