@@ -87,6 +87,22 @@ test('a process that gives no sign of life any more is lost, not stopped', async
   assert.equal(looks, 11);
 });
 
+test('a process that ends between two of its reports has stopped', async () => {
+  // a report is repeated each eight seconds and lives for twenty, and there is a look every two
+  for (const [looksAtReport, state] of [
+    [5, 'stopped'],
+    [10, 'lost'],
+  ] as const) {
+    let looks = 0;
+    const list = async () => {
+      looks += 1;
+      return looks > looksAtReport ? [] : [{ ...worker, seenAtMs: 5 }];
+    };
+    const events = await watch({ list }, [() => {}, () => {}]);
+    assert.deepEqual(events, ['push-1 7 started 5', `push-1 7 ${state} 5`]);
+  }
+});
+
 test('a process can be left out', async (t) => {
   const { senders } = await openStore(t);
   await senders.put(worker);

@@ -247,6 +247,10 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     test: { file: 'test/delivery/watch-workers.test.ts', title: 'a process' },
     changes: {
       'src/delivery/broadcast/watch-workers.ts': {
+        'one that ends some seconds after a report is lost': [
+          'silentLooksOfLost = 6;',
+          'silentLooksOfLost = 3;',
+        ],
         'both have stopped': ["? 'stopped' : 'lost'", "? 'stopped' : 'stopped'"],
         'both are lost': ["? 'stopped' : 'lost'", "? 'lost' : 'lost'"],
         'each thread is a process': [
