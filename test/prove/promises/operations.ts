@@ -99,6 +99,15 @@ export const operations: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A key that was retired is not reported as missing',
+    test: { file: 'test/keys/missing-keys.test.ts', title: 'a key that was retired' },
+    changes: {
+      'src/keys/missing-keys.ts': {
+        'it is': ['hasPrivateHalf(state) && !present', '!present'],
+      },
+    },
+  },
+  {
     claim: 'Settings are in every backup, with keys and without',
     test: { file: 'test/cli/backup.test.ts', title: 'without keys holds no secret of them' },
     changes: {

@@ -215,6 +215,18 @@ export const scaling: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'Of two hosts that accept writes the one that was promoted last is used: others are asked at the first connection and again and again',
+    test: { file: 'test/store/postgres-hosts.test.ts', title: 'a former primary that still takes writes' },
+    changes: {
+      'src/store/postgres/writable-server.ts': {
+        'connections to the former primary stay': ['cut(connection);', 'void connection;'],
+        'others are asked at the first connection alone': ['      keepLooking();', ''],
+        'others are not asked at the first connection': ['atMost(lookAtMostMs, look())', 'Promise.resolve()'],
+      },
+    },
+  },
+  {
     claim: 'Workers keep trying while the database is away, a minute apart at most',
     test: { file: 'test/delivery/restart-after-faults.test.ts', title: 'work that fails again and again' },
     changes: {
