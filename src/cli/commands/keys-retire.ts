@@ -1,6 +1,6 @@
 // `deskbell keys retire`: removes a VAPID key pair that no subscription needs any more.
-import { countOf } from '../../errors/format-count.ts';
 import type { Command } from 'commander';
+import { countOf } from '../../errors/format-count.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { VapidKeyStore } from '../../store/vapid-keys.ts';
 import { createDataCommand } from '../data/data-command.ts';

@@ -1,6 +1,5 @@
 // Sending: a message is composed, looked at with the number of its recipients, and only then sent; to a test group first, if
 // that is asked for.
-import { countOf } from '../../../errors/format-count.ts';
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { checkBroadcastOptions } from '../../../delivery/broadcast/create-broadcast.ts';
@@ -9,6 +8,7 @@ import type { Audience } from '../../../delivery/broadcast/audience.ts';
 import { countReadersOf } from '../../../delivery/broadcast/count-readers.ts';
 import type { SubscriptionInput } from '../../../delivery/sender.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
+import { countOf } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { sendJson } from '../../../http/json-text.ts';
 import { encodePayload } from '../../../protocol/message/encode-payload.ts';
