@@ -35,27 +35,20 @@ const forms: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '/console/held-deletions/discard': { origin: 'https://fcm.googleapis.com' },
 };
 
-/** What the audit has of what was changed, and to what, by the API and the console. */
+/** What the audit has of what was changed by the API, and to what. */
 const audited = [
-  'alarm.acknowledge: alarm ',
   'alarm.acknowledge: alarm 1',
   'broadcast.cancel: broadcast 1',
   'broadcast.create: broadcast 2',
-  'broadcast.create: broadcast 3',
   'broadcast.pause: broadcast 1',
   'broadcast.resume: broadcast 1',
   'channel.put: channel 1',
-  'channel.put: channel offers',
   'channel.remove: channel 1',
-  'channel.remove: channel news',
   'held-deletions.confirm: push service https://fcm.googleapis.com',
   'held-deletions.discard: push service https://fcm.googleapis.com',
-  'message.send: subscription',
   'message.send: subscription 1',
   'person.remove: user #2',
   'person.update: user #1',
-  'person.update: user #2',
-  'schedule.create: schedule 1',
   'schedule.create: schedule 2',
   'schedule.pause: schedule 1',
   'schedule.remove: schedule 1',
@@ -199,7 +192,8 @@ test('what changes something is refused to who may not, at each route, and nothi
     assert.doesNotMatch(headers.get('location') ?? '', /sign-in\?/);
   }
   const records = await operator.store.audit.list({ limit: 500 });
-  const changes = records.flatMap(({ action, target }) => (target ? [`${action}: ${target}`] : []));
+  const ofApi = records.filter(({ operator: name }) => name === 'full-token');
+  const changes = ofApi.map(({ action, target = '' }) => `${action}: ${target}`);
   assert.deepEqual([...new Set(changes)].toSorted(), audited);
 });
 
