@@ -474,7 +474,7 @@ suite('broadcasts of the command line', () => {
   });
 
   test('with --receipts, serve takes what browsers report and show counts it beside the outcomes', async () => {
-    const { data, environment, run } = await setUp(3);
+    const { data, environment, lines, run } = await setUp(3);
     const actions = ['--action', 'Open=/', '--action', 'Later=/later'];
     for (const [whom, room] of [
       ['--all', '3,942'],
@@ -530,6 +530,13 @@ suite('broadcasts of the command line', () => {
       summary,
       /^ +2 in total\n +1 left out +inactive: no click on the last broadcast shown to them$/m,
     );
+    const file = join(data, 'given.jsonl');
+    await writeFile(file, lines.join('\n'));
+    const given = await run('send', '--file', file, '--skip-inactive', '1', '--dry-run', ...message);
+    assert.match(given.stdout, /^Would be sent to 3 subscriptions/);
+    assert.doesNotMatch(given.stdout, /left out/, 'nothing is known of them');
+    const nobody = await run('send', '--all', '--skip-inactive', '2', ...message);
+    assert.match(nobody.stdout, /^ +3 in total\n +0 left out +inactive: no click on the last 2 broadcasts/m);
     const [{ recipients, inactive, skipInactive }] = parseLines(
       (await run('broadcasts', 'show', '2', '--json')).stdout,
     );

@@ -7,6 +7,9 @@ import { test } from 'node:test';
 import { newSubscription, sendJson } from '../service/running-service.ts';
 import { parseLines, runCommand, serve, temporaryFolder } from './run-command.ts';
 
+const readClaims = (text: string) =>
+  JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<string, unknown>;
+
 test('a token of `deskbell token` says whose a subscription is', async () => {
   const data = await temporaryFolder();
   const environment = { DESKBELL_DATA: data, DESKBELL_SUBSCRIBER_TOKENS: 'HS256' };
@@ -20,8 +23,11 @@ test('a token of `deskbell token` says whose a subscription is', async () => {
   assert.match(keyText, /^[\w-]{43}\n$/);
   const mac = createHmac('sha256', Buffer.from(keyText, 'base64url')).update(`${header}.${claims}`);
   assert.equal(signature, mac.digest('base64url'));
-  const { sub, aud } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as Record<string, unknown>;
+  const { sub, aud } = readClaims(claims);
   assert.deepEqual({ sub, aud }, { sub: '42', aud: 'deskbell' });
+  const inAnHour = Math.floor(Date.now() / 1000) + 3600;
+  const { stdout: lasting } = await runCommand(['token', '--user', '42'], { environment });
+  assert.ok(Number(readClaims(lasting.split('.')[1]!)['exp']) >= inAnHour, 'an hour, if nothing is said');
   const authorization = `Bearer ${stdout.trim()}`;
   const post = (address: string) =>
     sendJson(address, 'POST', '/webPush', newSubscription(), { authorization });

@@ -176,6 +176,7 @@ const inWords: readonly (readonly [
   ['people', 'up to 32 `tags`', 32, 'audience/user-and-tags.ts', 'maxTags'],
   ['people', '(64 bytes each)', 64, 'audience/user-and-tags.ts', 'maxTagBytes'],
   ['people', 'for at least an hour', hourMs, 'store/retention.ts', 'freezingMs'],
+  ['people', 'and outcomes for a day', dayMs, 'store/message-requests.ts', 'keyLifetimeMs'],
   ['people', 'There are at most 100.', 100, 'audience/channels.ts', 'maxChannels'],
   ['people', 'texts (at most 200 characters)', 200, 'audience/reader-facts.ts', 'maxTextCharacters'],
   ['people', '1 KB as JSON', 1 * kibibytes, 'audience/reader-facts.ts', 'maxDataBytes'],

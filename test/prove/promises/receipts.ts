@@ -250,6 +250,10 @@ export const receipts: readonly DocumentedPromise[] = [
           'config: { operation }',
         ],
       },
+      'src/service/push/rate-limit.ts': {
+        'in an hour': ['timeWindow: 60_000', 'timeWindow: 3_600_000'],
+        'in a second': ['timeWindow: 60_000', 'timeWindow: 1000'],
+      },
     },
   },
   {
@@ -352,6 +356,25 @@ export const receipts: readonly DocumentedPromise[] = [
       'src/delivery/broadcast/create-broadcast.ts': {
         'their audience is split': ['split: isOfStored ? split : undefined,', 'split,'],
       },
+    },
+  },
+  {
+    claim: 'A dry run to given subscriptions counts no readers, of whom nothing is known',
+    test: { file: 'test/cli/broadcasts.test.ts', title: 'with --receipts, serve takes what browsers report' },
+    changes: {
+      'src/cli/send/dry-run.ts': {
+        'it counts those of all': [
+          "isForOne || (typeof target === 'object' && 'subscriptions' in target)",
+          'isForOne',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The summary of a broadcast says also that nobody was left out as inactive',
+    test: { file: 'test/cli/broadcasts.test.ts', title: 'with --receipts, serve takes what browsers report' },
+    changes: {
+      'src/cli/send/broadcast-summary.ts': { 'it does not': ['...(inactive === undefined', '...(!inactive'] },
     },
   },
   {
