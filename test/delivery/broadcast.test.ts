@@ -397,7 +397,8 @@ describe('a broadcast', () => {
     await using bench = await openBroadcastBench();
     await bench.startPushService({ rows: 2000 });
     const { address } = bench.store;
-    const options = { path: '/nowhere/at/all.db' };
+    const isInPostgres = 'url' in (address.options as object);
+    const options = isInPostgres ? { url: 'postgres://127.0.0.1:1/none' } : { path: '/nowhere/at/all.db' };
     const store = { ...bench.store, address: { ...address, options } };
     const run = await bench.createSender({ store, threads: 1 }).broadcast('all', message);
     await assert.rejects(run.finished, { code: 'ERR_STORE_UNAVAILABLE' });
