@@ -70,5 +70,5 @@ export async function runBaseline(tree: string, test: NamedTest): Promise<Baseli
   const first = await runTest(tree, test, baselineTimeoutMs);
   const tookMs = performance.now() - startedAtMs;
   const result = first.kind === 'passed' ? first : await runTest(tree, test, baselineTimeoutMs);
-  return { result, changeTimeoutMs: Math.max(minChangeTimeoutMs, 10 * tookMs) };
+  return { result, changeTimeoutMs: Math.max(minChangeTimeoutMs, 4 * tookMs) };
 }
