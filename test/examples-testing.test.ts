@@ -59,7 +59,7 @@ describe('the tests of docs/testing.md', () => {
   }
 
   for (const file of ['firefox.test.ts', 'chromium.test.ts']) {
-    test(`${file} ends where its browser does not start`, { timeout: 60_000 }, async ({ signal }) => {
+    test(`${file} ends where its browser does not start`, async ({ signal }) => {
       const { NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
       const env = { ...inherited, FIREFOX: '/nonexistent', CHROMIUM: '/nonexistent' };
       const words = ['--test', '--test-reporter=tap', join('examples/testing', file)];

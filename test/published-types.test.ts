@@ -102,7 +102,7 @@ const cases = compilers.flatMap((compiler) =>
   ),
 );
 
-suite('the types of the packed package', { timeout: 600_000 }, () => {
+suite('the types of the packed package', () => {
   let folder: string;
   let project: Project;
 

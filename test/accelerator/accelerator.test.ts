@@ -308,13 +308,10 @@ test('wrong arguments are exceptions, never a crash, and disturb nothing', { ski
   assert.deepEqual(Buffer.from(decryptPushMessage(encrypt(plaintext, keys), keys)), plaintext);
 });
 
-test(
-  'several workers use it at the same time, and their ends disturb nobody',
-  { skip, timeout: 60_000 },
-  async () => {
-    const { encrypt } = native();
-    const loader = new URL('../../src/accelerator/load-accelerator.ts', import.meta.url).href;
-    const code = `
+test('several workers use it at the same time, and their ends disturb nobody', { skip }, async () => {
+  const { encrypt } = native();
+  const loader = new URL('../../src/accelerator/load-accelerator.ts', import.meta.url).href;
+  const code = `
     const { parentPort, workerData } = require('node:worker_threads');
     import(workerData.loader).then(({ loadAccelerator }) => {
       const { method, encryptBatch } = loadAccelerator({ file: workerData.file, cacheFolder: workerData.cacheFolder });
@@ -323,35 +320,34 @@ test(
       for (let count = 0; count < 300; count += 25) bodies.push(...encryptBatch(Array(25).fill(message)));
       parentPort.postMessage({ method, bodies: bodies.map((body) => Uint8Array.from(body)) });
     });`;
-    const publicKeys = new Set<string>();
-    for (let round = 0; round < 2; round += 1) {
-      const workers = Array.from(
-        { length: 4 },
-        () => new Worker(code, { eval: true, workerData: { loader, file, cacheFolder, plaintext, keys } }),
-      );
-      const answers = await Promise.all(
-        workers.map(
-          (worker) =>
-            new Promise<{ method: string; bodies: Uint8Array[] }>((resolve, reject) => {
-              worker.once('message', resolve).once('error', reject);
-            }),
-        ),
-      );
-      for (const { method, bodies } of answers) {
-        assert.notEqual(method, 'builtin');
-        for (const body of bodies) {
-          assert.deepEqual(Buffer.from(decryptPushMessage(body, keys)), plaintext);
-          publicKeys.add(Buffer.from(body).toString('hex', 21, 86));
-        }
+  const publicKeys = new Set<string>();
+  for (let round = 0; round < 2; round += 1) {
+    const workers = Array.from(
+      { length: 4 },
+      () => new Worker(code, { eval: true, workerData: { loader, file, cacheFolder, plaintext, keys } }),
+    );
+    const answers = await Promise.all(
+      workers.map(
+        (worker) =>
+          new Promise<{ method: string; bodies: Uint8Array[] }>((resolve, reject) => {
+            worker.once('message', resolve).once('error', reject);
+          }),
+      ),
+    );
+    for (const { method, bodies } of answers) {
+      assert.notEqual(method, 'builtin');
+      for (const body of bodies) {
+        assert.deepEqual(Buffer.from(decryptPushMessage(body, keys)), plaintext);
+        publicKeys.add(Buffer.from(body).toString('hex', 21, 86));
       }
-      await Promise.all(workers.map((worker) => worker.terminate()));
-      assert.deepEqual(Buffer.from(decryptPushMessage(encrypt(plaintext, keys), keys)), plaintext);
     }
-    assert.equal(publicKeys.size, 2 * 4 * 300);
-  },
-);
+    await Promise.all(workers.map((worker) => worker.terminate()));
+    assert.deepEqual(Buffer.from(decryptPushMessage(encrypt(plaintext, keys), keys)), plaintext);
+  }
+  assert.equal(publicKeys.size, 2 * 4 * 300);
+});
 
-test('it keeps no memory per message', { skip, timeout: 60_000 }, () => {
+test('it keeps no memory per message', { skip }, () => {
   const { addon, encrypt } = native();
   const faulty = { ...keys, p256dh: Buffer.alloc(65, 1).fill(4, 0, 1) };
   const use = (messages: number): void => {

@@ -36,14 +36,12 @@ export type BrowserTest = (title: string, run: (context: BrowserTestContext) => 
 
 /** @param skip why there is no browser to run anything in, if so */
 export function createBrowserTests(start: () => Promise<TestBrowser>, skip: false | string): BrowserTest {
-  // much more than a busy machine needs
-  const limit = { timeout: 300_000 };
   // Started by the first test, not by a hook: where no title matches, nothing is started.
   let starting: Promise<TestBrowser> | undefined;
-  after(async () => (await starting)?.[Symbol.asyncDispose](), limit);
+  after(async () => (await starting)?.[Symbol.asyncDispose]());
 
   return (title, run) =>
-    test(title, { ...limit, skip }, async () => {
+    test(title, { skip }, async () => {
       const testBrowser = await (starting ??= start());
       await using resources = new AsyncDisposableStack();
       const backend = resources.use(await startBackend(testBrowser.access));

@@ -15,7 +15,7 @@ import { Project } from '../journeys/project.ts';
 const root = join(import.meta.dirname, '../..');
 const skip = skipWithout('the shops', [firefox]);
 
-suite('a shop with a login', { timeout: 240_000, skip }, () => {
+suite('a shop with a login', { skip }, () => {
   let testBrowser: TestBrowser;
 
   before(async () => {

@@ -231,7 +231,7 @@ suite('a backup', () => {
       for (; !end.signal.aborted; await setImmediate()) other.exec('update vapid_keys set state = state');
     })();
     try {
-      await within(made, 'a backup beside a writer', 30_000);
+      await within(made, 'a backup beside a writer');
     } finally {
       end.abort();
       await writing;

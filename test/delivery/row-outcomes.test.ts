@@ -90,7 +90,7 @@ test('the store knows what came of each of 20,000 rows, as the push services do'
     });
   const killed = start();
   const killedEnd = once(killed, 'exit');
-  await until(() => services[0]!.requests() > audience / 4, 'a quarter of the requests', 120_000);
+  await until(() => services[0]!.requests() > audience / 4, 'a quarter of the requests');
   killed.kill('SIGKILL');
   await killedEnd;
   const answeredBefore = services.map(({ rowsAnswered }) => rowsAnswered());
@@ -100,7 +100,7 @@ test('the store knows what came of each of 20,000 rows, as the push services do'
   assert.ok(broadcast);
   const find = () => store.broadcasts.get(broadcast.id);
   const isSuspended = async () => (await find()).heldBack.length > 0;
-  await until(isSuspended, 'a push service that is suspended', 120_000);
+  await until(isSuspended, 'a push service that is suspended');
   refusesToken = false;
   assert.deepEqual(await lastEnd, [0, null]);
 

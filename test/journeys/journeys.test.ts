@@ -30,7 +30,7 @@ const documented = (page: string, language: string) =>
 
 const inFirefox = { skip: skipWithout('the journey with Vite', [firefox]) };
 
-suite('from an empty directory to a notification', { timeout: 300_000 }, () => {
+suite('from an empty directory to a notification', () => {
   let folder: string;
   let tarball: string;
 

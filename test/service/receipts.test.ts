@@ -173,12 +173,12 @@ test('who reported is forgotten when the service starts and each hour, in steps'
   };
   const receipts = { ...store.receipts, prune };
   const { app } = await startService({ receiptKey, store: { ...store, receipts } }, t);
-  await until(() => steps.length === 2, 'the steps of the start', 10_000);
+  await until(() => steps.length === 2, 'the steps of the start');
   for (const count of [4, 6]) {
     t.mock.timers.tick(hourMs - 1);
     assert.equal(steps.length, count - 2);
     t.mock.timers.tick(1);
-    await until(() => steps.length === count, 'the steps of an hour later', 10_000);
+    await until(() => steps.length === count, 'the steps of an hour later');
   }
   await app.close();
   t.mock.timers.tick(hourMs);

@@ -110,7 +110,7 @@ describe('through PgBouncer', { skip: skipWithout('the tests with PgBouncer', [p
     );
   });
 
-  test('a call whose server process is killed behind it is made again', { timeout: 20_000 }, async (t) => {
+  test('a call whose server process is killed behind it is made again', async (t) => {
     const store = await open();
     await register(store, t);
     const other = new Client({ connectionString: database.url });

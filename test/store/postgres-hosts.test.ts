@@ -38,29 +38,25 @@ for (const [name, url, reason] of [
   });
 }
 
-test(
-  'the host that takes writes is used, and after a failover the other one',
-  { timeout: 120_000 },
-  async (t) => {
-    const { primary, standby, urlOf } = await startTwo(t);
-    const hosts = ['no-such-host.invalid', standby, primary] as const;
-    const store = await openPostgresStore({ url: `${urlOf(...hosts)}?target_session_attrs=read-write` });
-    t.after(() => store.close());
-    await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
-    // opens the connection for notices too
-    const { signal } = new AbortController();
-    await store.leases.waitForWork({ signal });
+test('the host that takes writes is used, and after a failover the other one', async (t) => {
+  const { primary, standby, urlOf } = await startTwo(t);
+  const hosts = ['no-such-host.invalid', standby, primary] as const;
+  const store = await openPostgresStore({ url: `${urlOf(...hosts)}?target_session_attrs=read-write` });
+  t.after(() => store.close());
+  await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+  // opens the connection for notices too
+  const { signal } = new AbortController();
+  await store.leases.waitForWork({ signal });
 
-    primary.kill();
-    await standby.promote();
-    await store.subscriptions.put(madeUpSubscription(2), vapidPublicKey);
-    await store.broadcasts.create(madeUpBroadcast(Date.now()));
-    assert.equal(await within(store.leases.waitForWork({ signal }), 'work of the new primary'), 'ready');
-    assert.ok((await store.subscriptions.count()) >= 1);
-  },
-);
+  primary.kill();
+  await standby.promote();
+  await store.subscriptions.put(madeUpSubscription(2), vapidPublicKey);
+  await store.broadcasts.create(madeUpBroadcast(Date.now()));
+  assert.equal(await within(store.leases.waitForWork({ signal }), 'work of the new primary'), 'ready');
+  assert.ok((await store.subscriptions.count()) >= 1);
+});
 
-test('standbys alone are waited for, and then named', { timeout: 120_000 }, async (t) => {
+test('standbys alone are waited for, and then named', async (t) => {
   const { standby, urlOf } = await startTwo(t);
   await assert.rejects(openPostgresStore({ url: urlOf(standby, standby), retryForMs: 300 }), {
     code: 'ERR_STORE_UNAVAILABLE',
@@ -68,100 +64,88 @@ test('standbys alone are waited for, and then named', { timeout: 120_000 }, asyn
   });
 });
 
-test(
-  'a former primary that still takes writes is left for the host that was promoted, as long as there is one',
-  { timeout: 120_000 },
-  async (t) => {
-    const { primary: former, standby: promoted, urlOf } = await startTwo(t);
-    const url = urlOf(former, promoted);
-    const store = await openPostgresStore({ url });
-    t.after(() => store.close());
-    await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+test('a former primary that still takes writes is left for the host that was promoted, as long as there is one', async (t) => {
+  const { primary: former, standby: promoted, urlOf } = await startTwo(t);
+  const url = urlOf(former, promoted);
+  const store = await openPostgresStore({ url });
+  t.after(() => store.close());
+  await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
 
-    // it is cut off from the standby that it must wait for
-    await former.administer("alter system set synchronous_standby_names = 'standby'");
-    await former.administer('select pg_reload_conf()');
-    const isWaiting = `do $$ begin assert exists (select from pg_stat_activity where wait_event = 'SyncRep'); end $$`;
-    let registered: Promise<unknown> | undefined;
-    // the server heeds the setting in its own time: what is committed before that waits for nobody
-    await until(() => {
-      registered ??= store.subscriptions
-        .put(madeUpSubscription(2), vapidPublicKey)
-        .then(() => (registered = undefined));
-      return former.administer(isWaiting).then(yes, no);
-    }, 'a commit to wait for the standby');
-    await promoted.promote();
-    await within(registered ?? Promise.resolve(), 'the registration', 30_000);
+  // it is cut off from the standby that it must wait for
+  await former.administer("alter system set synchronous_standby_names = 'standby'");
+  await former.administer('select pg_reload_conf()');
+  const isWaiting = `do $$ begin assert exists (select from pg_stat_activity where wait_event = 'SyncRep'); end $$`;
+  let registered: Promise<unknown> | undefined;
+  // the server heeds the setting in its own time: what is committed before that waits for nobody
+  await until(() => {
+    registered ??= store.subscriptions
+      .put(madeUpSubscription(2), vapidPublicKey)
+      .then(() => (registered = undefined));
+    return former.administer(isWaiting).then(yes, no);
+  }, 'a commit to wait for the standby');
+  await promoted.promote();
+  await within(registered ?? Promise.resolve(), 'the registration');
 
-    const direct = await openPostgresStore({ url: urlOf(promoted) });
-    t.after(() => direct.close());
-    const before = await direct.subscriptions.count();
-    await store.subscriptions.put(madeUpSubscription(3), vapidPublicKey);
-    assert.equal(await direct.subscriptions.count(), before + 1);
+  const direct = await openPostgresStore({ url: urlOf(promoted) });
+  t.after(() => direct.close());
+  const before = await direct.subscriptions.count();
+  await store.subscriptions.put(madeUpSubscription(3), vapidPublicKey);
+  assert.equal(await direct.subscriptions.count(), before + 1);
 
-    // as it does once its administrator, or Patroni, starts it again
-    await former.administer('alter system reset synchronous_standby_names');
-    await former.administer('select pg_reload_conf()');
-    const another = await openPostgresStore({ url: `${url}?application_name=another` });
-    t.after(() => another.close());
-    await another.subscriptions.put(madeUpSubscription(4), vapidPublicKey);
-    assert.equal(await direct.subscriptions.count(), before + 2);
+  // as it does once its administrator, or Patroni, starts it again
+  await former.administer('alter system reset synchronous_standby_names');
+  await former.administer('select pg_reload_conf()');
+  const another = await openPostgresStore({ url: `${url}?application_name=another` });
+  t.after(() => another.close());
+  await another.subscriptions.put(madeUpSubscription(4), vapidPublicKey);
+  assert.equal(await direct.subscriptions.count(), before + 2);
 
-    // nothing else is left; the processes of the other one may answer for a moment yet
-    promoted.kill();
-    const formerAlone = await openPostgresStore({ url: urlOf(former) });
-    t.after(() => formerAlone.close());
-    const count = await formerAlone.subscriptions.count();
-    await until(async () => {
-      await another.subscriptions.put(madeUpSubscription(5), vapidPublicKey);
-      return (await formerAlone.subscriptions.count()) > count;
-    }, 'the former primary to be used again');
-  },
-);
+  // nothing else is left; the processes of the other one may answer for a moment yet
+  promoted.kill();
+  const formerAlone = await openPostgresStore({ url: urlOf(former) });
+  t.after(() => formerAlone.close());
+  const count = await formerAlone.subscriptions.count();
+  await until(async () => {
+    await another.subscriptions.put(madeUpSubscription(5), vapidPublicKey);
+    return (await formerAlone.subscriptions.count()) > count;
+  }, 'the former primary to be used again');
+});
 
-test(
-  'a former primary is not used because one connection to the primary has failed',
-  { timeout: 120_000 },
-  async (t) => {
-    const { primary: former, standby: promoted, urlOf } = await startTwo(t);
-    await promoted.promote();
-    const Connection = connectToWritable(Client, [urlOf(promoted), urlOf(former)]);
-    const connect = async (config: ClientConfig = {}): Promise<Client> => {
-      const client = new Connection(config);
-      // the server ends it, when it stops
-      client.on('error', () => {});
-      return client.connect();
-    };
-    assert.equal((await connect()).port, promoted.port);
-    await assert.rejects(connect({ connectionTimeoutMillis: 1 }), /timeout expired/);
-    await assert.rejects(connect(), { code: '08004', message: 'It is a former primary.' });
-    assert.equal((await connect()).port, promoted.port);
-  },
-);
+test('a former primary is not used because one connection to the primary has failed', async (t) => {
+  const { primary: former, standby: promoted, urlOf } = await startTwo(t);
+  await promoted.promote();
+  const Connection = connectToWritable(Client, [urlOf(promoted), urlOf(former)]);
+  const connect = async (config: ClientConfig = {}): Promise<Client> => {
+    const client = new Connection(config);
+    // the server ends it, when it stops
+    client.on('error', () => {});
+    return client.connect();
+  };
+  assert.equal((await connect()).port, promoted.port);
+  await assert.rejects(connect({ connectionTimeoutMillis: 1 }), /timeout expired/);
+  await assert.rejects(connect(), { code: '08004', message: 'It is a former primary.' });
+  assert.equal((await connect()).port, promoted.port);
+});
 
-test(
-  'a connection that the server ends while another host is asked fails alone',
-  { timeout: 120_000 },
-  async (t) => {
-    const server = await PostgresServer.start();
-    t.after(() => server.stop());
-    const database = await server.createDatabase();
-    // it is waited for, for a while
-    const silent = createServer((socket) => t.after(() => socket.destroy())).listen(0, '127.0.0.1');
-    t.after(() => silent.close());
-    await once(silent, 'listening');
-    const { host } = new URL(database.url);
-    const { port } = silent.address() as AddressInfo;
-    const hosts = `${host},127.0.0.1:${port}`;
-    const opening = openPostgresStore({ url: database.url.replace(host, hosts) });
-    t.after(async () => (await opening).close());
+test('a connection that the server ends while another host is asked fails alone', async (t) => {
+  const server = await PostgresServer.start();
+  t.after(() => server.stop());
+  const database = await server.createDatabase();
+  // it is waited for, for a while
+  const silent = createServer((socket) => t.after(() => socket.destroy())).listen(0, '127.0.0.1');
+  t.after(() => silent.close());
+  await once(silent, 'listening');
+  const { host } = new URL(database.url);
+  const { port } = silent.address() as AddressInfo;
+  const hosts = `${host},127.0.0.1:${port}`;
+  const opening = openPostgresStore({ url: database.url.replace(host, hosts) });
+  t.after(async () => (await opening).close());
 
-    const endChecked = `do $$ begin assert (select count(*) from (select pg_terminate_backend(pid)
+  const endChecked = `do $$ begin assert (select count(*) from (select pg_terminate_backend(pid)
       from pg_stat_activity where application_name = 'deskbell' and state = 'idle') as ended) > 0; end $$`;
-    await until(() => server.administer(endChecked).then(yes, no), 'a connection to end');
-    assert.equal(await (await opening).subscriptions.count(), 0);
-  },
-);
+  await until(() => server.administer(endChecked).then(yes, no), 'a connection to end');
+  assert.equal(await (await opening).subscriptions.count(), 0);
+});
 
 /** A database on a primary with an asynchronous standby. */
 async function startTwo(t: TestContext) {
