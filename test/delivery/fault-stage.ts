@@ -6,6 +6,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 
 import type { BroadcastRun } from '../../src/delivery/sender-interface.ts';
 import type { RetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
+import type { WorkerSettings } from '../../src/delivery/worker/worker-settings.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startPushService, type PushService, type PushServiceEvent } from '../../src/push-service/index.ts';
 import type { PushSubscriptionJson } from '../../src/push-service/sender-side/sinks.ts';
@@ -117,8 +118,23 @@ export class RecordingPushService {
   }
 }
 
+/** A tenth and less of what they are by default: what fills a worker shows with fewer rows too. */
+export const smallWorker: Partial<WorkerSettings> = {
+  minPageRows: 154,
+  maxPageRows: 154,
+  maxDetachedRows: 256,
+  maxRetryRows: 50,
+  retryLeaseRows: 25,
+  readRows: 25,
+  batchRows: 8,
+  commitRows: 25,
+  commitAcceptedRows: 50,
+  stopGraceMs: 100,
+  slowRows: 25,
+};
+
 /** Looks at it may move the clock by a little each, on a busy machine. */
-const longestBroadcastMs = 200_000;
+const longestBroadcastMs = 400_000;
 
 export interface Stage {
   readonly store: Store;
@@ -216,13 +232,15 @@ export async function openStage(t: TestContext, ...spoken: readonly Protocol[]):
     },
     finish: async ({ broadcast, finished }) => {
       const endMs = performance.now() + longestBroadcastMs;
-      while (performance.now() < endMs) {
+      const settled = finished.then(() => true);
+      for (let quietLooks = 0; performance.now() < endMs;) {
         const before = countRequests(recorders);
-        const isFinished = await Promise.race([finished.then(() => true), sleep(5, false)]);
-        if (isFinished) return finished;
+        if (await Promise.race([settled, sleep(5, false)])) return finished;
         // a busy machine needs more time for as many turns of the event loop
         for (let turn = 0; turn < 20; turn += 1) await nextTurn();
-        if (countRequests(recorders) === before) clock.advance(100);
+        quietLooks = countRequests(recorders) === before ? quietLooks + 1 : 0;
+        // by more where it has been quiet for long, since what is left then waits for its time
+        if (quietLooks > 0) clock.advance(quietLooks > 20 ? 1000 : 100);
       }
       throw new Error(`Broadcast ${broadcast.id} has not ended after ${longestBroadcastMs / 1000} s.`);
     },

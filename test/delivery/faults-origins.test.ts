@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import type { SenderOptions } from '../../src/delivery/sender.ts';
-import type { WorkerSettings } from '../../src/delivery/worker/worker-settings.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import {
   checkSums,
@@ -13,6 +12,7 @@ import {
   openStage,
   openStageWithRecorder,
   protocols,
+  smallWorker,
   type Sink,
   type RecordingPushService,
 } from './fault-stage.ts';
@@ -47,26 +47,15 @@ const faults: readonly {
   { title: 'takes connections and says nothing', break: (broken) => broken.port.goSilent() },
 ];
 
-/** A tenth and less of what they are by default: what fills a worker shows with fewer rows too. */
-const worker: Partial<WorkerSettings> = {
-  minPageRows: 154,
-  maxPageRows: 154,
-  maxDetachedRows: 256,
-  maxRetryRows: 50,
-  retryLeaseRows: 25,
-  readRows: 25,
-  batchRows: 8,
-  commitRows: 25,
-  commitAcceptedRows: 50,
-  stopGraceMs: 100,
-  slowRows: 25,
-};
 /** More than a worker holds at a time. */
 const brokenRows = 450;
 const workingRows = 50;
-const patient: Partial<SenderOptions> = { worker, retryPolicy: { ...fastRetries, maxAttempts: 100 } };
+const patient: Partial<SenderOptions> = {
+  worker: smallWorker,
+  retryPolicy: { ...fastRetries, maxAttempts: 100 },
+};
 
-describe('a push service that', { concurrency: 6, timeout: 120_000 }, () => {
+describe('a push service that', { concurrency: 6 }, () => {
   for (const protocol of protocols) {
     for (const { title, layouts = first, break: breakIt } of faults) {
       for (const layout of layouts) {

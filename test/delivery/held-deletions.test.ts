@@ -8,7 +8,7 @@ import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { startServer } from '../transport/peers.ts';
 import { broadcastToAll, openStage, openStageWithRecorder, protocols, vapidKeys } from './fault-stage.ts';
 
-const rows = 2000;
+const rows = 600;
 
 describe('held deletions', { concurrency: 2 }, () => {
   for (const protocol of protocols) {

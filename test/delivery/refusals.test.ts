@@ -4,19 +4,27 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 
 import type { Broadcast } from '../../src/store/broadcasts.ts';
-import { checkSums, message, openStage, protocols, type Protocol, type Stage } from './fault-stage.ts';
+import {
+  checkSums,
+  message,
+  openStage,
+  protocols,
+  smallWorker,
+  type Protocol,
+  type Stage,
+} from './fault-stage.ts';
 
 const layouts = {
-  'in front': { good: 250, junk: 60, isJunk: (index: number) => index < 60 },
-  'in the middle': { good: 250, junk: 60, isJunk: (index: number) => index >= 50 && index < 110 },
-  'at the end': { good: 250, junk: 60, isJunk: (index: number) => index >= 250 },
+  'in front': { good: 100, junk: 60, isJunk: (index: number) => index < 60 },
+  'in the middle': { good: 100, junk: 60, isJunk: (index: number) => index >= 50 && index < 110 },
+  'at the end': { good: 100, junk: 60, isJunk: (index: number) => index >= 100 },
   // more than a worker holds at a time
-  'nine of ten': { good: 60, junk: 540, isJunk: (index: number) => (index * 7) % 10 !== 0 },
+  'nine of ten': { good: 20, junk: 180, isJunk: (index: number) => (index * 7) % 10 !== 0 },
 };
 
 /** Delivers to the end in this thread; by threads of its own, whose clock is the real one, until all are accepted who can be. */
 async function deliver(stage: Stage, threads: number, good: number): Promise<Broadcast> {
-  const sender = stage.sender({ threads });
+  const sender = stage.sender({ threads, worker: smallWorker });
   const { broadcast } = await sender.createBroadcast('all', message);
   const stop = new AbortController();
   const working = sender.work(stop.signal);
@@ -70,7 +78,7 @@ describe('rows that are always refused with 401', { concurrency: 4 }, () => {
 });
 
 describe('a push service that refuses everybody', { concurrency: 4 }, () => {
-  const everybody = 3000;
+  const everybody = 1000;
   const badToken = { status: 403, body: JSON.stringify({ reason: 'BadJwtToken' }) };
 
   async function openRefusing(t: TestContext, refusal = badToken) {
@@ -81,7 +89,7 @@ describe('a push service that refuses everybody', { concurrency: 4 }, () => {
     const rows = [...refusing.service.createSinks(everybody)];
     await stage.enroll(rows.flatMap((row, index) => [row, ...others.slice(index, index + 1)]));
     refusing.faults.inject({ kind: 'status', ...refusal });
-    const run = await stage.sender().broadcast('all', message);
+    const run = await stage.sender({ worker: smallWorker }).broadcast('all', message);
     const held = await stage.until(run.broadcast.id, isHeldBack);
     return { stage, refusing, working, others, run, held };
   }
@@ -121,7 +129,7 @@ describe('a push service that refuses everybody', { concurrency: 4 }, () => {
     const { stage, refusing, others, run } = await openRefusing(t);
     await run.stop();
     const asked = refusing.seen.length;
-    const other = await stage.sender().broadcast('all', message, { ttlSeconds: 60 });
+    const other = await stage.sender({ worker: smallWorker }).broadcast('all', message, { ttlSeconds: 60 });
     await stage.until(other.broadcast.id, isHeldBack);
     assert.ok(refusing.seen.length - asked < everybody / 4, `${refusing.seen.length - asked} requests`);
     stage.clock.advance(3_600_000);
