@@ -101,7 +101,12 @@ export function serveCommand(context: Context): Command {
         ? await openSender(configuration, opened, context, { onWarning, onFigures, writeMessages })
         : undefined;
       let operator: OpenOperator | undefined;
+      let closing: Promise<unknown> | undefined;
+      const close = (): Promise<unknown> =>
+        (closing ??= Promise.all([operator?.close(), sender?.close(), server.close()]));
       try {
+        // at once, and all together: a request that sends a message ends when the sender gives it up
+        stop.addEventListener('abort', () => void close().catch(() => {}));
         if (sender && metrics && access) {
           const parts = { sender, metrics, log, readWarnings, defaultTitle: hostTitle(configuration) };
           operator = await openConfiguredOperator(configuration, access, opened, parts, environment);
@@ -139,9 +144,7 @@ export function serveCommand(context: Context): Command {
           }),
         );
       } finally {
-        await operator?.close();
-        await sender?.close();
-        await server.close();
+        await close();
         exampleUsers?.close();
         log.close();
       }

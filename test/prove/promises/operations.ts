@@ -7,6 +7,18 @@ const alarms = 'test/store/alarms-suite.ts';
 
 export const operations: readonly DocumentedPromise[] = [
   {
+    claim: 'Stopping waits ten seconds for messages in flight, those that a request waits for too',
+    test: { file: 'test/cli/serve.test.ts', title: 'a message that its push service does not answer' },
+    changes: {
+      'src/cli/commands/serve.ts': {
+        'the requests are waited for first': [
+          'Promise.all([operator?.close(), sender?.close(), server.close()])',
+          'Promise.resolve(operator?.close()).then(() => sender?.close()).then(() => server.close())',
+        ],
+      },
+    },
+  },
+  {
     claim: 'An alarm says what to do as docs/operations.md does',
     test: { file: 'test/documentation/alarms.test.ts', title: 'an alarm says what to do' },
     changes: {
