@@ -1,11 +1,13 @@
 // A test file that leaves something open, or in which an error is not caught, ends all the same, with a report of each of its tests.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { until } from '../tools/until.ts';
 
 const preload = pathToFileURL(join(import.meta.dirname, 'end-when-done.ts')).href;
 
@@ -40,6 +42,22 @@ for (const [what, statement] of [
     assert.match(stdout, /^# fail 1$/m);
   });
 }
+
+test('a process that a test leaves behind ends with its file', async (t) => {
+  const { status, stdout } = await runFile(
+    t,
+    `import { spawn } from 'node:child_process';
+    import { test } from 'node:test';
+    test('starts one', () => {
+      const { pid } = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' });
+      console.log('pid', pid);
+      throw new Error('on purpose');
+    });`,
+  );
+  assert.equal(status, 1, stdout);
+  const [, pid] = /pid (\d+)/.exec(stdout)!;
+  await until(() => !existsSync(`/proc/${pid}`), 'the end of the process');
+});
 
 for (const [what, statement] of [
   ['an error that is thrown by a callback', `setImmediate(() => { throw new Error('on purpose') });`],
