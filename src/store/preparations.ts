@@ -5,6 +5,7 @@ import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import type { BroadcastStore } from './broadcasts.ts';
 import { decodeIds, encodeIds } from './id-set.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
+import { receiptWindowMs } from './receipts.ts';
 import type { MemberSet } from './slices.ts';
 import { splitSets, type AudienceSplit, type ReaderFinder, type ReaderGroup } from './split-audience.ts';
 
@@ -222,11 +223,16 @@ function* noteGroups(broadcastId: number, firstNumber: number, sets: readonly Pr
   );
 }
 
-/** It starts with the first who get it. Sets of a list have been split, and are not needed any more. */
+/** It starts with the first who get it, and so does the time of its receipts. Sets of a list have been split, and are not needed any more. */
 function* endSplit(broadcastId: number, audienceId: number): Work<void> {
   const first = '(select min(lease_until_ms) from deskbell.slices where broadcast_id = :broadcastId)';
   yield* run(
     `update deskbell.broadcasts set start_at_ms = ${first} where id = :broadcastId and start_at_ms < ${first}`,
+    { broadcastId },
+  );
+  yield* run(
+    `update deskbell.receipt_windows set ends_at_ms = b.start_at_ms + ${receiptWindowMs}
+     from deskbell.broadcasts b where b.id = :broadcastId and receipt_windows.broadcast_id = b.id`,
     { broadcastId },
   );
   yield* run(

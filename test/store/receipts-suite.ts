@@ -58,7 +58,7 @@ export function describeReceipts(name: string, prepare: () => Promise<StoreUnder
 
     test('an action that the message does not have is a click beside all actions', async () => {
       const broadcastId = await createBroadcast(['open']);
-      for (const action of ['other', '', 'constructor']) {
+      for (const action of ['other', '', 'constructor', 'a\0b', 'open'.repeat(500)]) {
         const subscriptionId = await subscribe();
         assert.equal(
           await store.receipts.add([{ broadcastId, subscriptionId, event: 'clicked', action }]),
@@ -66,7 +66,7 @@ export function describeReceipts(name: string, prepare: () => Promise<StoreUnder
         );
       }
       assert.deepEqual(await countsOf(broadcastId), [
-        { origin: fcm, shown: 0, clicked: 3, dismissed: 0, actions: {} },
+        { origin: fcm, shown: 0, clicked: 5, dismissed: 0, actions: {} },
       ]);
     });
 

@@ -305,6 +305,17 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
       assert.deepEqual(await leaseAll(), []);
     });
 
+    test('receipts are counted for 30 days from the first local time on', async () => {
+      const { id: broadcastId } = await make(
+        times({ localTime: '2026-12-01T13:00', ifTimePassed: 'skip' } as never),
+        { receiptActions: [] },
+      );
+      nowMs = noonMs + hourMs + receiptWindowMs - 1;
+      assert.equal(await store.receipts.add([{ broadcastId, subscriptionId: 3, event: 'shown' }]), 1);
+      nowMs += 1;
+      assert.equal(await store.receipts.add([{ broadcastId, subscriptionId: 6, event: 'shown' }]), 0);
+    });
+
     test('quiet hours hold a group until they end, unless the message is over by then', async () => {
       const held = await make(times({ quietHours: '20:00-08:00' }));
       assert.deepEqual(idsOf(await leaseAll()), everyThird(0));

@@ -37,7 +37,7 @@ const flag = { type: 'boolean' } as const;
 export const actionMembers = {
   title: { schema: filledText, description: 'Its text.' },
   action: {
-    schema: filledText,
+    schema: { ...filledText, format: 'action-name' },
     description:
       'Name that the service worker receives, unique in the message. Default: its index, starting with 0.',
   },

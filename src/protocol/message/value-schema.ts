@@ -42,6 +42,10 @@ export const messageFormats: Formats = {
     fits: (value: string) => readLanguage(value) !== undefined,
     words: 'a BCP 47 language tag, such as de or pt-BR',
   },
+  'action-name': {
+    fits: (value: string) => value.isWellFormed() && !/\p{Cc}/u.test(value),
+    words: 'a name of at least one character, none of them a control character',
+  },
   timestamp: {
     fits: () => true,
     words: 'milliseconds since 1970, a whole number',

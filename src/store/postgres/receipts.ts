@@ -13,7 +13,8 @@ export function createPostgresReceipts(database: PostgresDatabase, functions: st
         receipts.map(({ broadcastId }) => broadcastId),
         receipts.map(({ subscriptionId }) => subscriptionId),
         receipts.map(({ event }) => event),
-        receipts.map(({ action = null }) => action),
+        // which no action is named by, and PostgreSQL does not take
+        receipts.map(({ action }) => (action?.includes('\0') === false ? action : null)),
       ],
     );
     return row?.added ?? 0;

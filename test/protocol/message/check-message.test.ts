@@ -68,6 +68,10 @@ const refused: readonly [members: Record<string, unknown>, fault: RegExp][] = [
     { actions: [{ title: 'x' }, { title: 'y', url: 'mailto:x' }] },
     /actions\[1\]\.url of the message is not usable/,
   ],
+  [
+    { actions: [{ title: 'x', action: 'a\0b' }] },
+    /actions\[0\]\.action of the message is not usable; give a name .* none of them a control character/,
+  ],
   [{ actions: [{ title: 'x', navigate: '/' }] }, /Unknown message member "actions\[0\]\.navigate"/],
   [
     { actions: [{ title: 'x' }, { title: 'y', action: '0' }] },

@@ -127,6 +127,49 @@ export const receipts: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Where readers get their message at a local time, these 30 days begin with the first of them',
+    test: {
+      file: 'test/store/split-audiences-suite.ts',
+      title: 'receipts are counted for 30 days from the first',
+    },
+    changes: {
+      'src/store/preparations.ts': {
+        'they begin when it is made': [
+          'set ends_at_ms = b.start_at_ms +',
+          'set ends_at_ms = b.created_at_ms +',
+        ],
+        'they begin a minute later': [
+          'set ends_at_ms = b.start_at_ms +',
+          'set ends_at_ms = 60000 + b.start_at_ms +',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A click on an action that no message can have is a click beside all actions, on PostgreSQL too',
+    test: { file: suite, title: 'an action that the message does not have' },
+    changes: {
+      'src/store/postgres/receipts.ts': {
+        'it is given to the database as it is': [
+          "(action?.includes('\\0') === false ? action : null)",
+          '(action ?? null)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The name of an action has no control characters',
+    test: {
+      file: 'test/protocol/message/check-message.test.ts',
+      title: 'actions\\[0\\]\\.action of the message is not',
+    },
+    changes: {
+      'src/protocol/message/members.ts': {
+        'it is any text': ["schema: { ...filledText, format: 'action-name' }", 'schema: filledText'],
+      },
+    },
+  },
+  {
     claim: 'Only subscriptions that are stored have receipts, of broadcasts that ask for them',
     test: { file: suite, title: 'what no broadcast asks for or no stored subscription reports' },
     changes: {
