@@ -26,6 +26,8 @@ const over = Promise.resolve();
 const neverOver = new Promise<void>(() => {});
 /** What the two seconds are here. */
 let twoSeconds = over;
+/** What was asked for in their place, in milliseconds. */
+const waits = new Set<number>();
 
 /** A stage with five subscriptions, and a sender whose ranges of ids wait until `open` is called. */
 async function setStage(bench: BroadcastBench) {
@@ -46,9 +48,11 @@ async function setStage(bench: BroadcastBench) {
 
 describe('a broadcast that is preparing', () => {
   before(() => {
-    mock.method(timers, 'setTimeout', (ms: number, ...rest: readonly []) =>
-      ms === 2000 ? twoSeconds : sleep(ms, ...rest),
-    );
+    mock.method(timers, 'setTimeout', (ms: number, value?: unknown, options?: { readonly ref?: boolean }) => {
+      if (options?.ref !== false) return sleep(ms, value, options);
+      waits.add(ms);
+      return twoSeconds;
+    });
     syncBuiltinESMExports();
   });
   after(() => {
@@ -69,6 +73,7 @@ describe('a broadcast that is preparing', () => {
     );
     open();
     assertDone(await run.finished, { accepted: 3 });
+    assert.deepEqual([...waits], [2000]);
     await bench.store.people.assign(4, { tags: ['news'] });
     assert.equal((await sender.createBroadcast(audience, message, { idempotencyKey: 'once' })).isNew, false);
     const others = { tags: { ...audience.tags, none: ['muted'] } };
