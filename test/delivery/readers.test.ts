@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { explain } from '../../src/views/row-outcome.ts';
+import type { RowWait } from '../../src/store/attempts.ts';
 import { until, within } from '../../tools/until.ts';
 import { openTestStore } from '../store/test-database.ts';
-import { assertDone, message, openBroadcastBench, timesReceived } from './broadcast-bench.ts';
+import { assertDone, message, openBroadcastBench, quickRetries, timesReceived } from './broadcast-bench.ts';
 import { deliverToReaders, expectedCounts } from './reader-stage.ts';
 
 const rows = 2000;
@@ -22,7 +23,8 @@ test('each reader gets the text of their language with their data, at their loca
   }
 });
 
-const hourMs = 3_600_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
 
 /** `09:00`, in UTC. */
 const hourOf = (afterHours: number, fromMs = Date.now()) =>
@@ -31,15 +33,21 @@ const hourOf = (afterHours: number, fromMs = Date.now()) =>
 test('what quiet hours hold when it is about to be sent is sent once they end, by the zone of its reader', async () => {
   const clock = { aheadMs: 0 };
   const startMs = Math.floor(Date.now() / hourMs) * hourMs;
+  const now = () => Date.now() + clock.aheadMs;
+  const isLater = ({ untilMs = 0 }: Partial<RowWait> = {}) => untilMs > now() + minuteMs;
+  // nothing is tried again before the clock is moved
+  const retryPolicy = { ...quickRetries, firstDelayMs: 10 * minuteMs, maxDelayMs: hourMs };
   const moveTo = (hours: number) => {
     clock.aheadMs = startMs + hours * hourMs - Date.now();
   };
-  await using bench = await openBroadcastBench(() => Date.now() + clock.aheadMs);
+  await using bench = await openBroadcastBench(now);
   const { store } = bench;
-  await bench.startPushService({ rows: 3 });
+  const pushService = await bench.startPushService({ rows: 3 });
+  const [endpoint] = await bench.subscribe(pushService, 1);
   for (const [id, timeZone] of [
     [2, 'Etc/GMT+1'], // an hour behind UTC
     [3, 'Etc/GMT-12'],
+    [4, 'Etc/GMT+2'],
   ] as const) {
     await store.people.assign(id, { user: `${id}`, tags: [] });
     await store.readers.setPerson(`${id}`, { timeZone });
@@ -48,27 +56,32 @@ test('what quiet hours hold when it is about to be sent is sent once they end, b
   const quietHours = `${hourOf(1, startMs)}-${hourOf(4, startMs)}`;
   const { broadcast } = await bench.createSender().createBroadcast('all', message, { quietHours });
 
-  /** @returns what has come of each, or until when it waits, once so many are settled and the others wait */
-  const workAt = async (hours: number, accepted: number) => {
+  const outcomes = () => store.attempts.outcomesOf(broadcast.id, [1, 2, 3, 4]);
+  /** @returns what has come of each, or until when it waits, once nothing is left to be done now */
+  const workAt = async (hours: number) => {
     moveTo(hours);
-    const sender = bench.createSender();
+    const sender = bench.createSender({ retryPolicy });
     sender.work(new AbortController().signal, (fault) => assert.fail(String(fault)));
-    await until(async () => {
-      const { counts, waiting } = await store.broadcasts.get(broadcast.id);
-      return counts.accepted >= accepted && counts.accepted + waiting === 3;
-    }, `${accepted} accepted`);
+    await until(
+      async () => (await outcomes()).every(({ state, wait }) => state === 'accepted' || isLater(wait)),
+      `what is due after ${hours} hours`,
+    );
     await sender.close();
-    const outcomes = await store.attempts.outcomesOf(broadcast.id, [1, 2, 3]);
-    return outcomes.map((outcome) => {
-      if (outcome.state !== 'waiting') return outcome.state;
-      assert.match(explain(outcome), /Nothing was sent yet: its reader has quiet hours/);
-      return Math.round(((outcome.wait!.untilMs! - startMs) / hourMs) * 10) / 10;
-    });
+    return (await outcomes()).map(({ state, wait }) =>
+      state === 'accepted' ? state : Math.round(((wait!.untilMs! - startMs) / hourMs) * 10) / 10,
+    );
   };
-  assert.deepEqual(await workAt(2.5, 1), [4, 5, 'accepted']);
-  assert.deepEqual(await workAt(4, 2), ['accepted', 5, 'accepted']);
-  assert.deepEqual(await workAt(5, 3), ['accepted', 'accepted', 'accepted']);
-  assertDone(await store.broadcasts.get(broadcast.id), { accepted: 3 });
+  pushService.faults.inject({ kind: 'status', status: 503, endpoint: endpoint! });
+  assert.deepEqual(await workAt(2.5), [4, 5, 'accepted', 2.7]);
+  pushService.faults.clear();
+  for (const outcome of (await outcomes()).slice(0, 2)) {
+    assert.match(explain(outcome), /Nothing was sent yet: its reader has quiet hours/);
+  }
+  assert.deepEqual(await workAt(4), ['accepted', 5, 'accepted', 6]);
+  assert.equal((await outcomes())[3]?.attempts.length, 1);
+  assert.deepEqual(await workAt(5), ['accepted', 'accepted', 'accepted', 6]);
+  assert.deepEqual(await workAt(6), ['accepted', 'accepted', 'accepted', 'accepted']);
+  assertDone(await store.broadcasts.get(broadcast.id), { accepted: 4 });
 });
 
 test('what would be over before quiet hours end expires, and is not sent', async () => {

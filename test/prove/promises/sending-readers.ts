@@ -104,6 +104,10 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
     test: { file: wholes, title: 'what quiet hours hold when it is about to be sent' },
     changes: {
       'src/delivery/worker/worker.ts': {
+        'what is tried again is sent in them': [
+          'const quietEndMs = assignment.quietEnd(row, nowMs);',
+          'const quietEndMs = assignment.slice && assignment.quietEnd(row, nowMs);',
+        ],
         'it is sent in them': ['if (quietEndMs !== undefined) return {', 'if (quietEndMs === 0) return {'],
       },
       'src/delivery/worker/record.ts': {
