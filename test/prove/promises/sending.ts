@@ -200,6 +200,24 @@ export const sending: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Rows of `--file` that are not stored subscriptions are never capped',
+    test: { file: perPerson, title: 'finds persons in lists, and lets pass' },
+    changes: {
+      'src/store/sqlite/frequency-cap.ts': {
+        'each of them is a person': [
+          'from subscriptions where endpoint = :endpoint',
+          'from subscriptions where endpoint = :endpoint union all select :endpoint limit 1',
+        ],
+      },
+      'src/store/postgres/functions/frequency-cap.sql': {
+        'each of them is a person': [
+          'join deskbell.subscriptions s on s.endpoint_hash = h.hash',
+          'join (select endpoint_hash, user_name, id::text from deskbell.subscriptions union all select g, null, g::text from unnest(hashes) g) s on s.endpoint_hash = h.hash',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A cap per person counts what a broadcast that is paused may still send',
     test: { file: perPerson, title: 'counts what a broadcast that is paused may still send' },
     changes: {
