@@ -50,10 +50,18 @@ suite('POST /v1/messages', () => {
       audit = await auditOf(stage);
       return send(...given);
     });
+    const { finish } = stage.store.audit;
+    let isRecorded = false;
+    t.mock.method(stage.store.audit, 'finish', async (...given: Parameters<typeof finish>) => {
+      for (let looks = 0; looks < 3; looks += 1) await auditOf(stage);
+      await finish(...given);
+      isRecorded = true;
+    });
     const { items } = await stage.read<Page>('/v1/messages', {
       method: 'POST',
       body: { to: { id: 1 }, message },
     });
+    assert.equal(isRecorded, true, 'before the answer');
     assert.deepEqual(audit, [['tester', 'message.send', undefined, undefined]], 'before the change');
     assert.deepEqual(items, [
       { id: 1, pushService: stage.pushService.origin, outcome: 'accepted', status: 201 },

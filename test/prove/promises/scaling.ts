@@ -253,6 +253,15 @@ export const scaling: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`POST /v1/messages` waits for its audit record',
+    test: { file: 'test/operator/api.test.ts', title: 'sends to an id and answers' },
+    changes: {
+      'src/operator/audit-changes.ts': {
+        'its answer is sent before its status is stored': ['await audit.finish(', 'void audit.finish('],
+      },
+    },
+  },
+  {
     claim: 'The answers to single messages of a second, or a thousand of them, are stored in one commit',
     test: { file: 'test/delivery/answer-log.test.ts', title: 'a thousand answers are told at once' },
     changes: {
