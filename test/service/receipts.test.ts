@@ -11,6 +11,7 @@ import { openTestStore } from '../store/test-database.ts';
 import { newSubscription, sendJson, startService, startServiceForSuite } from './running-service.ts';
 
 const receiptKey = randomBytes(32);
+const longAction = 'action '.repeat(50);
 
 interface ReportedReceipt {
   readonly token: string;
@@ -37,7 +38,7 @@ describe('the service with receipts', () => {
       startAtMs: Date.now(),
       expiresAtMs: Date.now() + 3_600_000,
       sliceRows: 100,
-      receiptActions: ['open'],
+      receiptActions: ['open', longAction],
     });
     broadcastId = broadcast.id;
   });
@@ -58,14 +59,15 @@ describe('the service with receipts', () => {
         { token: tokenOf(0), event: 'shown' },
         { token: tokenOf(1), event: 'shown' },
         { token: tokenOf(0), event: 'clicked', action: 'open' },
+        { token: tokenOf(1), event: 'clicked', action: longAction },
         { token: tokenOf(1), event: 'dismissed' },
       ]);
       assert.equal(response.status, 204);
       assert.equal(await response.text(), '');
-      assert.deepEqual(await totals(), { shown: 2, clicked: 1, dismissed: 1 });
+      assert.deepEqual(await totals(), { shown: 2, clicked: 2, dismissed: 1 });
     }
     const [counts] = (await service.store.broadcasts.find(broadcastId))!.receipts!;
-    assert.deepEqual({ ...counts!.actions }, { open: 1 });
+    assert.deepEqual({ ...counts!.actions }, { open: 1, [longAction]: 1 });
   });
 
   test('10,000 forged receipts change no count', async () => {

@@ -542,6 +542,18 @@ export const receipts: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The service answers 204 to every well-formed report',
+    test: { file: 'test/service/receipts.test.ts', title: 'counts what was reported' },
+    changes: {
+      'src/service/push/receipts.ts': {
+        'the name of an action may not be long': [
+          "Type.String({ description: 'With `clicked`",
+          "Type.String({ maxLength: 128, description: 'With `clicked`",
+        ],
+      },
+    },
+  },
+  {
     claim: 'A report whose token is not valid changes nothing, and those beside it count',
     test: { file: 'test/service/receipts.test.ts', title: '10,000 forged receipts change no count' },
     changes: {
