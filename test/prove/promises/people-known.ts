@@ -407,6 +407,22 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
           'if (token === undefined && !/^Bearer$/i.test(authorization))',
           "if (authorization === '')",
         ],
+        'they clear user and tags of a known subscription': [
+          '.test(authorization)) return undefined;',
+          ".test(authorization)) return authorization === '' ? undefined : {};",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'With subscriber tokens off, the header Authorization is ignored',
+    test: { file: tokens, title: 'the header Authorization is ignored' },
+    changes: {
+      [token]: {
+        'it clears user and tags of a known subscription': [
+          'return async () => undefined;',
+          'return async ({ headers }) => (headers.authorization === undefined ? undefined : {});',
+        ],
       },
     },
   },
