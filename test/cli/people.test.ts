@@ -267,14 +267,15 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     assert.deepEqual(await factsOf(from), [own, nothing]);
     // what the person has chosen goes along
     const data = ['--values', '{"name": "Ada"}'];
-    await from(['people', 'set', '42', '--language', 'de', '--channel', 'news=off', ...data]);
+    const chosen = ['--language', 'de', '--timezone', 'Asia/Tokyo', '--channel', 'news=off'];
+    await from(['people', 'set', '42', ...chosen, ...data]);
     assert.doesNotMatch((await from(['subscriptions', 'export'])).stdout, /Ada/);
-    const held = { ...own, language: 'de', channels: { news: false, offers: true } };
+    const held = { language: 'de', timeZone: 'Asia/Tokyo', channels: { news: false, offers: true } };
     assert.deepEqual(await factsOf(from), [held, nothing]);
     await to(['subscriptions', 'import', '-'], (await from(['subscriptions', 'export'])).stdout);
     assert.deepEqual(await factsOf(to), [held, nothing]);
     await to(['subscriptions', 'import', '-'], table);
-    assert.deepEqual(await factsOf(to), [{ ...held, language: 'pt-BR' }, nothing]);
+    assert.deepEqual(await factsOf(to), [{ ...held, language: 'pt-BR', timeZone: 'Europe/Berlin' }, nothing]);
     await from(['subscriptions', 'import', '-'], table);
     assert.deepEqual(await factsOf(from), [held, nothing], 'the person’s choice holds');
   });

@@ -452,6 +452,10 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
           'readChoices(own)',
         ],
       },
+      'src/cli/input/subscription-line.ts': {
+        'the language is that of the browser': ['language: facts.language,', 'language: row.language,'],
+        'the time zone is that of the browser': ['timeZone: facts.timeZone,', 'timeZone: row.timeZone,'],
+      },
     },
   },
   {
