@@ -262,8 +262,8 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       await refuse(id, 2);
       const warnings = createWarningReader(store);
       const alarmId = 'bad-request:fcm.googleapis.com';
-      const acknowledge = () =>
-        acknowledgeAlarm(store, warnings, { id: alarmId, operator: 'ann', note: 'Asked them.' });
+      const acknowledge = (operator = 'ann', note = 'Asked them.') =>
+        acknowledgeAlarm(store, warnings, { id: alarmId, operator, note });
       nowMs += minuteMs;
       await putWorker();
       assert.equal((await standing())[0]!.link, `/console/broadcasts/${id}`);
@@ -282,7 +282,16 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
         'ann',
         'three are not twice as many as two',
       );
-      await refuse(id, 1);
+      nowMs += minuteMs;
+      assert.deepEqual((await acknowledge('bob', 'They answered.')).acknowledgement, {
+        alarm: alarmId,
+        operator: 'bob',
+        note: 'They answered.',
+        atMs: nowMs,
+        count: 3,
+        broadcasts: 1,
+      });
+      await refuse(id, 3);
       assert.equal((await standing())[0]!.acknowledgement, undefined, 'it concerns twice as many');
       assert.deepEqual(await store.alarms.acknowledgements(), []);
       await acknowledge();

@@ -222,6 +222,21 @@ export const operations: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Whoever acknowledges an alarm again replaces name, note, time and extent of the acknowledgement',
+    test: { file: alarms, title: 'an acknowledgement ends when' },
+    changes: {
+      'src/store/alarms.ts': {
+        'the name stays': ['set operator = excluded.operator, note', 'set note'],
+        'the note stays': ['note = excluded.note,', ''],
+        'the time stays': ['at_ms = excluded.at_ms, count', 'count'],
+        'the extent stays': [
+          'at_ms = excluded.at_ms, count = excluded.count, broadcasts = excluded.broadcasts',
+          'at_ms = excluded.at_ms',
+        ],
+      },
+    },
+  },
+  {
     claim:
       'A backup with keys has the private half of each key that its database names, also while the pair is rotated',
     test: { file: 'test/cli/backup.test.ts', title: 'a backup has the private half of each key' },
