@@ -345,7 +345,8 @@ export function describeExpressions(name: string, prepare: () => Promise<StoreUn
         Array.from({ length: 2500 }, (_, index) => ({
           subscription: madeUpSubscription(index),
           vapidPublicKey,
-          assign: { user: `person${index % 7}`, tags: tagsOf(index) },
+          // upper and lower case are two persons
+          assign: { user: `${index % 70 === 3 ? 'P' : 'p'}erson${index % 7}`, tags: tagsOf(index) },
         })),
       );
       rows = await store.subscriptions.page({ afterId: 0, limit: 5000 });

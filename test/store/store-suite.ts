@@ -213,6 +213,7 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
         assert.deepEqual(await search('matching', {}, idOf(9)), rest);
         const end = { indexes: [], rows: 0, throughId: idOf(24) };
         assert.deepEqual(await search('matching', {}, idOf(24)), end);
+        await store.people.assign(idOf(20), { user: 'USER-15' });
         const byUser = { matching: { user: 'user-15', tags: { none: ['beta'] } } };
         const fifteen = { indexes: [15], rows: 1, throughId: idOf(15) };
         assert.deepEqual(await search('matching', byUser), fifteen);

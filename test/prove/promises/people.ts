@@ -51,6 +51,39 @@ export const people: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Users are compared exactly: `Ada` and `ada` are two users',
+    test: { file: 'test/store/people-suite.ts', title: 'expressions of user and tags' },
+    changes: {
+      'src/store/sqlite/audience-filter.ts': {
+        'they are one': [
+          "user: 'select id from subscriptions where user = :user and",
+          "user: 'select id from subscriptions where lower(user) = lower(:user) and",
+        ],
+      },
+      'src/store/postgres/audience-filter.ts': {
+        'they are one': ['`s.user_name = ${parameter}`', '`lower(s.user_name) = lower(${parameter})`'],
+      },
+    },
+  },
+  {
+    claim: 'A search for a user at one push service compares users exactly',
+    test: { file: 'test/store/store-suite.ts', title: 'pages of one push service have its rows alone' },
+    changes: {
+      'src/store/sqlite/audience-filter.ts': {
+        'upper and lower case are one': [
+          '(:user is null or user = :user)',
+          '(:user is null or lower(user) = lower(:user))',
+        ],
+      },
+      'src/store/postgres/audience-filter.ts': {
+        'upper and lower case are one': [
+          '`s.user_name = ${parameter}`',
+          '`lower(s.user_name) = lower(${parameter})`',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A broadcast by user and tags is `preparing` and sends nothing until its audience is complete',
     test: { file: audiences, title: 'nothing is sent before the audience is complete' },
     changes: {
