@@ -224,9 +224,18 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       assert.deepEqual(await settle(id), ids);
     });
 
-    test('to nobody it is done when all ids have been looked at', async () => {
-      const expression = { tags: { all: ['nothing'] } };
-      const { id, state, audience, recipients } = await createMatching(store, expression, draft());
+    test('to nobody it is done when all ids have been looked at, range by range', async () => {
+      const expression = { tags: { all: ['news'], none: ['news'] } };
+      const audienceId = await store.broadcasts.openAudience();
+      const asked = draft({ audienceId, matching: expression, sliceRows: 1 });
+      const { id } = (await store.broadcasts.create(asked)).broadcast;
+      // as if there were many subscriptions
+      await runBehind(store.address, `update preparations set through_id = 32000 where broadcast_id = ${id}`);
+      let ranges = 1;
+      while (await store.broadcasts.prepare(id, 'one')) ranges += 1;
+      // SQLite looks at 10 times 5 subscriptions with the tag at most, PostgreSQL at 1024 ids
+      assert.ok(ranges > 15, `${ranges} ranges`);
+      const { state, audience, recipients } = await store.broadcasts.get(id);
       assert.deepEqual([state, audience, recipients], ['done', expression, 0]);
       assert.deepEqual(await settle(id), []);
     });

@@ -99,6 +99,23 @@ export const people: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'The range of IDs in which an audience by tags is looked for in one transaction is bounded, however few it finds',
+    test: { file: audiences, title: 'to nobody it is done when all ids have been looked at' },
+    changes: {
+      'src/store/sqlite/audiences.ts': {
+        'it looks until it finds': ['look < maxLooks && ids', 'ids'],
+        'it looks at 10,000 candidates at once': [
+          'Math.min(maxCandidates, candidatesOfRow * sliceRows)',
+          'maxCandidates',
+        ],
+      },
+      'src/store/postgres/member-finder.ts': {
+        'it doubles without end': ['const maxGrowth = 32;', 'const maxGrowth = 32_000;'],
+      },
+    },
+  },
+  {
     claim: 'While it is preparing, a broadcast can be cancelled, and no process prepares it any more',
     test: { file: audiences, title: 'cancelling it ends the preparation' },
     changes: {
