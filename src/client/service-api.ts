@@ -34,7 +34,7 @@ export interface ServiceApiOptions {
   /**
    * Gives a subscriber token, which says whose the subscription is, whenever the subscription is sent to the service; or
    * nothing, and the service's copy stays whose it is. A fresh one each time: it is valid for an hour at most.
-   * What it throws, `subscribe` and `resync` reject with.
+   * What it throws, `subscribe`, `resync`, `channels` and `setChannels` reject with.
    */
   readonly token?: GetToken;
 }

@@ -357,7 +357,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
       assert.deepEqual(await ownerOf(), { user: 'bob', tags: [] });
 
       await signIn('none');
-      for (const call of ['subscribe', 'resync']) {
+      for (const call of ['subscribe', 'resync', 'channels', 'setChannels']) {
         const error = await page.evaluate(`client.${call}().catch(({ message }) => message)`);
         assert.equal(error, 'no token is to be had');
       }

@@ -372,6 +372,10 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
           'const token = await Promise.resolve(this.#options.token?.()).catch(() => undefined);',
         ],
         'nothing is sent as a token': ['...(token && { authorization', '...({ authorization'],
+        'channels are asked for without it': [
+          "return this.#post('webPush/channels', body, { choices })",
+          "return this.#request('POST', 'webPush/channels', jsonType, body)",
+        ],
       },
     },
   },
