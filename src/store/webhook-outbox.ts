@@ -37,9 +37,9 @@ export interface WebhookBacklog {
 }
 
 export interface WebhookOutbox {
-  /** Has events stored from now on, for some days after the last call. */
+  /** Has events stored from now on, for some days after the last call. Those that are days old are dropped. */
   watch(): Promise<void>;
-  /** Events that are due, oldest first; nobody else gets them for `leaseMs`. Those that are days old are dropped. */
+  /** Events that are due, oldest first; nobody else gets them for `leaseMs`. */
   lease(range: { readonly limit: number; readonly leaseMs: number }): Promise<readonly WebhookEvent[]>;
   /** It is due again after this time. */
   postpone(id: string, delayMs: number): Promise<void>;

@@ -166,7 +166,7 @@ const inWords: readonly (readonly [
   ['operator-api', 'a body of more than 100 values', 100, 'http/validation.ts', 'maxThoroughValues'],
   [
     'operator-api',
-    'that is three days old is dropped',
+    'that are three days old are dropped',
     3 * dayMs,
     'store/webhook-outbox.ts',
     'webhookEventRetentionMs',

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { formatWebhookSecret } from '../../src/operator/webhook/sign-webhook.ts';
 import { delaysMs, startWebhook } from '../../src/operator/webhook/start-webhook.ts';
+import { webhookBody } from '../../src/operator/webhook/webhook-body.ts';
 import { parseWebhookUrl } from '../../src/operator/webhook/webhook-target.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';
@@ -97,6 +98,9 @@ test('an alarm, a subscription that is gone and a broadcast that is done are pos
   assert.deepEqual([title, Array.isArray(reachTimes), shown['state']], [message.title, true, 'done']);
   assert.deepEqual(done, shown);
   assert.equal(byType.get('broadcast.done')!.event.timestamp, shown['finishedAt']);
+  const deleted = { type: 'broadcast.done', id: 'a', atMs: 0, attempts: 0, broadcastId: 99 } as const;
+  const { data } = JSON.parse(await webhookBody(deleted, stage.store.broadcasts)) as Posted['event'];
+  assert.deepEqual(data, { id: 99 });
   const alarm = byType.get('alarm')!;
   assert.deepEqual(alarm.event.data, {
     broadcastId: 1,

@@ -40,6 +40,18 @@ export const operatorApi: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The event `broadcast.done` of a broadcast that has been deleted has its ID alone',
+    test: {
+      file: 'test/operator/webhook.test.ts',
+      title: 'an alarm, a subscription that is gone and a broadcast that is done',
+    },
+    changes: {
+      'src/operator/webhook/webhook-body.ts': {
+        'it has nothing': ['? { id: event.broadcastId }', '? {}'],
+      },
+    },
+  },
+  {
     claim: 'A webhook event that is three days old is dropped',
     test: { file: 'test/store/webhook-outbox-suite.ts', title: 'what is three days old is dropped' },
     changes: {
