@@ -70,6 +70,8 @@ export function describeRetention(name: string, prepare: () => Promise<StoreUnde
       await end(1);
       const ended = async () => (await store.ended.list(10)).map(({ id }) => id);
       const [first, second] = await ended();
+      const goneAtMs = (await store.ended.list(10)).map((one) => one.goneAtMs);
+      assert.deepEqual(goneAtMs, [nowMs - dayMs, nowMs]);
       nowMs += 29 * dayMs;
       await pruneAll({});
       assert.deepEqual(await ended(), [first, second]);

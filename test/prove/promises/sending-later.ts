@@ -19,6 +19,15 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`onGone` is told when the push service has called the subscription gone',
+    test: { file: 'test/store/retention-suite.ts', title: 'deletes subscriptions that ended 30 days ago' },
+    changes: {
+      'src/store/ended-subscriptions.ts': {
+        'it is told another number': ['goneAtMs: gone_at_ms,', 'goneAtMs: id,'],
+      },
+    },
+  },
+  {
     claim:
       'Answers to single messages that could not be stored are stored later, though nothing more is sent',
     test: {

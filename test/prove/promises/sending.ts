@@ -55,6 +55,7 @@ export const sending: readonly DocumentedPromise[] = [
     changes: {
       'src/store/push-services.ts': {
         'probes are further apart': ['maxProbePauseMs: 2 * 60', 'maxProbePauseMs: 20 * 60'],
+        'more rows are probes': ['  probeRows: 4', '  probeRows: 5'],
       },
       'src/cli/send/dry-run.ts': {
         'a dry run looks at fewer subscriptions': ['maxReaders = 100_000', 'maxReaders = 10_000'],
