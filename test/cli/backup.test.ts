@@ -22,7 +22,7 @@ import { restore } from '../../src/cli/data/restore.ts';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { isSecretFile } from '../../src/keys/secret-files.ts';
+import { isSecretFile, loadOrCreateSecret, secretFileNames } from '../../src/keys/secret-files.ts';
 import { migrations } from '../../src/store/sqlite/migrations.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
@@ -38,13 +38,14 @@ import { within } from '../../tools/until.ts';
 const message = { title: 'Hello', message: 'from before the backup' };
 const subject = 'mailto:push@example.org';
 
-/** A data directory with all that one may hold: two key pairs, subscriptions, an example user that was changed. */
+/** A data directory with all that one may hold: two key pairs, four other keys, subscriptions, an example user that was changed. */
 async function makeData(data: string): Promise<void> {
   const input = ['a', 'b'].map((name) => `${JSON.stringify(exampleSubscription(name))}\n`).join('');
   assert.equal((await runCommand(['keys', 'generate', '--data', data])).exitCode, 0);
   assert.equal((await runCommand(['subscriptions', 'import', '-', '--data', data], { input })).exitCode, 0);
   assert.equal((await runCommand(['keys', 'rotate', '--data', data])).exitCode, 0);
   await writeFile(join(data, 'settings.json'), '{"subject":"mailto:kept@example.org"}', { mode: 0o600 });
+  for (const name of secretFileNames) await loadOrCreateSecret(data, name);
   const users = openExampleUsers({ path: join(data, 'example-users.db') });
   await users.update({ id: 1n, name: 'Grace Changed', email: 'grace@example.org' });
   users.close();
@@ -55,7 +56,7 @@ async function secretsOf(data: string): Promise<readonly string[]> {
   const names = (await readdir(data)).filter(
     (name) => !name.includes('.db') && !['settings.json', 'last-backup'].includes(name),
   );
-  assert.equal(names.length, 5, 'a copy of the current pair, two pairs, two keys');
+  assert.equal(names.length, 7, 'a copy of the current pair, two pairs, four keys');
   const texts = await Promise.all(names.map((name) => readFile(join(data, name), 'utf8')));
   return texts.map(
     (text) => (JSON.parse(text.replace(/^[\w-]+$/m, '{"privateKey":"$&"}')) as any).privateKey,

@@ -94,7 +94,8 @@ test('the log of serve has workers that are lost, push services that cannot be r
   const { broadcast } = await store.broadcasts.create(madeUpBroadcast(0));
   const alarm = { origin, reason: 'bad-request', detail: 'BadPath', rows: 1, firstAtMs: 0 };
   await report.event({ kind: 'alarm', broadcast, alarm });
-  await report.event({ kind: 'state', broadcast });
+  const counts = { ...broadcast.counts, accepted: 2, gone: 1 };
+  await report.event({ kind: 'state', broadcast: { ...broadcast, recipients: 3, counts } });
   const startedAt = '1970-01-01T00:00:00.000Z';
   const process = { event: 'worker', machine: 'push-1', processId: 7, startedAt };
   const service = { event: 'push service', pushService: origin };
@@ -113,7 +114,7 @@ test('the log of serve has workers that are lost, push services that cannot be r
       reason: 'bad-request',
       detail: 'BadPath',
     },
-    { level: 'info', event: 'broadcast', broadcast: 1, state: 'done', recipients: 0 },
+    { level: 'info', event: 'broadcast', broadcast: 1, state: 'done', recipients: 3, accepted: 2, gone: 1 },
   ]);
   report.error(away());
   const { level, event, detail } = records.at(-1)!;

@@ -260,8 +260,8 @@ test('the role send sends, and sees its own broadcasts alone', async (t) => {
   assert.equal((await ask('/v1/broadcasts/2')).status, 200);
   assert.equal((await ask('/v1/broadcasts/2/attempts')).status, 200);
   // whose subscriptions are is not for it
-  for (const path of ['/v1/broadcasts/2/outcomes', '/v1/broadcasts/2/outcomes.csv']) {
-    const shown = await (await ask(path)).text();
+  for (const part of ['', '?user=me', '.csv']) {
+    const shown = await (await ask(`/v1/broadcasts/2/outcomes${part}`)).text();
     assert.match(shown, /pending/);
     assert.ok(!/\bme\b/.test(shown), shown);
   }

@@ -43,6 +43,17 @@ export function describeReceipts(name: string, prepare: () => Promise<StoreUnder
         { origin: fcm, shown: 2, clicked: 2, dismissed: 0, actions: { later: 1 } },
         { origin: own, shown: 1, clicked: 0, dismissed: 1, actions: {} },
       ]);
+      // several at a time are added to what there is
+      const [four, five] = [await subscribe(), await subscribe()];
+      const later: readonly Receipt[] = [
+        { broadcastId, subscriptionId: four, event: 'clicked', action: 'later' },
+        { broadcastId, subscriptionId: five, event: 'clicked', action: 'later' },
+        { broadcastId, subscriptionId: one, event: 'dismissed' },
+        { broadcastId, subscriptionId: two, event: 'dismissed' },
+      ];
+      assert.equal(await store.receipts.add(later), 4);
+      const [ofFcm] = (await countsOf(broadcastId)) ?? [];
+      assert.deepEqual(ofFcm, { origin: fcm, shown: 2, clicked: 4, dismissed: 2, actions: { later: 3 } });
     });
 
     test('a receipt counts once, in one call or in several', async () => {

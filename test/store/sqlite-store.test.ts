@@ -17,6 +17,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
+import { receiptWindowMs } from '../../src/store/receipts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { describeAttempts } from './attempts-suite.ts';
 import { describeAudiences } from './audiences-suite.ts';
@@ -131,6 +132,24 @@ describe('the SQLite file', () => {
       await store.people.remove(user);
       for (const text of [endpoint, user, 'tag-of-1']) assert.ok(!isAnywhere(text), text);
       assert.ok(isAnywhere('tag-of-2'), 'others stay');
+    });
+  });
+
+  test('whoever reported receipts is forgotten, however many they are, 5,000 rows in each step', async () => {
+    const path = newPath();
+    await withStore(path, async (store) => {
+      const startAtMs = Date.now() - receiptWindowMs - 1000;
+      const draft = madeUpBroadcast(startAtMs, { receiptActions: [] });
+      const { broadcast } = await store.broadcasts.create(draft);
+      using database = new DatabaseSync(path);
+      database.exec(`
+        with recursive ids (id) as (select 1 union all select id + 1 from ids where id < 5001)
+          insert into receipts select ${broadcast.id}, id, 'shown' from ids;
+        update receipt_windows set ends_at_ms = ${startAtMs + receiptWindowMs}`);
+      const left = [];
+      while (await store.receipts.prune())
+        left.push(database.prepare('select count(*) as rows from receipts').get()?.['rows']);
+      assert.deepEqual(left, [1, 0]);
     });
   });
 

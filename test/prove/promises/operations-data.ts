@@ -23,6 +23,12 @@ export const operationsOfData: readonly DocumentedPromise[] = [
           'const secrets = withKeys && !withKeys ? await',
         ],
       },
+      'src/keys/secret-files.ts': {
+        'the keys of subscriber tokens and of webhooks are left out': [
+          '[vapidFileName, ...secretFileNames]',
+          '[vapidFileName, ...secretFileNames.slice(0, 2)]',
+        ],
+      },
     },
   },
   {

@@ -107,6 +107,15 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The event of a broadcast in the log has its counts',
+    test: { file: 'test/cli/report-delivery.test.ts', title: 'the log of serve has workers' },
+    changes: {
+      'src/cli/serve/log-delivery.ts': {
+        'it has none': ['recipients, ...counts }', 'recipients, ...(counts && {}) }'],
+      },
+    },
+  },
+  {
     claim: 'A worker that is lost and a push service that cannot be reached are logged as errors',
     test: { file: 'test/cli/report-delivery.test.ts', title: 'the log of serve has workers' },
     changes: {

@@ -80,6 +80,27 @@ export const receipts: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What is reported later, several at a time too, is added to what was counted before',
+    test: { file: suite, title: 'a broadcast counts what was reported, by push service and by action' },
+    changes: {
+      [store]: {
+        'one event is counted once for all': [
+          'do update set count = count + 1',
+          "do update set count = count + 1 where event <> 'dismissed'",
+        ],
+      },
+      [postgres]: {
+        'several at a time are one': ['set count = c.count + excluded.count', 'set count = c.count + 1'],
+      },
+      [counted]: {
+        'clicks on an action are one': [
+          '({ action, count }) => [action, count]',
+          '({ action }) => [action, 1]',
+        ],
+      },
+    },
+  },
+  {
     claim:
       'A click on an action of the message is also counted under the name of the action, and on no other action',
     test: { file: suite, title: 'action' },
@@ -123,6 +144,15 @@ export const receipts: readonly DocumentedPromise[] = [
           'greatest(p_start, now_ms) + :receiptWindowMs',
           'p_start + :receiptWindowMs',
         ],
+      },
+    },
+  },
+  {
+    claim: 'Whoever reported receipts of a broadcast is forgotten after 30 days, however many they are',
+    test: { file: 'test/store/sqlite-store.test.ts', title: 'whoever reported receipts is forgotten' },
+    changes: {
+      [counted]: {
+        'those of the first step are': ['if (dropped.length < pruneBatchRows)', 'if (dropped.length > 0)'],
       },
     },
   },
@@ -474,6 +504,18 @@ export const receipts: readonly DocumentedPromise[] = [
     changes: {
       'src/cli/commands/send.ts': {
         'it has': ['configuration.receipts && !isForOne(flags)', 'configuration.receipts'],
+      },
+    },
+  },
+  {
+    claim:
+      'An operator with the role `send` sees what came of its broadcasts without the users, in each form',
+    test: { file: 'test/operator/roles.test.ts', title: 'the role send sends, and sees its own broadcasts' },
+    changes: {
+      'src/operator/api/outcomes.ts': {
+        'with them, where it names one': ['items: found.map(show), next: null', 'items: found, next: null'],
+        'with them, in the list': ['items: items.map(show), next', 'items, next'],
+        'with them, as CSV': ['attempts, id, shownTo(operator))', 'attempts, id, (one) => one)'],
       },
     },
   },
