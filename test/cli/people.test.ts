@@ -2,6 +2,7 @@
 // removed.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { formatRemoved } from '../../src/cli/commands/subscriptions-remove.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { parseLines, runCommand, temporaryFolder, type RunResult } from './run-command.ts';
 
@@ -176,6 +177,21 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     assert.deepEqual(await exportOwners(run), [{ user: '43', tags: undefined }]);
     const again = await run(['subscriptions', 'remove', '--user', '42']);
     assert.match(again.stdout, /^Removed:\n +0 {2}subscriptions\n(?: +0 {2}.+\n){6}Backups of the database/);
+    const counts = { subscriptions: 1, ended: 2, attempts: 3, receipts: 4, recipients: 5, broadcasts: 6 };
+    assert.deepEqual(
+      formatRemoved({ ...counts, schedules: 7 })
+        .split('\n')
+        .slice(1, -1),
+      [
+        '       1  subscriptions',
+        '       2  subscriptions that had ended',
+        '       3  attempts',
+        '       4  receipts',
+        '       5  places in lists of recipients',
+        '       6  broadcasts to this person alone',
+        '       7  schedules for this person alone',
+      ],
+    );
     for (const words of [['--user', '42', '3'], []]) {
       assert.match((await run(['subscriptions', 'remove', ...words])).stderr, /ERR_USAGE/);
     }

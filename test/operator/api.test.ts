@@ -644,7 +644,8 @@ test('alarms are listed as long as they stand, and acknowledged with a note', as
     method: 'POST',
     body: { note: 'The firewall is being changed.' },
   });
-  assert.equal(known.acknowledgement.operator, 'tester');
+  const { operator, note } = known.acknowledgement;
+  assert.deepEqual([operator, note], ['tester', 'The firewall is being changed.']);
   for (const body of [{ note: '' }, { note: 'x'.repeat(501) }, {}, { note: 'x', by: 'ann' }])
     assert.equal((await acknowledge(body)).status, 400);
   const gone = await acknowledge({ note: 'x' }, '/v1/alarms/no-worker/acknowledge');

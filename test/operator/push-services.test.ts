@@ -66,20 +66,26 @@ test('the figures of all senders are added up, and the worst breaker is shown', 
     next: null,
   });
   await store.senders.remove('zero');
-  const { items } = await read<{ items: { id: string; kind: string }[] }>('/v1/senders');
-  assert.deepEqual(
-    items.map(({ id, kind }) => [id, kind]),
-    [
-      ['one', 'worker'],
-      ['two', 'single'],
-    ],
-  );
+  const seen = (await store.senders.list()).map(({ seenAtMs }) => new Date(seenAtMs).toISOString());
+  const startedAt = new Date(head.startedAtMs).toISOString();
+  const { machine, processId } = head;
+  assert.deepEqual((await read<{ items: object[] }>('/v1/senders')).items, [
+    { id: 'one', kind: 'worker', machine, processId, startedAt, seenAt: seen[0] },
+    { id: 'two', kind: 'single', machine, processId, startedAt, seenAt: seen[1] },
+  ]);
   const page = await read<{ items: { id: string }[]; next: string }>('/v1/senders?limit=1');
   assert.deepEqual([page.items.map(({ id }) => id), page.next], [['one'], 'one']);
   const rest = await read<{ items: { id: string }[]; next: null }>('/v1/senders?limit=1&cursor=one');
   assert.deepEqual([rest.items.map(({ id }) => id), rest.next], [['two'], null]);
-  await store.senders.remove('one');
+  const pushServices = Array.from({ length: 51 }, (_, index) => ({
+    ...reported,
+    origin: `https://${index + 10}.push.example`,
+  }));
+  await store.senders.put({ ...head, id: 'one', kind: 'worker', pushServices });
   await store.senders.remove('two');
+  const listed = await read<{ items: object[]; next: string }>('/v1/push-services');
+  assert.deepEqual([listed.items.length, listed.next], [50, 'https://59.push.example']);
+  await store.senders.remove('one');
   assert.deepEqual(await read('/v1/push-services'), { items: [], next: null });
 
   const answers = [

@@ -176,17 +176,21 @@ describe('POST /webPush/channels', () => {
   });
 
   test('a request that says nothing of its reader, or has a wrong token, is a 401', async () => {
-    const { endpoint } = await register();
-    for (const [body, headers] of [
-      [{}, {}],
-      [{ endpoint }, {}],
-      [{}, { authorization: 'Bearer wrong' }],
+    const proof = await register();
+    for (const [body, headers, reason] of [
+      [{}, {}, /Nothing says whose/],
+      [{ endpoint: proof.endpoint }, {}, /Nothing says whose/],
+      // the subscription could say it, and yet does not
+      [{ ...proof, choices: { news: false } }, { authorization: 'Bearer wrong' }, /It is not a signed JWT/],
     ] as const) {
       const response = await ask(body, headers);
       assert.equal(response.status, 401);
       assert.match(response.headers.get('www-authenticate')!, /^Bearer/);
-      assert.equal(((await response.json()) as Problem).code, 'ERR_SUBSCRIBER_TOKEN');
+      const { code, detail } = (await response.json()) as Problem;
+      assert.equal(code, 'ERR_SUBSCRIBER_TOKEN');
+      assert.match(detail, reason);
     }
+    assert.deepEqual(await isOn(proof), asDefault);
   });
 
   test('language and time zone come with a registration, and stay where a request has none that is usable', async () => {

@@ -122,6 +122,8 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         assert.deepEqual(await read(tagged.id), { user: undefined, tags: ['own'] });
         const assigned = await register(3, { assign: { tags: ['de'] }, former });
         assert.deepEqual(ownerOf(assigned), { user: undefined, tags: ['de'] });
+        const nobody = await register(5, { assign: {}, former });
+        assert.deepEqual(ownerOf(nobody), { user: undefined, tags: [] });
         await register(1, { former });
         assert.deepEqual(await read(id), ada, 'a subscription is not its own former one');
       });

@@ -53,7 +53,7 @@ interface RemoveFlags {
   readonly json?: true;
 }
 
-function formatRemoved({
+export function formatRemoved({
   subscriptions,
   ended,
   broadcasts,

@@ -187,6 +187,34 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A page of a list in the order of names has 50 items by default',
+    test: { file: 'test/operator/push-services.test.ts', title: 'the figures of all senders are added up' },
+    changes: {
+      'src/operator/api/page.ts': {
+        'it has more': ['{ limit = defaultLimit, cursor }', '{ limit = 500, cursor }'],
+      },
+    },
+  },
+  {
+    claim: 'A sender says since when it sends, and when it was seen last',
+    test: { file: 'test/operator/push-services.test.ts', title: 'the figures of all senders are added up' },
+    changes: {
+      'src/operator/api/push-services.ts': {
+        'it began when it was seen last': ['startedAt: isoTime(startedAtMs)', 'startedAt: isoTime(seenAtMs)'],
+        'it was seen when it began': ['seenAt: isoTime(seenAtMs)', 'seenAt: isoTime(startedAtMs)'],
+      },
+    },
+  },
+  {
+    claim: 'Who acknowledges an alarm with a note is named in it, with the note',
+    test: { file: api, title: 'alarms are listed as long as they stand' },
+    changes: {
+      'src/operator/api/alarms.ts': {
+        'the note is lost': ['{ id, note, operator:', "{ id, note: 'known', operator:"],
+      },
+    },
+  },
+  {
     claim: 'Broadcasts are found by words of title and message, state and start',
     test: { file: api, title: 'one is made once for its key, listed, found' },
     changes: {

@@ -360,6 +360,31 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
   },
   {
     claim:
+      'A subscriber token that is not valid is a 401 that says why for channels too, and no choice is stored',
+    test: {
+      file: 'test/service/channels.test.ts',
+      title: 'a request that says nothing of its reader, or has a wrong token',
+    },
+    changes: {
+      'src/service/push/channels.ts': {
+        'it is ignored': [
+          'const signedIn = await readSubscriberToken(request, reply);',
+          'const signedIn = await readSubscriberToken(request, reply).catch(() => undefined);',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'User and tags of a former subscription do not move where the registration says whose it is, be it nobody’s',
+    test: { file: owners, title: 'they do not move to a subscription that has its own' },
+    changes: {
+      [formerInSqlite]: { 'they do': ['if (hasOwner || !withOwner) return;', 'if (hasOwner) return;'] },
+      [formerInPostgres]: { 'they do': ["not given.options ? 'assign' and (f.user_name", '(f.user_name'] },
+    },
+  },
+  {
+    claim:
       'If `token` of the page returns nothing, user and tags stay; if it throws, calls reject with that error',
     test: {
       file: 'test/browser/demo-page-suite.ts',
@@ -473,6 +498,19 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
         ],
         'places in lists are not counted': ['recipients: removed.recipients + memberships', 'recipients: 0'],
         'attempts stay': ['await forgetAttempts(database, ids)', 'await forgetAttempts(database, [])'],
+      },
+    },
+  },
+  {
+    claim: '`deskbell subscriptions remove --user` prints how many of each kind were removed',
+    test: { file: commands, title: 'a person is removed, and what was removed is told' },
+    changes: {
+      'src/cli/commands/subscriptions-remove.ts': {
+        'those that had ended are not told': [
+          "[ended, 'subscriptions that had ended']",
+          "[subscriptions, 'subscriptions that had ended']",
+        ],
+        'attempts are told as receipts': ["[receipts, 'receipts']", "[attempts, 'receipts']"],
       },
     },
   },
