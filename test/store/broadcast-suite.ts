@@ -733,10 +733,12 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const firstAtMs = nowMs;
       nowMs += 10;
       assert.deepEqual((await settle(await lease(), refused)).newAlarms, []);
-      const other = await settle(await lease(), (recipient) => ({
-        ...refused(recipient),
-        origin: 'https://web.push.apple.com',
-      }));
+      // one that is tried again raises it, too
+      await settle(await lease(), retryAfter(1000));
+      nowMs += 1000;
+      const claim = (await store.leases.leaseRetries({ leaseMs, limit: 10 }))!;
+      const rows = claim.rows.map((row) => ({ ...refused(row), origin: 'https://web.push.apple.com' }));
+      const other = await store.ledger.commit({ ...held(claim), rows, leaseMs });
       assert.equal(other.newAlarms.length, 1);
       assert.deepEqual((await found(id)).alarms, [
         { origin, reason: 'vapid-refused', detail: 'BadJwtToken', firstAtMs, rows: 20 },

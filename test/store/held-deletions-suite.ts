@@ -38,10 +38,20 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
     const answerOne = (index: number, answer: Answer) =>
       recordAnswer(store, madeUpSubscription(index), answer === 'rejected' ? 'other' : answer, origin);
 
-    /** Sends a broadcast to all, commits its answers in pages, and gives the broadcast as it is then. */
+    const detached = { delayMs: leaseMs, attempts: 0, deferrals: 0, expiresAtMs: nowMs + 3_600_000 };
+
+    /**
+     * Sends a broadcast to all, commits its answers in pages, and gives the broadcast as it is then.
+     *
+     * @param options `areDetached`: the answers come after their page, as those to rows that are tried again do
+     */
     const broadcast = async (
       answerOf: (recipient: Recipient, index: number) => Answer,
-      { pageRows = 50, afterPage = async () => {} }: { pageRows?: number; afterPage?(): Promise<void> } = {},
+      {
+        pageRows = 50,
+        areDetached = false,
+        afterPage = async () => {},
+      }: { pageRows?: number; areDetached?: boolean; afterPage?(): Promise<void> } = {},
     ) => {
       const { broadcast: created } = await store.broadcasts.create(
         madeUpBroadcast(nowMs, { sliceRows: 100_000 }),
@@ -54,23 +64,31 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
         const page = rows.slice(first, first + pageRows);
         const isLast = first + pageRows >= rows.length;
         const cursor = isLast ? slice.throughPosition : (page.at(-1)?.position ?? 0);
-        await store.ledger.commit({
-          broadcastId: created.id,
-          fenceToken: slice.fenceToken,
-          slice: { number: slice.slice, fromCursor, cursor },
-          rows: page.map((recipient, index): RowResult => {
-            const result = answerOf(recipient, first + index);
-            if (result !== 'refused') return { recipient, origin, attempts: 1, result };
-            return {
-              recipient,
-              origin,
-              attempts: 1,
-              result: 'rejected',
-              record: { ...forbidden, detail: '' },
-            };
-          }),
-          leaseMs,
+        const answered = page.map((recipient, index): RowResult => {
+          const result = answerOf(recipient, first + index);
+          if (result !== 'refused') return { recipient, origin, attempts: 1, result };
+          return {
+            recipient,
+            origin,
+            attempts: 1,
+            result: 'rejected',
+            record: { ...forbidden, detail: '' },
+          };
         });
+        const waiting = page.map((recipient): RowResult => ({
+          recipient,
+          origin,
+          attempts: 0,
+          result: 'detached',
+          retry: detached,
+        }));
+        const lease = { broadcastId: created.id, fenceToken: slice.fenceToken, leaseMs };
+        await store.ledger.commit({
+          ...lease,
+          slice: { number: slice.slice, fromCursor, cursor },
+          rows: areDetached ? waiting : answered,
+        });
+        if (areDetached) await store.ledger.commit({ ...lease, rows: answered });
         fromCursor = cursor;
         await afterPage();
       }
@@ -114,11 +132,14 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
     });
 
     test('a normal run deletes what is gone, few or many', async () => {
-      for (const everyNth of [100, 2]) {
+      for (const [everyNth, areDetached] of [
+        [2, true],
+        [100, false],
+        [2, false],
+      ] as const) {
         await addSubscriptions(store, 1000);
-        const { counts, alarms } = await broadcast((_, index) =>
-          index % everyNth === 0 ? 'gone' : 'accepted',
-        );
+        const answerOf = (_: Recipient, index: number) => (index % everyNth === 0 ? 'gone' : 'accepted');
+        const { counts, alarms } = await broadcast(answerOf, { areDetached });
         assert.equal(counts.gone, 1000 / everyNth);
         assert.equal(await store.subscriptions.count(), 1000 - 1000 / everyNth);
         assert.deepEqual(alarms, []);
@@ -184,14 +205,23 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
     });
 
     test('marked rows stay in later audiences; an acceptance clears the mark', async () => {
-      await addSubscriptions(store, 500);
-      await broadcast(() => 'gone');
-      assert.equal(await held(), 500);
-      const { recipients, counts } = await broadcast((_, index) => (index % 10 === 0 ? 'gone' : 'accepted'));
-      assert.equal(recipients, 500);
-      assert.equal(counts.accepted, 450);
-      assert.deepEqual(await store.heldDeletions.list(), []);
-      assert.equal(await store.subscriptions.count(), 450, 'who is gone in a normal run as well is deleted');
+      for (const areDetached of [false, true]) {
+        await addSubscriptions(store, 500);
+        await broadcast(() => 'gone', { areDetached });
+        assert.equal(await held(), 500);
+        const { recipients, counts } = await broadcast(
+          (_, index) => (index % 10 === 0 ? 'gone' : 'accepted'),
+          { areDetached },
+        );
+        assert.equal(recipients, 500);
+        assert.equal(counts.accepted, 450);
+        assert.deepEqual(await store.heldDeletions.list(), []);
+        assert.equal(
+          await store.subscriptions.count(),
+          450,
+          'who is gone in a normal run as well is deleted',
+        );
+      }
     });
 
     test('a new registration clears the mark', async () => {
