@@ -1,8 +1,10 @@
 // What is left of a broadcast when its time is over: workers take it as always, and send nothing of it.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
+import { until } from '../../tools/until.ts';
 import { madeUpBroadcast, openIds } from '../store/store-under-test.ts';
-import { assertDone, openBroadcastBench, timesReceived } from './broadcast-bench.ts';
+import { assertDone, message, openBroadcastBench, timesReceived } from './broadcast-bench.ts';
 
 describe('a broadcast whose time is over', () => {
   for (const [name, isToAll] of [
@@ -26,4 +28,21 @@ describe('a broadcast whose time is over', () => {
       assert.deepEqual(timesReceived(pushService), { 0: 50 });
     });
   }
+
+  test('sends nothing again where the time of a message is over before it can be tried again', async () => {
+    const clock = { aheadMs: 0 };
+    await using bench = await openBroadcastBench(() => Date.now() + clock.aheadMs);
+    const pushService = await bench.startPushService({ rows: 2 });
+    pushService.faults.inject({ kind: 'status', status: 503 });
+    const sender = bench.createSender({ retryPolicy: defaultRetryPolicy });
+    const { broadcast } = await sender.broadcast('all', message, { ttlSeconds: 60 });
+    const waiting = async () => (await bench.store.broadcasts.get(broadcast.id)).waiting === 2;
+    await until(waiting, 'two that are tried again');
+    await sender.close();
+    pushService.faults.clear();
+    clock.aheadMs += 61_000;
+    const run = await bench.createSender().resume(broadcast.id);
+    assertDone(await run.finished, { expired: 2 });
+    assert.deepEqual(timesReceived(pushService), { 0: 2 });
+  });
 });
