@@ -11,7 +11,8 @@ import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
 import type { TestDatabase } from '../../tools/postgres-server.ts';
 import { createTestDatabase } from '../store/test-database.ts';
-import { assertDone, message } from './broadcast-bench.ts';
+import { until } from '../../tools/until.ts';
+import { assertDone, message, quickRetries } from './broadcast-bench.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 
 describe('a sender that was made before a rotation', () => {
@@ -28,6 +29,7 @@ describe('a sender that was made before a rotation', () => {
       threads,
       pushServices: [pushService.origin],
       worker: { leaseMs: 1000 },
+      retryPolicy: quickRetries,
     });
 
   beforeEach(async () => {
@@ -89,6 +91,18 @@ describe('a sender that was made before a rotation', () => {
     const current = await data.store.vapidKeys.current();
     const subscriptions = [...pushService.createSinks(5, { vapidPublicKey: current ?? '' })];
     assertDone(await (await sender.broadcast({ subscriptions }, message)).finished, { accepted: 5 });
+  });
+
+  test('sends what is tried again with a pair that it has not read before', async () => {
+    await store(3, await rotateKeys(folder, data.store));
+    pushService.faults.inject({ kind: 'status', status: 503 });
+    const { broadcast } = await sender.broadcast('all', message);
+    const waiting = async () => (await data.store.broadcasts.get(broadcast.id)).waiting === 3;
+    await until(waiting, 'three that are tried again');
+    await sender.close();
+    pushService.faults.clear();
+    sender = makeSender(0);
+    assertDone(await (await sender.resume(broadcast.id)).finished, { accepted: 3 });
   });
 
   test('threads that deliver since before the rotation send with the new pair', async () => {
