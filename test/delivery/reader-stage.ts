@@ -56,7 +56,7 @@ const shownNames = [undefined, 'Ada', 'a"{name|x}</script> & more', '\u2068שר�
 /** One in so many has the channel off. */
 const offEach = 10;
 /** One in so many is answered with 503 at first. */
-const busyEach = 25;
+const busyEach = 23;
 /** Processes begin so long before a group is due, and go on until it is. */
 const beforeMs = 1500;
 

@@ -84,6 +84,24 @@ test('what quiet hours hold when it is about to be sent is sent once they end, b
   assertDone(await store.broadcasts.get(broadcast.id), { accepted: 4 });
 });
 
+test('what lacks a value by the time that it is tried again is rejected, and not sent', async () => {
+  await using bench = await openBroadcastBench();
+  const pushService = await bench.startPushService({ rows: 1 });
+  const { people, readers, broadcasts } = bench.store;
+  await people.assign(1, { user: 'ada' });
+  await readers.setPerson('ada', { data: { name: 'Ada' } });
+  pushService.faults.inject({ kind: 'status', status: 503 });
+  const sender = bench.createSender();
+  const filled = { ...message, title: 'Hello {name}', placeholders: true };
+  const { broadcast } = await sender.broadcast({ user: 'ada' }, filled);
+  await until(async () => (await broadcasts.get(broadcast.id)).waiting === 1, 'one that is tried again');
+  await sender.close();
+  pushService.faults.clear();
+  await readers.setPerson('ada', { data: null });
+  assertDone(await (await bench.createSender().resume(broadcast.id)).finished, { rejected: 1 });
+  assert.deepEqual(timesReceived(pushService), { 0: 1 });
+});
+
 test('what would be over before quiet hours end expires, and is not sent', async () => {
   await using bench = await openBroadcastBench();
   const pushService = await bench.startPushService({ rows: 3 });
