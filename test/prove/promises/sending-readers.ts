@@ -138,6 +138,30 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What is tried again is filled with the data of its reader',
+    test: { file: wholes, title: 'each reader gets the text of their language' },
+    changes: {
+      'src/delivery/worker/workload.ts': {
+        'it has the defaults': [
+          'const data = await payloads.dataOf(broadcast, rows);',
+          'const data = (void rows, {});',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A row is `rejected`, and not sent, where a value is missing when it is tried again',
+    test: { file: wholes, title: 'what lacks a value by the time that it is tried again' },
+    changes: {
+      'src/delivery/worker/worker.ts': {
+        'it is sent without contents': [
+          'if (fault !== undefined)',
+          'if (assignment.slice && fault !== undefined)',
+        ],
+      },
+    },
+  },
+  {
     claim: 'Language and time zone are those of the person, else those that the browser has sent',
     test: { file: splits, title: 'language and time zone are those of the person' },
     changes: {

@@ -114,6 +114,82 @@ export const sending: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Subscriptions that are gone when their message is tried again are deleted in a normal run',
+    test: { file: heldDeletions, title: 'a normal run deletes what is gone' },
+    changes: {
+      'src/store/sqlite/commit-page.ts': {
+        'only those that are gone at once are': [
+          "if (row.result === 'gone') mark(row);",
+          "if (row.result === 'gone' && page.slice) mark(row);",
+        ],
+        'what is answered then is not judged': [
+          'if (answers === 0) continue;',
+          'if (answers === 0 || !page.slice) continue;',
+        ],
+      },
+      'src/store/postgres/functions/commit-page.sql': {
+        'only those that are gone at once are': [
+          'results, answered, gone,',
+          "results, answered, case when slice is null then '[]' else gone end,",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'An accepted message clears the mark of its subscription, also where it was tried again',
+    test: { file: heldDeletions, title: 'marked rows stay in later audiences' },
+    changes: {
+      'src/store/sqlite/commit-page.ts': {
+        'it does where it is accepted at once': [
+          "row.result === 'accepted' && counts.hasMarks",
+          "row.result === 'accepted' && page.slice && counts.hasMarks",
+        ],
+      },
+      'src/store/postgres/functions/commit-page.sql': {
+        'it does where it is accepted at once': [
+          'accepted_ids, accepted_hashes);',
+          'case when slice is not null then accepted_ids end, case when slice is not null then accepted_hashes end);',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A row that is tried again raises an alarm as one that was not sent before',
+    test: { file: 'test/store/broadcast-suite.ts', title: 'an alarm is new once per broadcast' },
+    changes: {
+      'src/store/sqlite/commit-page.ts': {
+        'it raises none': ['if (row.alarm !== undefined)', 'if (row.alarm !== undefined && page.slice)'],
+      },
+      'src/store/postgres/functions/commit-page.sql': {
+        'it raises none': [
+          'from jsonb_to_recordset(alarms) as a',
+          "from jsonb_to_recordset(case when slice is null then '[]' else alarms end) as a",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A row is `expired`, and not sent, where its TTL is over before it can be tried again',
+    test: { file: 'test/delivery/expired.test.ts', title: 'sends nothing again where the time of a message' },
+    changes: {
+      'src/delivery/worker/worker.ts': {
+        'it is sent': [
+          'if (nowMs >= tries.expiresAtMs)',
+          'if (assignment.slice && nowMs >= tries.expiresAtMs)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'What is tried again is signed with the pair of its subscription, also by a sender that is new',
+    test: { file: 'test/delivery/rotated-keys.test.ts', title: 'sends what is tried again with a pair' },
+    changes: {
+      'src/delivery/worker/workload.ts': {
+        'the pair is not read': ['await destinations.loadKeys(lease.rows);', ''],
+      },
+    },
+  },
+  {
     claim: 'The alarm of held deletions says how to decide on those of its push service',
     test: { file: heldDeletions, title: 'an operator confirms or discards, for one origin' },
     changes: {
