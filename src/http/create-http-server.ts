@@ -66,15 +66,22 @@ export function createHttpServer(
   dropContentType(app);
   handleConnectAndExpect(app, rules);
   closeUnreadResponses(app, options.readTimeoutMs ?? defaultTimeLimits.readTimeoutMs);
-  closeConnectionsOnceAnswered(app);
+  closeConnections(app, options.closeGraceMs ?? defaultTimeLimits.closeGraceMs);
   return app;
 }
 
-/** A connection that is being answered when the server is closed would be kept for a next request. */
-function closeConnectionsOnceAnswered(app: FastifyInstance): void {
+/**
+ * Once the server is closed: a connection that is being answered would be kept for a next request, and Node checks no more how
+ * long a request takes, so that one that never comes to its end would be waited for for ever.
+ */
+function closeConnections(app: FastifyInstance, graceMs: number): void {
   app.addHook('preClose', (done) => {
     const timer = setInterval(() => app.server.closeIdleConnections(), 20);
-    app.server.once('close', () => clearInterval(timer));
+    const grace = setTimeout(() => app.server.closeAllConnections(), graceMs);
+    app.server.once('close', () => {
+      clearInterval(timer);
+      clearTimeout(grace);
+    });
     done();
   });
 }

@@ -75,6 +75,7 @@ const httpChecks: OptionChecks<HttpServerOptions> = {
   requestTimeoutMs: milliseconds,
   keepAliveTimeoutMs: milliseconds,
   readTimeoutMs: milliseconds,
+  closeGraceMs: milliseconds,
   timeoutCheckIntervalMs: milliseconds,
   maxHeaderBytes: whole,
   maxConnections: whole,

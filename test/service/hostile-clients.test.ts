@@ -14,7 +14,7 @@ import {
   startService,
   type RunningService,
 } from './running-service.ts';
-import { until } from '../../tools/until.ts';
+import { until, within } from '../../tools/until.ts';
 
 const quickBetweenRequests = { keepAliveTimeoutMs: 300, readTimeoutMs: 500, timeoutCheckIntervalMs: 50 };
 const quickLimits = { ...quickBetweenRequests, headersTimeoutMs: 300, requestTimeoutMs: 600 };
@@ -218,6 +218,23 @@ describe('a client that', () => {
     await closing;
     assert.match(await answer, /^HTTP\/1\.1 200 /);
   });
+
+  for (const [what, text] of [
+    ['headers', 'GET /vapidKey HTTP/1.1\r\nHost: x\r\nX: '],
+    ['body', `${post}Content-Length: 10000\r\n\r\n{`],
+  ] as const) {
+    test(`does not end its ${what} keeps no server that is closed`, async (t) => {
+      const service = await startService({ closeGraceMs: 300 }, t);
+      const socket = await openConnection(service.port);
+      const closed = once(socket, 'close');
+      socket.on('error', () => undefined);
+      socket.write(text);
+      // what is sent on another connection later is answered later
+      await assertServesOthers(service);
+      await within(service.app.close(), 'the end of the server');
+      await within(closed, 'the end of the connection');
+    });
+  }
 });
 
 test('a service without options has its limits', async (t) => {
@@ -254,4 +271,8 @@ test('a service without options has its limits', async (t) => {
     }
     assert.deepEqual(Object.fromEntries(statuses), { false: limit, true: 1 }, path);
   }
+  const timeouts = t.mock.method(globalThis, 'setTimeout');
+  await app.close();
+  const waits = new Set(timeouts.mock.calls.map(({ arguments: [, ms] }) => ms));
+  assert.ok(waits.has(11_000), 'requests that are under way keep a server that is closed for so long');
 });

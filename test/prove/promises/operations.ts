@@ -7,6 +7,24 @@ const alarms = 'test/store/alarms-suite.ts';
 
 export const operations: readonly DocumentedPromise[] = [
   {
+    claim: 'A client that does not end its request keeps no server that is closed',
+    test: { file: 'test/service/hostile-clients.test.ts', title: 'keeps no server that is closed' },
+    changes: {
+      'src/http/create-http-server.ts': {
+        'it does': ['app.server.closeAllConnections()', 'app.server.closeIdleConnections()'],
+      },
+    },
+  },
+  {
+    claim: 'A server that is closed waits for requests that are under way for eleven seconds',
+    test: { file: 'test/service/hostile-clients.test.ts', title: 'a service without options has its limits' },
+    changes: {
+      'src/http/time-limits.ts': {
+        'for a minute': ['closeGraceMs: 11_000', 'closeGraceMs: 60_000'],
+      },
+    },
+  },
+  {
     claim: 'Stopping waits ten seconds for messages in flight, those that a request waits for too',
     test: { file: 'test/cli/serve.test.ts', title: 'a message that its push service does not answer' },
     changes: {
