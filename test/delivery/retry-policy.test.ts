@@ -62,6 +62,10 @@ describe('after an attempt', () => {
   test('a retry that would come at the end of the TTL or later is none', () => {
     assert.equal(retryAfterAttempt(policy, tries({ expiresAtMs: nowMs + 1000 }), 0, nowMs, 0), 'expired');
     assert.equal(waitMs(retryAfterAttempt(policy, tries({ expiresAtMs: nowMs + 1001 }), 0, nowMs, 0)), 1000);
+    const deferred = (expiresAtMs: number) =>
+      retryAfterDeferral(policy, tries({ deferrals: 1, expiresAtMs }), 0, nowMs, 0);
+    assert.equal(deferred(nowMs + 100), 'expired');
+    assert.equal(waitMs(deferred(nowMs + 101)), 100);
   });
 
   test('times are whole milliseconds, as the store wants them', () => {
@@ -105,7 +109,10 @@ test('by default a row is refused for more than a minute before it is rejected',
 
 test('with more attempts than by default no wait is longer than half an hour', () => {
   const patient = { ...defaultRetryPolicy, maxAttempts: 100 };
-  assert.equal(waitMs(retryAfterAttempt(patient, longLived({ attempts: 50 }), 0, nowMs, 0)), 30 * 60 * 1000);
+  const halfAnHourMs = 30 * 60 * 1000;
+  assert.equal(waitMs(retryAfterAttempt(patient, longLived({ attempts: 50 }), 0, nowMs, 0)), halfAnHourMs);
+  const refused = retryAfterVapidRefusal(defaultRetryPolicy, longLived({ refusals: 19 }), 0, nowMs, 0);
+  assert.equal(waitMs(refused), halfAnHourMs);
 });
 
 test('by default a push service may be down for more than a day before anything is given up', () => {

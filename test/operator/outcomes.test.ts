@@ -5,11 +5,11 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { until } from '../../tools/until.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
-import type { AttemptRecord } from '../../src/store/attempts.ts';
+import type { AttemptRecord, RowOutcome } from '../../src/store/attempts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import type { Store } from '../../src/store/store.ts';
 import { csvHeader, toCsv } from '../../src/views/outcomes-csv.ts';
-import { rowOutcomeView } from '../../src/views/row-outcome.ts';
+import { explain, rowOutcomeView } from '../../src/views/row-outcome.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { commitSlice } from '../store/store-under-test.ts';
 import { signIn } from './console-visitor.ts';
@@ -265,6 +265,79 @@ test('a line of CSV has the last attempt and what is awaited, JSON has every att
     shown,
     attempts.map(({ atMs: _at, sinceMs: _since, ...attempt }, index) => ({ ...attempt, ...times[index] })),
   );
+});
+
+test('each state is explained in words of its own', () => {
+  const attempt = { broadcastId: 7, subscriptionId: 4, origin, id: 30, sinceMs: 0, atMs: 1000, attempt: 2 };
+  const failed = {
+    ...attempt,
+    outcome: 'retry',
+    status: 503,
+    reason: 'server-error',
+    detail: 'busy',
+  } as const;
+  const end = 'at 1970-01-01T00:00:01.000Z after 2 attempts: “busy”. The push service has a fault.';
+  const last =
+    ' The last attempt: retry, status 503, at 1970-01-01T00:00:01.000Z: “busy”. The push service has a fault.';
+  const accepted = { state: 'accepted', attempts: [{ ...attempt, outcome: 'accepted' }] } as const;
+  const acceptedWords = 'fcm.googleapis.com accepted it at 1970-01-01T00:00:01.000Z after 2 attempts. ';
+  const wait = { untilMs: 6000, expiresAtMs: 9000, attempts: 1 };
+  const ends = 'expires at 1970-01-01T00:00:09.000Z.';
+  const explained: readonly [Partial<RowOutcome> & Pick<RowOutcome, 'state'>, string][] = [
+    [
+      { ...accepted, receipts: ['clicked', 'shown'] },
+      `${acceptedWords}Its browser reported: shown, clicked.`,
+    ],
+    [{ ...accepted, receipts: [] }, `${acceptedWords}Its browser has reported nothing.`],
+    [
+      { ...accepted, receipts: 'noLongerKept' },
+      `${acceptedWords}What its browser reported is no longer kept.`,
+    ],
+    [{ state: 'rejected', attempts: [{ ...failed, status: undefined }] }, `It was not sent ${end}`],
+    [{ state: 'expired', attempts: [failed] }, `Its time to live ended before it was accepted ${end}`],
+    [{ state: 'exhausted', attempts: [failed] }, `It was given up ${end}`],
+    [{ state: 'capped' }, 'It was not sent, since the person had been reached often enough (frequency cap).'],
+    [
+      { state: 'waiting', wait: { for: 'retry', ...wait }, attempts: [failed] },
+      `It is tried again at 1970-01-01T00:00:06.000Z, and ${ends}${last}`,
+    ],
+    [
+      { state: 'waiting', wait: { for: 'pushService', ...wait } },
+      `It waits until fcm.googleapis.com accepts our token or key again, and ${ends}`,
+    ],
+    [
+      { state: 'waiting', wait: { for: 'turn', ...wait } },
+      'Nothing was sent yet: its reader has quiet hours, fcm.googleapis.com cannot take messages now, or a rate limit is used up. ' +
+        `It is tried at 1970-01-01T00:00:06.000Z, and ${ends}`,
+    ],
+    [{ state: 'inFlight', attempts: [failed] }, `It is being sent now.${last}`],
+    [{ state: 'pending' }, 'Nothing was sent yet: its turn is still to come.'],
+    [
+      { state: 'preparing' },
+      'The audience of the broadcast is not complete yet, and the subscription is not in it so far.',
+    ],
+    [{ state: 'notInAudience' }, 'It was not in the audience of the broadcast.'],
+    [
+      { state: 'inactive', skipInactive: 10 },
+      'It was left out, since its browser reported no click on the last 10 broadcasts shown there.',
+    ],
+    [
+      { state: 'removed' },
+      'It is not in the store, and nothing was sent to it: it was removed before its turn, or was not there when the broadcast was made.',
+    ],
+    [
+      { state: 'removed', attempts: [failed] },
+      `It was removed from the store before it could be tried again.${last}`,
+    ],
+    [{ state: 'cancelled' }, 'It was not sent, since the broadcast was cancelled.'],
+    [
+      { state: 'notTracked' },
+      'The broadcast is to a list of subscriptions that need not be stored: what came of single ones is not kept.',
+    ],
+    [{ state: 'noLongerKept' }, 'What came of single subscriptions is no longer kept for this broadcast.'],
+  ];
+  for (const [outcome, words] of explained)
+    assert.equal(explain({ broadcastId: 7, subscriptionId: 4, origin, attempts: [], ...outcome }), words);
 });
 
 test('the CSV is read from the store as its reader takes it, and not at all once it has gone', async (t) => {

@@ -95,6 +95,30 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A row that is refused again and again is tried after half an hour at the latest',
+    test: { file: retryPolicy, title: 'with more attempts than by default no wait is longer' },
+    changes: {
+      [policy]: {
+        'the waits grow on': [
+          'policy.firstDelayMs, policy.maxDelayMs, tries, tries.refusals',
+          'policy.firstDelayMs, Infinity, tries, tries.refusals',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A row that is deferred is not tried again past its TTL',
+    test: { file: retryPolicy, title: 'a retry that would come at the end of the TTL or later is none' },
+    changes: {
+      [policy]: {
+        'it is tried whenever its wait ends': [
+          'return schedule(tries, Math.max(afterMs, backoffMs), ...when)',
+          'return { ...tries, delayMs: Math.max(afterMs, backoffMs) }',
+        ],
+      },
+    },
+  },
+  {
     claim: 'The retry policy has the defaults of docs/sending.md, and so have the time-outs',
     test: {
       file: 'test/documentation/figures.test.ts',

@@ -485,6 +485,18 @@ export const sending: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Each state of a subscription in a broadcast is explained in words of its own',
+    test: { file: 'test/operator/outcomes.test.ts', title: 'each state is explained in words of its own' },
+    changes: {
+      'src/views/row-outcome.ts': {
+        'who was given up is said to have expired': ["['It was given up'", "['Its time to live ended'"],
+        'what it waits for is left out': ['accepts our token or key again`', 'answers`'],
+        'when it is tried again is left out': ["['It is tried again', ...until", "['It is tried again'"],
+        'the number of attempts is left out': ['` after ${last.attempt} attempts`', "''"],
+      },
+    },
+  },
+  {
     claim: 'The outcomes of a broadcast as CSV are read as fast as their reader takes them',
     test: {
       file: 'test/operator/outcomes.test.ts',
