@@ -160,7 +160,7 @@ suite('broadcasts of the command line', () => {
   });
 
   test('--ids and --file reach these and nobody else', async () => {
-    const { data, lines, run, received } = await setUp(10);
+    const { data, environment, lines, run, received } = await setUp(10);
     assert.equal((await run('send', '--ids', '2, 5', ...message)).exitCode, 0);
     assert.equal(received().messages, 2);
 
@@ -176,13 +176,17 @@ suite('broadcasts of the command line', () => {
       [undefined, undefined, undefined],
     );
     assert.equal(received().messages, 5);
+    const input = lines.slice(0, 2).join('\n');
+    const piped = await runCommand(['send', '--file', '-', ...message], { input, environment });
+    assert.equal(piped.exitCode, 0, piped.stderr);
+    assert.equal(received().messages, 7);
 
     await writeFile(file, `${lines[0]}\n{"endpoint":"https://example.org/"}\n`);
     const refused = await run('send', '--file', file, ...message);
     assert.equal(refused.exitCode, 1);
     assert.match(refused.stderr, /Line 2 is not a subscription.*nothing was sent.*ERR_LINES_REFUSED/);
     assert.match((await run('send', '--file', join(data, 'none'), ...message)).stderr, /ERR_FILE/);
-    assert.equal(received().messages, 5);
+    assert.equal(received().messages, 7);
   });
 
   test('wrong words are wrong usage', async () => {

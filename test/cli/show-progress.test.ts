@@ -26,7 +26,7 @@ async function print(
       const times = { createdAtMs: 0, startAtMs: 0, expiresAtMs: 0 };
       const head = { id: 1, state: 'running', payload: Buffer.from('{}'), ...times };
       const broadcast = { ...head, alarms: [alarm], origins: [], counts: {}, ...waiting };
-      yield { broadcast, settled: 0, ratePerSecond: 0 } as unknown as Progress;
+      yield { broadcast, settled: 3, ratePerSecond: 16.4, etaSeconds: 61 } as unknown as Progress;
     }
   }
   const lines: string[] = [];
@@ -106,14 +106,20 @@ test('without a terminal, a line comes every five seconds at most', async (t) =>
 
 test('with --json, the progress is an event each second', async (t) => {
   const { lines } = await print(t, 500, [1, 2, 3, 4], { json: true });
-  const events = lines.map(
-    (line) => JSON.parse(line) as { readonly event: string; readonly waiting: number },
-  );
+  const events = lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
   assert.deepEqual(
-    events.filter(({ event }) => event !== 'alarm').map(({ event, waiting }) => [event, waiting]),
+    events
+      .filter(({ event }) => event !== 'alarm')
+      .map(({ event, waiting, settled, ratePerSecond, etaSeconds }) => [
+        event,
+        waiting,
+        settled,
+        ratePerSecond,
+        etaSeconds,
+      ]),
     [
-      ['progress', 2],
-      ['progress', 4],
+      ['progress', 2, 3, 16, 61],
+      ['progress', 4, 3, 16, 61],
     ],
   );
 });

@@ -111,12 +111,15 @@ describe('a broadcast that differs by reader', () => {
     const broadcast = await stage.create({ ...times, skipInactive: 1 }, { subscriptions });
     assert.deepEqual([broadcast.state, broadcast.recipients, broadcast.inactive], ['running', 1, 0]);
     assert.equal(new Date(broadcast.startAtMs).toISOString(), '2026-12-02T06:00:00.000Z');
+    assert.equal(broadcast.expiresAtMs, broadcast.startAtMs + broadcast.ttlSeconds * 1000);
     assert.equal(broadcast.localTime, '2026-12-01T23:00');
     // the next time is counted from the start on, as a dry run says too
     const later = { localTime: '09:00', startAt: new Date(noonMs + 24 * 3_600_000) };
     assert.equal((await stage.create(later)).localTime, '2026-12-03T09:00');
-    const { fromMs } = (await countReadersOf('all', message, later, stage.store, 9))!;
+    await stage.store.readers.setPerson('ada', { timeZone: 'America/New_York' });
+    const { fromMs, throughMs } = (await countReadersOf('all', message, later, stage.store, 9))!;
     assert.equal(new Date(fromMs!).toISOString(), '2026-12-03T09:00:00.000Z');
+    assert.equal(new Date(throughMs!).toISOString(), '2026-12-03T14:00:00.000Z');
   });
 
   test('with a key is the same one the next day, though its time has been resolved', async () => {

@@ -296,12 +296,8 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       await answerOne(1, 'gone');
       assert.equal(await store.subscriptions.findByEndpoint(madeUpSubscription(1).endpoint), undefined);
       await answerOne(1, 'gone');
-      await recordAnswer(
-        store,
-        { ...madeUpSubscription(2), auth: new Uint8Array(16).fill(9) },
-        'gone',
-        origin,
-      );
+      for (const keys of [{ auth: new Uint8Array(16).fill(9) }, { p256dh: new Uint8Array(65).fill(9) }])
+        await recordAnswer(store, { ...madeUpSubscription(2), ...keys }, 'gone', origin);
       await answerOne(0, 'accepted');
       assert.equal(await store.subscriptions.count(), 2, 'another one was registered again with other keys');
     });

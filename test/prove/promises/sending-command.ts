@@ -149,6 +149,15 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`send --file -` reads the list from standard input',
+    test: { file: 'test/cli/broadcasts.test.ts', title: '--ids and --file reach these and nobody else' },
+    changes: {
+      'src/cli/send/send-broadcast.ts': {
+        'it is the name of a file': ['readInput(file, context)', 'readInput(`./${file}`, context)'],
+      },
+    },
+  },
+  {
     claim: 'With `--json`, `send` prints an event with the progress each second',
     test: {
       file: 'test/cli/show-progress.test.ts',
@@ -158,6 +167,10 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
       'src/cli/send/show-progress.ts': {
         'it has another name': ["event('progress', progressToJson", "event('state', progressToJson"],
         'it comes less often': ['const jsonEveryMs = 1000;', 'const jsonEveryMs = 2000;'],
+      },
+      'src/views/broadcast.ts': {
+        'it has no rate': ['ratePerSecond: Math.round(ratePerSecond),', ''],
+        'it does not say how many are settled': ['  settled,\n  ratePerSecond', '  ratePerSecond'],
       },
     },
   },

@@ -256,6 +256,12 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
     changes: {
       [readerTimes]: { 'it is the time of UTC': ['? timeZone : own;', "? timeZone : 'UTC';"] },
       'src/delivery/broadcast/create-broadcast.ts': { 'it is sent at once': ['    ...ofList,', ''] },
+      [readerOptions]: {
+        'its TTL begins at once': [
+          'return { startAtMs: fromMs, expiresAtMs }',
+          'return { startAtMs: fromMs, expiresAtMs: expiresAtMs - fromMs + times.startAtMs }',
+        ],
+      },
     },
   },
   {

@@ -485,6 +485,25 @@ export const sending: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A single message that is answered gone deletes no subscription that was renewed with other keys',
+    test: {
+      file: 'test/store/held-deletions-suite.ts',
+      title: 'a single message that is answered gone deletes its subscription',
+    },
+    changes: {
+      'src/store/sqlite/deletion-guard.ts': {
+        'its `auth` alone is compared': [
+          'where endpoint = :endpoint and p256dh = :p256dh and',
+          'where endpoint = :endpoint and :p256dh is not null and',
+        ],
+      },
+      'src/store/postgres/functions/deletion-guard.sql': {
+        'its `p256dh` alone is compared': [` and s.auth = decode(g."auth", 'hex')`, ''],
+        'its `auth` alone is compared': [`s.p256dh = decode(g."p256dh", 'hex') and`, ''],
+      },
+    },
+  },
+  {
     claim: 'Each state of a subscription in a broadcast is explained in words of its own',
     test: { file: 'test/operator/outcomes.test.ts', title: 'each state is explained in words of its own' },
     changes: {
