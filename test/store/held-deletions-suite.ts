@@ -8,6 +8,7 @@ import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
   answerCommit,
+  commitSlice,
   madeUpBroadcast,
   openForEachTest,
   recordAnswer,
@@ -376,6 +377,17 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       assert.equal(await held(), 30);
       await answerOne(7, 'accepted');
       assert.equal(await held(), 29);
+      const audienceId = await store.broadcasts.openAudience();
+      await store.broadcasts.addToAudience(audienceId, [madeUpSubscription(8)]);
+      const { broadcast: toList } = await store.broadcasts.create(madeUpBroadcast(nowMs, { audienceId }));
+      const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: toList.id });
+      await commitSlice(
+        store,
+        slice!,
+        (recipient) => ({ recipient, origin, attempts: 1, result: 'accepted' }),
+        leaseMs,
+      );
+      assert.equal(await held(), 28, 'of a list');
     });
 
     test('a subscription that is gone twice is marked once', async () => {

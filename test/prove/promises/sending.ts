@@ -154,6 +154,18 @@ export const sending: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A message of a list that is accepted clears the mark of the stored subscription',
+    test: { file: heldDeletions, title: 'an acceptance clears the mark of a subscription that is held' },
+    changes: {
+      'src/store/sqlite/commit-page.ts': {
+        'it does not': ['marks.unmarkByEndpoint(endpoint);', 'void endpoint;'],
+      },
+      'src/store/postgres/functions/commit-page.sql': {
+        'it does not': [' or m.endpoint_hash = any (accepted_hashes)', ''],
+      },
+    },
+  },
+  {
     claim: 'A row that is tried again raises an alarm as one that was not sent before',
     test: { file: 'test/store/broadcast-suite.ts', title: 'an alarm is new once per broadcast' },
     changes: {
