@@ -375,6 +375,12 @@ suite('broadcasts of the command line', () => {
     );
     const end = records.find(({ event, state }) => event === 'broadcast' && state === 'done');
     assert.deepEqual([end.broadcast, end.recipients, end.rejected], [1, 20, 20]);
+    const workers = records.filter(({ event }) => event === 'worker');
+    assert.deepEqual(
+      workers.map(({ state, machine, processId }) => [state, machine, processId]),
+      ['started', 'stopped'].map((state) => [state, hostname(), serve.child.pid]),
+      'its own start and stop, once',
+    );
     const listed = (await run('broadcasts', 'list')).stdout
       .split('\n')
       .map((line) => line.trim().split(/ +/));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
 import { test } from 'node:test';
 import { logDelivery } from '../../src/cli/serve/log-delivery.ts';
 import { tellOnce, withReport, type DeliveryReport } from '../../src/cli/serve/report-delivery.ts';
@@ -56,15 +57,11 @@ test('other processes that deliver are reported by each process, whether it deli
   const { store, remove } = await openTestStore();
   t.after(remove);
   const startedAtMs = store.now();
-  const kind = 'worker';
-  await store.senders.put({
-    id: 'one',
-    machine: 'push-1',
-    processId: 7,
-    kind,
-    startedAtMs,
-    pushServices: [],
-  });
+  const sender = { kind: 'worker', pushServices: [] } as const;
+  // this one comes first, and is left out
+  const own = { machine: hostname(), processId: process.pid };
+  await store.senders.put({ ...sender, ...own, id: 'own', startedAtMs: startedAtMs - 1 });
+  await store.senders.put({ ...sender, id: 'one', machine: 'push-1', processId: 7, startedAtMs });
   for (const delivers of [true, false]) {
     const reported = Promise.withResolvers<string>();
     const report: DeliveryReport = {

@@ -4,7 +4,7 @@ import { suite, test } from 'node:test';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { readKeyFile } from '../../src/keys/key-file.ts';
-import { readKeyRing } from '../../src/keys/key-ring.ts';
+import { readKeyRing, removeKeyPair } from '../../src/keys/key-ring.ts';
 import type { VapidKeyStore } from '../../src/store/vapid-keys.ts';
 import { temporaryFolder } from './run-command.ts';
 
@@ -64,4 +64,22 @@ suite('a rotation', () => {
       assert.ok((await readKeyRing(directory)).some(({ publicKey }) => publicKey === former.publicKey));
     });
   }
+
+  test('whose pair has no file any more, as after a restore of the key files, is followed by one with another pair', async (t) => {
+    const directory = await temporaryFolder();
+    const { store, close } = await openDataDirectory(directory);
+    t.after(close);
+    const { vapidKeys } = store;
+    await assert.rejects(
+      rotateKeys(directory, { vapidKeys: stopAt(vapidKeys, 'after', 'prepare') }),
+      stopped,
+    );
+    const lost = (await vapidKeys.list()).find(({ state }) => state === 'next')!.publicKey;
+    await removeKeyPair(directory, lost);
+    const made = await rotateKeys(directory, store);
+    assert.notEqual(made, lost);
+    assert.equal(await vapidKeys.current(), made);
+    const { state } = (await vapidKeys.list()).find(({ publicKey }) => publicKey === lost)!;
+    assert.equal(state, 'retired');
+  });
 });

@@ -640,12 +640,13 @@ test('alarms are listed as long as they stand, and acknowledged with a note', as
   assert.ok(Date.parse(String(since)) < Date.now() - 60_000);
   const path = `/v1/alarms/${encodeURIComponent(String(id))}/acknowledge`;
   const acknowledge = (body: unknown, to = path) => ask(to, { method: 'POST', body });
-  const known = await read<{ acknowledgement: { operator: string; note: string } }>(path, {
-    method: 'POST',
-    body: { note: 'The firewall is being changed.' },
-  });
-  const { operator, note } = known.acknowledgement;
-  assert.deepEqual([operator, note], ['tester', 'The firewall is being changed.']);
+  type Known = { readonly acknowledgement: Readonly<Record<'operator' | 'note' | 'at', string>> };
+  const note = 'The firewall is being changed.';
+  const known = (await read<Known>(path, { method: 'POST', body: { note } })).acknowledgement;
+  assert.deepEqual([known.operator, known.note], ['tester', note]);
+  assert.ok(Date.parse(known.at) > Date.parse(String(since)));
+  const [listed] = (await read<{ items: readonly Known[] }>('/v1/alarms')).items;
+  assert.deepEqual(listed?.acknowledgement, known);
   for (const body of [{ note: '' }, { note: 'x'.repeat(501) }, {}, { note: 'x', by: 'ann' }])
     assert.equal((await acknowledge(body)).status, 400);
   const gone = await acknowledge({ note: 'x' }, '/v1/alarms/no-worker/acknowledge');

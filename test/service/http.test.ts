@@ -175,6 +175,11 @@ describe('the service', () => {
   test('/healthz says that the process lives, /readyz that the store does', async () => {
     assert.deepEqual(await (await fetch(`${service.base}/healthz`)).json(), { status: 'live' });
     assert.deepEqual(await (await fetch(`${service.base}/readyz`)).json(), { status: 'ready' });
+    await service.store.sending.pause('asked');
+    const paused = await fetch(`${service.base}/readyz`);
+    const answer = [paused.status, await paused.json()];
+    await service.store.sending.resume({ withBroadcasts: false });
+    assert.deepEqual(answer, [200, { status: 'ready', warnings: ['sending-paused'] }]);
   });
 
   test('/readyz is a 503 and /healthz is not where the store cannot be reached', async (t) => {

@@ -52,7 +52,7 @@ describe('several services on one database', () => {
   });
 
   test('take together no more reports of a client than the limit', async (t) => {
-    const options = { receiptKey: randomBytes(32), receiptsPerMinute: 2 };
+    const options = { receiptKey: randomBytes(32), receiptsPerMinute: 2, registrationsPerMinute: 1 };
     const one = await startService({ ...options, store: await openStore(t) }, t);
     const other = await startService({ ...options, store: await openStore(t) }, t);
     const statuses = await Promise.all(
@@ -61,6 +61,7 @@ describe('several services on one database', () => {
       ),
     );
     assert.deepEqual(statuses.toSorted(), [204, 204, 429, 429]);
+    assert.equal(await register(one), 200, 'registrations have a limit of their own');
   });
 
   test('take together no more subscriptions of a push service that nobody has listed than the limit', async (t) => {

@@ -287,6 +287,15 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`/readyz` of a service in code says that sending is paused, and is a 200',
+    test: { file: 'test/service/http.test.ts', title: '/healthz says that the process lives' },
+    changes: {
+      'src/service/health.ts': {
+        'it does not': ['readWarnings = () => readPause(store)', 'readWarnings = async () => []'],
+      },
+    },
+  },
+  {
     claim: 'What `/readyz` checks fails while another process keeps a SQLite database from being written',
     test: { file: 'test/store/sqlite-database.test.ts', title: 'a lock that is held too long' },
     changes: {
@@ -632,6 +641,7 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     changes: {
       'src/cli/serve/report-delivery.ts': {
         'one that delivers logs itself alone': ['    report.worker &&', '    report.worker && !delivers &&'],
+        'it is another process itself': ['machine === hostname() &&', 'machine !== hostname() &&'],
       },
     },
   },

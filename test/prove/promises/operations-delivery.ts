@@ -107,6 +107,19 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`serve --deliver` logs once that it starts to deliver and that it stops',
+    test: { file: broadcasts, title: 'the log of serve --deliver holds alarms' },
+    changes: {
+      'src/cli/commands/serve.ts': {
+        'not that it starts': [
+          "log.info({ ...worker, state: 'started',",
+          "void ({ ...worker, state: 'started',",
+        ],
+        'not that it stops': ["log.info({ ...worker, state: 'stopped' });", ''],
+      },
+    },
+  },
+  {
     claim: 'The event of a broadcast in the log has its counts',
     test: { file: 'test/cli/report-delivery.test.ts', title: 'the log of serve has workers' },
     changes: {

@@ -111,6 +111,15 @@ export const operations: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The API says when an alarm was acknowledged',
+    test: { file: 'test/operator/api.test.ts', title: 'alarms are listed as long as they stand' },
+    changes: {
+      'src/views/standing-alarm.ts': {
+        'another time': ['at: isoTime(acknowledgement.atMs),', 'at: isoTime(0),'],
+      },
+    },
+  },
+  {
     claim: 'The console leads from an alarm to the page where it is mended',
     test: { file: 'test/operator/console-pages.test.ts', title: 'an alarm says what it means' },
     changes: {

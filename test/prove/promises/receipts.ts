@@ -330,6 +330,16 @@ export const receipts: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Reports do not count as registrations of their client, with several services on a database too',
+    test: {
+      file: 'test/service/several-services.test.ts',
+      title: 'take together no more reports of a client than the limit',
+    },
+    changes: {
+      'src/service/push/rate-limit.ts': { 'they do': ['groupId: ` ${what}`', "groupId: ' all'"] },
+    },
+  },
+  {
     claim: 'Reports stay in the browser until the service has accepted them, and are sent with the next one',
     test: { file: worker, title: 'what the service did not take is kept and reported with the next' },
     changes: {

@@ -47,6 +47,10 @@ export const security: readonly DocumentedPromise[] = [
           'if (begun !== undefined) return begun;',
           '',
         ],
+        'a pair whose file is missing is not given up': [
+          'if (known !== undefined) await vapidKeys.retire(known.publicKey, { force: true });',
+          '',
+        ],
         'the new pair is not made current': ['await vapidKeys.makeCurrent(next.publicKey);', ''],
       },
     },
