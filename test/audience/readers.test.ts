@@ -77,6 +77,8 @@ describe('what is known of a person', () => {
     assert.deepEqual(checkPersonChange(cleared), cleared);
     const change = { data: { name: 'Zoë', left: 2.5, old: null }, channels: { news: null, sport: true } };
     assert.deepEqual(checkPersonChange(change), { ...change, language: undefined, timeZone: undefined });
+    const named = { data: { [`_${'x'.repeat(31)}`]: 1 } };
+    assert.deepEqual(checkPersonChange(named).data, named.data);
   });
 
   const refused: readonly (readonly [Record<string, unknown>, string, RegExp])[] = [
@@ -87,6 +89,8 @@ describe('what is known of a person', () => {
     [{ timeZone: '+01:00' }, '/timeZone', /IANA/],
     [{ data: [] }, '/data', /an object of texts and numbers/],
     [{ data: { 'first name': 'x' } }, '/data', /1 to 32 letters, digits and "_"/],
+    [{ data: { ['n'.repeat(33)]: 'x' } }, '/data', /1 to 32 letters, digits and "_"/],
+    [{ data: { '1st': 'x' } }, '/data', /not begin with a digit/],
     [{ data: { name: {} } }, '/data/name', /must be a text or a number/],
     [{ data: { name: true } }, '/data/name', /must be a text or a number/],
     [{ data: { name: Infinity } }, '/data/name', /must be finite/],

@@ -233,7 +233,11 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
         '  news: off, chosen\n' +
         '  offers: off, by default\n',
     );
-    await print('people', 'set', '42', '--timezone', 'Europe/Berlin');
+    await print('channels', 'set', 'offers', '--default', 'on');
+    assert.match(await print('people', 'show', '42'), /^ {2}offers: on, by default$/m);
+    await print('people', 'set', '42', '--channel', 'news=on', '--channel', 'offers=off');
+    assert.match(await print('people', 'show', '42'), /^ {2}news: on, chosen\n {2}offers: off, chosen$/m);
+    await print('people', 'set', '42', '--channel', 'offers=default', '--timezone', 'Europe/Berlin');
     assert.match(await print('people', 'show', '42'), /^ {2}time zone {2}Europe\/Berlin$/m);
     const [person] = parseLines(
       await print(

@@ -253,6 +253,9 @@ suite('POST /v1/messages', () => {
     };
     faults.inject({ kind: 'reset', times: 1 });
     await assertInDoubt('order-7', { id: 1 });
+    const subscription = await stage.userAgent.subscribe((await stage.store.vapidKeys.current())!);
+    faults.inject({ kind: 'reset', times: 1 });
+    await assertInDoubt('order-9', { subscription });
     // one device got no answer (INTERNAL_ERROR), the other one was refused for now
     faults.inject({ kind: 'reset-stream', code: 2, times: 1 });
     faults.inject({ kind: 'status', status: 503, times: 1 });
@@ -481,6 +484,8 @@ test('a schedule is made, listed and removed; what needs a setting that is missi
   const post = (changed: object) => ask('/v1/schedules', { method: 'POST', body: { ...body, ...changed } });
   const made = await post({});
   assert.equal(made.status, 201, await made.clone().text());
+  const { cron, timezone, audience, message: sent } = (await made.json()) as typeof body;
+  assert.deepEqual({ cron, timezone, audience, message: sent }, body);
   assert.deepEqual((await post({ perPerson: '3/day', skipInactive: 10 })).status, 201);
   const often = await post({ perPerson: 'often' });
   assert.deepEqual([often.status, await codeOf(often)], [400, 'ERR_REQUEST_INVALID']);
@@ -504,8 +509,13 @@ test('a schedule is made, listed and removed; what needs a setting that is missi
     ['pause', true],
     ['resume', false],
   ] as const) {
-    await read(`/v1/schedules/1/${name}`, { method: 'POST' });
-    assert.equal((await stage.store.schedules.get(1)).pausedAtMs !== undefined, isPaused, name);
+    const shown = await read<Record<string, unknown>>(`/v1/schedules/1/${name}`, { method: 'POST' });
+    const { pausedAtMs, nextAtMs } = await stage.store.schedules.get(1);
+    assert.equal(pausedAtMs !== undefined, isPaused, name);
+    const next = new Date(nextAtMs).toISOString();
+    const times = isPaused ? [new Date(pausedAtMs!).toISOString(), undefined] : [undefined, next];
+    assert.deepEqual([shown['pausedAt'], shown['nextAt']], times);
+    assert.ok(nextAtMs > stage.store.now(), 'a time to come');
   }
   const remove = async () => (await ask('/v1/schedules/1', { method: 'DELETE' })).status;
   assert.deepEqual([await remove(), await remove()], [204, 404]);
@@ -529,7 +539,9 @@ suite('/v1/subscriptions', () => {
     assert.deepEqual(await ids('tag=news,de'), [1]);
     assert.deepEqual(await ids('anyTag=de,news&notTag=de'), [2]);
     assert.deepEqual(await ids('user=ada&tag=news'), [1]);
-    assert.deepEqual(await ids(`pushService=${encodeURIComponent(pushService.origin)}&limit=2`), [1, 2]);
+    const ofPushService = `pushService=${encodeURIComponent(pushService.origin)}&limit=2`;
+    assert.deepEqual(await ids(ofPushService), [1, 2]);
+    assert.deepEqual(await ids(`${ofPushService}&cursor=2`), [3, 4]);
     assert.deepEqual(await ids('pushService=https%3A%2F%2Ffcm.googleapis.com'), []);
     const text = JSON.stringify(await read('/v1/subscriptions'));
     assert(!/endpoint|p256dh|auth/.test(text) && !text.includes(`${pushService.origin}/`), text);
@@ -654,6 +666,16 @@ test('alarms are listed as long as they stand, and acknowledged with a note', as
   assert.deepEqual((await auditOf(stage)).at(-1), ['tester', 'alarm.acknowledge', `alarm ${id}`, 200]);
   await store.senders.put({ ...report, pushServices: [{ origin, ...idle, breaker: 'closed' }] });
   assert.deepEqual(await read('/v1/alarms'), { items: [], next: null });
+
+  stage.pushService.faults.inject({ kind: 'status', status: 413, times: 1 });
+  await (
+    await stage.sender.broadcast('all', message)
+  ).finished;
+  const raised = await read<{ items: { kind: string; broadcasts: number[] }[] }>('/v1/alarms');
+  assert.deepEqual(
+    raised.items.map((alarm) => [alarm.kind, alarm.broadcasts]),
+    [['payload-too-large', [1]]],
+  );
 });
 
 test('an operator who may only read changes nothing, and leaves no record', async (t) => {

@@ -94,6 +94,13 @@ test('a subscription is shown with what its browser has said, and what was chose
     timeZone: 'Europe/Berlin',
   });
   await store.readers.choose(row!, { news: false });
-  const { language, timeZone, channels } = await read<Record<string, unknown>>('/v1/subscriptions/1');
+  const shown = await read<Record<string, unknown>>('/v1/subscriptions/1');
+  const renewed = await store.subscriptions.findById(1);
+  assert.deepEqual(
+    [shown['createdAt'], shown['updatedAt']],
+    [renewed!.createdAtMs, renewed!.updatedAtMs].map((atMs) => new Date(atMs).toISOString()),
+  );
+  assert.ok(renewed!.updatedAtMs > renewed!.createdAtMs);
+  const { language, timeZone, channels } = shown;
   assert.deepEqual([language, timeZone, channels], ['de', 'Europe/Berlin', { news: false }]);
 });

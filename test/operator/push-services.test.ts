@@ -100,6 +100,9 @@ test('the figures of all senders are added up, and the worst breaker is shown', 
     [[['refused'], 0]],
     'also where nobody sends to it',
   );
+  const accepting = [{ origin, vapidPublicKey: 'refused', accepted: 1, hasRefused: false, refusalsInRow: 0 }];
+  await store.ledger.commit({ broadcastId: 1, fenceToken: '', rows: [], answers: accepting, leaseMs: 1000 });
+  assert.deepEqual(await read('/v1/push-services'), { items: [], next: null });
 });
 
 test('a transport knows its connections, answers and 429s, and the report is taken back at the end', async (t) => {

@@ -125,6 +125,20 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A 503 leaves the key taken where a subscription that need not be stored got no answer',
+    test: { file: api, title: 'a key whose message got no answer from the push service' },
+    changes: {
+      'src/operator/send-message.ts': {
+        'it is free': ['isInDoubt: isInDoubt(result) }', 'isInDoubt: false }'],
+      },
+    },
+  },
+  {
+    claim: 'A key that a push service takes again is not told as refused',
+    test: { file: 'test/operator/push-services.test.ts', title: 'the figures of all senders are added up' },
+    changes: { 'src/operator/push-services.ts': { 'it is': ['if (isSuspended) change', 'change'] } },
+  },
+  {
     claim: 'The idempotency key of a message with another body is a 422, and free again after a day',
     test: { file: operators, title: 'the key of a message is taken once' },
     changes: {
@@ -211,6 +225,47 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     changes: {
       'src/operator/api/alarms.ts': {
         'the note is lost': ['{ id, note, operator:', "{ id, note: 'known', operator:"],
+      },
+      'src/views/standing-alarm.ts': {
+        'it does not say when': ['at: isoTime(acknowledgement.atMs)', 'at: isoTime(0)'],
+      },
+    },
+  },
+  {
+    claim: 'An alarm names the broadcasts that it concerns',
+    test: { file: api, title: 'alarms are listed as long as they stand' },
+    changes: {
+      'src/views/standing-alarm.ts': { 'it names none': ['broadcasts: broadcastIds', 'broadcasts: []'] },
+    },
+  },
+  {
+    claim: 'A subscription says when it was registered, and when it was renewed',
+    test: {
+      file: 'test/operator/people-and-channels.test.ts',
+      title: 'a subscription is shown with what its browser has said',
+    },
+    changes: {
+      'src/views/subscription.ts': {
+        'it was registered when it was renewed': [
+          'createdAt: isoTime(createdAtMs)',
+          'createdAt: isoTime(updatedAtMs)',
+        ],
+        'it was renewed when it was registered': [
+          'updatedAt: isoTime(updatedAtMs)',
+          'updatedAt: isoTime(createdAtMs)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Subscriptions of a push service come in pages',
+    test: { file: api, title: 'they are listed by person, tags and push service, in pages' },
+    changes: {
+      'src/operator/find-subscriptions.ts': {
+        'each page is the first one': [
+          'store.pageOfPushService(pushService, range)',
+          'store.pageOfPushService(pushService, { ...range, afterId: 0 })',
+        ],
       },
     },
   },
@@ -518,6 +573,20 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
         ],
         'it is not paused': ['await schedules.pause(id)', 'await schedules.get(id)'],
         'it stays paused': ['await resumeSchedule(store, id)', 'await schedules.get(id)'],
+        'the time zone of the request is lost': [
+          'createSchedule(audience, message, options)',
+          'createSchedule(audience, message, { ...options, timezone: undefined })',
+        ],
+      },
+      'src/views/schedule.ts': {
+        'its next time is another one': ['nextAt: isoTime(nextAtMs) }', 'nextAt: isoTime(createdAtMs) }'],
+        'it does not say since when it is paused': [
+          'pausedAt: isoTime(pausedAtMs) }',
+          'pausedAt: isoTime(createdAtMs) }',
+        ],
+      },
+      'src/delivery/schedule/schedule-times.ts': {
+        'times that passed meanwhile are made up for': ['.after(now());', '.after(0);'],
       },
     },
   },

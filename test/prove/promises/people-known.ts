@@ -92,6 +92,18 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'The name of a value in the data of a person has at most 32 letters, digits and `_`, no digit first',
+    test: { file: 'test/audience/readers.test.ts', title: 'what is known of a person' },
+    changes: {
+      'src/protocol/message/placeholders.ts': {
+        'it may have one more': ['{0,31}', '{0,32}'],
+        'it may have one less': ['{0,31}', '{0,30}'],
+        'it may begin with a digit': ['[A-Za-z_][A-Za-z0-9_]{0,31}', '[A-Za-z0-9_]{1,32}'],
+      },
+    },
+  },
+  {
     claim: 'A text in the data of a person has at most 200 characters, however many bytes these are',
     test: { file: 'test/audience/readers.test.ts', title: 'may have data of 1024 bytes' },
     changes: {
@@ -212,6 +224,11 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
       },
       'src/cli/commands/people.ts': {
         'the time zone stays': ["flags.timezone === '' ? null", "flags.timezone === '' ? undefined"],
+        'of several choices the last one counts': [
+          'return { ...former, [name]: choices',
+          'return { [name]: choices',
+        ],
+        'nothing switches a channel on': ['{ on: true, off: false,', '{ on: false, off: false,'],
       },
     },
   },
