@@ -226,9 +226,6 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
       'src/operator/api/alarms.ts': {
         'the note is lost': ['{ id, note, operator:', "{ id, note: 'known', operator:"],
       },
-      'src/views/standing-alarm.ts': {
-        'it does not say when': ['at: isoTime(acknowledgement.atMs)', 'at: isoTime(0)'],
-      },
     },
   },
   {
