@@ -71,6 +71,15 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       }
     };
 
+    /** Its answer is still to come. */
+    const stillOut = (recipient: Recipient): RowResult => ({
+      recipient,
+      origin,
+      attempts: 0,
+      result: 'detached',
+      retry: { delayMs: leaseMs, attempts: 0, deferrals: 0, expiresAtMs: nowMs + 1e6 },
+    });
+
     /** What a worker that has nothing to do is told, without waiting. */
     const workState = (broadcastId?: number) =>
       store.leases.waitForWork({ broadcastId, signal: AbortSignal.abort() });
@@ -550,13 +559,6 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const { id } = await createBroadcast();
       const slice = await lease();
       const rows = await store.ledger.readRows(slice, 0, 10);
-      const stillOut = (recipient: Recipient): RowResult => ({
-        recipient,
-        origin,
-        attempts: 0,
-        result: 'detached',
-        retry: { delayMs: leaseMs, attempts: 0, deferrals: 0, expiresAtMs: nowMs + 1e6 },
-      });
       await store.ledger.commit({
         ...held(slice),
         slice: { number: slice.slice, fromCursor: slice.cursor, cursor: slice.throughPosition },
@@ -678,7 +680,13 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const inHand = await lease();
       assert.equal((await store.broadcasts.cancel(id)).state, 'cancelled');
       assert.equal((await found(id)).counts.cancelled, 20);
-      assert.equal((await settle(inHand)).state, 'cancelled');
+      const rows = await store.ledger.readRows(inHand, inHand.cursor, 10);
+      const stored = await settle(inHand, (recipient) =>
+        (recipient.position === rows[0]!.position ? stillOut : accepted)(recipient),
+      );
+      assert.equal(stored.state, 'cancelled');
+      assert.equal((await found(id)).counts.accepted, 19);
+      await store.ledger.commit({ ...held(inHand), rows: rows.slice(0, 1).map(accepted), leaseMs });
       const { counts, waiting } = await found(id);
       assert.equal(counts.accepted, 20, 'what was in hand is counted');
       assert.equal(counts.cancelled, 10);

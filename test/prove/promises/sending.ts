@@ -9,6 +9,24 @@ const policy = 'src/delivery/worker/retry-policy.ts';
 
 export const sending: readonly DocumentedPromise[] = [
   {
+    claim: 'What is on its way when a broadcast is cancelled counts as its push service answers',
+    test: { file: 'test/store/broadcast-suite.ts', title: 'a cancelled broadcast keeps what was done' },
+    changes: {
+      'src/store/sqlite/commit-page.ts': {
+        'an answer that is still to come counts as cancelled': [
+          "if (isFresh && isCancelled && row.result !== 'detached') return;",
+          'if (isFresh && isCancelled) return;',
+        ],
+      },
+      'src/store/postgres/functions/commit-page.sql': {
+        'an answer that is still to come counts as cancelled': [
+          '(@.isDetached == true)',
+          '(@.isDetached == 7)',
+        ],
+      },
+    },
+  },
+  {
     claim: '`NODE_OPTIONS` with heap sizes do not change the limits of a thread that delivers',
     test: { file: 'test/delivery/thread-heap.test.ts', title: 'a thread that delivers has its own limits' },
     changes: {
