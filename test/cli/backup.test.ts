@@ -225,7 +225,7 @@ suite('a backup', () => {
 
   test('is made while others write, again and again', async () => {
     const folder = await temporaryFolder();
-    using other = new DatabaseSync(join(data, 'deskbell.db'));
+    using other = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 5000 });
     const end = new AbortController();
     const made = backUp(data, join(folder, 'backup'), { withKeys: false });
     const writing = (async () => {
