@@ -71,8 +71,8 @@ export function createHttpServer(
 }
 
 /**
- * Once the server is closed: a connection that is being answered would be kept for a next request, and Node checks no more how
- * long a request takes, so that one that never comes to its end would be waited for for ever.
+ * Once the server is closed, a connection that is being answered would be kept for a next request, and Node no longer checks how
+ * long a request takes: one that never ends would keep the server open for ever.
  */
 function closeConnections(app: FastifyInstance, graceMs: number): void {
   app.addHook('preClose', (done) => {

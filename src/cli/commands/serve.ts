@@ -105,8 +105,6 @@ export function serveCommand(context: Context): Command {
       const close = (): Promise<unknown> =>
         (closing ??= Promise.all([operator?.close(), sender?.close(), server.close()]));
       try {
-        // at once, and all together: a request that sends a message ends when the sender gives it up
-        stop.addEventListener('abort', () => void close().catch(() => {}));
         if (sender && metrics && access) {
           const parts = { sender, metrics, log, readWarnings, defaultTitle: hostTitle(configuration) };
           operator = await openConfiguredOperator(configuration, access, opened, parts, environment);
@@ -127,6 +125,8 @@ export function serveCommand(context: Context): Command {
         if (operator !== undefined && !flags.json) {
           await output.line(`The operator’s listener is at ${output.style('bold', operator.address)}`);
         }
+        // all together, and while the work ends: a request that sends a message ends when the sender gives it up
+        stop.addEventListener('abort', () => void close().catch(() => {}));
         const onError = (error: unknown): void =>
           log.error({ event: 'retention interrupted', detail: formatError(error) });
         await underSystemd(context, onWarning, () =>

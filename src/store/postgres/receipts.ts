@@ -13,7 +13,7 @@ export function createPostgresReceipts(database: PostgresDatabase, functions: st
         receipts.map(({ broadcastId }) => broadcastId),
         receipts.map(({ subscriptionId }) => subscriptionId),
         receipts.map(({ event }) => event),
-        // which no action is named by, and PostgreSQL does not take
+        // no name of an action has a NUL, which PostgreSQL does not store
         receipts.map(({ action }) => (action?.includes('\0') === false ? action : null)),
       ],
     );
