@@ -63,8 +63,8 @@ suite('deskbell serve', { concurrency: 3 }, () => {
       body: JSON.stringify({ to: { id: 1 }, message: { title: 't', message: 'm' } }),
     });
     await received.promise;
-    assert.equal(await service.end('SIGTERM'), 0);
-    const response = await asked;
+    const [exitCode, response] = await Promise.all([service.end('SIGTERM'), asked]);
+    assert.equal(exitCode, 0);
     assert.equal(response.status, 503);
     const { code, items } = (await response.json()) as { code: string; items: readonly { detail: string }[] };
     assert.equal(code, 'ERR_MESSAGE_RETRY');
