@@ -275,6 +275,12 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
         lease = await leaseRetries(id);
         assert.deepEqual([lease?.areProbes, meaningsOf(lease)], [false, [meaning]]);
       }
+      // another answer between two refusals, such as a 503, changes nothing of this
+      const { broadcastId, fenceToken, rows: taken } = lease!;
+      const retried = taken.map((row): RowResult => ({ ...refused(row, 5000, 4), result: 'retry' }));
+      await store.ledger.commit({ broadcastId, fenceToken, rows: retried, leaseMs });
+      nowMs += 5000;
+      assert.deepEqual(meaningsOf(await leaseRetries(id)), ['4 reject']);
     });
 
     test('what was accepted before the refusal says nothing of it', async () => {

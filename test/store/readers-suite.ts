@@ -88,8 +88,14 @@ export function describeReaders(name: string, prepare: () => Promise<StoreUnderT
         assert.deepEqual(await read(first.id), moved);
         assert.equal(moved.language, 'de');
         assert.equal(moved.timeZone, 'Asia/Tokyo');
+        const translated = await register(1, { language: 'fr' });
+        assert.deepEqual(await factsOf(translated), {
+          language: 'fr',
+          timeZone: 'Asia/Tokyo',
+          channels: { news: false },
+        });
         await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey, { assign: { user: 'ada' } });
-        assert.deepEqual(await factsOf(await read(first.id)), await factsOf(moved));
+        assert.deepEqual(await factsOf(await read(first.id)), await factsOf(translated));
       });
 
       test('takes them along to the subscription that takes the place of another, also with a user', async () => {

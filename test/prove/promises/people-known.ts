@@ -144,6 +144,32 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A registration that says another language or time zone replaces them',
+    test: { file: readers, title: 'keeps language, time zone and choices' },
+    changes: {
+      'src/store/sqlite/subscriptions.ts': {
+        'the first language stays': [
+          'coalesce(excluded.language, subscriptions.language)',
+          'coalesce(subscriptions.language, excluded.language)',
+        ],
+        'the first time zone stays': [
+          'coalesce(excluded.time_zone, subscriptions.time_zone)',
+          'coalesce(subscriptions.time_zone, excluded.time_zone)',
+        ],
+      },
+      'src/store/postgres/functions/subscriptions.sql': {
+        'the first language stays': [
+          "coalesce(given.options ->> 'language', s.language)",
+          "coalesce(s.language, given.options ->> 'language')",
+        ],
+        'the first time zone stays': [
+          "coalesce(given.options ->> 'timeZone', s.time_zone)",
+          "coalesce(s.time_zone, given.options ->> 'timeZone')",
+        ],
+      },
+    },
+  },
+  {
     claim:
       'Language, time zone and choices move to the subscription that takes the place, unless it has its own',
     test: { file: readers, title: 'takes them along to the subscription' },

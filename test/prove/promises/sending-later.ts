@@ -95,6 +95,35 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A row that is refused five times while others are accepted is rejected, whatever else is answered between',
+    test: {
+      file: 'test/store/push-services-suite.ts',
+      title: 'a row that is refused is tried again, and rejected',
+    },
+    changes: {
+      'src/store/sqlite/commit-page.ts': {
+        'another answer makes its refusals forgotten': [
+          'coalesce(refused_by, :refusedBy)',
+          ':refusedBy',
+        ],
+        'only what is accepted after the last refusal counts': [
+          'coalesce(refused_since_ms, :refusedSinceMs)',
+          ':refusedSinceMs',
+        ],
+      },
+      'src/store/postgres/functions/commit-page.sql': {
+        'another answer makes its refusals forgotten': [
+          'coalesce(r.refused_by, p.refused_by)',
+          'p.refused_by',
+        ],
+        'only what is accepted after the last refusal counts': [
+          'coalesce(r.refused_since_ms, p.refused_since_ms)',
+          'p.refused_since_ms',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A row that is refused again and again is tried after half an hour at the latest',
     test: { file: retryPolicy, title: 'with more attempts than by default no wait is longer' },
     changes: {
