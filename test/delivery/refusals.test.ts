@@ -4,14 +4,18 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 
 import type { Broadcast } from '../../src/store/broadcasts.ts';
+import { systemClock } from '../../src/transport/clock.ts';
 import {
   checkSums,
+  fastRetries,
   message,
   openStage,
+  openStageWithRecorder,
   protocols,
   smallWorker,
   type Protocol,
   type Stage,
+  vapidKeys,
 } from './fault-stage.ts';
 
 const layouts = {
@@ -123,6 +127,39 @@ describe('a push service that refuses everybody', { concurrency: 4 }, () => {
     checkSums(broadcast);
     assert.equal(broadcast.counts.accepted, everybody + others.length);
     assert.deepEqual(broadcast.heldBack, []);
+  });
+
+  test('is not asked for what waits to be tried again, once another worker has told that it refuses', async (t) => {
+    const { stage, recorder, rows } = await openStageWithRecorder(t, 'HTTP/2', 60);
+    stage.clock.stop();
+    const { startTimer } = systemClock;
+    const retryPolicy = { ...fastRetries, maxDeferralMs: fastRetries.maxDelayMs };
+    const busy = recorder.faults.inject({ kind: 'status', status: 503 });
+    const { broadcast, stop } = await stage.sender({ startTimer, retryPolicy }).broadcast('all', message);
+    await stage.until(broadcast.id, ({ waiting }) => waiting === rows.length);
+    await stop();
+    recorder.faults.cancel(busy.id);
+    const { origin } = recorder;
+    const key = { origin, vapidPublicKey: vapidKeys.publicKey };
+    const answers = [{ ...key, accepted: 0, hasRefused: true, refusalsInRow: 20 }];
+    await stage.store.ledger.commit({
+      broadcastId: broadcast.id,
+      fenceToken: '',
+      rows: [],
+      answers,
+      leaseMs: 1,
+    });
+    // retries are due, and probes are not
+    stage.clock.advance(fastRetries.maxDelayMs);
+    const stopWorker = new AbortController();
+    const working = stage.sender({ startTimer }).work(stopWorker.signal);
+    await stage.until(
+      broadcast.id,
+      ({ heldBack, waiting }) => waiting < rows.length || heldBack[0]?.rows === waiting,
+    );
+    stopWorker.abort();
+    await working;
+    assert.equal(recorder.accepted, 0);
   });
 
   test('is asked by another sender for probes only; who is left at the end of the time is expired', async (t) => {

@@ -95,17 +95,36 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'A row that is refused five times while others are accepted is rejected, whatever else is answered between',
+    claim: 'While a push service is held, it is not asked for rows that wait to be tried again either',
+    test: {
+      file: 'test/delivery/refusals.test.ts',
+      title: 'is not asked for what waits to be tried again',
+    },
+    changes: {
+      'src/delivery/worker/worker.ts': {
+        'what is tried again passes as a probe': [
+          'gate.admit(assignment.areProbes, nowMs)',
+          'gate.admit(isReturning, nowMs)',
+        ],
+      },
+      'src/delivery/worker/workload.ts': {
+        'a worker knows it only from its own answers': [
+          'await destinations.loadKeys(lease.rows);',
+          'destinations.setStates([]); await destinations.loadKeys(lease.rows);',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'A row that is refused five times while others are accepted is rejected, whatever else is answered between',
     test: {
       file: 'test/store/push-services-suite.ts',
       title: 'a row that is refused is tried again, and rejected',
     },
     changes: {
       'src/store/sqlite/commit-page.ts': {
-        'another answer makes its refusals forgotten': [
-          'coalesce(refused_by, :refusedBy)',
-          ':refusedBy',
-        ],
+        'another answer makes its refusals forgotten': ['coalesce(refused_by, :refusedBy)', ':refusedBy'],
         'only what is accepted after the last refusal counts': [
           'coalesce(refused_since_ms, :refusedSinceMs)',
           ':refusedSinceMs',
