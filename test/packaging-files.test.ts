@@ -292,6 +292,11 @@ for (const { name: proxyName, program, start } of proxies) {
     const withPort = `ops.example.org:${port}`;
     const origin = `https://${withPort}`;
     assert.equal(await status(withPort, '/v1/broadcasts', { authorization, origin }), 200);
+    const form = { origin, 'content-type': 'application/x-www-form-urlencoded' };
+    const guess = (forwardedFor: string): Promise<number | undefined> =>
+      status(withPort, '/console/sign-in', { ...form, 'x-forwarded-for': forwardedFor }, 'token=guess');
+    for (let attempt = 0; attempt < 10; attempt += 1) assert.equal(await guess(`192.0.2.${attempt}`), 403);
+    assert.equal(await guess('192.0.2.10'), 429, 'whoever guesses a token cannot make up an address either');
     assert.equal(await status('push.example.org', '/v1/broadcasts', { authorization }), 404);
     const events = await ask('ops.example.org', '/v1/broadcasts/1/events', { authorization });
     assert.match(events.headers['content-type'] ?? '', /^text\/event-stream/);

@@ -76,10 +76,6 @@ suite('POST /v1/messages', () => {
     const { publicKey: foreign } = generateVapidKeys();
     const other = { ...madeUpSubscription(1), endpoint: 'https://push.example.net/1' };
     await stage.store.subscriptions.put(other, foreign, { assign: { user: 'ada' } });
-    assert.deepEqual(
-      (await stage.read<Page>('/v1/keys')).items.map(({ state }) => state),
-      ['current'],
-    );
     const body = { to: { user: 'ada' }, message };
     const { items } = await stage.read<Page>('/v1/messages', { method: 'POST', body });
     assert.deepEqual(
@@ -91,6 +87,25 @@ suite('POST /v1/messages', () => {
       ],
     );
     assert.deepEqual(await auditOf(stage), [['tester', 'message.send', 'user #3', 200]]);
+
+    const { vapidKeys } = stage.store;
+    const own = (await vapidKeys.current())!;
+    const [second, third, fourth] = [1, 2, 3].map(() => generateVapidKeys().publicKey) as [
+      string,
+      string,
+      string,
+    ];
+    await vapidKeys.makeCurrent(second);
+    await vapidKeys.makeCurrent(third);
+    await vapidKeys.prepare(fourth);
+    await vapidKeys.retire(own, { force: true });
+    const { items: keys } = await stage.read<Page<{ publicKey: string; state: string }>>('/v1/keys');
+    assert.deepEqual(Object.fromEntries(keys.map(({ publicKey, state }) => [publicKey, state])), {
+      [own]: 'retired',
+      [second]: 'previous',
+      [third]: 'current',
+      [fourth]: 'next',
+    });
   });
 
   test('each device gets the text for its reader; none gets any where a value is missing', async (t) => {
@@ -505,6 +520,10 @@ test('a schedule is made, listed and removed; what needs a setting that is missi
   const { nextTimes } = await read<{ nextTimes: string[] }>('/v1/schedules/1');
   assert.equal(new Set(nextTimes.map((time) => new Date(time).getUTCDay())).size, 1, 'Mondays');
   assert.equal(new Set(nextTimes).size, 3);
+  const { nextAtMs: fromMs } = await stage.store.schedules.get(1);
+  await stage.store.schedules.advance(1, { fromMs, toMs: fromMs, broadcastId: 7 });
+  const { lastBroadcast } = await read<{ lastBroadcast: number }>('/v1/schedules/1');
+  assert.deepEqual([lastBroadcast, (shownFirst as { lastBroadcast?: number }).lastBroadcast], [7, undefined]);
   for (const [name, isPaused] of [
     ['pause', true],
     ['resume', false],

@@ -560,6 +560,17 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The public VAPID keys come with their states, and without keys that were never ours',
+    test: { file: api, title: 'sends to every device of a user' },
+    changes: {
+      'src/operator/api/keys.ts': {
+        'each is called current': ['toJson: (key) => key', "toJson: (key) => ({ ...key, state: 'current' })"],
+        'only the current one comes': ['state !== undefined)', "state === 'current')"],
+        'others come too': ['.filter(({ state }) => state !== undefined)', ''],
+      },
+    },
+  },
+  {
     claim: 'A schedule is answered with its next three times, and is paused and resumed',
     test: { file: api, title: 'a schedule is made, listed' },
     changes: {
@@ -577,6 +588,7 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
       },
       'src/views/schedule.ts': {
         'its next time is another one': ['nextAt: isoTime(nextAtMs) }', 'nextAt: isoTime(createdAtMs) }'],
+        'its newest broadcast is not named': ['lastBroadcast: lastBroadcastId,', 'lastBroadcast: undefined,'],
         'it does not say since when it is paused': [
           'pausedAt: isoTime(pausedAtMs) }',
           'pausedAt: isoTime(createdAtMs) }',

@@ -169,7 +169,10 @@ export const operatorApi: readonly DocumentedPromise[] = [
     claim: 'What a client writes into X-Forwarded-For makes it nobody else',
     test: { file: 'test/operator/behind-proxy.test.ts', title: 'what a client writes before the proxy' },
     changes: {
-      [listener]: { 'all of the header is believed': ['trustProxy: proxies }', 'trustProxy: true }'] },
+      [listener]: {
+        'all of the header is believed': ['trustProxy: proxies }', 'trustProxy: true }'],
+        'whoever is in an internal network is believed': ["['loopback']", "['loopback', 'uniquelocal']"],
+      },
     },
   },
   {

@@ -251,6 +251,22 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A dry run as JSON says when the first and when the last reader gets the message',
+    test: { file: 'test/cli/send.test.ts', title: 'local times are those of this machine' },
+    changes: {
+      'src/cli/send/dry-run.ts': {
+        'the last time is the first': ['through: isoTime(throughMs)', 'through: isoTime(fromMs!)'],
+        'the last time is left out': ['throughMs !== undefined && {', 'throughMs === undefined && {'],
+      },
+      'src/delivery/broadcast/count-readers.ts': {
+        'the last time is that of the youngest subscription': [
+          'throughMs: sorted.at(-1)',
+          'throughMs: timesMs[0]',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A list of given subscriptions gets a message at the time of the broadcast’s own zone',
     test: { file: options, title: 'to given subscriptions is for the time of its own zone' },
     changes: {
