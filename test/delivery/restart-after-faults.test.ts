@@ -13,6 +13,7 @@ async function pausesAfter(lastsMs: readonly number[]): Promise<number[]> {
     async () => {
       nowMs += lastsMs[run]!;
       run += 1;
+      if (run === lastsMs.length) stop.abort();
       throw new Error(`fault ${run}`);
     },
     {
@@ -22,7 +23,6 @@ async function pausesAfter(lastsMs: readonly number[]): Promise<number[]> {
       wait: async (ms) => {
         pauses.push(ms);
         nowMs += ms;
-        if (run === lastsMs.length) stop.abort();
       },
     },
   );

@@ -246,19 +246,6 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim:
-      'The example for nginx replaces what a client writes into X-Forwarded-For, for the operator’s listener too',
-    test: { file: packagingFiles, title: 'nginx with the example leads to both listeners' },
-    changes: {
-      'packaging/nginx.conf': {
-        'it appends to it': [
-          '$remote_addr;\n    proxy_set_header X-Forwarded-Proto $scheme;\n    # Server-sent',
-          '$proxy_add_x_forwarded_for;\n    proxy_set_header X-Forwarded-Proto $scheme;\n    # Server-sent',
-        ],
-      },
-    },
-  },
-  {
     claim: 'It is logged once when nine tenths of `maxSubscriptions` are stored',
     test: { file: 'test/store/endpoint-spellings-suite.ts', title: 'the operator is warned once when nine' },
     changes: {

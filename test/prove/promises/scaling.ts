@@ -233,6 +233,7 @@ export const scaling: readonly DocumentedPromise[] = [
       'src/delivery/worker/restart-after-faults.ts': {
         'they give up': ['while (!stopped.aborted) {', 'for (let run = 0; run < 3; run += 1) {'],
         'they wait ever longer': ['const maxPauseMs = 60_000;', 'const maxPauseMs = 600_000;'],
+        'they try again at once': ['      await wait(pauseMs);', ''],
       },
     },
   },
