@@ -1,8 +1,10 @@
 // The last answer of a connection, and how long the client may go on sending before the connection is closed.
-import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import type { RenderedResponse } from './render-error.ts';
+
+// not by import, with which Node loads its WebSocket too
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** Writes the last answer of a connection. */
 export function endConnection(socket: Duplex, { status, headers, body }: RenderedResponse): void {

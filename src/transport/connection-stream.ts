@@ -1,7 +1,9 @@
 // A connection as the stream that node:http works on: our sockets are read by SocketReader, so they emit no data.
-import { Agent } from 'node:http';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+
+// not by import, with which Node loads its WebSocket too, for longer than all of this folder
+const { Agent } = process.getBuiltinModule('node:http');
 
 type Written = { readonly chunk: Buffer };
 

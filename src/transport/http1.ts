@@ -7,7 +7,7 @@
 //
 // An answer whose status is known counts, even where the rest of it is lost. A request whose connection ends before
 // that is in doubt: it may have been processed.
-import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -18,6 +18,9 @@ import type { Connection } from './connect.ts';
 import { ConnectionAgent, ConnectionStream } from './connection-stream.ts';
 import type { Exchange, Session, SessionEvents, SessionSettings } from './exchange.ts';
 import { ResponseBody } from './response-body.ts';
+
+// not by import, with which Node loads its WebSocket too, for longer than all of this folder
+const { request: httpRequest } = process.getBuiltinModule('node:http');
 
 const maxHeaderBytes = 16_384;
 const maxInterimResponses = 16;

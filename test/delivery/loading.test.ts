@@ -10,9 +10,13 @@ function loadedBy(module: string): string {
   return execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' });
 }
 
-test('a worker loads neither node:http nor the fetch that comes with it before it is needed', () => {
-  assert.match(loadedBy('transport/http1.ts'), /undici/, 'node:http brings fetch with it');
+test('a worker loads node:http only when it is needed, and neither it nor the service the fetch that an import brings', () => {
   assert.doesNotMatch(loadedBy('delivery/worker/create-worker.ts'), /undici|NativeModule http$/m);
+  for (const module of ['transport/http1.ts', 'service/create-server.ts']) {
+    const loaded = loadedBy(module);
+    assert.match(loaded, /NativeModule http$/m);
+    assert.doesNotMatch(loaded, /undici/, module);
+  }
 });
 
 test('a worker loads no way to start processes: that the accelerator works is known, as a rule', () => {
