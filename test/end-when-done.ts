@@ -3,13 +3,14 @@
 import type { ChildProcess } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
 import { relative } from 'node:path';
+import { isMainThread } from 'node:worker_threads';
 import { loadTestRunner } from './load-test-runner.ts';
 
 /** What a file's last hooks, such as the one that stops PostgreSQL, may take. */
 const graceMs = Number(process.env['DESKBELL_TEST_GRACE_MS'] ?? 30_000);
 
-// undefined in the process that starts one for each file
-if (process.env['NODE_TEST_CONTEXT'] !== undefined) {
+// undefined in the process that starts one for each file; threads have no tests
+if (process.env['NODE_TEST_CONTEXT'] !== undefined && isMainThread) {
   const { after } = await loadTestRunner();
   // the child of a test that has failed would keep the output of the file open, and the whole run with it
   const children = new Set<ChildProcess>();
