@@ -23,7 +23,7 @@ suite('deskbell demo', () => {
     const notification = JSON.parse(last.replace(/^notification /, '')) as Record<string, string>;
     assert.deepEqual(Object.keys(notification), ['title', 'message']);
     for (const line of lines)
-      assert.match(line, /^ +\d+ ms {2}(push service|service|user agent|store|sender) /);
+      assert.match(line, /^ *\d+ ms {2}(push service|service|user agent|store|sender) /);
     assert.match(stdout, /answers 201: accepted/);
     assert.doesNotMatch(stdout, /undefined|null/);
     assert.deepEqual(await readdir(environment.TMPDIR), []);
