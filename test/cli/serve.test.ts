@@ -1,7 +1,7 @@
 // `deskbell serve`: one line when it is ready, a clean end on a signal, clear faults where it cannot start.
 import assert from 'node:assert/strict';
 import { exec, execFileSync } from 'node:child_process';
-import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -18,13 +18,17 @@ import {
   temporaryFolder,
   serve,
 } from './run-command.ts';
-import { until } from '../../tools/until.ts';
+import { freePort } from '../../tools/listening.ts';
+import { until, within } from '../../tools/until.ts';
+import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 
 const exists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,
   );
+
+const subject = ['--subject', 'mailto:push@example.org'];
 
 const rowAt = (host: string) => ({ ...exampleSubscription(1), endpoint: `https://${host}/up` });
 
@@ -69,6 +73,55 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const { code, items } = (await response.json()) as { code: string; items: readonly { detail: string }[] };
     assert.equal(code, 'ERR_MESSAGE_RETRY');
     assert.match(items[0]!.detail, /The transport was closed before an answer came/);
+  });
+
+  test('stopped while it starts, it closes what it has opened, and ends with 0', async () => {
+    const data = await temporaryFolder();
+    const { cert } = makeCertificate(['push.example.org']);
+    const [pipe, next] = [join(data, 'pipe'), join(data, 'next')];
+    execFileSync('mkfifo', [pipe, next]);
+    const operator = ['--operator', '127.0.0.1:0', '--webhook', 'http://127.0.0.1:9/'];
+    const service = runUntilStopped([
+      'serve',
+      '--port',
+      '0',
+      '--data',
+      data,
+      '--ca',
+      pipe,
+      ...operator,
+      ...subject,
+    ]);
+    // the sender reads the certificate, and then the webhook does, with the operator's listener open
+    const ofSender = await within(open(pipe, 'w'), 'the sender to read');
+    await rename(next, pipe);
+    await ofSender.writeFile(cert);
+    await ofSender.close();
+    const ofWebhook = await within(open(pipe, 'w'), 'the webhook to read');
+    const ended = service.end('SIGTERM');
+    await ofWebhook.writeFile(cert);
+    await ofWebhook.close();
+    assert.equal(await within(ended, 'the end of serve', 60_000), 0);
+  });
+
+  test('where its webhook cannot be opened, it closes the operator’s listener, and ends with 1', async () => {
+    const data = await temporaryFolder();
+    await runCommand(['keys', 'generate', '--data', data]);
+    await writeFile(join(data, 'webhook-secret'), 'cut off', { mode: 0o600 });
+    const port = await freePort();
+    const operator = ['--operator', `127.0.0.1:${port}`, '--webhook', 'http://127.0.0.1:9/'];
+    const { exitCode, stderr } = await runCommand([
+      'serve',
+      '--port',
+      '0',
+      '--data',
+      data,
+      ...operator,
+      ...subject,
+    ]);
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /ERR_KEY_FILE_CORRUPT/);
+    await assert.rejects(fetch(`http://127.0.0.1:${port}/`), 'nobody listens');
   });
 
   test('what is registered is there after a restart', async () => {

@@ -54,17 +54,22 @@ export async function openConfiguredOperator(
   const { operator, webhook } = configuration;
   if (operator === undefined) return undefined;
   const listener = await openOperator(parseListenAddress(operator), access, data, parts);
-  const posting =
-    webhook === undefined
-      ? undefined
-      : await openWebhook(webhook, configuration, data, parts.log, environment);
-  return {
-    address: listener.address,
-    close: async () => {
-      await listener.close();
-      await posting?.close();
-    },
-  };
+  try {
+    const posting =
+      webhook === undefined
+        ? undefined
+        : await openWebhook(webhook, configuration, data, parts.log, environment);
+    return {
+      address: listener.address,
+      close: async () => {
+        await listener.close();
+        await posting?.close();
+      },
+    };
+  } catch (error) {
+    await listener.close();
+    throw error;
+  }
 }
 
 async function openWebhook(

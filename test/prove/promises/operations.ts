@@ -37,6 +37,30 @@ export const operations: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A service that is stopped while it starts closes what it has opened, and ends with 0',
+    test: { file: 'test/cli/serve.test.ts', title: 'stopped while it starts, it closes' },
+    changes: {
+      'src/cli/commands/serve.ts': {
+        'what opens later stays open': [
+          '        if (sender && metrics && access) {',
+          "        stop.addEventListener('abort', () => void close());\n        if (sender && metrics && access) {",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A service whose webhook cannot be opened closes what it has opened, and ends with 1',
+    test: { file: 'test/cli/serve.test.ts', title: 'where its webhook cannot be opened' },
+    changes: {
+      'src/cli/serve/open-operator.ts': {
+        'the operator’s listener stays open': [
+          '    await listener.close();\n    throw error;',
+          '    throw error;',
+        ],
+      },
+    },
+  },
+  {
     claim: 'An alarm says what to do as docs/operations.md does',
     test: { file: 'test/documentation/alarms.test.ts', title: 'an alarm says what to do' },
     changes: {
