@@ -6,12 +6,15 @@ import { RateLimits } from '../../src/delivery/limits/rate-limits.ts';
 import { toRowResult, type Row } from '../../src/delivery/worker/record.ts';
 import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { readResponse } from '../../src/protocol/outcome.ts';
+import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import { newSubscription, sendJson, startService } from '../service/running-service.ts';
 import { sendMany, tally } from '../transport/sending.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
+import { until } from '../../tools/until.ts';
 import { assertDone } from './broadcast-bench.ts';
 import { startNtfyServer, topicOf, type NtfyServer } from './ntfy-server.ts';
 
@@ -132,6 +135,34 @@ test('a broadcast to a host that nobody has listed takes as long as its rate say
   assertDone(await (await senderOf().broadcast('all', message)).finished, { accepted: 20 });
   // without what may be saved up
   assert.ok(performance.now() - startMs >= 1700);
+});
+
+test('a worker keeps to the rate of a host that nobody has listed where it has only rows that were put off', async (t) => {
+  const ntfy = await startNtfyServer(host);
+  t.after(() => ntfy.close());
+  let nowMs = Date.UTC(2026, 10, 1);
+  const now = () => nowMs;
+  const { store, remove } = await openTestStore(now);
+  t.after(remove);
+  const { senderOf } = await startStage(t, ntfy);
+  const policy = createEndpointPolicy('public');
+  for (let number = 0; number < 20; number += 1) {
+    const subscription = parseSubscription(subscriptionOf(topicOf('live', number)), policy);
+    await store.subscriptions.put(subscription, keys.publicKey);
+  }
+  const { broadcast, stop } = await senderOf({ store, now }).broadcast('all', message);
+  await until(async () => (await store.broadcasts.get(broadcast.id)).waiting === 20, 'all to be put off');
+  await stop();
+  nowMs += 5000;
+  let isAsked = false;
+  const take: typeof store.rates.take = (request) => {
+    isAsked = true;
+    return store.rates.take(request);
+  };
+  const next = await senderOf({ store: { ...store, rates: { take } }, now }).resume(broadcast.id);
+  await until(() => isAsked || ntfy.posted.length > 0, 'a worker to ask for a share of the rate');
+  await next.stop();
+  assert.equal(ntfy.posted.length, 0, 'it has no share yet');
 });
 
 test('a broadcast gives a host that nobody has listed ten messages a second, or what the operator says', async (t) => {

@@ -249,6 +249,19 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'A push service that is not listed keeps its rate, also for a worker that has only rows that were put off',
+    test: { file: unlistedTest, title: 'a worker keeps to the rate of a host' },
+    changes: {
+      'src/delivery/worker/worker.ts': {
+        'they have no rate': [
+          'isUnlisted ? unlistedLimits.perSecond',
+          'isUnlisted && !isReturning ? unlistedLimits.perSecond',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A push service that is not listed gets ten single messages a second',
     test: { file: unlistedTest, title: 'single messages to a host that nobody has listed wait' },
     changes: {

@@ -4,10 +4,11 @@ import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import { createServer, connect as connectTcp, type Socket } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
-import { createUserAgent, startPushService } from '../../../src/push-service/index.ts';
+import { createUserAgent, startPushService, type PushService } from '../../../src/push-service/index.ts';
 import {
   aes128gcmBody,
   connectRaw,
@@ -87,6 +88,20 @@ test('a client can trust several push services at once', async (t) => {
     const [{ endpoint } = { endpoint: '' }] = service.createSinks(1);
     assert.equal((await sendOn(session, endpoint, push)).status, 201);
   }
+});
+
+test('a user agent trusts the authorities that it is given besides those that Node trusts', async (t) => {
+  const [given, trusted] = [await start(t, { tls: true }), await start(t, { tls: true })];
+  const connect = async ({ webSocketUrl }: PushService): Promise<void> => {
+    const agent = await createUserAgent({ webSocketUrl, ca: given.ca });
+    await agent.close();
+  };
+  await connect(given);
+  await assert.rejects(connect(trusted), ({ cause }) => /self-signed/.test(String(cause)));
+  const known = getCACertificates('default');
+  t.after(() => setDefaultCACertificates(known));
+  setDefaultCACertificates([...known, ...trusted.ca]);
+  await connect(trusted);
 });
 
 test('over TLS a reset is a reset of the TCP connection, for both versions', async (t) => {
