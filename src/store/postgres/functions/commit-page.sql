@@ -13,27 +13,31 @@ declare
 begin
   for reported in
     select origins[r.origin] as origin, count(*) filter (where r.answered) as answers,
-           count(*) filter (where r.result = 'accepted') as accepted
+           count(*) filter (where r.result = 'accepted') as accepted,
+           count(*) filter (where r.result = 'gone') as gone
     from unnest(row_origins, results, answered) as r (origin, result, answered)
     group by 1 having bool_or(r.answered or r.result = 'gone')
     -- in one order, so that commits do not wait for each other in a circle
     order by 1
   loop
     perform deskbell_functions.lock_origin(reported.origin);
-    insert into deskbell.gone_marks as m (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms)
-      select s.id, s.endpoint_hash, reported.origin, deskbell_functions.current_window(reported.origin), now_ms
-      from jsonb_to_recordset(gone) as g (
-        "origin" text, "id" bigint, "hash" uuid, "updatedAtMs" bigint, "p256dh" text, "auth" text)
-      join deskbell.subscriptions s on s.endpoint_hash = g."hash"
-      where g."origin" = reported.origin
-        -- unless it was renewed since it was read
-        and case when g."id" is null
-              then s.p256dh = decode(g."p256dh", 'hex') and s.auth = decode(g."auth", 'hex')
-              else s.id = g."id" and s.updated_at_ms = g."updatedAtMs" end
-      order by s.id
-      -- marked again: the new answer decides, the first mark's time stays
-      on conflict (subscription_id) do update set
-        origin = excluded.origin, answer_window = excluded.answer_window, is_held = false;
+    -- the subscriptions of all partitions are joined: mostly for nothing
+    if reported.gone > 0 then
+      insert into deskbell.gone_marks as m (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms)
+        select s.id, s.endpoint_hash, reported.origin, deskbell_functions.current_window(reported.origin), now_ms
+        from jsonb_to_recordset(gone) as g (
+          "origin" text, "id" bigint, "hash" uuid, "updatedAtMs" bigint, "p256dh" text, "auth" text)
+        join deskbell.subscriptions s on s.endpoint_hash = g."hash"
+        where g."origin" = reported.origin
+          -- unless it was renewed since it was read
+          and case when g."id" is null
+                then s.p256dh = decode(g."p256dh", 'hex') and s.auth = decode(g."auth", 'hex')
+                else s.id = g."id" and s.updated_at_ms = g."updatedAtMs" end
+        order by s.id
+        -- marked again: the new answer decides, the first mark's time stays
+        on conflict (subscription_id) do update set
+          origin = excluded.origin, answer_window = excluded.answer_window, is_held = false;
+    end if;
     if reported.accepted > 0 and exists (select from deskbell.gone_marks m where m.origin = reported.origin) then
       delete from deskbell.gone_marks m
       where m.subscription_id = any (accepted_ids) or m.endpoint_hash = any (accepted_hashes);

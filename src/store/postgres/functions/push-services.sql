@@ -75,9 +75,9 @@ create function deskbell_functions.push_service_states(now_ms bigint) returns js
 $$;
 
 -- What is known of a push service that has refused a row since a time: see RefusedRow in ../../push-services.ts.
-create function deskbell_functions.refusal_evidence(
-  service int, since_ms bigint, out others_accepted boolean, out only_strangers boolean, out is_key_good boolean
-) language sql stable as $$
+-- One row at most. Of a function that returns a table PostgreSQL makes a part of the query; another is planned for each row.
+create function deskbell_functions.refusal_evidence(service int, since_ms bigint)
+returns table (others_accepted boolean, only_strangers boolean, is_key_good boolean) language sql stable as $$
   select p.accepted_at_ms >= since_ms, p.known_refused_at_ms <= p.accepted_at_ms,
          exists (select from deskbell.push_services q
                  where q.vapid_public_key = p.vapid_public_key and q.accepted_at_ms > 0)
