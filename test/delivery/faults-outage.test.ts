@@ -47,7 +47,7 @@ const outages: readonly Outage[] = [
   },
 ];
 
-const rows = 300;
+const rows = 120;
 /** At least, and until so many rounds of attempts were in vain. */
 const downForMs = 600_000;
 const roundsInVain = 10;
