@@ -7,11 +7,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Channel } from '../../src/audience/channels.ts';
-import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
+import { databasePathOf, openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { retireKey, rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
 import type { BroadcastOptions } from '../../src/delivery/broadcast/create-broadcast.ts';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
+import { loadOrCreateKeyFile } from '../../src/keys/key-file.ts';
 import { createServer } from '../../src/service/create-server.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
@@ -20,6 +21,7 @@ import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
 import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid-token.ts';
 import { fastFolder } from '../fast-folder.ts';
+import { createSqliteFile } from '../new-sqlite-file.ts';
 
 /** How the sender and the service get to the push service of a test. */
 export type PushServiceAccess = Pick<SenderOptions, 'pushServices' | 'ca' | 'connectOverride'>;
@@ -89,6 +91,9 @@ export async function startBackend(
   { port = 0, prefix = '', ...serviceOptions }: BackendOptions = {},
 ): Promise<Backend> {
   const folder = await mkdtemp(join(fastFolder(), 'deskbell-browser-'));
+  // the key file first, as in a first run that was cut short: making the tables takes thirty times as long as to copy them
+  await loadOrCreateKeyFile(folder);
+  await createSqliteFile(databasePathOf(folder));
   const data = await openDataDirectory(folder);
   const { store, receiptKey } = data;
   let keys: VapidKeys = data.vapidKeys;
