@@ -362,8 +362,14 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     test('a slice is held by one worker until its lease runs out, then another continues at the cursor', async () => {
       await addSubscriptions(store, 10);
       const { id } = await createBroadcast();
-      const first = await lease();
+      const stalled = await lease();
       assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
+
+      nowMs += leaseMs;
+      const first = await lease();
+      assert.deepEqual([first.slice, first.cursor], [stalled.slice, stalled.cursor]);
+      assert.equal((await settle(stalled)).isLeaseLost, true);
+      assert.equal((await found(id)).counts.accepted, 0, 'its cursor is right, its token is not');
 
       const rows = await store.ledger.readRows(first, first.cursor, 4);
       const cursor = rows.at(-1)?.position ?? 0;

@@ -237,6 +237,16 @@ describe('a new PostgreSQL database', () => {
     assert.equal(other.vapidKeys.publicKey, opened.vapidKeys.publicKey);
   });
 
+  test('has the limit on subscriptions that a data directory is opened with', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'deskbell-limit-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const subscriptionLimit = { maxSubscriptions: 1 };
+    const { store, close } = await openDataDirectory(folder, { database: database.url, subscriptionLimit });
+    t.after(close);
+    await addSubscriptions(store, 1);
+    await assert.rejects(addSubscriptions(store, 1, 1), { code: 'ERR_SUBSCRIPTION_LIMIT' });
+  });
+
   test('is left as it is by the doctor, who tells of users that may connect only because everybody may', async () => {
     const look = async () =>
       (await checkData(import.meta.dirname, database.url)).find(({ subject }) => subject === 'database')!;

@@ -380,6 +380,10 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
           'data: alarmToJson(alarm)',
         ],
         'all come again': ['let alarmsSeen = seen.alarms;', 'let alarmsSeen = 0 * seen.alarms;'],
+        'the id of an alarm counts those that come after it': [
+          '  id: String(alarmsSeen),',
+          '  id: String(broadcast.alarms.length),',
+        ],
         'what was missed is left out': [
           'broadcast.alarms.slice(alarmsSeen)',
           'broadcast.alarms.slice(broadcast.alarms.length)',

@@ -222,6 +222,33 @@ export const postgresql: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'If another worker has taken over a slice, nothing of a late page of the former one is stored',
+    test: { file: 'test/store/broadcast-suite.ts', title: 'a slice is held by one worker until' },
+    changes: {
+      'src/store/postgres/functions/commit-page.sql': {
+        'any worker’s page is stored': [
+          'and number = slice and token = p_token and',
+          'and number = slice and',
+        ],
+      },
+      'src/store/sqlite/commit-page.ts': {
+        'any worker’s page is stored': [
+          'number = :number and token = :fenceToken and cursor',
+          'number = :number and cursor',
+        ],
+      },
+    },
+  },
+  {
+    claim: '`maxSubscriptions` limits what is stored in PostgreSQL, too',
+    test: { file: 'test/store/postgres-database.test.ts', title: 'has the limit on subscriptions' },
+    changes: {
+      'src/cli/data/data-directory.ts': {
+        'it does not': ['url: database, subscriptionLimit,', 'url: database,'],
+      },
+    },
+  },
+  {
     claim: 'The figures of the console go by the clock of the database',
     test: { file: 'test/operator/console-pages.test.ts', title: 'a push service that calls all' },
     changes: {
