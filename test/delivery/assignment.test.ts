@@ -106,8 +106,12 @@ test('a row that is detached lets the cursor pass, and is settled by itself late
   );
   assert.equal(assignment.isDone, false);
   assert.equal(assignment.detachedRows, 1);
+  assignment.recordCommitted(page!.rows);
+  assert.equal(assignment.uncommittedRows, 1, 'its answer is not stored yet');
   assignment.settle(one, accepted(one));
   assert.deepEqual(assignment.takeDetached(), { rows: [accepted(one)] });
+  assignment.recordCommitted([accepted(one)]);
+  assert.equal(assignment.uncommittedRows, 0);
   assert.equal(assignment.isDone, true);
 });
 

@@ -370,6 +370,7 @@ describe('a broadcast', () => {
       async () => (await bench.store.broadcasts.find(broadcast.id))?.state === 'done',
       'the end of the broadcast',
     );
+    await until(() => faults.length === 2, 'a second look at the schedules');
     stop.abort();
     await working;
     assert.match(faults.join(), /^[^,]*schedules cannot be read/, 'and it goes on');

@@ -70,7 +70,11 @@ test('an occurrence is one broadcast with a key of its own, over the change to s
   assert.equal((await made()).length, 3);
 });
 
-for (const audience of [{ user: 'ada' }, { tags: { all: ['news'] } }]) {
+for (const [audience, other] of [
+  [{ user: 'ada' }, { user: 'eve', tags: ['news'] }],
+  [{ tags: { all: ['news'] } }, { user: 'ada' }],
+  [{ user: 'ada', tags: { all: ['news'] } }, { user: 'ada' }],
+] as const) {
   test(`an audience by ${Object.keys(audience).join()} is looked at anew for each occurrence`, async (t) => {
     const { store, lookAt } = await setUp(t, {}, audience);
     const subscribe = (id: number) => store.people.assign(id, { user: 'ada', tags: ['news'] });
@@ -82,6 +86,7 @@ for (const audience of [{ user: 'ada' }, { tags: { all: ['news'] } }]) {
       assert.deepEqual(JSON.parse(Buffer.from(payload).toString()), message);
       return recipients;
     };
+    await store.people.assign(1, other);
     await subscribe(2);
     assert.equal(await sendAt('2027-03-26T08:00:00Z'), 1);
     await subscribe(3);

@@ -406,7 +406,13 @@ test('messages that share origin and options share their header object until the
   const headersFor = createHeaderSource(() => token);
   const first = headersFor('https://fcm.googleapis.com', { ttlSeconds: 1 });
   assert.equal(headersFor('https://fcm.googleapis.com', { ttlSeconds: 1 }), first);
-  assert.notEqual(headersFor('https://fcm.googleapis.com', { ttlSeconds: 2 }), first);
+  for (const other of [
+    { ttlSeconds: 2 },
+    { ttlSeconds: 1, topic: 'news' },
+    { ttlSeconds: 1, urgency: 'high' },
+  ] as const) {
+    assert.notEqual(headersFor('https://fcm.googleapis.com', other), first);
+  }
   assert.notEqual(headersFor('https://web.push.apple.com', { ttlSeconds: 1 }), first);
   token = 'vapid t=2, k=1';
   const renewed = headersFor('https://fcm.googleapis.com', { ttlSeconds: 1 });

@@ -143,7 +143,7 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'A row that is refused again and again is tried after half an hour at the latest',
+    claim: 'The waits of a row that is refused again and again double up to half an hour, and no further',
     test: { file: retryPolicy, title: 'with more attempts than by default no wait is longer' },
     changes: {
       [policy]: {
@@ -217,6 +217,10 @@ export const sendingLater: readonly DocumentedPromise[] = [
         'the fault ends it': [
           'restartAfterFaults(() => runSchedules({ store, policy, onWarning }, stopped), { stopped, onFault })',
           'runSchedules({ store, policy, onWarning }, stopped)',
+        ],
+        'schedules are not looked at again': [
+          'restartAfterFaults(() => runSchedules({ store, policy, onWarning }, stopped), { stopped, onFault })',
+          'runSchedules({ store, policy, onWarning }, stopped).catch(onFault)',
         ],
         'it warns of nothing': [
           'runSchedules({ store, policy, onWarning }',
@@ -344,7 +348,7 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'The audience of a schedule is by user or tags too, and is evaluated at each occurrence',
+    claim: 'The audience of a schedule is by user, tags or both too, and is evaluated at each occurrence',
     test: { file: 'test/delivery/schedules.test.ts', title: 'an audience by ' },
     changes: {
       'src/delivery/schedule/run-schedules.ts': {
@@ -352,6 +356,10 @@ export const sendingLater: readonly DocumentedPromise[] = [
       },
       'src/delivery/schedule/create-schedule.ts': {
         'it is stored as everybody': ['? audience : checkExpression(audience)', "? audience : 'all'"],
+        'one by user and tags loses the tags': [
+          '? audience : checkExpression(audience)',
+          "? audience : checkExpression('user' in audience ? { user: audience.user } : audience)",
+        ],
       },
     },
   },

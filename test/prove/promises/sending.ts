@@ -378,6 +378,30 @@ export const sending: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What a crash may repeat counts a row that was detached until its answer is stored',
+    test: { file: 'test/delivery/assignment.test.ts', title: 'a row that is detached lets the cursor pass' },
+    changes: {
+      'src/delivery/worker/assignment.ts': {
+        'it counts it no longer once it is detached': [
+          "for (const { result } of rows) if (result !== 'detached') this.#uncommittedRows -= 1;",
+          'this.#uncommittedRows -= rows.length;',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'Messages of one broadcast share header fields; another TTL, urgency or topic is sent as it is given',
+    test: { file: 'test/delivery/sender.test.ts', title: 'messages that share origin and options share' },
+    changes: {
+      'src/delivery/message-path/header-source.ts': {
+        'another topic is not': [' && one.topic === other.topic', ''],
+        'another urgency is not': [' && one.urgency === other.urgency', ''],
+        'another TTL is not': ['one.ttlSeconds === other.ttlSeconds && ', ''],
+      },
+    },
+  },
+  {
     claim: 'All pages name the same figure for what a crash repeats, that of the code',
     test: { file: 'test/documentation/figures.test.ts', title: 'every page gives the same figure' },
     changes: {
