@@ -19,8 +19,8 @@ const fieldsOf = (work: () => unknown) => {
   return 'passes';
 };
 
-test('a user is 1 to 128 bytes of text without control characters', () => {
-  for (const user of ['4', 'é'.repeat(64), 'ada@example.org', 'a b', '😀'.repeat(32)]) {
+test('a user is 1 to 128 bytes of text without control characters, and stays as it is', () => {
+  for (const user of ['4', 'é'.repeat(64), 'e\u0301', 'ada@example.org', 'a b', '😀'.repeat(32)]) {
     assert.deepEqual(checkUserAndTags({ user }), { user, tags: [] });
   }
   for (const user of ['', 'a'.repeat(129), 'é'.repeat(65), 'a\nb', '\u0085', '\ud800']) {
@@ -36,6 +36,12 @@ test('a user is 1 to 128 bytes of text without control characters', () => {
       ['/user ERR_FIELD_TYPE'],
     );
   }
+});
+
+test('a tag that is too long is refused before its characters are put into one form', (t) => {
+  const normalize = t.mock.method(String.prototype, 'normalize');
+  assert.throws(() => checkUserAndTags({ tags: ['e\u0301'.repeat(10_000)] }));
+  assert.equal(normalize.mock.callCount(), 0);
 });
 
 test('tags are short words: each once, sorted, in one spelling', () => {

@@ -57,6 +57,7 @@ describe('a broadcast', () => {
         assert.equal(run.isNew, true);
         assertDone(await run.finished, { accepted: 4200 });
         assert.deepEqual(timesReceived(pushService), { 1: 4200 });
+        assert.equal(await bench.store.broadcasts.openAudience(), 1, 'nobody was written down');
       });
     }
   }

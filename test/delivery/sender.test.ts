@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { createSecureServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
-import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 
 import { createHeaderSource } from '../../src/delivery/message-path/header-source.ts';
@@ -23,6 +22,7 @@ import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { freePort } from '../../tools/listening.ts';
+import { within } from '../../tools/until.ts';
 import { certificate, startServer } from '../transport/peers.ts';
 import { openBroadcastBench, timesReceived, vapid as benchVapid } from './broadcast-bench.ts';
 import { TestClock } from './test-clock.ts';
@@ -594,15 +594,19 @@ describe('a sender with a store', () => {
     const rows = await bench.store.subscriptions.page({ afterId: 0, limit: 2 });
     const rowOf = (endpoint: string | undefined) => rows.find((row) => row.endpoint === endpoint)!;
     pushService.expire(ended!);
-    const warnings: string[] = [];
-    const sender = bench.createSender({ onWarning: (warning) => warnings.push(warning) });
-    const { path } = bench.store.address.options as { readonly path: string };
-    using other = new DatabaseSync(path);
-    other.exec('begin immediate');
+    const unlocked = Promise.withResolvers<void>();
+    const { ledger } = bench.store;
+    const recordAnswers: typeof ledger.recordAnswers = async (commit) => {
+      await unlocked.promise;
+      return ledger.recordAnswers(commit);
+    };
+    const store = { ...bench.store, ledger: { ...ledger, recordAnswers } };
+    const sender = bench.createSender({ store });
+    using _ = { [Symbol.dispose]: unlocked.resolve };
     // after those that are told first, at most a thousand, there are a thousand more: they are to be told at once
     const messages = Array.from({ length: 2500 }, async () => sender.send(rowOf(alive), message));
-    for (const { outcome } of await Promise.all(messages)) assert.equal(outcome.kind, 'accepted');
-    assert.deepEqual(warnings, [], 'nobody has waited for the lock until it was given up');
+    const answers = await within(Promise.all(messages), 'the answers to all messages');
+    for (const { outcome } of answers) assert.equal(outcome.kind, 'accepted');
     let hasAnswered = false;
     const gone = sender.send(rowOf(ended), message).then(({ outcome }) => {
       hasAnswered = true;
@@ -611,7 +615,7 @@ describe('a sender with a store', () => {
     // its answer has come before those of the messages that follow
     for (let count = 0; count < 3; count += 1) await sender.send(rowOf(alive), message);
     assert.equal(hasAnswered, false, 'that it is gone is not stored yet');
-    other.exec('rollback');
+    unlocked.resolve();
     assert.equal((await gone).kind, 'gone');
     assert.equal(await bench.store.subscriptions.count(), 1);
     await sender.close();

@@ -1,7 +1,7 @@
 // What the console says of a broadcast, and what it does to one: real requests to a real listener with a real database.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { addSubscriptions, commitSlice } from '../store/store-under-test.ts';
+import { addSubscriptions, commitSlice, madeUpBroadcast } from '../store/store-under-test.ts';
 import { pickDeliveryOptions } from '../../src/store/delivery-options.ts';
 import { decode, signIn, type Visitor } from './console-visitor.ts';
 import { startOperator } from './running-operator.ts';
@@ -60,6 +60,30 @@ test('a cancelled broadcast shows how much of it was sent, everywhere', async (t
   assert.match(wordsOf(page), /cancelled .*50 % 10 of 20 .*Accepted 10 .*Cancelled 10 /);
   for (const { html } of [page, await visitor.open('/console/broadcasts')])
     assert.match(html, /aria-label="50 % of 20"/);
+});
+
+test('a broadcast can be paused, resumed and cancelled where its state admits it', async (t) => {
+  const { create, store, visitor } = await startWith(t, 1);
+  const audienceId = await store.broadcasts.openAudience();
+  const toNews = { ...madeUpBroadcast(Date.now()), audienceId, matching: { tags: { all: ['news'] } } };
+  const { broadcast } = await store.broadcasts.create(toNews);
+  const [scheduled, running, paused, cancelled] = [
+    await create(new Date(Date.now() + 3_600_000)),
+    await create(),
+    await create(),
+    await create(),
+  ];
+  await store.broadcasts.pause(paused);
+  await store.broadcasts.cancel(cancelled);
+  const controlsOf = async (id: number) => {
+    const { html } = await visitor.open(`/console/broadcasts/${id}`);
+    return [...html.matchAll(/"\/console\/broadcasts\/\d+\/(pause|resume|cancel)"/g)].map(([, name]) => name);
+  };
+  assert.deepEqual(await controlsOf(broadcast.id), ['pause', 'cancel'], 'preparing');
+  assert.deepEqual(await controlsOf(scheduled), ['pause', 'cancel'], 'scheduled');
+  assert.deepEqual(await controlsOf(running), ['pause', 'cancel'], 'running');
+  assert.deepEqual(await controlsOf(paused), ['resume', 'cancel'], 'paused');
+  assert.deepEqual(await controlsOf(cancelled), [], 'cancelled');
 });
 
 test('a page shows the message above the attempts, to whom it went and who made it', async (t) => {

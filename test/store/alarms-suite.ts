@@ -216,6 +216,16 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       assert.deepEqual(await kinds(), []);
     });
 
+    test('what waits for a decision is not said twice where a vendor has many hosts', async () => {
+      await putWorker();
+      const origin = 'https://db5p.notify.windows.com';
+      const id = await create();
+      for (let slice = 0; slice < 4; slice += 1) await commitNext(id, () => ({ result: 'gone', origin }));
+      await putWorker();
+      const ids = (await standing()).map((alarm) => alarm.id);
+      assert.deepEqual(ids, ['deletions-held:db5p.notify.windows.com']);
+    });
+
     test('a refused token is one alarm until a token is accepted, and answers are judged for a day', async () => {
       const id = await create();
       const alarm = { reason: 'vapid-refused', detail: 'BadJwtToken' };

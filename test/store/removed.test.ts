@@ -235,6 +235,22 @@ describe('rows whose subscription is removed', () => {
     assert.deepEqual(await countsOf(id), { state: 'done', accepted: 19, removed: 1, alarms: [] });
   });
 
+  test('are not counted where a person is removed whose row was the last that was sent', async () => {
+    await putPeople();
+    const draft = madeUpBroadcast(nowMs, { sliceRows: 20 });
+    const { id } = await createMatching(opened.store, { tags: { all: ['news'] } }, draft);
+    const slice = await lease(id);
+    const rows = await opened.store.ledger.readRows(slice, slice.cursor, 10);
+    const last = rows.at(-1)!;
+    const sent = { number: slice.slice, fromCursor: slice.cursor, cursor: last.position };
+    await opened.store.ledger.commit({ ...slice, slice: sent, rows: rows.map(accepted), leaseMs });
+    const { user } = (await opened.store.subscriptions.findById(last.subscriptionId!))!;
+    await opened.store.people.remove(user!);
+    await opened.store.leases.release({ ...slice, slice: slice.slice });
+    await settle(id);
+    assert.deepEqual(await countsOf(id), { state: 'done', accepted: 20, alarms: [] });
+  });
+
   test('are counted where a person is removed whose row waits, or who is in a list', async () => {
     await putPeople();
     const createToList = async () => {

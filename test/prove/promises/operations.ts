@@ -501,4 +501,13 @@ export const operations: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'Deletions that wait are not also reported as `all-gone`, also where a vendor has many hosts',
+    test: { file: 'test/store/alarms-suite.ts', title: 'what waits for a decision is not said twice' },
+    changes: {
+      'src/delivery/alarms/read-alarms.ts': {
+        'hosts are compared with names of vendors': ['.map(pushServiceName));', '.map(hostOf));'],
+      },
+    },
+  },
 ];

@@ -66,6 +66,55 @@ export const people: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Deskbell does not interpret a user',
+    test: { file: 'test/audience/user-and-tags.test.ts', title: 'a user is 1 to 128 bytes' },
+    changes: {
+      'src/audience/user-and-tags.ts': {
+        'two spellings of a character are one': ['return user;', "return user.normalize('NFC');"],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast that is `preparing` can be paused and cancelled',
+    test: { file: 'test/operator/console-broadcast.test.ts', title: 'a broadcast can be paused, resumed' },
+    changes: {
+      'src/operator/console/pages/broadcast.ts': {
+        'the console does not let it be paused': [
+          "from: ['preparing', 'running', 'scheduled'],",
+          "from: ['running', 'scheduled'],",
+        ],
+        'the console does not let it be cancelled': [
+          "from: ['preparing', 'running', 'scheduled', 'paused'],",
+          "from: ['running', 'scheduled', 'paused'],",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast that is paused while it is `preparing` is prepared and sent once it is resumed',
+    test: { file: 'test/delivery/preparing.test.ts', title: 'that is paused reaches nobody' },
+    changes: {
+      'src/store/preparations.ts': {
+        'it is never prepared': [
+          'from deskbell.preparations where is_paused = 0 and lease_until_ms',
+          'from deskbell.preparations where is_paused is null and lease_until_ms',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The counts of a broadcast stay when a person is removed whose row was sent',
+    test: { file: 'test/store/removed.test.ts', title: 'are not counted where a person is removed' },
+    changes: {
+      'src/store/forget-attempts.ts': {
+        'the last row that was sent counts as removed': [
+          'cursor < :subscriptionId',
+          'cursor <= :subscriptionId',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A search for a user at one push service compares users exactly',
     test: { file: 'test/store/store-suite.ts', title: 'pages of one push service have its rows alone' },
     changes: {

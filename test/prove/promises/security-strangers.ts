@@ -533,4 +533,16 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'The length of a tag is checked before its characters are put into one form',
+    test: { file: 'test/audience/user-and-tags.test.ts', title: 'a tag that is too long is refused before' },
+    changes: {
+      'src/audience/user-and-tags.ts': {
+        'it is checked afterwards': [
+          'const normalized = name.length > maxSpelledCharacters',
+          "const normalized = name.normalize('NFC').length > maxSpelledCharacters",
+        ],
+      },
+    },
+  },
 ];
