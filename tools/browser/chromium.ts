@@ -30,6 +30,9 @@ export async function startChromium(options: ChromiumOptions = {}): Promise<Test
     args: [
       '--no-sandbox',
       '--disable-gpu',
+      // of its own windows and tabs, which nobody sees: a fifth of the processor time of a short test
+      '--animation-duration-scale=0',
+      '--wm-window-animations-disabled',
       '--host-resolver-rules=MAP insecure.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost',
       ...gcm.chromiumArguments,
       ...furtherArguments,
