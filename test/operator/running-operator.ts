@@ -41,13 +41,14 @@ export interface AskOptions {
   readonly signal?: AbortSignal;
 }
 
+interface StoreOptions {
+  /** The clock of the store. */
+  readonly now?: (() => number) | undefined;
+}
+
 export async function startOperator(
   t: Pick<TestContext, 'after'>,
-  options: Partial<OperatorOptions> & {
-    readonly senderOptions?: Partial<SenderOptions>;
-    /** The clock of the store. */
-    readonly now?: () => number;
-  } = {},
+  options: Partial<OperatorOptions> & StoreOptions & { readonly senderOptions?: Partial<SenderOptions> } = {},
 ): Promise<RunningOperator> {
   const { store, remove } = await openTestStore(options.now);
   const keys = generateVapidKeys();
@@ -74,6 +75,8 @@ export async function startOperator(
     ...where,
   });
   const routes = collectRoutes(app);
+  // A test may take its time between two requests: no kept connection ends just when `fetch` writes the next one to it.
+  app.server.keepAliveTimeout = 0;
   await app.listen(where);
   t.after(async () => {
     await app.close();
@@ -110,9 +113,13 @@ export async function startOperator(
 }
 
 /** A listener with a push service and as many subscribed user agents as there are owners. */
-export async function startStage(t: Pick<TestContext, 'after'>, owners: readonly UserAndTags[] = [{}]) {
+export async function startStage(
+  t: Pick<TestContext, 'after'>,
+  owners: readonly UserAndTags[] = [{}],
+  { now }: Pick<StoreOptions, 'now'> = {},
+) {
   const pushService = await startPushService();
-  const operator = await startOperator(t, { senderOptions: { pushServices: [pushService.origin] } });
+  const operator = await startOperator(t, { now, senderOptions: { pushServices: [pushService.origin] } });
   const { store } = operator;
   const publicKey = (await store.vapidKeys.current())!;
   const userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });

@@ -238,7 +238,8 @@ describe('a client that', () => {
 });
 
 test('a service without options has its limits', async (t) => {
-  const unlimited = { registrationsPerMinute: undefined, receiptKey: randomBytes(32), channels: true };
+  const unset = { registrationsPerMinute: undefined, keepAliveTimeoutMs: undefined };
+  const unlimited = { ...unset, receiptKey: randomBytes(32), channels: true };
   const intervals = t.mock.method(globalThis, 'setInterval');
   const { app, base, port } = await startService(unlimited, t);
   const { maxConnections, headersTimeout, requestTimeout, keepAliveTimeout } = app.server;

@@ -37,7 +37,7 @@ export function openStoreForSuite(): Store {
   return store;
 }
 
-/** Registrations are not limited unless a test asks for it; a test that is handed in has the service closed behind it. */
+/** Registrations are not limited, nor do kept connections end, unless a test asks for it; a test that is handed in has the service closed behind it. */
 export async function startService(
   options: Partial<ServerOptions> = {},
   t?: TestContext,
@@ -53,6 +53,8 @@ export async function startService(
     vapidPublicKey,
     sessionKey,
     registrationsPerMinute: 'off',
+    // A test may take its time between two requests.
+    keepAliveTimeoutMs: 300_000,
     log: { info: keep, error: keep },
     ...options,
   });
