@@ -60,7 +60,7 @@ describe('TLS to PostgreSQL', { skip: skipWithout('the tests of TLS', [openssl])
     assert.equal(await isEncrypted(withTls('localhost', { sslmode: 'disable' })), false);
   });
 
-  test('checks what sslmode says, and no less', async () => {
+  test('checks what sslmode says, and no less', async (t) => {
     await (
       await getServer()
     ).useTls(certify(trusted, folder, 'localhost'), readFileSync(trusted.certificate, 'utf8'));
@@ -83,6 +83,17 @@ describe('TLS to PostgreSQL', { skip: skipWithout('the tests of TLS', [openssl])
     }
     // nobody whom the system trusts has signed it
     await isRefused('localhost', { sslmode: 'verify-full' });
+
+    // without sslmode, as with verify-full once anything asks for TLS
+    assert.equal(await isEncrypted(withTls('localhost', { sslrootcert })), true);
+    await isRefused('127.0.0.1', { sslrootcert });
+    await isRefused('localhost', own);
+    t.after(() => delete process.env['PGSSLMODE']);
+    for (const mode of ['require', 'verify-ca', 'verify-full']) {
+      process.env['PGSSLMODE'] = mode;
+      await isRefused('localhost', {});
+      assert.equal(await isEncrypted(withTls('localhost', { sslmode: 'disable' })), false);
+    }
   });
 
   test('names the file that is missing, and what must not be left out', async () => {

@@ -53,13 +53,17 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'Each `sslmode` checks what it does in libpq, and without one TLS is not used',
+    claim: 'Each `sslmode` checks what it does in libpq; without one, TLS is used only if something else asks for it',
     test: { file: tls, title: 'checks what sslmode says, and no less' },
     changes: {
       'src/store/postgres/connection.ts': {
         'it is what the driver makes of it': [
           "url.searchParams.set('uselibpqcompat', 'true')",
           "url.searchParams.set('uselibpqcompat', 'false')",
+        ],
+        'without it there is none, whatever else asks for it': [
+          "if (url.searchParams.has('sslmode'))",
+          "if (!url.searchParams.has('sslmode')) url.searchParams.set('sslmode', 'disable');\n  else",
         ],
         'a certificate of the client is not shown': [
           "url.searchParams.delete('target_session_attrs');",
