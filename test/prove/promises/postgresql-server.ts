@@ -53,7 +53,8 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'Each `sslmode` checks what it does in libpq; without one, TLS is used only if something else asks for it',
+    claim:
+      'Each `sslmode` checks what it does in libpq; without one, TLS is used only if something else asks for it',
     test: { file: tls, title: 'checks what sslmode says, and no less' },
     changes: {
       'src/store/postgres/connection.ts': {
