@@ -8,7 +8,7 @@ import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import type { UserAndTags } from '../../src/audience/user-and-tags.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { recordAnswer } from '../store/store-under-test.ts';
-import { codeOf, startStage, type RunningOperator } from './running-operator.ts';
+import { codeOf, startStage, stoppedClock, type RunningOperator } from './running-operator.ts';
 
 interface Page<Item = Record<string, unknown>> {
   readonly items: readonly Item[];
@@ -651,7 +651,7 @@ test('held deletions are listed, and confirmed or discarded by their origin', as
 });
 
 test('alarms are listed as long as they stand, and acknowledged with a note', async (t) => {
-  const stage = await startStage(t);
+  const stage = await startStage(t, [{}], { now: stoppedClock() });
   const { read, store, ask } = stage;
   assert.deepEqual(await read('/v1/alarms'), { items: [], next: null });
   const origin = 'https://push.example.net';

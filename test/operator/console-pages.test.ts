@@ -7,7 +7,7 @@ import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscriptio
 import { commitSlice, madeUpBroadcast, madeUpSchedule, recordAnswer } from '../store/store-under-test.ts';
 import { signIn, type Visitor } from './console-visitor.ts';
 import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
-import { startOperator, type RunningOperator } from './running-operator.ts';
+import { startOperator, stoppedClock, type RunningOperator } from './running-operator.ts';
 
 const leaseMs = 10_000;
 
@@ -265,7 +265,7 @@ test('a push service that calls all subscriptions gone is not said to take messa
 });
 
 test('a push service that cannot be reached is an alarm of the overview until it answers', async (t) => {
-  const operator = await startOperator(t);
+  const operator = await startOperator(t, { now: stoppedClock() });
   const visitor = await signIn(operator);
   const head = { id: 'one', machine: 'push-1', processId: 7, kind: 'worker', startedAtMs: 1 } as const;
   const figures = { connections: 0, inFlight: 0, queued: 0, maxInFlight: 9, answers: 0, throttled: 0 };

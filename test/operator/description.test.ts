@@ -6,7 +6,7 @@ import { Ajv } from 'ajv';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenApiDocument, OperationObject } from '../../src/http/description/openapi-document.ts';
 import { dereference } from '../service/dereference.ts';
-import { startOperator, startStage } from './running-operator.ts';
+import { startOperator, startStage, stoppedClock } from './running-operator.ts';
 
 type Content = Readonly<Record<string, { readonly schema: object; readonly example: unknown }>>;
 type Responses = Readonly<Record<string, { readonly content?: Content }>>;
@@ -51,10 +51,8 @@ test('every operation has a name of its own, and bodies are named models', async
 });
 
 test('every example of a request works, and every answer has the form that the description says', async (t) => {
-  // a clock that stands still: the other sender stays however long the requests take
-  const nowMs = Date.now();
   const owners = [{ user: '42', tags: ['news'] }, {}];
-  const { ask, read, sender, store } = await startStage(t, owners, { now: () => nowMs });
+  const { ask, read, sender, store } = await startStage(t, owners, { now: stoppedClock() });
   const alarm = 'unreachable%3Apush.example.net';
   await store.senders.put({
     id: 'one',

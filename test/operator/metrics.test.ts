@@ -28,7 +28,7 @@ import { operatorRoles } from '../../src/store/operators.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { madeUpBroadcast, recordAnswer } from '../store/store-under-test.ts';
-import { startOperator, type RunningOperator } from './running-operator.ts';
+import { startOperator, stoppedClock, type RunningOperator } from './running-operator.ts';
 
 const monitoring = join(import.meta.dirname, '../../packaging/monitoring');
 const skip = skipWithout('the tests of metrics', [promtool]);
@@ -102,7 +102,7 @@ test('what a broadcast came to is counted, by push service and outcome', async (
 });
 
 test('breakers are those of all senders, whichever process is asked; buckets add up', async (t) => {
-  const { store } = await startOperator(t);
+  const { store } = await startOperator(t, { now: stoppedClock() });
   const metrics = createMetrics(store);
   const pushService = 'fcm.googleapis.com';
   const reported = {

@@ -6,7 +6,7 @@ import { createTransport } from '../../src/transport/create-transport.ts';
 import type { ReportedPushService } from '../../src/store/senders.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';
-import { startOperator, startStage } from './running-operator.ts';
+import { startOperator, startStage, stoppedClock } from './running-operator.ts';
 import { until } from '../../tools/until.ts';
 
 const untilReported = ({ senders }: Store) =>
@@ -27,7 +27,7 @@ const reported: ReportedPushService = {
 };
 
 test('the figures of all senders are added up, and the worst breaker is shown', async (t) => {
-  const { store, read } = await startOperator(t);
+  const { store, read } = await startOperator(t, { now: stoppedClock() });
   const head = { machine: 'push-1', processId: 7, startedAtMs: 1_800_000_000_000 };
   const failing = {
     ...reported,

@@ -41,6 +41,12 @@ export interface AskOptions {
   readonly signal?: AbortSignal;
 }
 
+/** By this clock of the store, a sender that has reported stays, however long a test takes. */
+export function stoppedClock(): () => number {
+  const nowMs = Date.now();
+  return () => nowMs;
+}
+
 interface StoreOptions {
   /** The clock of the store. */
   readonly now?: (() => number) | undefined;
