@@ -12,6 +12,14 @@ const emptyTemporaryFolder = async () => ({
   NODE_DISABLE_COMPILE_CACHE: '1',
 });
 
+/** With the address and the token that it prints. */
+async function askOperator(demo: ReturnType<typeof runUntilStopped>): Promise<void> {
+  const [, address = ''] = await demo.waitFor(/^The operator's console is at (http:\S+)\/, its API at /);
+  const [, token = ''] = await demo.waitFor(/^ {2}(deskbell_op_\S+)$/);
+  const keys = await fetch(`${address}/v1/keys`, { headers: { authorization: `Bearer ${token}` } });
+  assert.equal(keys.status, 200);
+}
+
 suite('deskbell demo', () => {
   test('--once prints each step with its time, then the notification as decrypted, and leaves nothing', async () => {
     const environment = await emptyTemporaryFolder();
@@ -38,10 +46,7 @@ suite('deskbell demo', () => {
     const html = await page.text();
     assert.match(html, /<title>Deskbell<\/title>/);
 
-    const [, operator = ''] = await demo.waitFor(/^The operator's console is at (http:\S+)\/, its API at /);
-    const [, token = ''] = await demo.waitFor(/^ {2}(deskbell_op_\S+)$/);
-    const keys = await fetch(`${operator}/v1/keys`, { headers: { authorization: `Bearer ${token}` } });
-    assert.equal(keys.status, 200);
+    await askOperator(demo);
 
     const [, command = ''] = await demo.waitFor(/^ {2}(.+ send --config .+)$/);
     const elsewhere = { cwd: environment.TMPDIR, env: { ...process.env, ...environment } };
@@ -69,8 +74,10 @@ suite('deskbell demo', () => {
       runUntilStopped(['demo'], { environment }),
       runUntilStopped(['demo'], { environment }),
     ];
-    await one.waitFor(/The demo page is at/);
-    await other.waitFor(/The demo page is at/);
+    for (const demo of [one, other]) {
+      await demo.waitFor(/The demo page is at/);
+      await askOperator(demo);
+    }
     await Promise.all([first, one, other].map((demo) => demo.end('SIGTERM')));
     assert.deepEqual(await readdir(environment.TMPDIR), []);
   });

@@ -1,9 +1,14 @@
 // A real operator's listener on a port of its own, with a real database, a real push service and a sender between them.
+import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
+import { describeRoutes } from '../../src/http/description/openapi-document.ts';
+import type { Responses } from '../../src/http/description/openapi-responses.ts';
+import { problemType } from '../../src/http/problem.ts';
 import { generateOperatorToken } from '../../src/keys/operator-token.ts';
+import { operatorDescription } from '../../src/operator/description.ts';
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { createOperator, type OperatorOptions } from '../../src/operator/create-operator.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
@@ -83,6 +88,7 @@ export async function startOperator(
   const routes = collectRoutes(app);
   // A test may take its time between two requests: no kept connection ends just when `fetch` writes the next one to it.
   app.server.keepAliveTimeout = 0;
+  const problems = collectProblems(app);
   await app.listen(where);
   t.after(async () => {
     await app.close();
@@ -98,8 +104,8 @@ export async function startOperator(
     return token;
   };
   const ownToken = await add('tester', 'full');
-  const ask = (path: string, { method = 'GET', body, headers = {}, signal }: AskOptions = {}) =>
-    fetch(base + path, {
+  const ask = async (path: string, { method = 'GET', body, headers = {}, signal }: AskOptions = {}) => {
+    const response = await fetch(base + path, {
       method,
       headers: {
         authorization: `Bearer ${ownToken}`,
@@ -109,6 +115,9 @@ export async function startOperator(
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       ...(signal !== undefined && { signal }),
     });
+    assertDescribed(problems.splice(0), routes);
+    return response;
+  };
   const read = async <Body>(path: string, askOptions?: AskOptions): Promise<Body> => {
     const response = await ask(path, askOptions);
     const text = await response.text();
@@ -116,6 +125,43 @@ export async function startOperator(
     return JSON.parse(text) as Body;
   };
   return { app, routes, base, port, store, sender, records, add, ask, read };
+}
+
+/** A problem that an operation of the API has answered. */
+interface AnsweredProblem {
+  readonly operationId: string;
+  readonly status: number;
+  readonly code: string;
+}
+
+/** To be called before the listener is ready. */
+function collectProblems(app: FastifyInstance): AnsweredProblem[] {
+  const problems: AnsweredProblem[] = [];
+  app.addHook('onSend', async ({ routeOptions }, reply, payload) => {
+    const operationId = routeOptions.config.operation?.operationId;
+    if (operationId === undefined || reply.getHeader('content-type') !== problemType) return;
+    const { code } = JSON.parse(String(payload)) as { readonly code: string };
+    problems.push({ operationId, status: reply.statusCode, code });
+  });
+  return problems;
+}
+
+function assertDescribed(problems: readonly AnsweredProblem[], routes: readonly Asked[]): void {
+  if (problems.length === 0) return;
+  const { paths } = describeRoutes(
+    routes.map(({ options }) => options),
+    '',
+    operatorDescription,
+  );
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  for (const { operationId, status, code } of problems) {
+    const { responses } = operations.find((operation) => operation.operationId === operationId)!;
+    const response = (responses as Responses)[status]?.content?.[problemType];
+    assert.ok(
+      response?.examples && code in response.examples,
+      `${operationId}: ${status} ${code} is not described`,
+    );
+  }
 }
 
 /** A listener with a push service and as many subscribed user agents as there are owners. */

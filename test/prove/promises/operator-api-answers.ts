@@ -362,6 +362,15 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`/openapi.json` has each error that an operation answers',
+    test: { file: 'test/operator/api.test.ts', title: 'one is made once for its key' },
+    changes: {
+      'src/operator/api/broadcasts.ts': {
+        'a key of another broadcast is left out': ["'ERR_IDEMPOTENCY_KEY',", ''],
+      },
+    },
+  },
+  {
     claim: 'Control characters are escaped in the events of a broadcast, too',
     test: { file: 'test/operator/events.test.ts', title: 'a client that comes back gets the alarms' },
     changes: {

@@ -166,6 +166,16 @@ export const operatorApi: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'Where port 8081 is in use, `deskbell demo` prints the port that its operator’s listener has instead',
+    test: { file: 'test/cli/demo.test.ts', title: 'a port that is asked for and taken' },
+    changes: {
+      'src/cli/demo/demo-operator.ts': {
+        'it prints 8081': ['address: listener.address,', 'address: `http://${host}:${usualPort}`,'],
+      },
+    },
+  },
+  {
     claim: 'What a client writes into X-Forwarded-For makes it nobody else',
     test: { file: 'test/operator/behind-proxy.test.ts', title: 'what a client writes before the proxy' },
     changes: {
