@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 
 import type { RenderedResponse } from './render-error.ts';
 
-// not by import, with which Node loads its WebSocket too
+// An import would have Node load its WebSocket and undici too: 80 ms.
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** Writes the last answer of a connection. */

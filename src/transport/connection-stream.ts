@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
-// not by import, with which Node loads its WebSocket too, for longer than all of this folder
+// An import would have Node load its WebSocket and undici too: 80 ms.
 const { Agent } = process.getBuiltinModule('node:http');
 
 type Written = { readonly chunk: Buffer };

@@ -387,6 +387,7 @@ test('a backup made while registering and sending is one moment: counts add up, 
   await sender.close();
   await data.close();
 
+  assert.ok(backups.length > 0);
   for (const [index, backup] of backups.entries()) {
     const directory = join(folder, `restored-${index}`);
     const restored = await restore(backup.file, directory);

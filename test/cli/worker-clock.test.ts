@@ -57,6 +57,6 @@ test(`a worker whose machine is ${days} days ahead says so, as a service does, a
   for (const { written } of [worker, service]) {
     const [, seconds] =
       /The clock of the database .* differs from this machine's by (\d+) s/.exec(written()) ?? [];
-    assert.equal(Math.round(Number(seconds) / 86_400), days, written());
+    assert.ok(Math.abs(Number(seconds) - days * 86_400) < 100, written());
   }
 });

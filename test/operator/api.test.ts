@@ -10,6 +10,8 @@ import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscriptio
 import { recordAnswer } from '../store/store-under-test.ts';
 import { codeOf, startStage, stoppedClock, type RunningOperator } from './running-operator.ts';
 
+const newKey = (): string => generateVapidKeys().publicKey;
+
 interface Page<Item = Record<string, unknown>> {
   readonly items: readonly Item[];
   readonly next: number | null;
@@ -90,11 +92,7 @@ suite('POST /v1/messages', () => {
 
     const { vapidKeys } = stage.store;
     const own = (await vapidKeys.current())!;
-    const [second, third, fourth] = [1, 2, 3].map(() => generateVapidKeys().publicKey) as [
-      string,
-      string,
-      string,
-    ];
+    const [second, third, fourth] = [newKey(), newKey(), newKey()];
     await vapidKeys.makeCurrent(second);
     await vapidKeys.makeCurrent(third);
     await vapidKeys.prepare(fourth);

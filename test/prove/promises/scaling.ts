@@ -274,10 +274,7 @@ export const scaling: readonly DocumentedPromise[] = [
   },
   {
     claim: 'A broadcast to all stores nothing per row',
-    test: {
-      file: 'test/delivery/broadcast.test.ts',
-      title: 'to all reaches each once, ',
-    },
+    test: { file: 'test/delivery/broadcast.test.ts', title: 'to all reaches each once, ' },
     changes: {
       'src/delivery/broadcast/create-broadcast.ts': {
         'its audience is written down': ['    split !== undefined,\n', '    isOfStored,\n'],

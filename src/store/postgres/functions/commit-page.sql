@@ -21,7 +21,7 @@ begin
     order by 1
   loop
     perform deskbell_functions.lock_origin(reported.origin);
-    -- the subscriptions of all partitions are joined: mostly for nothing
+    -- mostly nothing is gone, and this joins the subscriptions of all partitions
     if reported.gone > 0 then
       insert into deskbell.gone_marks as m (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms)
         select s.id, s.endpoint_hash, reported.origin, deskbell_functions.current_window(reported.origin), now_ms

@@ -75,7 +75,8 @@ create function deskbell_functions.push_service_states(now_ms bigint) returns js
 $$;
 
 -- What is known of a push service that has refused a row since a time: see RefusedRow in ../../push-services.ts.
--- One row at most. Of a function that returns a table PostgreSQL makes a part of the query; another is planned for each row.
+-- At most one row. It returns a table, so that PostgreSQL inlines it into the query; with out parameters it would be planned for
+-- each row.
 create function deskbell_functions.refusal_evidence(service int, since_ms bigint)
 returns table (others_accepted boolean, only_strangers boolean, is_key_good boolean) language sql stable as $$
   select p.accepted_at_ms >= since_ms, p.known_refused_at_ms <= p.accepted_at_ms,
