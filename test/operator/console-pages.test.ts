@@ -198,6 +198,9 @@ test('an alarm says what it means, what to do, and what the push service said', 
     visitor.page.html,
     /<a href="\/console\/push-services">Push services<\/a>\s*·\s*<a [^>]*>Acknowledge/,
   );
+  const { html } = await (await signIn(operator, 'read')).open('/console/');
+  assert.match(html, /refuses our token/);
+  assert.doesNotMatch(html, />Acknowledge/, 'who may only look');
 });
 
 test('the overview says what is wrong with the installation, beside the alarms of broadcasts', async (t) => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
+import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
 import { until } from '../../tools/until.ts';
 import { createSharedFeeds } from '../../src/operator/shared-feed.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
@@ -103,6 +104,22 @@ test('the buttons of a live page follow the broadcast, for each who may press th
     [false, true],
   );
   for (const page of pages) page.leave();
+});
+
+test('the alarms of a live page link to where they are acknowledged, for who may do so', async (t) => {
+  const { store } = await startOperator(t);
+  await store.sending.pause('restored');
+  const operator = await startOperator(t, { readWarnings: createWarningReader(store) });
+  for (const [role, isShown] of [
+    ['read', false],
+    ['full', true],
+  ] as const) {
+    const page = watch(operator, '/console/live/overview', await signIn(operator, role));
+    const text = await page.next();
+    assert.match(text, /Sending is paused/, role);
+    assert.equal(text.includes('/console/alarms/acknowledge'), isShown, role);
+    page.leave();
+  }
 });
 
 test('who comes after a change never gets what others had read before it', async (t) => {

@@ -7,6 +7,7 @@ import { html, type Html } from '../../http/description/html.ts';
 import type { Alarm } from '../../store/broadcasts.ts';
 import { pages } from './page.ts';
 import { notice, timeFromNow, untrusted, urlWith } from './components.ts';
+import type { ConsoleSession } from './sessions.ts';
 
 export const renderAlarms = (alarms: readonly Html[]): Html =>
   html`${
@@ -20,8 +21,8 @@ export const renderAlarms = (alarms: readonly Html[]): Html =>
 /** Newest broadcasts of an alarm that are named; the others are counted. */
 const namedBroadcasts = 10;
 
-/** An alarm with the links to where it is cured and where it is acknowledged. */
-export function renderStanding(alarm: StandingAlarm): Html {
+/** An alarm with the links to where it is cured and where it is acknowledged, the latter for who may do it. */
+export function renderStanding(alarm: StandingAlarm, { mayChange }: ConsoleSession): Html {
   const { id, what, link, acknowledgement } = alarm;
   return notice(
     acknowledgement === undefined ? 'bad' : 'warn',
@@ -31,6 +32,7 @@ export function renderStanding(alarm: StandingAlarm): Html {
         <a href="${link}">${nameOf(link)}</a>
         ${
           acknowledgement === undefined &&
+          mayChange &&
           html`· <a href="${urlWith('/console/alarms/acknowledge', { alarm: id })}">Acknowledge</a>`
         }
       </p>`,

@@ -21,7 +21,7 @@ export type LiveParts = Readonly<Record<string, Html>>;
 /** What all who look at a page see, and what each of them sees besides. */
 export interface LivePage {
   readonly shared: LiveParts;
-  /** Buttons and their forms. */
+  /** Buttons, forms, and links to them. */
   readonly own?: ((session: ConsoleSession) => LiveParts) | undefined;
   /** As in `Page`. */
   readonly status?: readonly string[] | undefined;

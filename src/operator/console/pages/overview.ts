@@ -14,6 +14,8 @@ import { card, empty, live, stateBadge, tile } from '../components.ts';
 import { textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
 import { linkToCurrent, pages, sendPage } from '../page.ts';
+import { sessionOf } from '../require-session.ts';
+import type { ConsoleSession } from '../sessions.ts';
 import { titleOf } from '../broadcast-title.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -57,13 +59,13 @@ export function addOverview(app: FastifyInstance, parts: OperatorContext, addLiv
 
   app.get('/', async (request, reply) => {
     const range = readRange(request.query);
-    const [{ shared, status }, days] = await Promise.all([renderParts(parts, range), readDays(store)]);
+    const [{ shared, own, status }, days] = await Promise.all([renderParts(parts, range), readDays(store)]);
     return sendPage(reply, {
       title: 'Overview',
       liveUrl: `/console/live/overview?range=${range}`,
       status,
       content: html`
-        ${live('tiles', shared.tiles)} ${live('alarms', shared.alarms)}
+        ${live('tiles', shared.tiles)} ${live('alarms', own(sessionOf(request)).alarms)}
         <div class="columns">
           ${card('Under way', live('running', shared.running))}
           ${card('Subscriptions by day', dayBars(days.shown, days.sinceMs, shownDays))}
@@ -121,7 +123,6 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
       )}
       ${tile('Alarms', formatCount(unknown), alarmsNote(standing.length - unknown, standing.length))}
     </dl>`,
-    alarms: renderAlarms(standing.map(renderStanding)),
     running:
       open.length === 0
         ? empty('No broadcast is running.')
@@ -129,11 +130,14 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
             ${renderRest(counts, open.length)}`,
     services,
   };
+  const own = (session: ConsoleSession) => ({
+    alarms: renderAlarms(standing.map((alarm) => renderStanding(alarm, session))),
+  });
   const status = [
     ...new Set([...open, ...newest].map(describeState)),
     ...(unknown > 0 ? [`Alarms: ${formatCount(unknown)}`] : []),
   ];
-  return { shared, status };
+  return { shared, own, status };
 }
 
 /** `2 scheduled, 1 paused` */
