@@ -152,6 +152,18 @@ export const consolePage: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'No page leads who may only look to one that is there for a change',
+    test: { file: 'test/operator/console-pages.test.ts', title: 'no page leads who may only look' },
+    changes: {
+      'src/operator/console/alarms.ts': {
+        'alarms lead to where they are acknowledged': ['mayChange &&', 'true &&'],
+      },
+      'src/operator/console/pages/channels.ts': {
+        'channels lead to where they are changed': ['    session.mayChange\n', '    true\n'],
+      },
+    },
+  },
+  {
     claim: 'A copy of a broadcast replaces the notifications that the broadcast replaces, or none',
     test: { file: broadcastPages, title: 'a broadcast is duplicated with its message' },
     changes: {
