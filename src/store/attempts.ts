@@ -43,7 +43,7 @@ export interface AnswerCount extends Answer {
 }
 
 /** Those of a row that is not settled by an attempt. */
-export const unsettledStates = [
+const unsettledStates = [
   'notInAudience',
   'inactive',
   'preparing',

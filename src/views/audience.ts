@@ -71,7 +71,7 @@ const vapidPublicKey = Type.Optional(
 );
 
 /** A subscription that need not be stored. */
-export const pushSubscriptionSchema = Type.Model(
+const pushSubscriptionSchema = Type.Model(
   'PushSubscription',
   Type.Unsafe<SubscriptionInput>(
     Type.Union(

@@ -26,7 +26,7 @@ const names: Readonly<Partial<Record<RowState, string>>> = {
   noLongerKept: 'no longer kept',
 };
 
-export const outcomeBadge = (state: RowState): Html => badge(names[state] ?? state, variants[state]);
+const outcomeBadge = (state: RowState): Html => badge(names[state] ?? state, variants[state]);
 
 const ofBroadcasts = { Broadcast: 'words', Start: 'short' } as const;
 

@@ -4,7 +4,7 @@ import { DurationTally } from '../../delivery/duration-buckets.ts';
 import { BoundedNames } from './bounded-names.ts';
 
 /** What came of a registration: stored, refused as not valid, refused as too many, or failed on our side. */
-export const registrationResults = ['stored', 'refused', 'limited', 'failed'] as const;
+const registrationResults = ['stored', 'refused', 'limited', 'failed'] as const;
 export type RegistrationResult = (typeof registrationResults)[number];
 
 export class ProcessMetrics {

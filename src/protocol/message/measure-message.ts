@@ -17,7 +17,7 @@ export interface PayloadOptions {
 }
 
 /** The name of the action that turns off the channel of the message instead of opening a page. */
-export const turnOffChannelAction = 'turn-off-channel';
+const turnOffChannelAction = 'turn-off-channel';
 
 /** A message in one of its languages, however large it is. */
 export interface MeasuredText {
