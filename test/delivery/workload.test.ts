@@ -5,7 +5,7 @@ import { OriginGate } from '../../src/delivery/limits/origin-gate.ts';
 import type { Destinations } from '../../src/delivery/message-path/destinations.ts';
 import { defaultWorkerSettings, maxUncommittedOf } from '../../src/delivery/worker/worker-settings.ts';
 import { Workload, type WorkloadParts } from '../../src/delivery/worker/workload.ts';
-import type { Broadcast } from '../../src/store/broadcasts.ts';
+import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
 import { PayloadSource, type ReaderParts } from '../../src/delivery/worker/row-payloads.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 
@@ -71,4 +71,13 @@ test('commits that take long leave no more rows to be repeated after a crash tha
   assert.equal(await sendAll(), maxUncommittedOf(settings));
   for (const commit of commits.splice(0)) commit();
   assert.equal(await sendAll(), maxUncommittedOf(settings));
+});
+
+test('a broadcast that has the id of one which a restored database lacks is sent with its own message', async () => {
+  const source = new PayloadSource({} as ReaderParts, undefined);
+  for (const [createdAtMs, text] of ['before', 'after'].entries()) {
+    const made = { ...broadcast, createdAtMs, payload: Buffer.from(text) };
+    const payload = (await source.of(made))(undefined)({} as Recipient, {});
+    assert.deepEqual(payload, Buffer.from(text));
+  }
 });

@@ -28,7 +28,7 @@ const keptBroadcasts = 32;
 export class PayloadSource {
   readonly #parts: ReaderParts;
   readonly #receiptKey: Uint8Array | undefined;
-  readonly #known = new Map<number, RowPayloads>();
+  readonly #known = new Map<string, RowPayloads>();
 
   constructor(parts: ReaderParts, receiptKey: Uint8Array | undefined) {
     this.#parts = parts;
@@ -36,13 +36,15 @@ export class PayloadSource {
   }
 
   async of(broadcast: Broadcast): Promise<RowPayloads> {
-    const known = this.#known.get(broadcast.id);
+    // a database that is restored while this worker runs gives the ids of lost broadcasts to others
+    const key = `${broadcast.id} ${broadcast.createdAtMs}`;
+    const known = this.#known.get(key);
     if (known !== undefined) return known;
     const texts =
       broadcast.texts === undefined ? undefined : await this.#parts.broadcasts.texts(broadcast.id);
     const payloads = createRowPayloads(broadcast, this.#receiptKey, texts);
     if (this.#known.size >= keptBroadcasts) this.#known.clear();
-    this.#known.set(broadcast.id, payloads);
+    this.#known.set(key, payloads);
     return payloads;
   }
 
