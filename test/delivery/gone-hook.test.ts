@@ -71,12 +71,14 @@ describe('onGone', () => {
   test('is told again by the same sender a second after it threw, with one warning until it works', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     const left = new Set([1, 2]);
-    const list = async () => Array.from(left, (id) => ({ id }) as EndedSubscription);
+    const list = async (limit: number) =>
+      Array.from(left, (id) => ({ id }) as EndedSubscription).slice(0, limit);
     const remove = async ([id]: readonly number[]) => void left.delete(id!);
+    const ended = { list, remove, ofUser: async () => [] };
     const told: number[] = [];
     const warnings: string[] = [];
     const reports = startGoneReports(
-      { list, remove, ofUser: list },
+      ended,
       ({ id }) => {
         told.push(id);
         if (told.length <= 2) throw new Error('the application is away');
@@ -90,6 +92,9 @@ describe('onGone', () => {
     }
     assert.equal(warnings.length, 1);
     await reports.close();
+    for (let id = 1; id <= 250; id += 1) left.add(id);
+    await startGoneReports(ended, ({ id }) => void told.push(id), assert.fail).close();
+    assert.deepEqual([told.length, left.size], [254, 0], 'all of them, however many, when it is closed');
   });
 
   test('is not told of a subscription that its client removes, nor of one that is only held', async (t) => {

@@ -64,6 +64,8 @@ describe('a row that was posted', () => {
     assert.equal(alarmReasonOf(chrome, 3, {}), undefined);
     assert.equal(alarmReasonOf(chrome, 4, {}), 'chrome-limit', 'also where it is the last attempt');
     assert.equal(alarmReasonOf(chrome, 0, { afterMs: 86_400_000 }), 'chrome-limit');
+    assert.equal(alarmReasonOf(chrome, 0, { afterMs: 600_000 }), 'chrome-limit');
+    assert.equal(alarmReasonOf(chrome, 0, { afterMs: 599_999 }), undefined, 'the ordinary kind');
     assert.equal(alarmReasonOf(chrome, 4, { reason: 'server-error' }), undefined);
     assert.equal(alarmReasonOf('updates.push.services.mozilla.com', 4, {}), undefined);
   });

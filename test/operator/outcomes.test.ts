@@ -254,6 +254,22 @@ test('a line of CSV has the last attempt and what is awaited, JSON has every att
       deletion_held_since: '1970-01-01T00:00:04.000Z',
     },
   );
+  const without = { attempts: [], receipts: 'noLongerKept' };
+  const reported = { ...cells, reported: 'noLongerKept' };
+  assert.deepEqual(toCells({ ...without, state: 'pending' }), {
+    ...reported,
+    state: 'pending',
+    attempts: '0',
+  });
+  const held = { for: 'pushService', expiresAtMs, attempts: 3 };
+  assert.deepEqual(toCells({ ...without, state: 'waiting', wait: held }), {
+    ...reported,
+    state: 'waiting',
+    attempts: '3',
+    waits_for: 'pushService',
+    expires_at: '2027-01-01T12:00:00.000Z',
+  });
+  for (const user of ['+1', '-1', '@a']) assert.equal(toCells({ user })['user'], `'${user}`);
   const { attempts: shown } = rowOutcomeView.toJson({ ...row, state: 'rejected', attempts }) as {
     readonly attempts: readonly object[];
   };
@@ -265,6 +281,29 @@ test('a line of CSV has the last attempt and what is awaited, JSON has every att
     shown,
     attempts.map(({ atMs: _at, sinceMs: _since, ...attempt }, index) => ({ ...attempt, ...times[index] })),
   );
+  const waiting = { for: 'retry', untilMs: 6000, expiresAtMs, attempts: 1 } as const;
+  const shownOf = (changes: Partial<RowOutcome>) => {
+    const outcome: RowOutcome = { ...row, state: 'waiting', attempts: [], ...changes };
+    const {
+      attempts: _attempts,
+      explanation: _words,
+      ...members
+    } = rowOutcomeView.toJson(outcome) as Outcome & {
+      readonly attempts: unknown;
+    };
+    return JSON.parse(JSON.stringify(members)) as object;
+  };
+  const head = { broadcastId: 7, subscriptionId: 4, user: 'ada', pushService: origin, state: 'waiting' };
+  const wait = { for: 'retry', until: '1970-01-01T00:00:06.000Z', expiresAt: '2027-01-01T12:00:00.000Z' };
+  for (const [changes, members] of [
+    [{}, {}],
+    [{ wait: waiting }, { wait: { ...wait, attempts: 1 } }],
+    [{ receipts: ['shown'] }, { receipts: { kept: true, events: ['shown'] } }],
+    [{ receipts: 'noLongerKept' }, { receipts: { kept: false, events: [] } }],
+    [{ heldSinceMs: 4000 }, { deletionHeldSince: '1970-01-01T00:00:04.000Z' }],
+  ] as const) {
+    assert.deepEqual(shownOf(changes), { ...head, ...members });
+  }
 });
 
 test('each state is explained in words of its own', () => {
@@ -293,6 +332,12 @@ test('each state is explained in words of its own', () => {
       { ...accepted, receipts: 'noLongerKept' },
       `${acceptedWords}What its browser reported is no longer kept.`,
     ],
+    [
+      { state: 'gone', attempts: [{ ...attempt, outcome: 'gone', status: 410 }], heldSinceMs: 6000 },
+      'fcm.googleapis.com said that the subscription has ended at 1970-01-01T00:00:01.000Z after 2 attempts. ' +
+        'Its deletion is held since 1970-01-01T00:00:06.000Z until an operator decides.',
+    ],
+    [{ state: 'rejected', attempts: [failed] }, `fcm.googleapis.com refused it with status 503 ${end}`],
     [{ state: 'rejected', attempts: [{ ...failed, status: undefined }] }, `It was not sent ${end}`],
     [{ state: 'expired', attempts: [failed] }, `Its time to live ended before it was accepted ${end}`],
     [{ state: 'exhausted', attempts: [failed] }, `It was given up ${end}`],

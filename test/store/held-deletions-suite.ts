@@ -183,6 +183,12 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
         assert.equal(await held(), kept);
         await workedWell();
       }
+      await removeSubscriptions(store);
+      for (const kept of [0, 15]) {
+        await addSubscriptions(store, 15);
+        await broadcast(() => 'gone');
+        assert.equal(await store.subscriptions.count(), kept, 'those of two broadcasts in turn are not few');
+      }
     });
 
     test('small broadcasts in turn are not few each time', async () => {
@@ -301,6 +307,24 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
         await recordAnswer(store, { ...madeUpSubscription(2), ...keys }, 'gone', origin);
       await answerOne(0, 'accepted');
       assert.equal(await store.subscriptions.count(), 2, 'another one was registered again with other keys');
+      await addSubscriptions(store, 4);
+      const audienceId = await store.broadcasts.openAudience();
+      await store.broadcasts.addToAudience(audienceId, [
+        madeUpSubscription(0),
+        { ...madeUpSubscription(1), auth: new Uint8Array(16).fill(9) },
+        { ...madeUpSubscription(2), p256dh: new Uint8Array(65).fill(9) },
+      ]);
+      const { broadcast: toList } = await store.broadcasts.create(madeUpBroadcast(nowMs, { audienceId }));
+      const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: toList.id });
+      await commitSlice(
+        store,
+        slice!,
+        (recipient) => ({ recipient, origin, attempts: 1, result: 'gone' }),
+        leaseMs,
+      );
+      const left = (await store.subscriptions.page({ afterId: 0, limit: 9 })).map(({ endpoint }) => endpoint);
+      const kept = [1, 2, 3].map((index) => madeUpSubscription(index).endpoint);
+      assert.deepEqual(left.toSorted(), kept.toSorted(), 'the same holds of a list');
     });
 
     test('single messages that are all answered gone delete fewer than twenty', async () => {

@@ -2,7 +2,7 @@
 // back, for all workers together.
 import assert from 'node:assert/strict';
 import { before, beforeEach, describe, test } from 'node:test';
-import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
+import type { Broadcast, NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import { suspensionPolicy, type PushServiceAnswers } from '../../src/store/push-services.ts';
 import type { RetryLease } from '../../src/store/leases.ts';
@@ -62,8 +62,13 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       });
 
     /** A broadcast to all, each row of which is held back, or would be. */
-    const holdAll = async (drawOrderOf: (recipient: Recipient) => number = () => 0): Promise<Broadcast> => {
-      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 1000 }));
+    const holdAll = async (
+      drawOrderOf: (recipient: Recipient) => number = () => 0,
+      changes: Partial<NewBroadcast> = {},
+    ): Promise<Broadcast> => {
+      const { broadcast } = await store.broadcasts.create(
+        madeUpBroadcast(nowMs, { sliceRows: 1000, ...changes }),
+      );
       const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id });
       assert.ok(slice);
       await commitSlice(store, slice, heldBack(drawOrderOf), leaseMs);
@@ -192,6 +197,14 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
         assert.equal((await leaseRetries(broadcast.id))?.areProbes, true, `after ${pauseMs} ms`);
         await store.broadcasts.cancel(broadcast.id);
       }
+      // in the middle of what is left, so that a refusal which ends before the broadcast does is found to have ended
+      const short = await holdAll(undefined, { expiresAtMs: nowMs + 180_000 });
+      for (const pauseMs of [120_000, 30_000, 15_000]) {
+        nowMs += pauseMs - 1;
+        assert.equal(await leaseRetries(short.id), undefined, `sooner than after ${pauseMs} ms`);
+        nowMs += 1;
+        assert.equal((await leaseRetries(short.id))?.areProbes, true, `after ${pauseMs} ms`);
+      }
     });
 
     test('one acceptance makes everything due that was held back, also what is stored later', async () => {
@@ -263,6 +276,8 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       });
 
     test('a row that is refused is tried again, and rejected where others are accepted meanwhile', async () => {
+      await tell({ accepted: 1 });
+      nowMs += 1;
       const { id } = await refuseAll({ refusalsInRow: 3 });
       assert.equal(await leaseRetries(id), undefined, 'not at once');
       nowMs += 5000;
@@ -287,6 +302,10 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       const { id } = await refuseAll({ accepted: 1, refusalsInRow: 3 });
       nowMs += 5000;
       assert.deepEqual(meaningsOf(await leaseRetries(id)), ['1 suspend']);
+      const { id: later } = await refuseAll({ refusalsInRow: 3 });
+      await tell({ accepted: 1 });
+      nowMs += 5000;
+      assert.deepEqual(meaningsOf(await leaseRetries(later)), ['1 retry'], 'what is accepted after it does');
     });
 
     test('a refused probe goes back among the rows that are held back, and is due with them', async () => {
@@ -295,17 +314,24 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       nowMs += suspensionPolicy.probePauseMs;
       const lease = await leaseRetries(id);
       assert.deepEqual([lease?.areProbes, meaningsOf(lease)], [true, ['1 suspend']]);
-      await commitAgain(lease!, 1);
+      await commitAgain(lease!, 4);
       assert.deepEqual((await store.broadcasts.find(id))?.heldBack, [{ origin, rows }]);
       await tell({ accepted: 1 });
       const due = await leaseRetries(id);
-      assert.deepEqual([due?.rows.length, meaningsOf(due)], [rows, ['1 retry']]);
+      const meanings = meaningsOf(due);
+      assert.deepEqual(
+        [due?.rows.length, meanings],
+        [rows, ['1 retry']],
+        'refusals while it is held count once',
+      );
     });
 
-    for (const [what, isAccepted, isKnown, meaning] of [
-      ['the key is good elsewhere', true, false, 'reject'],
-      ['no push service has accepted the key', false, false, 'suspend'],
-      ['a row is refused that was accepted before', true, true, 'suspend'],
+    for (const [what, isAccepted, isKnown, rejected, meaning] of [
+      ['the key is good elsewhere', true, false, [], 'reject'],
+      ['no push service has accepted the key', false, false, [], 'suspend'],
+      ['a row is refused that was accepted before', true, true, [], 'suspend'],
+      ['a row is refused that was accepted before, and another one rejected', true, true, [69], 'suspend'],
+      ['a row is refused that was accepted before, and rejected since', true, true, [5], 'reject'],
     ] as const) {
       test(`after an hour without an acceptance a refusal means “${meaning}” where ${what}`, async () => {
         const key = `a key of ${origin}`;
@@ -313,6 +339,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
         const at = (host: string, more: object) => ({ ...answers, origin: host, ...more });
         if (isAccepted) await tellAll([at('https://elsewhere.example', { accepted: 1 })]);
         if (isKnown) await tellAll([at(origin, { accepted: 1, acceptedSubscriptionId: 5 })]);
+        if (rejected.length > 0) await tellAll([at(origin, { rejectedSubscriptionIds: rejected })]);
         nowMs += 1000;
         const { broadcast } = await store.broadcasts.create(
           madeUpBroadcast(nowMs, { sliceRows: 1000, expiresAtMs: nowMs + 100 * 3_600_000 }),
@@ -326,13 +353,17 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
           return { ...result, suspension: { drawOrder: 7, vapidPublicKey: key } };
         };
         await commitSlice(store, slice!, ofKey, leaseMs);
-        nowMs += suspensionPolicy.patienceMs - 1000;
+        nowMs += suspensionPolicy.patienceMs - suspensionPolicy.probePauseMs;
         assert.deepEqual(meaningsOf(await leaseRetries(broadcast.id)), ['1 suspend']);
-        nowMs += suspensionPolicy.maxProbePauseMs;
+        nowMs += suspensionPolicy.probePauseMs;
         const lease = await leaseRetries(broadcast.id);
         assert.deepEqual([lease?.areProbes, meaningsOf(lease)], [true, [`1 ${meaning}`]]);
         const all = rows - suspensionPolicy.probeRows;
         assert.equal(lease?.rows.length, meaning === 'reject' ? all : suspensionPolicy.probeRows);
+        const { broadcastId, fenceToken, rows: taken } = lease!;
+        await store.ledger.commit({ broadcastId, fenceToken, rows: taken.map(ofKey), leaseMs });
+        nowMs += suspensionPolicy.probePauseMs;
+        assert.equal((await leaseRetries(broadcast.id))?.areProbes, true, 'the next ones come soon');
       });
     }
 

@@ -2,6 +2,7 @@
 import type { DocumentedPromise } from '../promise.ts';
 
 const heldDeletions = 'test/store/held-deletions-suite.ts';
+const pushServices = 'test/store/push-services-suite.ts';
 const perPerson = 'test/store/frequency-cap-suite.ts';
 
 const retryPolicy = 'test/delivery/retry-policy.test.ts';
@@ -551,6 +552,19 @@ export const sending: readonly DocumentedPromise[] = [
           'where endpoint = :endpoint and :p256dh is not null and',
         ],
       },
+      'src/store/sqlite/commit-page.ts': {
+        'one of a list deletes none': ['marks.markByKeys(origin, recipient);', 'return;'],
+      },
+      'src/store/postgres/functions/commit-page.sql': {
+        'of one of a list, its `p256dh` alone is compared': [
+          ` and s.auth = decode(g."auth", 'hex')\n                else`,
+          '\n                else',
+        ],
+        'of one of a list, its `auth` alone is compared': [
+          `then s.p256dh = decode(g."p256dh", 'hex') and s.auth`,
+          'then s.auth',
+        ],
+      },
       'src/store/postgres/functions/deletion-guard.sql': {
         'its `p256dh` alone is compared': [` and s.auth = decode(g."auth", 'hex')`, ''],
         'its `auth` alone is compared': [`s.p256dh = decode(g."p256dh", 'hex') and`, ''],
@@ -566,6 +580,11 @@ export const sending: readonly DocumentedPromise[] = [
         'what it waits for is left out': ['accepts our token or key again`', 'answers`'],
         'when it is tried again is left out': ["['It is tried again', ...until", "['It is tried again'"],
         'the number of attempts is left out': ['` after ${last.attempt} attempts`', "''"],
+        'of one that is gone it is left out': [
+          'has ended`, ...at, ...answer(last)]',
+          'has ended`, ...at, ...said(last)]',
+        ],
+        'who decides on a held deletion is left out': ["' until an operator decides.'", "'.'"],
       },
     },
   },
@@ -602,6 +621,192 @@ export const sending: readonly DocumentedPromise[] = [
     changes: {
       'src/store/preparations.ts': {
         'a later part is lost': ['insertSets(audienceId, first, some)', 'insertSets(audienceId, 0, some)'],
+      },
+    },
+  },
+  {
+    claim:
+      'Rows are `rejected` after an hour without an acceptance, all of them soon, unless a row is refused that was accepted before',
+    test: { file: pushServices, title: 'after an hour without an acceptance' },
+    changes: {
+      'src/store/push-services.ts': {
+        'an hour is not enough': [
+          'waitedMs >= suspensionPolicy.patienceMs',
+          'waitedMs > suspensionPolicy.patienceMs',
+        ],
+      },
+      'src/store/sqlite/push-services.ts': {
+        'one that was rejected since counts': [
+          'statements.forget.run({ id, subscriptionId });',
+          'void subscriptionId;',
+        ],
+        'another one that is rejected is taken for it': [
+          '\n          and subscription_id = :subscriptionId',
+          '',
+        ],
+      },
+      'src/store/postgres/functions/push-services.sql': {
+        'an hour is not enough': [
+          'now_ms - since_ms >= :patienceMs and',
+          'now_ms - since_ms > :patienceMs and',
+        ],
+        'one that was rejected since counts': [
+          'where push_service_id = known.id and subscription_id = any (reported."rejectedSubscriptionIds");',
+          'where false;',
+        ],
+        'the rows are asked for two minutes apart': [
+          'case when are_last then :probePauseMs else greatest',
+          'case when are_last then :maxProbePauseMs else greatest',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'What a push service accepts in the moment after a refusal says that the refusal is the row’s own',
+    test: { file: pushServices, title: 'what was accepted before the refusal says nothing of it' },
+    changes: {
+      'src/store/sqlite/push-services.ts': {
+        'it does a moment later': [
+          'p.accepted_at_ms >= :sinceMs as others',
+          'p.accepted_at_ms > :sinceMs as others',
+        ],
+      },
+      'src/store/postgres/functions/push-services.sql': {
+        'it does a moment later': [
+          'select p.accepted_at_ms >= since_ms,',
+          'select p.accepted_at_ms > since_ms,',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A push service that accepted before, and accepts again after a refusal, accepts others',
+    test: { file: pushServices, title: 'a row that is refused is tried again, and rejected where' },
+    changes: {
+      'src/store/sqlite/push-services.ts': {
+        'only its first acceptance counts': [
+          'refusedAtMs: hasRefused ? nowMs : known.refused_at_ms',
+          'refusedAtMs: known.refused_at_ms',
+        ],
+      },
+      'src/store/postgres/functions/push-services.sql': {
+        'only its first acceptance counts': [
+          'case when reported."hasRefused" then now_ms else known.refused_at_ms end',
+          'known.refused_at_ms',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'How often a row was refused while its push service is held does not count towards five times',
+    test: { file: pushServices, title: 'a refused probe goes back among the rows' },
+    changes: {
+      'src/store/sqlite/commit-page.ts': {
+        'it does': ['refusals: isSuspended ? Math.min(refusals, 1) : refusals', 'refusals'],
+      },
+      'src/store/postgres/functions/commit-page.sql': {
+        'it does': ['case when p.held_since_ms is not null then 1 end)', 'null)'],
+      },
+    },
+  },
+  {
+    claim:
+      'Probes are sent also in the middle of the time that is left, so that the rest is delivered in time',
+    test: { file: pushServices, title: 'the pauses between probes grow' },
+    changes: {
+      'src/store/sqlite/push-services.ts': {
+        'the next ones come when it is over': ['Math.floor(leftMs / 2)', 'leftMs'],
+      },
+      'src/store/postgres/functions/push-services.sql': {
+        'the next ones come when it is over': [
+          '(due.expires_at_ms - now_ms) / 2',
+          '(due.expires_at_ms - now_ms)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Subscriptions that two small broadcasts in turn call gone are not few each time',
+    test: { file: heldDeletions, title: 'nineteen that are gone are few, twenty are not' },
+    changes: {
+      'src/store/sqlite/deletion-guard.ts': {
+        'few answers alone say enough': [
+          '(isInconclusive(window) && !isInconclusive(before))',
+          'isInconclusive(window)',
+        ],
+      },
+      'src/store/postgres/functions/deletion-guard.sql': {
+        'few answers alone say enough': [
+          `and exists (select from deskbell.answer_windows b
+                                        where b.origin = p_origin and b.number = p_window - 1
+                                          and b.answers >= :minWindowAnswers)`,
+          '',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      '`onGone` is called for all subscriptions that were deleted, however many, at the latest in `close()`',
+    test: {
+      file: 'test/delivery/gone-hook.test.ts',
+      title: 'is told again by the same sender a second after',
+    },
+    changes: {
+      'src/delivery/gone-hook.ts': {
+        'only for the first hundred': ['if (subscriptions.length < batchSize) return;', 'return;'],
+      },
+    },
+  },
+  {
+    claim:
+      'A single 429 of Chrome’s push service raises the alarm `chrome-limit` where it asks to wait for ten minutes',
+    test: { file: 'test/delivery/record.test.ts', title: 'raises an alarm where Chrome asks it to wait' },
+    changes: {
+      'src/delivery/limits/chrome-limit.ts': {
+        sooner: ['suspiciousWaitMs = 10 * 60 * 1000', 'suspiciousWaitMs = 9 * 60 * 1000'],
+        later: ['suspiciousWaitMs = 10 * 60 * 1000', 'suspiciousWaitMs = 11 * 60 * 1000'],
+      },
+    },
+  },
+  {
+    claim:
+      'What came of a subscription has all that is known of it as JSON and as CSV, also where nothing was sent yet',
+    test: { file: 'test/operator/outcomes.test.ts', title: 'a line of CSV has the last attempt' },
+    changes: {
+      'src/views/row-outcome.ts': {
+        'JSON says of receipts that they are kept': ["kept: receipts !== 'noLongerKept'", 'kept: true'],
+        'JSON has no receipts': ["events: receipts === 'noLongerKept' ? [] : receipts", 'events: []'],
+        'JSON has no held deletion': [
+          'deletionHeldSince: heldSinceMs === undefined ? undefined : isoTime(heldSinceMs)',
+          'deletionHeldSince: undefined',
+        ],
+        'JSON does not say until when it waits': [
+          'until: wait.untilMs === undefined ? undefined : isoTime(wait.untilMs)',
+          'until: undefined',
+        ],
+        'it expires with its wait': [
+          'expiresAt: isoTime(wait.expiresAtMs)',
+          'expiresAt: isoTime(wait.untilMs ?? wait.expiresAtMs)',
+        ],
+        'its push service is known from attempts only': [
+          'pushService: origin,',
+          'pushService: attempts[0]?.origin,',
+        ],
+      },
+      'src/views/outcomes-csv.ts': {
+        'CSV counts no attempts without the last one': [
+          'last?.attempt ?? wait?.attempts ?? 0',
+          'last?.attempt ?? 0',
+        ],
+        'CSV does not say that nothing was sent': [
+          'last?.attempt ?? wait?.attempts ?? 0',
+          'last?.attempt ?? wait?.attempts',
+        ],
+        'CSV does not say that receipts are no longer kept': [
+          "typeof receipts === 'object' ? receipts.join(' ') : receipts",
+          "typeof receipts === 'object' ? receipts.join(' ') : undefined",
+        ],
       },
     },
   },
