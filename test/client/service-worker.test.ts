@@ -49,8 +49,8 @@ function runScript(scope: Readonly<Record<string, unknown>>) {
     location: { pathname: '/service-worker.js' },
     registration: scope['registration'],
   };
-  const indexedDB = new IDBFactory();
-  const context = createContext({ clearTimeout, ...scope, self, indexedDB, IDBKeyRange, URL, AbortSignal });
+  const given = { clearTimeout, indexedDB: new IDBFactory(), ...scope };
+  const context = createContext({ ...given, self, IDBKeyRange, URL, AbortSignal });
   runInContext(outputFiles[0]!.text, context);
   /** @returns what the browser waits for */
   const dispatch = async (type: string, event: object): Promise<void> => {
@@ -263,13 +263,18 @@ function createLocks(): typeof locks {
 }
 
 /** A scope that keeps what is to be reported, and a service that gives these answers; without one it is away. */
-async function startReporting(answers: number[], setTimeout: typeof endAtOnce = endAtOnce) {
+async function startReporting(
+  answers: number[],
+  setTimeout: typeof endAtOnce = endAtOnce,
+  { registrationScope = 'https://example.org/app/', indexedDB = new IDBFactory() } = {},
+) {
   const bodies: { readonly receipts: readonly object[] }[] = [];
   const syncs: string[] = [];
   const shown: { readonly tag: string }[] = [];
   const scope = runScript({
+    indexedDB,
     registration: {
-      scope: 'https://example.org/app/',
+      scope: registrationScope,
       getNotifications: async ({ tag }: { tag: string }) => shown.filter((one) => one.tag === tag),
       sync: {
         async register(tag: string) {
@@ -483,7 +488,8 @@ test('a notification is shown first, and reported then, unless the site’s hook
 });
 
 test('what the service did not take is kept and reported with the next; nothing fails for it', async () => {
-  const { countKept, bodies, syncs, report } = await startReporting([429, 500]);
+  const indexedDB = new IDBFactory();
+  const { countKept, bodies, syncs, report } = await startReporting([429, 500], endAtOnce, { indexedDB });
   await report(token, 'shown');
   await report(token, 'clicked');
   await report(token, 'dismissed');
@@ -493,6 +499,11 @@ test('what the service did not take is kept and reported with the next; nothing 
   );
   assert.equal(await countKept(), 3);
   assert.deepEqual(syncs, ['deskbell-receipts', 'deskbell-receipts', 'deskbell-receipts']);
+  const registrationScope = 'https://example.org/other/';
+  const other = await startReporting([204], endAtOnce, { indexedDB, registrationScope });
+  await other.report(token, 'clicked', 'open');
+  const own = { receipts: [{ token, event: 'clicked', action: 'open' }] };
+  assert.deepEqual(other.bodies, [own], 'another registration reports its own to its own service');
 });
 
 test('Background Sync reports what is kept, and is tried again where the service does not take it', async () => {
@@ -508,12 +519,13 @@ test('Background Sync reports what is kept, and is tried again where the service
 });
 
 test('a notification that is closed is dismissed, unless it was clicked or another one has taken its place', async () => {
-  const { bodies, shown, dispatch } = await startReporting([204, 204]);
-  const [clicked, replaced, dismissed] = ['C', 'R', 'D'].map((letter) => ({
+  const { bodies, shown, dispatch } = await startReporting([204, 204, 204]);
+  const [onAction, clicked, replaced, dismissed] = ['A', 'C', 'R', 'D'].map((letter) => ({
     tag: letter,
     data: { deskbell: { title: 't', message: 'm', receipt: letter.repeat(38) } },
     close: () => undefined,
   }));
+  await dispatch('notificationclick', { notification: onAction, action: 'open' });
   await dispatch('notificationclick', { notification: clicked, action: '' });
   await dispatch('notificationclose', { notification: clicked });
   shown.push({ tag: 'R' });
@@ -522,6 +534,7 @@ test('a notification that is closed is dismissed, unless it was clicked or anoth
   assert.deepEqual(
     bodies.flatMap(({ receipts }) => receipts),
     [
+      { token: 'A'.repeat(38), event: 'clicked', action: 'open' },
       { token: 'C'.repeat(38), event: 'clicked' },
       { token: 'D'.repeat(38), event: 'dismissed' },
     ],

@@ -116,6 +116,9 @@ describe('a broadcast with receipts', () => {
     const run = await sender.broadcast({ subscriptions: [subscription] }, message, { receipts: true });
     assertDone(await run.finished, { accepted: 1 });
     assert.deepEqual((await userAgent.nextMessage()).json(), message);
+    const filled = { ...message, title: 'Hello {name|there}', placeholders: true };
+    await sender.broadcast({ subscriptions: [subscription] }, filled, { receipts: true });
+    assert.deepEqual((await userAgent.nextMessage()).json(), { ...message, title: 'Hello there' });
   });
 
   test('is delivered by threads', async () => {

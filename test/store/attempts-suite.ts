@@ -225,6 +225,9 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
       nowMs += 1000;
       const leased = await store.leases.leaseRetries({ leaseMs, broadcastId: id, limit: 10 });
       assert.equal((await stateOf(id, subscriptionId)).state, 'inFlight');
+      nowMs += leaseMs;
+      assert.equal((await stateOf(id, subscriptionId)).state, 'waiting', 'its worker has died');
+      nowMs -= leaseMs;
       assert.ok(leased);
       await store.leases.release(leased);
       nowMs += 1;

@@ -751,18 +751,18 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       await settle(await lease(), retryAfter(1000));
       nowMs += 1000;
       const claim = (await store.leases.leaseRetries({ leaseMs, limit: 10 }))!;
-      const rows = claim.rows.map((row) => ({ ...refused(row), origin: 'https://web.push.apple.com' }));
+      const ofApple = { origin: 'https://web.push.apple.com' };
+      const rows = claim.rows.map((row, index) => ({
+        ...refused(row),
+        ...ofApple,
+        ...(index < 4 && { alarm: { reason: 'bad-ttl', detail: 'TTL' } }),
+      }));
       const other = await store.ledger.commit({ ...held(claim), rows, leaseMs });
-      assert.equal(other.newAlarms.length, 1);
+      assert.equal(other.newAlarms.length, 2);
       assert.deepEqual((await found(id)).alarms, [
         { origin, reason: 'vapid-refused', detail: 'BadJwtToken', firstAtMs, rows: 20 },
-        {
-          origin: 'https://web.push.apple.com',
-          reason: 'vapid-refused',
-          detail: 'BadJwtToken',
-          firstAtMs: nowMs,
-          rows: 10,
-        },
+        { ...ofApple, reason: 'bad-ttl', detail: 'TTL', firstAtMs: nowMs, rows: 4 },
+        { ...ofApple, reason: 'vapid-refused', detail: 'BadJwtToken', firstAtMs: nowMs, rows: 6 },
       ]);
     });
 
