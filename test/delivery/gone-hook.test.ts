@@ -36,13 +36,20 @@ describe('onGone', () => {
   }
 
   test('is told after a single message, and by itself', async (t) => {
-    const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/2', 1);
+    const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/2', 2);
     recorder.faults.inject({ kind: 'status', status: 404 });
     const told = Promise.withResolvers<EndedSubscription>();
     const sender = stage.sender({ onGone: told.resolve });
-    const [row] = await stage.stored();
+    const [row, other] = await stage.stored();
     assert.equal((await sender.send(row!, message)).outcome.kind, 'gone');
     assert.equal((await told.promise).id, row!.id);
+    await sender.close();
+    const toldLast: number[] = [];
+    const last = stage.sender({ onGone: ({ id }) => void toldLast.push(id) });
+    const sending = last.send(other!, message);
+    await last.close();
+    assert.deepEqual(toldLast, [other!.id], 'and of what is answered while the sender closes');
+    assert.equal((await sending).outcome.kind, 'gone');
   });
 
   test('is told of what another sender has deleted, and again where it throws', async (t) => {

@@ -10,6 +10,7 @@ import { receiptWindowMs } from '../../src/store/receipts.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
+  answerCommit,
   commitSlice,
   madeUpBroadcast,
   openForEachTest,
@@ -244,6 +245,11 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
           [1, 'retry', 503],
         ],
       );
+      const cancelled = await createBroadcast();
+      await settleAll(cancelled, retried);
+      await store.broadcasts.cancel(cancelled);
+      const { state, attempts } = await stateOf(cancelled, subscriptionId);
+      assert.deepEqual([state, attempts.length], ['cancelled', 1], 'also where it was tried before');
     });
 
     test('a row waits for its turn where nothing was sent yet, and for a push service that refuses us', async () => {
@@ -444,8 +450,9 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
       const [first, second, , other] = ids as [number, number, number, number];
       const toBoth = await createBroadcast();
       await settleAll(toBoth, accepted);
-      for (let index = 0; index < 30; index += 1)
-        await settleAll(await createBroadcast({ audienceId: await openIds(store, [other]) }), accepted);
+      // more than are looked through for one page
+      const audienceId = await openIds(store, [other]);
+      for (let index = 0; index < 101; index += 1) await createBroadcast({ audienceId });
       const toFirst = await createBroadcast({ audienceId: await openIds(store, [first, other]) });
       await settleAll(toFirst, (row) => result(row, 'gone', { status: 410 }));
       const read = async (limit: number) => {
@@ -481,6 +488,14 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
       assert.deepEqual([held.state, held.heldSinceMs], ['gone', nowMs]);
       await store.heldDeletions.discard(origin);
       assert.equal((await stateOf(id, row!.id)).heldSinceMs, undefined);
+      const answers = Array.from(
+        { length: 80 },
+        (_, index) => [madeUpSubscription(index), index < 30 ? 'gone' : 'accepted'] as const,
+      );
+      await store.ledger.recordAnswers(answerCommit(origin, answers));
+      assert.equal((await stateOf(id, row!.id)).heldSinceMs, undefined, 'it is marked, and not decided');
+      await store.heldDeletions.discard(origin);
+      assert.equal(await store.subscriptions.count(), 40);
     });
 
     test('what retention has dropped is no longer kept, and its counts are', async () => {

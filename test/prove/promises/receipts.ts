@@ -266,6 +266,10 @@ export const receipts: readonly DocumentedPromise[] = [
           '(subscriptionId === undefined ? payload : payloadFor(subscriptionId))',
           'payloadFor(subscriptionId ?? 1)',
         ],
+        'each row of a message with placeholders has one': [
+          'subscriptionId === undefined ? undefined : createToken?.({ broadcastId, subscriptionId })',
+          'createToken?.({ broadcastId, subscriptionId: subscriptionId ?? 1 })',
+        ],
       },
     },
   },
@@ -628,6 +632,24 @@ export const receipts: readonly DocumentedPromise[] = [
           'inactive = inactive + :inactive',
           'inactive = :inactive',
         ],
+      },
+    },
+  },
+  {
+    claim: 'A report goes only to the service of its own registration, at the address that was subscribed to',
+    test: { file: worker, title: 'what the service did not take is kept and reported with the next' },
+    changes: {
+      [reporting]: {
+        'what waits of others goes there, too': ["[worker.registration.scope, 'receipt']", "['receipt']"],
+      },
+    },
+  },
+  {
+    claim: 'A click on an action is reported with the action',
+    test: { file: worker, title: 'a notification that is closed is dismissed' },
+    changes: {
+      'src/client/worker/clicks.ts': {
+        'without it': ["report(message, 'clicked', event.action || undefined)", "report(message, 'clicked')"],
       },
     },
   },

@@ -810,4 +810,69 @@ export const sending: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim:
+      'What came of a subscription is told of each row as it is now: its worker died, it was cancelled after a try',
+    test: { file: 'test/store/attempts-suite.ts', title: 'a row is pending, waits, is in flight' },
+    changes: {
+      'src/store/row-outcomes.ts': {
+        'what a worker held that died is still being sent': [
+          'retry.token !== null && retry.due_at_ms > nowMs',
+          'retry.token !== null',
+        ],
+        'one that was tried is not cancelled': [
+          "if (head.state === 'cancelled') return 'cancelled';",
+          "if (head.state === 'cancelled' && attempts.length === 0) return 'cancelled';",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The broadcasts to a person are listed however many there were to others in between',
+    test: { file: 'test/store/attempts-suite.ts', title: 'a person’s devices have their broadcasts' },
+    changes: {
+      'src/store/row-outcomes.ts': {
+        'only those among the last hundred': [
+          'return { outcomes, next };\n    },',
+          'return { outcomes };\n    },',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A deletion is said to be held only once it is, and not while it waits to be judged',
+    test: {
+      file: 'test/store/attempts-suite.ts',
+      title: 'a deletion that is held is said, until it is decided',
+    },
+    changes: {
+      'src/store/row-facts.ts': {
+        'it is where it is marked': [
+          'on m.subscription_id = s.id and m.is_held = true',
+          'on m.subscription_id = s.id',
+        ],
+      },
+    },
+  },
+  {
+    claim: '`close()` tells `onGone` of what is answered while it waits, too',
+    test: { file: 'test/delivery/gone-hook.test.ts', title: 'is told after a single message, and by itself' },
+    changes: {
+      'src/delivery/sender.ts': {
+        'it tells what was answered before': [
+          'await Promise.all([messages?.close(), broadcasts?.close()]);\n    await goneReports?.close();',
+          'await Promise.all([messages?.close(), broadcasts?.close(), goneReports?.close()]);',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A page of rows raises an alarm for each reason that its push service gives',
+    test: { file: 'test/store/broadcast-suite.ts', title: 'an alarm is new once per broadcast' },
+    changes: {
+      'src/store/sqlite/commit-page.ts': {
+        'one for all': ['const key = `${alarm.origin} ${alarm.reason}`;', 'const key = alarm.origin;'],
+      },
+    },
+  },
 ];
