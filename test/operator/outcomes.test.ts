@@ -54,7 +54,8 @@ type Page = { readonly items: readonly Outcome[]; readonly next: number | null }
 const hostile = '=cmd("x"),\u001B[31m\u202E';
 
 test('the API answers why somebody got nothing, in the push service’s words, and nothing names an endpoint', async (t) => {
-  const { store, sender, read, ask } = await startOperator(t);
+  const operator = await startOperator(t);
+  const { store, sender, read, ask } = operator;
   const users = ['ada', 'ada', 'bob', '=1+1'];
   await store.subscriptions.putAll(
     users.map((user, index) => ({
@@ -136,6 +137,29 @@ test('the API answers why somebody got nothing, in the push service’s words, a
 
   assert.equal(await codeOf(await ask('/v1/broadcasts/99/outcomes.csv')), 'ERR_BROADCAST_NOT_FOUND');
   assert.equal(await codeOf(await ask('/v1/broadcasts/99/outcomes?user=ada')), 'ERR_BROADCAST_NOT_FOUND');
+
+  // of a person with more devices: the twenty oldest that are stored, and the twenty that have ended last
+  await store.subscriptions.putAll(
+    Array.from({ length: 42 }, (_, index) => ({
+      subscription: madeUpSubscription(10 + index),
+      vapidPublicKey,
+      assign: { user: 'eve', tags: [] },
+    })),
+  );
+  const ids = (await store.subscriptions.page({ afterId: 4, limit: 50 })).map(({ id }) => id);
+  for (const ending of [ids.slice(-1), ids.slice(0, 20)]) {
+    const toEve = await sender.createBroadcast({ user: 'eve' }, message);
+    await settle(store, toEve.broadcast.id, (row) =>
+      answered(row, ending.includes(row.subscriptionId!) ? 'gone' : 'accepted', {}),
+    );
+    const endedAtMs = Date.now();
+    await until(() => Date.now() > endedAtMs, 'that the next ones end later');
+  }
+  const ofEve = (await ofPerson('/v1/people/eve/outcomes')).map(([, id]) => id);
+  assert.deepEqual(ofEve, [...ids.slice(0, 40), ...ids.slice(0, 40)]);
+  await store.subscriptions.removeById(ids[40]!);
+  const visitor = await signIn(operator, 'read');
+  assert.match((await visitor.open('/console/people?user=eve')).html, /There are more than 20;/);
 });
 
 test('the console answers it on the pages of broadcast, person and subscription, with exact numbers', async (t) => {

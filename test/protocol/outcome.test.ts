@@ -144,8 +144,12 @@ const retries: readonly (readonly [Answered, object])[] = [
   [ofWindows(429), throttled],
   [ofApple(429, 'TooManyRequests'), throttled],
   [[windows, 406, after('900')], { ...throttled, afterMs: 900_000 }],
+  [[fcm, 406], throttled],
   [ofWindows(200, { 'x-wns-status': 'channelthrottled' }), throttled],
+  [ofWindows(202, { 'x-wns-notificationstatus': 'channelthrottled' }), throttled],
   [ofFcm(500), failed],
+  [[fcm, 500, after('7')], { ...failed, afterMs: 7000 }],
+  [[fcm, 408, after('7')], { ...notHandled, afterMs: 7000 }],
   [ofMozilla(500, 901, 'x'), failed],
   [ofMozilla(502, 902, 'x'), failed],
   [[mozilla, 503, after('120')], { ...failed, slowsOrigin: true, afterMs: 120_000 }],
@@ -199,6 +203,7 @@ const rejections: Readonly<Partial<Record<Rejected['reason'], readonly Answered[
     ofWindows(200, { 'x-wns-status': 'dropped' }),
     // in its older words
     ofWindows(200, { 'x-wns-notificationstatus': 'dropped' }),
+    ofWindows(202, { 'x-wns-status': 'dropped' }),
   ],
   redirected: [
     [mozilla, 301, { headers: { location: 'http://127.0.0.1/' } }],

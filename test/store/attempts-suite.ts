@@ -73,7 +73,11 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
     test('a broadcast and a subscription list their attempts, the newest first, page by page', async () => {
       await addSubscriptions(store, 3);
       const first = await createBroadcast();
-      await settleAll(first, accepted);
+      // of what is stored together, the first was made so long before
+      const sentMs = [5, 20, 10];
+      await settleAll(first, (row) =>
+        result(row, 'accepted', { status: 201, atMs: nowMs - sentMs.shift()! }),
+      );
       nowMs += 1000;
       const second = await createBroadcast();
       await settleAll(second, (row) =>
@@ -184,6 +188,17 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
         },
       ]);
       assert.deepEqual(await store.attempts.countAnswers([]), []);
+      nowMs += 1000;
+      const second = await createBroadcast();
+      await settleAll(second, (row) => result(row, 'rejected', { status: 400, reason: 'bad-ttl' }));
+      const both = await store.attempts.countAnswers([broadcastId, second]);
+      assert.deepEqual(
+        both.map(({ broadcastId: id, detail, rows, lastAtMs }) => [id, detail, rows, lastAtMs]),
+        [
+          [second, undefined, 100, nowMs],
+          [broadcastId, 'TTL', 76, nowMs - 1000],
+        ],
+      );
     });
 
     test('so many different words of push services are stored for a broadcast, and no more', async () => {

@@ -116,6 +116,17 @@ export function describePerPerson(name: string, prepare: () => Promise<StoreUnde
       assert.deepEqual(await settle(await start('1/day')), { capped: 1 });
       await store.broadcasts.resume(id);
       assert.deepEqual(await settle(id), { accepted: 1 });
+      nowMs += dayMs;
+      const cancelled = await start('1/day');
+      const given = await lease(cancelled);
+      await read(given!);
+      await store.leases.release(given!);
+      await store.broadcasts.cancel(cancelled);
+      assert.deepEqual(
+        await settle(await start('1/day')),
+        { accepted: 1 },
+        'one that is cancelled sends nothing',
+      );
     });
 
     test('holds where broadcasts reach the same persons at once', async () => {

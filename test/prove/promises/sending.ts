@@ -331,9 +331,11 @@ export const sending: readonly DocumentedPromise[] = [
     changes: {
       'src/store/sqlite/frequency-cap.ts': {
         'a pause ends what is reserved': ["b.state in ('running', 'paused')", "b.state = 'running'"],
+        'cancelling does not end it': ["b.state in ('running', 'paused')", "b.state <> 'done'"],
       },
       'src/store/postgres/functions/frequency-cap.sql': {
         'a pause ends what is reserved': ["b.state in ('running', 'paused')", "b.state = 'running'"],
+        'cancelling does not end it': ["b.state in ('running', 'paused')", "b.state <> 'done'"],
       },
     },
   },
@@ -872,6 +874,83 @@ export const sending: readonly DocumentedPromise[] = [
     changes: {
       'src/store/sqlite/commit-page.ts': {
         'one for all': ['const key = `${alarm.origin} ${alarm.reason}`;', 'const key = alarm.origin;'],
+      },
+    },
+  },
+  {
+    claim:
+      'An attempt is known to be made between two times, the first of which is that of the earliest that was stored with it',
+    test: {
+      file: 'test/store/attempts-suite.ts',
+      title: 'a broadcast and a subscription list their attempts',
+    },
+    changes: {
+      'src/store/attempt-sets.ts': {
+        'it is that of any of them': [
+          'atMs < group.sinceMs) group.sinceMs = atMs;',
+          'atMs < 0) group.sinceMs = atMs;',
+        ],
+        'it is that of the latest': ['atMs < group.sinceMs)', 'atMs > group.sinceMs)'],
+      },
+    },
+  },
+  {
+    claim: 'The answers of several broadcasts are counted for each of them, the most frequent first',
+    test: {
+      file: 'test/store/attempts-suite.ts',
+      title: 'answers other than acceptances are counted exactly',
+    },
+    changes: {
+      'src/store/attempt-reader.ts': {
+        'the rarest come first': [
+          'order by sum(c.rows) desc, c.broadcast_id desc',
+          'order by sum(c.rows), c.broadcast_id desc',
+        ],
+        'one of them is counted': ['broadcastIds.map(Number)', 'broadcastIds.slice(0, 1).map(Number)'],
+      },
+    },
+  },
+  {
+    claim: 'A 2xx of Windows’ push service with `dropped` is `rejected` whatever its number',
+    test: { file: 'test/protocol/outcome.test.ts', title: 'kept and not repeated, dropped' },
+    changes: {
+      'src/protocol/outcome.ts': {
+        'a 202 is an answer that nobody knows': [
+          'if (status >= 200 && status <= 299) {',
+          'if (status === 200) {',
+        ],
+      },
+    },
+  },
+  {
+    claim: '`Retry-After` counts with every answer after which a row is tried again',
+    test: { file: 'test/protocol/outcome.test.ts', title: 'kept and tried again' },
+    changes: {
+      'src/protocol/outcome.ts': {
+        'only where the push service asks everybody to wait': [
+          "const afterMs = readRetryAfterMs(headers['retry-after'], nowMs);",
+          "const afterMs = slowsOrigin ? readRetryAfterMs(headers['retry-after'], nowMs) : undefined;",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Of the devices of a person, twenty that are stored and the twenty that have ended last are shown',
+    test: { file: 'test/operator/outcomes.test.ts', title: 'the API answers why somebody got nothing' },
+    changes: {
+      'src/operator/person-devices.ts': {
+        'all that are stored are': ['stored: rows.slice(0, maxShownDevices)', 'stored: rows'],
+        'more that have ended are': ['ended: gone.slice(0, maxShownDevices)', 'ended: gone'],
+        'it is not said that more have ended': [
+          'rows.length > maxShownDevices || gone.length > maxShownDevices',
+          'rows.length > maxShownDevices',
+        ],
+      },
+      'src/store/ended-subscriptions.ts': {
+        'those that ended first are': [
+          'order by gone_at_ms desc, id desc limit',
+          'order by gone_at_ms, id desc limit',
+        ],
       },
     },
   },
