@@ -912,7 +912,7 @@ export const sending: readonly DocumentedPromise[] = [
   },
   {
     claim: 'A 2xx of Windows’ push service with `dropped` is `rejected` whatever its number',
-    test: { file: 'test/protocol/outcome.test.ts', title: 'kept and not repeated, dropped' },
+    test: { file: 'test/protocol/outcome.test.ts', title: 'kept and not repeated' },
     changes: {
       'src/protocol/outcome.ts': {
         'a 202 is an answer that nobody knows': [
