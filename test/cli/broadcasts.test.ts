@@ -405,6 +405,14 @@ suite('broadcasts of the command line', () => {
     const attempts = ['broadcasts', 'show', '2', '--attempts'];
     assert.deepEqual(unsent(await run(...attempts)), ['1  #0  capped', '2  #0  capped']);
     assert.deepEqual(unsent(await run(...attempts, '--subscription', '1')), ['1  #0  capped']);
+    // the turn of the second comes in an hour
+    const limited = ['--ttl', '60', '--max-rate', `${pushService.origin}=1/h`];
+    const { stdout } = await run('send', '--all', ...limited, ...message);
+    assert.match(stdout, /^ +1 accepted .*\n +1 expired /m);
+    const fault = pushService.faults.inject({ kind: 'hang' });
+    const silent = await run('send', '--id', '1', '--response-timeout-ms', '100', ...message);
+    pushService.faults.cancel(fault.id);
+    assert.match(silent.stdout, /did not answer within 0\.1 s/);
   });
 
   test('list, show and cancel tell what there is', async () => {

@@ -134,8 +134,9 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
     });
 
     test('what one sender was asked to wait is known to all until it is over; the longest holds', async () => {
-      await tell({ waitMs: 60_000 });
-      await tell({ accepted: 1, waitMs: 30_000 });
+      await tell({ accepted: 1 });
+      await tell({ accepted: 1, waitMs: 60_000 });
+      await tell({ waitMs: 30_000 });
       nowMs += 20_000;
       const waiting = { origin, vapidPublicKey, isSuspended: false, refusalsToSuspend: 20, waitMs: 40_000 };
       assert.deepEqual(await stateNow(), waiting);
@@ -306,6 +307,13 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       await tell({ accepted: 1 });
       nowMs += 5000;
       assert.deepEqual(meaningsOf(await leaseRetries(later)), ['1 retry'], 'what is accepted after it does');
+      const { id: mixed } = await refuseAll({ accepted: 1, hasRefused: true });
+      nowMs += 5000;
+      assert.deepEqual(
+        meaningsOf(await leaseRetries(mixed)),
+        ['1 retry'],
+        'also where both are told at once',
+      );
     });
 
     test('a refused probe goes back among the rows that are held back, and is due with them', async () => {
@@ -339,7 +347,8 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
         const at = (host: string, more: object) => ({ ...answers, origin: host, ...more });
         if (isAccepted) await tellAll([at('https://elsewhere.example', { accepted: 1 })]);
         if (isKnown) await tellAll([at(origin, { accepted: 1, acceptedSubscriptionId: 5 })]);
-        if (rejected.length > 0) await tellAll([at(origin, { rejectedSubscriptionIds: rejected })]);
+        if (rejected.length > 0)
+          await tellAll([at(origin, { accepted: 1, rejectedSubscriptionIds: rejected })]);
         nowMs += 1000;
         const { broadcast } = await store.broadcasts.create(
           madeUpBroadcast(nowMs, { sliceRows: 1000, expiresAtMs: nowMs + 100 * 3_600_000 }),

@@ -653,4 +653,19 @@ export const receipts: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'The test group of the console gets the message in any case, who is inactive too',
+    test: {
+      file: 'test/operator/console-languages.test.ts',
+      title: 'the review says how many get which text',
+    },
+    changes: {
+      'src/operator/console/pages/send.ts': {
+        'only where it is reviewed': [
+          '          ...toTestOptions(fields),\n',
+          '          ...toOptions(fields),\n',
+        ],
+      },
+    },
+  },
 ];

@@ -652,6 +652,10 @@ export const sending: readonly DocumentedPromise[] = [
           'now_ms - since_ms >= :patienceMs and',
           'now_ms - since_ms > :patienceMs and',
         ],
+        'one that is rejected while others are accepted counts': [
+          'known.refused_at_ms and reported."rejectedSubscriptionIds" is null',
+          'known.refused_at_ms',
+        ],
         'one that was rejected since counts': [
           'where push_service_id = known.id and subscription_id = any (reported."rejectedSubscriptionIds");',
           'where false;',
@@ -672,11 +676,19 @@ export const sending: readonly DocumentedPromise[] = [
           'p.accepted_at_ms >= :sinceMs as others',
           'p.accepted_at_ms > :sinceMs as others',
         ],
+        'it does not where both are told at once': [
+          '(hasRefused || known.accepted_at_ms',
+          '(known.accepted_at_ms',
+        ],
       },
       'src/store/postgres/functions/push-services.sql': {
         'it does a moment later': [
           'select p.accepted_at_ms >= since_ms,',
           'select p.accepted_at_ms > since_ms,',
+        ],
+        'it does not where both are told at once': [
+          'reported."refusalsInRow" = known.refusals_in_row and not reported."hasRefused"',
+          'reported."refusalsInRow" = known.refusals_in_row',
         ],
       },
     },
@@ -950,6 +962,28 @@ export const sending: readonly DocumentedPromise[] = [
         'those that ended first are': [
           'order by gone_at_ms desc, id desc limit',
           'order by gone_at_ms, id desc limit',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'What a push service asks to wait is known to all, though it has accepted messages just before',
+    test: { file: pushServices, title: 'what one sender was asked to wait is known to all' },
+    changes: {
+      'src/store/postgres/functions/push-services.sql': {
+        'it is known where it accepted none': [' and reported."waitMs" is null', ''],
+      },
+    },
+  },
+  {
+    claim: 'The command keeps `--max-rate` and the time-outs that it is given',
+    test: { file: 'test/cli/broadcasts.test.ts', title: 'the list has a column for each count' },
+    changes: {
+      'src/cli/send/open-sender.ts': {
+        'any rate': ['ca, logMessages, ...options }', 'ca, logMessages, maxRate: _rate, ...options }'],
+        'answers have half a minute': [
+          'ca, logMessages, ...options }',
+          'ca, logMessages, responseTimeoutMs: _timeout, ...options }',
         ],
       },
     },
