@@ -28,7 +28,7 @@ const range = (first: number, count: number) => Array.from({ length: count }, (_
 export function describeHeldDeletions(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`held deletions: ${name}`, () => {
     const origin = 'https://push.example';
-    const nowMs = 1_800_000_000_000;
+    let nowMs = 1_800_000_000_000;
 
     const store = openForEachTest(prepare, () => nowMs);
 
@@ -249,11 +249,24 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       const remedy = `until you run "deskbell held-deletions confirm ${origin}" or "discard"`;
       assert.ok(alarms[0]!.detail.endsWith(remedy), alarms[0]!.detail);
       assert.equal(await store.heldDeletions.confirm('https://other.example'), 0);
-      assert.equal(await store.heldDeletions.discard(origin), 40);
-      assert.equal(await store.subscriptions.count(), 40);
+      const sinceMs = nowMs;
+      nowMs += 1000;
+      await addSubscriptions(store, 25, 40);
+      await broadcast(() => 'gone');
+      await addSubscriptions(store, 20, 65);
+      const other = 'https://other.example';
+      const goneThere = range(65, 20).map((index) => [madeUpSubscription(index), 'gone'] as const);
+      await store.ledger.recordAnswers(answerCommit(other, goneThere));
+      assert.deepEqual(await store.heldDeletions.list(), [
+        { origin: other, subscriptions: 20, sinceMs: nowMs },
+        { origin, subscriptions: 65, sinceMs },
+      ]);
+      assert.equal(await store.heldDeletions.discard(origin), 65);
+      assert.equal(await store.subscriptions.count(), 85);
+      assert.equal(await store.heldDeletions.confirm(other), 20);
       assert.deepEqual(await store.heldDeletions.list(), []);
       await broadcast(() => 'gone');
-      assert.equal(await store.heldDeletions.confirm(origin), 40);
+      assert.equal(await store.heldDeletions.confirm(origin), 65);
       assert.equal(await store.subscriptions.count(), 0);
     });
 

@@ -307,6 +307,8 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       await tell({ accepted: 1 });
       nowMs += 5000;
       assert.deepEqual(meaningsOf(await leaseRetries(later)), ['1 retry'], 'what is accepted after it does');
+      await tell({ accepted: 1 });
+      nowMs += 1;
       const { id: mixed } = await refuseAll({ accepted: 1, hasRefused: true });
       nowMs += 5000;
       assert.deepEqual(

@@ -988,4 +988,31 @@ export const sending: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: '`held-deletions list` shows each push service with all that is held, since the first was marked',
+    test: { file: heldDeletions, title: 'an operator confirms or discards, for one origin' },
+    changes: {
+      'src/store/sqlite/migrations.ts': {
+        'since the last was': ['since_ms = min(since_ms, excluded.since_ms)', 'since_ms = excluded.since_ms'],
+      },
+      'src/store/sqlite/deletion-guard.ts': {
+        'since it was marked again': [
+          'origin = excluded.origin, answer_window = excluded.answer_window, is_held = 0',
+          'origin = excluded.origin, answer_window = excluded.answer_window, is_held = 0, marked_at_ms = excluded.marked_at_ms',
+        ],
+      },
+      'src/store/postgres/portable-database.ts': {
+        'since the last was': ['order by marked_at_ms limit 1', 'order by marked_at_ms desc limit 1'],
+      },
+      'src/store/postgres/functions/commit-page.sql': {
+        'since it was marked again': [
+          'answer_window = excluded.answer_window, is_held = false',
+          'answer_window = excluded.answer_window, is_held = false, marked_at_ms = excluded.marked_at_ms',
+        ],
+      },
+      'src/store/held-deletions.ts': {
+        'in any order': ['order by origin`', 'order by origin desc`'],
+      },
+    },
+  },
 ];
