@@ -199,6 +199,8 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
           const stored = await store.subscriptions.findById(id);
           if (stored !== undefined) await recordAnswer(store, stored, 'gone', origin);
         }
+        // of thirty: that is not enough to be trusted
+        if (round % 3 === 2) await answerOne(9999, 'accepted');
       }
       assert.ok((await store.subscriptions.count()) > 1000 - 20);
     });
@@ -268,6 +270,20 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       await broadcast(() => 'gone');
       assert.equal(await store.heldDeletions.confirm(origin), 65);
       assert.equal(await store.subscriptions.count(), 0);
+    });
+
+    test('what waits to be judged at one push service does not matter at another one', async () => {
+      await addSubscriptions(store, 35);
+      const answersOf = (at: string, first: number, gone: number, accepted: number) =>
+        answerCommit(at, [
+          ...Array.from({ length: accepted }, () => [madeUpSubscription(9999), 'accepted'] as const),
+          ...range(first, gone).map((index) => [madeUpSubscription(index), 'gone'] as const),
+        ]);
+      await store.ledger.recordAnswers(answersOf(origin, 0, 30, 50));
+      assert.equal(await store.subscriptions.count(), 35, 'they wait');
+      await store.ledger.recordAnswers(answersOf('https://other.example', 30, 5, 0));
+      assert.equal(await store.subscriptions.count(), 30, 'these are few');
+      assert.equal(await held(), 0);
     });
 
     test('what is confirmed or discarded is what is held, and not what is marked beside it', async () => {
@@ -389,6 +405,11 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       await workedWell(200);
       assert.equal(await store.subscriptions.count(), 60);
       assert.equal(await held(), 0);
+      for (const first of [40, 55]) {
+        await answerTogether(0, range(first, 15));
+        assert.equal(await store.subscriptions.count(), 85 - first, 'few again, after it has worked well');
+        await answerTogether(100, []);
+      }
     });
 
     test('what was accepted shortly before counts, though nothing was marked then', async () => {
@@ -425,6 +446,14 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
         leaseMs,
       );
       assert.equal(await held(), 28, 'of a list');
+      for (const index of range(9, 13)) await answerOne(index, 'accepted');
+      await addSubscriptions(store, 1, 100);
+      await answerOne(100, 'gone');
+      assert.deepEqual(
+        [await held(), await store.subscriptions.count()],
+        [15, 30],
+        'few, beside what is held',
+      );
     });
 
     test('a subscription that is gone twice is marked once', async () => {

@@ -1015,4 +1015,75 @@ export const sending: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim:
+      'Fewer than twenty are counted for each push service by itself, and what waits at another one is left alone',
+    test: { file: heldDeletions, title: 'what waits to be judged at one push service does not matter' },
+    changes: {
+      'src/store/sqlite/deletion-guard.ts': {
+        'all are counted together': [
+          'from gone_marks where origin = :origin limit ${fewMarks}',
+          'from gone_marks limit ${fewMarks}',
+        ],
+      },
+      'src/store/postgres/functions/deletion-guard.sql': {
+        'all are counted together': [
+          'from deskbell.gone_marks where origin = p_origin limit :fewMarks',
+          'from deskbell.gone_marks limit :fewMarks',
+        ],
+        'what waits elsewhere is deleted too': [
+          'where m.origin = p_origin and not m.is_held and m.answer_window between',
+          'where not m.is_held and m.answer_window between',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A few that are gone are deleted beside what is held, which stays',
+    test: { file: heldDeletions, title: 'an acceptance clears the mark of a subscription that is held' },
+    changes: {
+      'src/store/sqlite/deletion-guard.ts': {
+        'what is held is deleted with them': [
+          'where origin = :origin and is_held = 0 and answer_window between',
+          'where origin = :origin and answer_window between',
+        ],
+      },
+      'src/store/postgres/functions/deletion-guard.sql': {
+        'what is held is deleted with them': [
+          'and not m.is_held and m.answer_window between',
+          'and m.answer_window between',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Few subscriptions may be gone again once their push service has worked well',
+    test: {
+      file: heldDeletions,
+      title: 'of single messages answered at once those that are gone are deleted',
+    },
+    changes: {
+      'src/store/sqlite/deletion-guard.ts': {
+        'never again': ['if (accepted > 0 && isHealthy(window))', 'if (accepted > 1e9 && isHealthy(window))'],
+      },
+      'src/store/postgres/functions/deletion-guard.sql': {
+        'never again': ['if p_accepted > 0 and deskbell', 'if p_accepted > 1000000000 and deskbell'],
+      },
+    },
+  },
+  {
+    claim: 'A push service that accepts almost nothing does not lose few subscriptions again and again',
+    test: { file: heldDeletions, title: 'small broadcasts in turn are not few each time' },
+    changes: {
+      'src/store/sqlite/deletion-guard.ts': {
+        'after each acceptance': ['if (accepted > 0 && isHealthy(window))', 'if (accepted > 0)'],
+      },
+      'src/store/postgres/functions/deletion-guard.sql': {
+        'after each acceptance': [
+          'if p_accepted > 0 and deskbell_functions.is_healthy(counted.answers, counted.accepted) then',
+          'if p_accepted > 0 then',
+        ],
+      },
+    },
+  },
 ];
