@@ -25,6 +25,13 @@ const forbidden = { atMs: 0, attempt: 1, status: 403, reason: 'vapid-refused' } 
 /** So many whole numbers from the first on. */
 const range = (first: number, count: number) => Array.from({ length: count }, (_, index) => first + index);
 
+/** Of a push service to single messages: so many are gone from one on, and others accepted. */
+const answersAt = (at: string, first: number, gone: number, accepted: number) =>
+  answerCommit(at, [
+    ...Array.from({ length: accepted }, () => [madeUpSubscription(9999), 'accepted'] as const),
+    ...range(first, gone).map((index) => [madeUpSubscription(index), 'gone'] as const),
+  ]);
+
 export function describeHeldDeletions(name: string, prepare: () => Promise<StoreUnderTest>): void {
   describe(`held deletions: ${name}`, () => {
     const origin = 'https://push.example';
@@ -274,14 +281,9 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
 
     test('what waits to be judged at one push service does not matter at another one', async () => {
       await addSubscriptions(store, 35);
-      const answersOf = (at: string, first: number, gone: number, accepted: number) =>
-        answerCommit(at, [
-          ...Array.from({ length: accepted }, () => [madeUpSubscription(9999), 'accepted'] as const),
-          ...range(first, gone).map((index) => [madeUpSubscription(index), 'gone'] as const),
-        ]);
-      await store.ledger.recordAnswers(answersOf(origin, 0, 30, 50));
+      await store.ledger.recordAnswers(answersAt(origin, 0, 30, 50));
       assert.equal(await store.subscriptions.count(), 35, 'they wait');
-      await store.ledger.recordAnswers(answersOf('https://other.example', 30, 5, 0));
+      await store.ledger.recordAnswers(answersAt('https://other.example', 30, 5, 0));
       assert.equal(await store.subscriptions.count(), 30, 'these are few');
       assert.equal(await held(), 0);
     });
