@@ -11,6 +11,7 @@ import {
   toInstant,
 } from '../../src/audience/zone-time.ts';
 import { createQuietTimes, createReaderTimes } from '../../src/store/reader-times.ts';
+import { createGroups } from '../../src/store/split-audience.ts';
 
 const berlin = 'Europe/Berlin';
 const iso = (atMs: number | undefined): string | undefined =>
@@ -108,6 +109,16 @@ test('a local time is over once its minute is', () => {
     const timeOf = createReaderTimes({ localTime: '2026-12-01T09:00', startAtMs, ttlSeconds: 60 });
     assert.equal(timeOf(berlin).isPassed, isPassed, start);
   }
+});
+
+test('zones are one for a broadcast only where their clocks agree until it expires', () => {
+  const startAtMs = Date.parse('2027-03-27T08:00:00Z');
+  const times = { quietHours: '22:00-07:00', timeZone: 'UTC', startAtMs, ttlSeconds: 48 * 3600 };
+  const groupOf = createGroups({ languages: [], times });
+  assert.equal(groupOf(undefined, 'Europe/Rome'), groupOf(undefined, berlin));
+  // they agree until Berlin's go forward
+  assert.notEqual(groupOf(undefined, 'Africa/Lagos'), groupOf(undefined, berlin));
+  assert.notEqual(groupOf(undefined, 'Africa/Lagos'), groupOf(undefined, 'UTC'));
 });
 
 test('quiet hours are two times of a day that differ', () => {

@@ -475,6 +475,9 @@ suite('broadcasts of the command line', () => {
     assert.equal(why.stderr, '');
     const sampled = await run('broadcasts', 'show', '1', '--attempts', '--limit', '2');
     assert.match(sampled.stderr, /newest 2; --limit gives more/);
+    const attemptsIn = ({ stdout }: RunResult) => stdout.match(/^.* #1 {2}accepted .*$/gm) ?? [];
+    const every = attemptsIn(await run('broadcasts', 'show', '1', '--attempts'));
+    assert.deepEqual([every.length, attemptsIn(sampled)], [3, every.slice(0, 2)]);
     const [, one, ...others] = parseLines(
       (await run('subscriptions', 'show', '2', '--broadcast', '1', '--json')).stdout,
     );

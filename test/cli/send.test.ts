@@ -10,6 +10,8 @@ import { after, before, suite, test } from 'node:test';
 import { readConfiguration } from '../../src/cli/configuration/read-configuration.ts';
 import { storeSettings } from '../../src/cli/configuration/stored-settings.ts';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
+import { createBroadcast } from '../../src/delivery/broadcast/create-broadcast.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import {
   createUserAgent,
   startPushService,
@@ -253,6 +255,17 @@ suite('deskbell send', () => {
     assert.equal(stored.timeZone, 'Asia/Dubai');
     const [given] = parseLines((await send(...words, '--detach', '--timezone', 'Asia/Tokyo')).stdout);
     assert.equal(given.timeZone, 'Asia/Tokyo');
+    const quiet = ['--all', '--json', '--quiet-hours', '22:00-07:00', '--timezone', 'Asia/Tokyo'];
+    assert.equal(parseLines((await send(...quiet, '--detach')).stdout)[0].timeZone, 'Asia/Tokyo');
+    // those of schedules, and of applications, are no machine's
+    const [schedule] = parseLines((await send('--all', '--json', '--cron', '0 9 * * *')).stdout);
+    assert.deepEqual([schedule.event, schedule.timezone], ['schedule', 'UTC']);
+    const opened = await openDataDirectory(data);
+    const text = { title: 'News', message: 'It rains' };
+    const policy = createEndpointPolicy();
+    const { broadcast } = await createBroadcast(opened.store, policy, 'all', text, { localTime: '09:00' });
+    await opened.close();
+    assert.equal(broadcast.timeZone, 'UTC');
   });
 
   test('--user and tags choose the audience, together', async () => {
@@ -306,7 +319,8 @@ suite('deskbell send', () => {
     const { send } = await setUp(1);
     for (const words of [
       ['--id', '1', '--title', '', '--message', ''],
-      ['--all', '--title=', '--message='],
+      // a time that is over by now is no reason to leave it to a worker
+      ['--all', '--title=', '--message=', '--at', new Date(Date.now() - 1000).toISOString()],
     ]) {
       const { exitCode, stderr } = await send(...words);
       assert.equal(exitCode, 0, stderr);
@@ -339,7 +353,7 @@ suite('deskbell send', () => {
     const { exitCode, stdout, stderr } = await send('--all', '--json');
     assert.equal(exitCode, 0, stderr);
     const lines = parseLines(stdout);
-    assert.equal(lines[0].event, 'broadcast');
+    assert.deepEqual([lines[0].event, lines[0].isNew], ['broadcast', true]);
     const { event, counts, audience, recipients } = lines.at(-1);
     assert.equal(event, 'summary');
     assert.deepEqual([audience, recipients], ['all', 30]);
@@ -524,11 +538,15 @@ suite('deskbell send', () => {
     assert.deepEqual(await kept(), { subject: 'mailto:me@example.org' });
 
     // a public URL is both
-    await writeFile(path, JSON.stringify({ publicUrl: 'https://bell.example.org/push' }));
+    const publicUrl = 'https://bell.example.org:8443/push';
+    await writeFile(path, JSON.stringify({ publicUrl }));
     await send('From afar');
-    assert.deepEqual(await shown(), { title: 'bell.example.org', message: 'From afar' });
+    assert.deepEqual(await shown(), { title: 'bell.example.org:8443', message: 'From afar' });
     // also of a text that is posted to serve
-    const service = await serve(['--operator', '127.0.0.1:0'], { environment });
+    await writeFile(path, JSON.stringify({ publicUrl, subject: 'mailto:me@example.org' }));
+    const subject = 'mailto:serve@example.org';
+    const service = await serve(['--operator', '127.0.0.1:0', '--subject', subject], { environment });
+    assert.deepEqual(await kept(), { publicUrl, subject, pushServices: [pushService.origin] }, 'by serve');
     const [, operator] = await service.waitFor(/^The operator’s listener is at (http:\S+)$/);
     const token = (await run(['operators', 'add', 'backup', '--send'])).stdout.trim();
     const posted = await fetch(`${operator}/v1/messages?user=me`, {
@@ -537,7 +555,7 @@ suite('deskbell send', () => {
       headers: { authorization: `Bearer ${token}`, 'content-type': 'text/plain' },
     });
     assert.equal(posted.status, 200, await posted.text());
-    assert.deepEqual(await shown(), { title: 'bell.example.org', message: 'Posted' });
+    assert.deepEqual(await shown(), { title: 'bell.example.org:8443', message: 'Posted' });
     await service.end();
 
     const twice = await run(['send', '--user', 'me', 'one', '--message', 'two']);

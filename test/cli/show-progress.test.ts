@@ -127,8 +127,9 @@ test('with --json, the progress is an event each second', async (t) => {
 test('with --json, an alarm is an event, once', async (t) => {
   const { lines, diagnostics } = await print(t, 1, [1, 1], { json: true });
   assert.deepEqual(diagnostics, []);
+  const told = { reason: 'bad-ttl', detail: 'TTL' };
   assert.deepEqual(
-    lines.map((line) => (JSON.parse(line) as { event: string }).event),
-    ['alarm'],
+    lines.map((line) => JSON.parse(line) as unknown),
+    [{ event: 'alarm', origin: alarm.origin, ...told, rows: 1, firstAt: '1970-01-01T00:00:00.001Z' }],
   );
 });

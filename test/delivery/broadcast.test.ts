@@ -229,9 +229,12 @@ describe('a broadcast', () => {
     const toOne = await sender.createBroadcast({ subscriptions: [one!] }, message, given);
     const repeated = await sender.createBroadcast({ subscriptions: [one!] }, message, given);
     assert.deepEqual([repeated.broadcast.id, repeated.isNew], [toOne.broadcast.id, false]);
-    await assert.rejects(sender.createBroadcast({ subscriptions: [other!] }, message, given), {
-      code: 'ERR_IDEMPOTENCY_KEY',
-    });
+    // another browser, or other keys of the same one
+    for (const changed of [other!, { ...one!, p256dh: other!.p256dh }, { ...one!, auth: other!.auth }]) {
+      await assert.rejects(sender.createBroadcast({ subscriptions: [changed] }, message, given), {
+        code: 'ERR_IDEMPOTENCY_KEY',
+      });
+    }
   });
 
   test('waits for its time', async () => {

@@ -102,6 +102,10 @@ describe('a broadcast that differs by reader', () => {
     assert.deepEqual(await count(3), [3, false, { de: 1, undefined: 2 }]);
     assert.deepEqual(await count(3, { ids: [1, 3, 99] }), [2, false, { de: 1, undefined: 1 }]);
     assert.deepEqual(await count(3, { user: 'ada' }), [1, false, { de: 1 }]);
+    await stage.store.channels.put({ name: 'offers', title: 'Offers', titles: {}, isOnByDefault: false });
+    await stage.store.readers.setPerson('ada', { channels: { offers: true } });
+    const readers = await countReadersOf('all', text, { channel: 'offers' }, stage.store, 9);
+    assert.deepEqual([readers?.channelOff, readers?.byText], [2, new Map([['de', 1]])]);
   });
 
   test('to given subscriptions is for the time of its own zone, and leaves none out as inactive', async () => {
@@ -128,8 +132,20 @@ describe('a broadcast that differs by reader', () => {
     const { id } = await stage.create(options, { tags: { all: ['news'] } });
     stage.clock.nowMs += 24 * 3_600_000;
     assert.equal((await stage.create(options, { tags: { all: ['news'] } })).id, id);
-    const other = { ...options, quietHours: '22:00-07:00' };
-    await assert.rejects(stage.create(other, { tags: { all: ['news'] } }), { code: 'ERR_IDEMPOTENCY_KEY' });
+    const others: readonly BroadcastOptions[] = [
+      { localTime: '10:00' },
+      { quietHours: '22:00-07:00' },
+      { ifTimePassed: 'skip' },
+      { timeZone: 'Asia/Tokyo' },
+      { channel: 'news' },
+      { skipInactive: 3 },
+      { priority: 'high' },
+    ];
+    for (const other of others) {
+      await assert.rejects(stage.create({ ...options, ...other }, { tags: { all: ['news'] } }), {
+        code: 'ERR_IDEMPOTENCY_KEY',
+      });
+    }
   });
 });
 
@@ -147,12 +163,19 @@ describe('a schedule with a local time', () => {
       const [broadcast] = await store.broadcasts.list({ limit: 1 });
       assert.deepEqual([broadcast?.localTime, broadcast?.timeZone], [`2026-12-0${day}T09:00`, 'Asia/Tokyo']);
       assert.deepEqual([broadcast?.receipts, broadcast?.skipInactive], [[], 100]);
+      // whose time has come since then is not late
+      assert.equal(broadcast?.startAtMs, clock.nowMs - 50 * 60_000);
     }
     await createSchedule(store, 'all', message, { ...options, timeZone: 'Europe/Rome' });
     clock.nowMs = Date.parse('2026-12-04T06:00:00+09:00');
     await startDueBroadcasts({ store, policy });
-    const zones = (await store.broadcasts.list({ limit: 2 })).map(({ timeZone }) => timeZone);
-    assert.deepEqual(new Set(zones), new Set(['Asia/Tokyo', 'Europe/Rome']), 'one of its own holds');
+    const zones = async () => (await store.broadcasts.list({ limit: 2 })).map(({ timeZone }) => timeZone);
+    assert.deepEqual(new Set(await zones()), new Set(['Asia/Tokyo', 'Europe/Rome']), 'one of its own holds');
+    const quietHours = '22:00-07:00';
+    await createSchedule(store, 'all', message, { cron: '5 6 * * *', timezone: 'Asia/Seoul', quietHours });
+    clock.nowMs += 5 * 60_000;
+    await startDueBroadcasts({ store, policy });
+    assert.equal((await zones())[0], 'Asia/Seoul', 'quiet hours have it too');
     await assert.rejects(
       createSchedule(store, 'all', message, { ...options, localTime: '2027-01-01T09:00' }),
       {

@@ -50,6 +50,16 @@ test('a fixed time that there is twice comes the first time, and others come in 
   ]);
 });
 
+test('of a day of the month and a day of the week, either is enough', () => {
+  assert.deepEqual(times('0 9 13 * 5', 'UTC', '2027-04-09T09:00Z', 3), [
+    '2027-04-13T09:00',
+    '2027-04-16T09:00',
+    '2027-04-23T09:00',
+  ]);
+  // both 0 and 7 are Sunday
+  assert.deepEqual(times('0 9 * * 7', 'UTC', '2027-04-09T09:00Z', 1), ['2027-04-11T09:00']);
+});
+
 test('a day of the month that few years have is found', () => {
   assert.deepEqual(times('0 0 29 2 *', 'UTC', '2027-01-01T00:00Z', 1), ['2028-02-29T00:00']);
   assert.equal(readRecurrence('0 0 30 2 *', 'UTC').after(Date.parse('2027-01-01T00:00Z')), undefined);

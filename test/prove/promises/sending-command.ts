@@ -274,4 +274,74 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'The title of a text alone is the host of the public URL, with its port',
+    test: { file: 'test/cli/send.test.ts', title: 'a text alone is a message' },
+    changes: {
+      'src/cli/configuration/sender-name.ts': {
+        'the port is left out': ['parsePublicUrl(publicUrl).host;', 'parsePublicUrl(publicUrl).hostname;'],
+      },
+    },
+  },
+  {
+    claim: 'The data directory keeps the contact that `serve` is given, in the place of a former one',
+    test: { file: 'test/cli/send.test.ts', title: 'a text alone is a message' },
+    changes: {
+      'src/cli/commands/serve.ts': {
+        'the former one stays': ['{ replace: true }', '{ replace: false }'],
+      },
+    },
+  },
+  {
+    claim: '`--timezone` goes with `--quiet-hours` too',
+    test: { file: 'test/cli/send.test.ts', title: 'local times are those of this machine' },
+    changes: {
+      'src/cli/commands/send.ts': {
+        'it goes with local times alone': ['flags.localTime, flags.quietHours]', 'flags.localTime]'],
+      },
+    },
+  },
+  {
+    claim: '`send --at` sends at once where the time is over by now',
+    test: { file: 'test/cli/send.test.ts', title: 'title and text may be empty' },
+    changes: {
+      'src/cli/send/send-broadcast.ts': {
+        'it is left to a worker': [
+          'flags.at !== undefined && flags.at.getTime() > data.store.now()',
+          'flags.at !== undefined',
+        ],
+      },
+    },
+  },
+  {
+    claim: '`show --attempts` prints the newest attempts, as many as `--limit` says',
+    test: { file: 'test/cli/broadcasts.test.ts', title: 'list, show and cancel tell what there is' },
+    changes: {
+      'src/cli/commands/broadcasts-show.ts': {
+        'it prints one more': ['const records = found.slice(0, limit);', 'const records = found;'],
+        'the newest is left out': ['found.slice(0, limit)', 'found.slice(-limit)'],
+      },
+    },
+  },
+  {
+    claim: 'With `--json`, the event `broadcast` says whether the broadcast is a new one',
+    test: { file: 'test/cli/send.test.ts', title: '--all reaches everyone' },
+    changes: {
+      'src/cli/send/run-broadcast.ts': {
+        'it does not say it': ['{ isNew: run.isNew, ...broadcastToJson', '{ ...broadcastToJson'],
+      },
+    },
+  },
+  {
+    claim: '`schedules resume` goes on with the next time to come, whatever has come during the pause',
+    test: { file: 'test/cli/schedules.test.ts', title: 'a schedule is stored, listed and removed' },
+    changes: {
+      'src/cli/commands/schedules.ts': {
+        'it goes on with the time of before': [
+          'const schedule = await resumeSchedule(store, id);',
+          'const schedule = await store.schedules.resume(id, (await store.schedules.get(id)).nextAtMs);',
+        ],
+      },
+    },
+  },
 ];

@@ -54,6 +54,35 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Of a day of the month and a day of the week in an expression of cron, either is enough',
+    test: { file: 'test/delivery/recurrence.test.ts', title: 'of a day of the month and a day of the week' },
+    changes: {
+      'src/delivery/schedule/recurrence.ts': {
+        'both are needed': ["mode: '5-part',", "mode: '5-part', domAndDow: true,"],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast with other options is another one under the same idempotency key',
+    test: { file: 'test/delivery/reader-options.test.ts', title: 'with a key is the same one the next day' },
+    changes: {
+      'src/delivery/broadcast/create-broadcast.ts': {
+        'it may have another priority': [
+          'topic, ...others } = given;',
+          'topic, priority: _, ...others } = given;',
+        ],
+        'it may have another time zone': [
+          'topic, ...others } = given;',
+          'topic, timeZone: _, ...others } = given;',
+        ],
+        'it may leave other readers out': [
+          'topic, ...others } = given;',
+          'topic, skipInactive: _, ifTimePassed: __, ...others } = given;',
+        ],
+      },
+    },
+  },
+  {
     claim: 'The times of a schedule are those of UTC where it names no time zone',
     test: { file: 'test/delivery/schedules.test.ts', title: 'what cannot be sent, has no time to come' },
     changes: {
@@ -268,6 +297,7 @@ export const sendingLater: readonly DocumentedPromise[] = [
     changes: {
       'src/cli/send/show-progress.ts': {
         'each is told again and again': ['shownAlarms.add(alarmKey(alarm));', ''],
+        'with --json it says nothing': ["event('alarm', alarmToJson(alarm))", "event('alarm', {})"],
         'with --json there is none': [
           "if (json) await output.line(event('alarm', alarmToJson(alarm)));",
           'if (json) continue;',
@@ -308,6 +338,8 @@ export const sendingLater: readonly DocumentedPromise[] = [
     changes: {
       'src/delivery/broadcast/audience.ts': {
         'any list of subscriptions is the same': ['    updateHash(hash, member);', ''],
+        'one with other keys is the same': ['.update(member.p256dh).update(member.auth);', ';'],
+        'one with another secret is the same': ['.update(member.auth);', ';'],
         'any list of ids is the same': ['updateHash(hash, checkId(id));', 'checkId(id);'],
       },
     },

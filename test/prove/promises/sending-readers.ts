@@ -242,6 +242,10 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
       'src/delivery/broadcast/count-readers.ts': {
         'it counts more of them': ['rows.slice(0, maxRows - lookedAt)', 'rows'],
         'it never says that there are more': ['hasMore: lookedAt > maxRows', 'hasMore: false'],
+        'a channel that is off by default counts as on': [
+          'channels[channel.name] ?? channel.isOnByDefault',
+          'channels[channel.name] ?? true',
+        ],
         'it looks at nobody of a list of ids': ['if (row !== undefined) rows.push(row);', 'void row;'],
         'it looks at everybody, whoever it is to': [
           'isExpression(audience) ? checkExpression(audience)',
@@ -304,6 +308,10 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
           'schedule.timeZone ?? schedule.timezone',
           "schedule.timeZone ?? 'UTC'",
         ],
+        'what comes before it is made counts as over': [
+          'schedule.localTime === undefined ? schedule.nowMs : atMs',
+          'schedule.nowMs',
+        ],
       },
     },
   },
@@ -321,6 +329,22 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Time zones are one for a broadcast only where their clocks agree until it expires',
+    test: { file: zoneTimes, title: 'zones are one for a broadcast only where' },
+    changes: {
+      'src/store/split-audience.ts': {
+        'they need not agree at its end': [
+          'ends.map((atMs) => toWallTime(atMs, timeZone))',
+          'toWallTime(time.fromMs, timeZone)',
+        ],
+        'they need not agree at all': [
+          'JSON.stringify([ends, ends.map((atMs) => toWallTime(atMs, timeZone))])',
+          'JSON.stringify(ends)',
+        ],
+      },
+    },
+  },
+  {
     claim: 'Quiet hours are looked at anew each minute while messages are sent',
     test: { file: zoneTimes, title: 'what waits is asked anew each minute' },
     changes: {
@@ -333,8 +357,18 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
     claim: 'The time zone of the command line is that of the machine where `--timezone` is not given',
     test: { file: 'test/cli/send.test.ts', title: 'local times are those of this machine' },
     changes: {
+      [readerOptions]: {
+        'applications have it too': [
+          "const { localTime, timeZone = 'UTC' } = options;",
+          'const { localTime, timeZone = new Intl.DateTimeFormat().resolvedOptions().timeZone } = options;',
+        ],
+      },
       'src/cli/send/send-broadcast.ts': {
         'it is UTC': ['new Intl.DateTimeFormat().resolvedOptions().timeZone', "'UTC'"],
+        'schedules have it': [
+          'const { cron, timezone } = flags;',
+          'const { cron, timezone = new Intl.DateTimeFormat().resolvedOptions().timeZone } = flags;',
+        ],
         'only a dry run has it': [
           'withOwnZone(readDeliveryFlags(flags)), receipts',
           'readDeliveryFlags(flags), receipts',
@@ -365,6 +399,10 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
     test: { file: options, title: 'resolves it for each occurrence' },
     changes: {
       [runSchedules]: {
+        'quiet hours have the default': [
+          '...(hasReaderTimes(schedule) && {',
+          '...(schedule.localTime !== undefined && {',
+        ],
         'the zone of its own times holds': ['schedule.timeZone ?? schedule.timezone', 'schedule.timezone'],
       },
     },
