@@ -215,6 +215,7 @@ suite('broadcasts of the command line', () => {
     const { exitCode, stdout } = await run(...words);
     assert.equal(exitCode, 0);
     assert.match(stdout, /is already done/);
+    assert.match((await run(...words, '--detach')).stdout, /is already done/);
     assert.equal(received().messages, 5);
     const other = await run(...words, '--topic', 'other');
     assert.equal(other.exitCode, 1);

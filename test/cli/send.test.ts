@@ -214,8 +214,16 @@ suite('deskbell send', () => {
     assert.deepEqual(parseLines(inGerman.stdout)[0].texts, {
       de: { payloadBytes: 58, payload: { title: 'Hallo', message: 'Tea is ready ☕', lang: 'de' } },
     });
-    const unfilled = await send('--all', '--dry-run', '--url', '/{id}', '--placeholders');
-    assert.match(unfilled.stderr, /placeholder \{id\} in url .*ERR_PLACEHOLDER_VALUE/s);
+    const { store } = await openDataDirectory(data);
+    await store.channels.put({ name: 'offers', title: 'Offers', titles: {}, isOnByDefault: false });
+    await store.close();
+    for (const whom of [['--all'], ['--file', file]]) {
+      const unfilled = await send(...whom, '--dry-run', '--url', '/{id}', '--placeholders');
+      assert.match(unfilled.stderr, /placeholder \{id\} in url .*ERR_PLACEHOLDER_VALUE/s);
+      assert.match((await send(...whom, '--dry-run', '--channel', 'none')).stderr, /ERR_CHANNEL_NOT_FOUND/);
+    }
+    const toNobody = await send('--file', file, '--dry-run', '--channel', 'offers');
+    assert.match(toNobody.stderr, /"channel" is off by default.*nobody would get it/);
     assert.match(
       stdout,
       /^Would be sent to 3 subscriptions; nothing was sent\..* 50 of at most 3,993 bytes:\n\{"title":/,
@@ -251,8 +259,16 @@ suite('deskbell send', () => {
     const [later] = parseLines((await send(...words, '--dry-run', '--at', '2037-01-01T00:00:00Z')).stdout);
     const { from, through } = later.readers;
     assert.deepEqual([from, through], ['2037-01-01T05:00:00.000Z', '2037-01-01T14:00:00.000Z']);
+    // 04:00 in Dubai, and 19:00 in New York
+    const held = ['--at', '2037-01-01T00:00:00Z', '--quiet-hours', '00:00-06:00'];
+    const [waiting] = parseLines((await send('--all', '--json', ...held, '--dry-run')).stdout);
+    assert.deepEqual(waiting.readers, {
+      ...{ lookedAt: 2, hasMore: false, byText: { '': 2 }, channelOff: 0, timePassed: 0 },
+      ...{ heldByQuietHours: 1, expired: 0 },
+      ...{ from: '2037-01-01T00:00:00.000Z', through: '2037-01-01T02:00:00.000Z' },
+    });
     const [stored] = parseLines((await send(...words, '--detach')).stdout);
-    assert.equal(stored.timeZone, 'Asia/Dubai');
+    assert.deepEqual([stored.isNew, stored.timeZone], [true, 'Asia/Dubai']);
     const [given] = parseLines((await send(...words, '--detach', '--timezone', 'Asia/Tokyo')).stdout);
     assert.equal(given.timeZone, 'Asia/Tokyo');
     const quiet = ['--all', '--json', '--quiet-hours', '22:00-07:00', '--timezone', 'Asia/Tokyo'];

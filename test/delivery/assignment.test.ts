@@ -153,6 +153,23 @@ test('what cannot happen is told and not gone along with', () => {
   assert.throws(() => assignment.settle(one, accepted(one)), /settled once/);
 });
 
+test('a row that was not tried yet expires so long after the time of its own reader', () => {
+  const startAtMs = Date.parse('2026-12-01T11:00:00Z');
+  const times = { localTime: '2026-12-01T13:00', timeZone: 'UTC', startAtMs, ttlSeconds: 7200 };
+  for (const [timeZone, hours] of [
+    ['America/New_York', 7 + 2],
+    ['Europe/Berlin', 1 + 2],
+    // over at the start
+    ['Asia/Tokyo', 2],
+    [undefined, 2 + 2],
+  ] as const) {
+    const reader = { language: undefined, timeZone };
+    const assignment = new Assignment({ ...untilEnd, broadcast: { ...broadcast, ...times }, reader });
+    assignment.addRead([recipient(1)], true);
+    assert.equal(take(assignment)?.tries.expiresAtMs, startAtMs + hours * 3_600_000, timeZone ?? 'none');
+  }
+});
+
 test('retries are detached from the start and keep their tries', () => {
   const tries = { attempts: 2, deferrals: 3, expiresAtMs: 9000, refusals: 1 };
   const assignment = new Assignment({

@@ -267,8 +267,11 @@ describe('answers of push services:', { concurrency: 6 }, () => {
 
   test('a repetition tells the push service what is left of the TTL', async (t) => {
     const told: number[] = [];
+    const labels: unknown[] = [];
     const server = createServer((request, response) => {
-      told.push(Number(request.headers['ttl']));
+      const { ttl, urgency, topic } = request.headers;
+      told.push(Number(ttl));
+      labels.push([urgency, topic]);
       request.resume().on('end', () => {
         response.writeHead(told.length < 3 ? 500 : 201, { 'content-length': '0' }).end();
       });
@@ -281,8 +284,10 @@ describe('answers of push services:', { concurrency: 6 }, () => {
     const subscription = { ...sink, endpoint: `${origin}/wpush/only` };
     const inASecond = { ...fastRetries, firstDelayMs: 1200, maxDelayMs: 1200 };
     const sender = stage.sender({ pushServices: [origin], retryPolicy: inASecond });
-    const run = await sender.broadcast({ subscriptions: [subscription] }, message, { ttlSeconds: 60 });
+    const options = { ttlSeconds: 60, urgency: 'high', topic: 'tea' } as const;
+    const run = await sender.broadcast({ subscriptions: [subscription] }, message, options);
     assert.equal((await stage.finish(run)).counts.accepted, 1);
+    assert.deepEqual(labels, Array(3).fill(['high', 'tea']));
     assert.equal(told[0], 60);
     assert.ok((told[1] ?? 60) <= 58 && (told[2] ?? 60) <= (told[1] ?? 0) - 1, `told ${told.join(', ')}`);
   });

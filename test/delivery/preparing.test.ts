@@ -125,6 +125,27 @@ describe('a broadcast that is preparing', () => {
     assert.deepEqual(printed, ['Broadcast 1 to 3 subscriptions is running.']);
   });
 
+  test('is paused where Ctrl-C comes before its first message', async () => {
+    await using bench = await openBroadcastBench();
+    const { pushService, store, broadcasts, open } = await setStage(bench);
+    open();
+    const output = {
+      live: () => {},
+      line: async () => {},
+      diagnostic: () => {},
+      style: (_: string, text: string) => text,
+    };
+    const context = { output, environment: {}, stop: AbortSignal.abort() } as unknown as Context;
+    const flags = { subject: 'mailto:push@example.org', data: 'none', all: true } as const;
+    const configuration = await readConfiguration({ flags, environment: {} });
+    const data = { store, vapidKeys } as unknown as DataDirectory;
+    await assert.rejects(sendBroadcast(flags, message, data, configuration, context), {
+      code: 'ERR_BROADCAST_UNFINISHED',
+    });
+    assert.equal((await broadcasts.get(1)).state, 'paused');
+    assert.deepEqual(timesReceived(pushService), { 0: 5 });
+  });
+
   test('whose process has ended is prepared and delivered by any that delivers', async () => {
     await using bench = await openBroadcastBench();
     const { pushService, broadcasts } = await setStage(bench);

@@ -6,9 +6,8 @@ import {
   type ReaderCounts,
 } from '../../delivery/broadcast/count-readers.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
-import { isExpression, type Audience } from '../../delivery/broadcast/audience.ts';
+import type { Audience } from '../../delivery/broadcast/audience.ts';
 import { countAudience } from '../../delivery/broadcast/count-audience.ts';
-import { checkPlaceholders, findChannel } from '../../delivery/broadcast/reader-options.ts';
 import { findReader } from '../../delivery/single/reader.ts';
 import {
   encodeForReaders,
@@ -16,7 +15,6 @@ import {
   isForReaders,
   type EncodedMessage,
 } from '../../protocol/message/encode-payload.ts';
-import type { PayloadOptions } from '../../protocol/message/measure-message.ts';
 import { receiptMemberBytes } from '../../protocol/message/receipt-token.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { maxPlaintextBytes } from '../../protocol/message-encryption.ts';
@@ -50,14 +48,10 @@ export async function printDryRun(
   const { receipts: isWithReceipts = false, channel } = options;
   const { payload, texts } = isForOne
     ? await encodeForOne(target, message, store)
-    : await encodeForMany(target, message, { isWithReceipts, channel }, store);
+    : encodeMessage(message, { isWithReceipts, channel });
   checkBroadcastOptions(options, store.now());
+  const readers = isForOne ? undefined : await countReadersOf(target, message, options, store, maxReaders);
   const count = await countAudience(isForOne ? { ids: [target.id] } : target, store.subscriptions);
-  // of given subscriptions nothing is known
-  const readers =
-    isForOne || (typeof target === 'object' && 'subscriptions' in target)
-      ? undefined
-      : await countReadersOf(target, message, options, store, maxReaders);
   if (json) {
     const others = Object.fromEntries([...texts].map(([language, text]) => [language, toFields(text)]));
     const fields = {
@@ -112,19 +106,6 @@ async function encodeForOne(
   const encodeFor = encodeForReaders(message);
   const reader = isForReaders(message) ? await findReader({}, endpoint, store) : {};
   return { payload: encodeFor(reader), texts: new Map() };
-}
-
-async function encodeForMany(
-  audience: Audience,
-  message: Message,
-  options: PayloadOptions,
-  store: Store,
-): Promise<Texts> {
-  const encoded = encodeMessage(message, options);
-  await findChannel(options.channel, store);
-  const user = isExpression(audience) && 'user' in audience ? audience.user : undefined;
-  await checkPlaceholders(encoded, user, store);
-  return encoded;
 }
 
 const toFields = (payload: Uint8Array): { readonly payloadBytes: number; readonly payload: unknown } => ({

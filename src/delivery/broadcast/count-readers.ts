@@ -10,7 +10,7 @@ import type { Store } from '../../store/store.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { isExpression, type Audience } from './audience.ts';
 import type { BroadcastOptions } from './create-broadcast.ts';
-import { checkPlaceholders, findChannel, resolveTimes, toSplit } from './reader-options.ts';
+import { checkPlaceholders, findChannel, resolveTimes, startOfList, toSplit } from './reader-options.ts';
 
 export interface ReaderCounts {
   /** Subscriptions of the audience that were looked at; the other numbers are of them. */
@@ -59,7 +59,7 @@ const pageRows = 1000;
  * Counts the readers of a broadcast as it would be made.
  *
  * @param maxRows so many subscriptions are looked at, the oldest first
- * @returns undefined where all get the same at once
+ * @returns undefined where all get the same at the same time, as given subscriptions do
  * @throws {DeskbellError} what making it would throw
  */
 export async function countReadersOf(
@@ -76,7 +76,12 @@ export async function countReadersOf(
   const startAtMs = startAt?.getTime() ?? store.now();
   const times = { ...resolveTimes(options, startAtMs), startAtMs, ttlSeconds };
   const split = toSplit(encoded, await findChannel(channel, store), times);
-  return split && countReaders(audience, split, store, maxRows);
+  if (split === undefined) return undefined;
+  if (typeof audience === 'string' || !('subscriptions' in audience))
+    return countReaders(audience, split, store, maxRows);
+  // of given subscriptions nothing is known
+  startOfList(split);
+  return undefined;
 }
 
 async function countReaders(

@@ -333,6 +333,77 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'With `--json`, a broadcast that is left to others is an event too, which says whether it is new',
+    test: { file: 'test/cli/send.test.ts', title: 'local times are those of this machine' },
+    changes: {
+      'src/cli/send/send-broadcast.ts': {
+        'it does not say it': ["event: 'broadcast', isNew, ...", "event: 'broadcast', ..."],
+      },
+    },
+  },
+  {
+    claim: 'With `--json`, a schedule is an event of its own',
+    test: { file: 'test/cli/send.test.ts', title: 'local times are those of this machine' },
+    changes: {
+      'src/cli/send/send-broadcast.ts': {
+        'it looks like a broadcast': ["event: 'schedule', ...", "event: 'broadcast', ..."],
+      },
+    },
+  },
+  {
+    claim: 'Ctrl-C pauses a broadcast also where it comes before the first message',
+    test: { file: 'test/delivery/preparing.test.ts', title: 'is paused where Ctrl-C comes before' },
+    changes: {
+      'src/cli/send/run-broadcast.ts': {
+        'it is delivered': ['if (stop.aborted) pause();', ''],
+      },
+    },
+  },
+  {
+    claim: '`--detach` with the key of a broadcast says that there is one already',
+    test: { file: 'test/cli/broadcasts.test.ts', title: 'a repeated command with the same key' },
+    changes: {
+      'src/cli/send/send-broadcast.ts': {
+        'it looks like a new one': ["is ${isNew ? '' : 'already '}${state}", 'is ${state}'],
+      },
+    },
+  },
+  {
+    claim:
+      'A dry run refuses what sending to a list refuses: a channel that there is not, or is off, and placeholders',
+    test: { file: 'test/cli/send.test.ts', title: '--dry-run prints the size of the audience' },
+    changes: {
+      'src/delivery/broadcast/count-readers.ts': {
+        'a channel that is off reaches all': ['  startOfList(split);\n', ''],
+        'channels are not looked for': [
+          'await findChannel(channel, store)',
+          'void findChannel(channel, store) as undefined',
+        ],
+        'placeholders need no default': ['  await checkPlaceholders(encoded, user, store);\n', ''],
+      },
+    },
+  },
+  {
+    claim: '`--urgency` and `--topic` are of every attempt of a broadcast',
+    test: {
+      file: 'test/delivery/faults-statuses.test.ts',
+      title: 'a repetition tells the push service what',
+    },
+    changes: {
+      'src/delivery/worker/assignment.ts': {
+        'repetitions have none': ['{ ...this.#options, ttlSeconds:', '{ ttlSeconds:'],
+        'there is no urgency': [
+          'this.#options = { ttlSeconds, urgency, topic };',
+          'this.#options = { ttlSeconds, topic }; void urgency;',
+        ],
+        'there is no topic': [
+          'this.#options = { ttlSeconds, urgency, topic };',
+          'this.#options = { ttlSeconds, urgency }; void topic;',
+        ],
+      },
+    },
+  },
+  {
     claim: '`schedules resume` goes on with the next time to come, whatever has come during the pause',
     test: { file: 'test/cli/schedules.test.ts', title: 'a schedule is stored, listed and removed' },
     changes: {

@@ -236,7 +236,7 @@ export const sendingLater: readonly DocumentedPromise[] = [
   },
   {
     claim:
-      'A sender that works goes on over a fault of schedules, and warns of occurrences that were left out',
+      'A sender that works goes on over faults of slices, audiences and schedules, and warns of occurrences that were left out',
     test: {
       file: 'test/delivery/broadcast.test.ts',
       title: 'that was only created is delivered by a sender',
@@ -246,6 +246,14 @@ export const sendingLater: readonly DocumentedPromise[] = [
         'the fault ends it': [
           'restartAfterFaults(() => runSchedules({ store, policy, onWarning }, stopped), { stopped, onFault })',
           'runSchedules({ store, policy, onWarning }, stopped)',
+        ],
+        'a fault of leasing slices ends it': [
+          'restartAfterFaults(() => runWorkers({}, stopped), { stopped, onFault })',
+          'runWorkers({}, stopped)',
+        ],
+        'a fault of preparing audiences ends it': [
+          'restartAfterFaults(() => runPreparations(store, stopped), { stopped, onFault })',
+          'runPreparations(store, stopped)',
         ],
         'schedules are not looked at again': [
           'restartAfterFaults(() => runSchedules({ store, policy, onWarning }, stopped), { stopped, onFault })',

@@ -91,6 +91,19 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What was not tried yet expires its TTL, an hour at least, after the local time of its own reader',
+    test: { file: 'test/delivery/assignment.test.ts', title: 'a row that was not tried yet expires' },
+    changes: {
+      'src/delivery/worker/assignment.ts': {
+        'it is that after the last reader': ['hasReaderTimes(broadcast)\n', 'hasReaderTimes({})\n'],
+        'it is that of the broadcast’s own zone': [
+          'createReaderTimes(broadcast)(reader?.timeZone)',
+          'createReaderTimes(broadcast)(undefined)',
+        ],
+      },
+    },
+  },
+  {
     claim: 'What would be over before quiet hours end counts as `expired`, and is not sent',
     test: { file: wholes, title: 'what would be over before quiet hours end' },
     changes: {
@@ -259,6 +272,7 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
     test: { file: 'test/cli/send.test.ts', title: 'local times are those of this machine' },
     changes: {
       'src/cli/send/dry-run.ts': {
+        'nobody is counted': ['  ...counts,\n', ''],
         'the last time is the first': ['through: isoTime(throughMs)', 'through: isoTime(fromMs!)'],
         'the last time is left out': ['throughMs !== undefined && {', 'throughMs === undefined && {'],
       },
