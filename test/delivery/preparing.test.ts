@@ -143,6 +143,9 @@ describe('a broadcast that is preparing', () => {
       code: 'ERR_BROADCAST_UNFINISHED',
     });
     assert.equal((await broadcasts.get(1)).state, 'paused');
+    // one to nobody is over by then
+    await sendBroadcast({ tag: ['nobody'] }, message, data, configuration, context);
+    assert.equal((await broadcasts.get(2)).state, 'done');
     assert.deepEqual(timesReceived(pushService), { 0: 5 });
   });
 

@@ -110,6 +110,8 @@ test('an occurrence is made up to an hour late; of several the newest', async (t
   assert.equal((await store.broadcasts.find(1))?.startAtMs, Date.parse('2027-03-26T09:00:00Z'));
   assert.equal(warnings.length, 1);
   assert.match(warnings[0] ?? '', /Schedule 1 was not sent at 2027-03-26T08:00:00.000Z/);
+  await lookAt('2027-03-27T08:40:00Z');
+  assert.deepEqual((await made()).slice(1), ['1/2027-03-27T08:40:00.000Z'], 'the newest may be that of now');
 });
 
 test('an occurrence that is later than an hour is left out, with a warning', async (t) => {

@@ -449,11 +449,8 @@ export const receipts: readonly DocumentedPromise[] = [
     claim: 'A dry run to given subscriptions counts no readers, of whom nothing is known',
     test: { file: 'test/cli/broadcasts.test.ts', title: 'with --receipts, serve takes what browsers report' },
     changes: {
-      'src/cli/send/dry-run.ts': {
-        'it counts those of all': [
-          "isForOne || (typeof target === 'object' && 'subscriptions' in target)",
-          'isForOne',
-        ],
+      'src/delivery/broadcast/count-readers.ts': {
+        'it counts those of all': ["|| !('subscriptions' in audience))", "|| 'subscriptions' in audience)"],
       },
     },
   },

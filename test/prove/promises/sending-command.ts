@@ -356,6 +356,10 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
     changes: {
       'src/cli/send/run-broadcast.ts': {
         'it is delivered': ['if (stop.aborted) pause();', ''],
+        'one that is over is an error': [
+          "error.code === 'ERR_BROADCAST_STATE'",
+          "error.code === 'ERR_USAGE'",
+        ],
       },
     },
   },

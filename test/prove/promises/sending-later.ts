@@ -83,6 +83,15 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Of several occurrences that were missed, only the newest is sent, also where it is that of now',
+    test: { file: 'test/delivery/schedules.test.ts', title: 'an occurrence is made up to an hour late' },
+    changes: {
+      'src/delivery/schedule/run-schedules.ts': {
+        'that of now is sent as well': ['if (nextMs > nowMs)', 'if (nextMs >= nowMs)'],
+      },
+    },
+  },
+  {
     claim: 'The times of a schedule are those of UTC where it names no time zone',
     test: { file: 'test/delivery/schedules.test.ts', title: 'what cannot be sent, has no time to come' },
     changes: {
