@@ -144,7 +144,7 @@ describe('a broadcast that is preparing', () => {
     });
     assert.equal((await broadcasts.get(1)).state, 'paused');
     // one to nobody is over by then
-    await sendBroadcast({ tag: ['nobody'] }, message, data, configuration, context);
+    await sendBroadcast({ ids: [] }, message, data, configuration, context);
     assert.equal((await broadcasts.get(2)).state, 'done');
     assert.deepEqual(timesReceived(pushService), { 0: 5 });
   });
