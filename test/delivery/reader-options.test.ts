@@ -102,6 +102,7 @@ describe('a broadcast that differs by reader', () => {
     assert.deepEqual(await count(3), [3, false, { de: 1, undefined: 2 }]);
     assert.deepEqual(await count(3, { ids: [1, 3, 99] }), [2, false, { de: 1, undefined: 1 }]);
     assert.deepEqual(await count(3, { user: 'ada' }), [1, false, { de: 1 }]);
+    await stage.store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
     await stage.store.channels.put({ name: 'offers', title: 'Offers', titles: {}, isOnByDefault: false });
     await stage.store.readers.setPerson('ada', { channels: { offers: true } });
     const readers = await countReadersOf('all', text, { channel: 'offers' }, stage.store, 9);
@@ -112,7 +113,9 @@ describe('a broadcast that differs by reader', () => {
     await using stage = await openStage();
     const subscriptions = [given];
     const times = { localTime: '23:00', quietHours: '22:00-07:00', timeZone: 'Europe/Berlin' };
-    const broadcast = await stage.create({ ...times, skipInactive: 1 }, { subscriptions });
+    await stage.store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+    const others = { channel: 'news', ifTimePassed: 'skip', skipInactive: 1 } as const;
+    const broadcast = await stage.create({ ...times, ...others }, { subscriptions });
     assert.deepEqual([broadcast.state, broadcast.recipients, broadcast.inactive], ['running', 1, 0]);
     assert.equal(new Date(broadcast.startAtMs).toISOString(), '2026-12-02T06:00:00.000Z');
     assert.equal(broadcast.expiresAtMs, broadcast.startAtMs + broadcast.ttlSeconds * 1000);
@@ -187,17 +190,23 @@ describe('a schedule with a local time', () => {
   test('leaves an occurrence out whose channel is not there any more, and goes on', async () => {
     await using stage = await openStage();
     const { store, clock } = stage;
-    await store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+    for (const name of ['news', 'sport'])
+      await store.channels.put({ name, title: name, titles: {}, isOnByDefault: true });
     const cron = '0 6 * * *';
     const toNone = createSchedule(store, 'all', message, { cron, channel: 'tea' });
     await assert.rejects(toNone, { code: 'ERR_CHANNEL_NOT_FOUND' });
     const { id } = await createSchedule(store, 'all', message, { cron, channel: 'news' });
-    await store.channels.remove('news');
-    clock.nowMs = Date.parse('2026-12-02T06:00:00Z');
     const warnings: string[] = [];
-    await startDueBroadcasts({ store, policy, onWarning: (text) => warnings.push(text) });
+    const madeAt = async (time: string) => {
+      clock.nowMs = Date.parse(time);
+      await startDueBroadcasts({ store, policy, onWarning: (text) => warnings.push(text) });
+      return (await store.broadcasts.list({ limit: 9 })).map(({ channel }) => channel);
+    };
+    assert.deepEqual(await madeAt('2026-12-02T06:00:00Z'), ['news']);
+    assert.deepEqual(warnings, []);
+    await store.channels.remove('news');
+    assert.deepEqual(await madeAt('2026-12-03T06:00:00Z'), ['news']);
     assert.match(warnings.join(), /no channel "news" any more/);
-    assert.deepEqual(await store.broadcasts.list({ limit: 1 }), []);
-    assert.equal((await store.schedules.get(id)).nextAtMs, Date.parse('2026-12-03T06:00:00Z'));
+    assert.equal((await store.schedules.get(id)).nextAtMs, Date.parse('2026-12-04T06:00:00Z'));
   });
 });

@@ -308,6 +308,29 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'A list of given subscriptions gets what has a channel that is on by default, or a local time to come',
+    test: { file: options, title: 'to given subscriptions is for the time of its own zone' },
+    changes: {
+      [readerOptions]: {
+        'one with a channel is refused': ['channel?.isOnByDefault === false', 'channel !== undefined'],
+        'one that skips is refused': [
+          "isPassed && times.ifTimePassed === 'skip'",
+          "times.ifTimePassed === 'skip'",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Of several channels, the default of the one that a broadcast names holds',
+    test: { file: options, title: 'is counted for the oldest subscriptions alone' },
+    changes: {
+      [readerOptions]: {
+        'that of the first holds': ['known.find((channel) => channel.name === name)', 'known[0]'],
+      },
+    },
+  },
+  {
     claim: 'Each occurrence of a schedule with a local time is for the next one from its own time on',
     test: { file: options, title: 'resolves it for each occurrence' },
     changes: {
@@ -334,6 +357,8 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
     test: { file: options, title: 'leaves an occurrence out whose channel is not there any more' },
     changes: {
       [runSchedules]: {
+        'any channel that there is will do': ['name === channel);', 'name !== undefined);'],
+        'where it is there, nothing is sent either': ['name === channel);', 'name === `${channel}.`);'],
         'the schedule stands still': ['(await hasChannel(schedule, options))', 'schedule !== undefined'],
         'nothing is logged': ['if (!isThere) onWarning(', 'if (isThere === undefined) onWarning('],
       },
