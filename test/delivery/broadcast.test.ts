@@ -158,6 +158,9 @@ describe('a broadcast', () => {
       code: 'ERR_SUBSCRIPTION_INVALID',
     });
     await assert.rejects(sender.broadcast({ ids: [1, 2.5] }, message), { code: 'ERR_FIELD_VALUE' });
+    const ofTwoKinds = [{ ids: [1], user: 'ada' }, { ids: [1], subscriptions: [sink] }, {}] as const;
+    for (const audience of ofTwoKinds)
+      await assert.rejects(sender.broadcast(audience as never, message), { message: /or have either ids/ });
     assert.deepEqual(await bench.store.broadcasts.list({ limit: 10 }), []);
     assert.deepEqual(timesReceived(pushService), { 0: 1 });
   });

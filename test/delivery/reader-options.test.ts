@@ -120,6 +120,12 @@ describe('a broadcast that differs by reader', () => {
     assert.equal(new Date(broadcast.startAtMs).toISOString(), '2026-12-02T06:00:00.000Z');
     assert.equal(broadcast.expiresAtMs, broadcast.startAtMs + broadcast.ttlSeconds * 1000);
     assert.equal(broadcast.localTime, '2026-12-01T23:00');
+    // one that is over, a channel, and other texts than its own
+    const german = { ...message, texts: { de: { title: 'Hallo' } } };
+    for (const options of [{ localTime: '2026-12-01T09:00' }, { channel: 'news' }]) {
+      const { startAtMs, state, texts } = await stage.create(options, { subscriptions }, german);
+      assert.deepEqual([startAtMs, state, texts], [noonMs, 'running', [{ language: 'de', recipients: 0 }]]);
+    }
     // the next time is counted from the start on, as a dry run says too
     const later = { localTime: '09:00', startAt: new Date(noonMs + 24 * 3_600_000) };
     assert.equal((await stage.create(later)).localTime, '2026-12-03T09:00');

@@ -441,6 +441,22 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'An audience is of one kind',
+    test: { file: 'test/delivery/broadcast.test.ts', title: 'whose list holds something else' },
+    changes: {
+      'src/delivery/broadcast/audience.ts': {
+        'one of two kinds is the first of them': [
+          'if (kinds.filter(Boolean).length === 1) return;',
+          'if (kinds.filter(Boolean).length >= 1) return;',
+        ],
+        'one of no kind is nobody': [
+          'if (kinds.filter(Boolean).length === 1) return;',
+          'if (kinds.filter(Boolean).length <= 1) return;',
+        ],
+      },
+    },
+  },
+  {
     claim: 'The ids of an audience may be a stream',
     test: { file: 'test/delivery/broadcast.test.ts', title: 'to a stream of ids reaches these' },
     changes: {

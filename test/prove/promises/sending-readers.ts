@@ -318,6 +318,8 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
           "isPassed && times.ifTimePassed === 'skip'",
           "times.ifTimePassed === 'skip'",
         ],
+        'one whose local time is over is refused': ["isPassed && times.ifTimePassed === 'skip'", 'isPassed'],
+        'one without times has no start': ['  if (times === undefined) return undefined;\n', ''],
       },
     },
   },
