@@ -53,6 +53,8 @@ async function reportUnreachable(data: string): Promise<void> {
 /** The lines of rows that were settled without an attempt, as far as their outcome. */
 const unsent = ({ stdout }: RunResult) => stdout.match(/(?<= )\d+ {2}#0 {2}capped(?= )/g)?.toSorted();
 
+const attemptsIn = ({ stdout }: RunResult) => stdout.match(/^.* #1 {2}accepted .*$/gm) ?? [];
+
 suite('broadcasts of the command line', () => {
   let pushService: PushService;
   before(async () => {
@@ -476,7 +478,6 @@ suite('broadcasts of the command line', () => {
     assert.equal(why.stderr, '');
     const sampled = await run('broadcasts', 'show', '1', '--attempts', '--limit', '2');
     assert.match(sampled.stderr, /newest 2; --limit gives more/);
-    const attemptsIn = ({ stdout }: RunResult) => stdout.match(/^.* #1 {2}accepted .*$/gm) ?? [];
     const every = attemptsIn(await run('broadcasts', 'show', '1', '--attempts'));
     assert.deepEqual([every.length, attemptsIn(sampled)], [3, every.slice(0, 2)]);
     const [, one, ...others] = parseLines(

@@ -263,9 +263,15 @@ suite('deskbell send', () => {
     const held = ['--at', '2037-01-01T00:00:00Z', '--quiet-hours', '00:00-06:00'];
     const [waiting] = parseLines((await send('--all', '--json', ...held, '--dry-run')).stdout);
     assert.deepEqual(waiting.readers, {
-      ...{ lookedAt: 2, hasMore: false, byText: { '': 2 }, channelOff: 0, timePassed: 0 },
-      ...{ heldByQuietHours: 1, expired: 0 },
-      ...{ from: '2037-01-01T00:00:00.000Z', through: '2037-01-01T02:00:00.000Z' },
+      lookedAt: 2,
+      hasMore: false,
+      byText: { '': 2 },
+      channelOff: 0,
+      timePassed: 0,
+      heldByQuietHours: 1,
+      expired: 0,
+      from: '2037-01-01T00:00:00.000Z',
+      through: '2037-01-01T02:00:00.000Z',
     });
     const [stored] = parseLines((await send(...words, '--detach')).stdout);
     assert.deepEqual([stored.isNew, stored.timeZone], [true, 'Asia/Dubai']);

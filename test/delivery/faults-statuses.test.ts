@@ -287,7 +287,10 @@ describe('answers of push services:', { concurrency: 6 }, () => {
     const options = { ttlSeconds: 60, urgency: 'high', topic: 'tea' } as const;
     const run = await sender.broadcast({ subscriptions: [subscription] }, message, options);
     assert.equal((await stage.finish(run)).counts.accepted, 1);
-    assert.deepEqual(labels, Array(3).fill(['high', 'tea']));
+    assert.deepEqual(
+      labels,
+      Array.from({ length: 3 }, () => ['high', 'tea']),
+    );
     assert.equal(told[0], 60);
     assert.ok((told[1] ?? 60) <= 58 && (told[2] ?? 60) <= (told[1] ?? 0) - 1, `told ${told.join(', ')}`);
   });
