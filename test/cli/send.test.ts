@@ -11,6 +11,7 @@ import { readConfiguration } from '../../src/cli/configuration/read-configuratio
 import { storeSettings } from '../../src/cli/configuration/stored-settings.ts';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { createBroadcast } from '../../src/delivery/broadcast/create-broadcast.ts';
+import { createSender } from '../../src/delivery/sender.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import {
   createUserAgent,
@@ -124,10 +125,22 @@ suite('deskbell send', () => {
 
   test('a message with --texts and --placeholders is the one for its reader, or is not sent', async () => {
     const { data, endpoints, sendOwn } = await setUp(1);
-    const { store } = await openDataDirectory(data);
+    const { store, vapidKeys } = await openDataDirectory(data);
     const row = (await store.subscriptions.findByEndpoint(endpoints[0]!))!;
     await store.subscriptions.put(row, row.vapidPublicKey, { assign: { user: 'ada', tags: [] } });
     await store.readers.setPerson('ada', { data: { name: 'Ada' }, language: 'de-AT' });
+    const vapid = { ...vapidKeys, subject: 'mailto:push@example.org' };
+    const sender = createSender({ store, vapid, pushServices: [pushService.origin] });
+    const texts = { de: { title: 'Hallo {name}' }, pt: { title: 'Olá {name}' } };
+    const forReader = { title: 'Hi {name|there}', message: 'm', placeholders: true, texts };
+    await sender.send(row, forReader, { reader: { language: 'pt', data: { name: 'Eve' } } });
+    const read = (await userAgent.nextMessage()).json();
+    assert.deepEqual(
+      read,
+      { title: 'Olá Eve', message: 'm', lang: 'pt' },
+      'what the caller says comes first',
+    );
+    await sender.close();
     await store.close();
     const words = ['--title', 'Hi {name|there}', '--message', '{count|some}', '--placeholders', '--texts'];
     const sent = await sendOwn([...words, '{"de":{"title":"Hallo {name}"}}']);

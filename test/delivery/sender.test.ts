@@ -550,6 +550,9 @@ describe('a subscription that was made with a key of before', () => {
     assert.ok(outcome.kind === 'rejected');
     assert.equal(outcome.reason, 'vapid-key-mismatch');
     assert.deepEqual(pushService.statistics(), requests, 'nothing is sent with a key that is not its own');
+    const sending = kindOf(subscription);
+    await sender.close();
+    assert.equal(await sending, 'accepted', 'closing waits while its key is looked up');
   });
 });
 

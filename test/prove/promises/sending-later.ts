@@ -441,6 +441,28 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A sender that is closed sends what it was given before, also where its key is still looked up',
+    test: { file: 'test/delivery/sender.test.ts', title: 'is written to with that key, told by the caller' },
+    changes: {
+      'src/delivery/single/single-messages.ts': {
+        'that is not waited for': ['await Promise.allSettled(lookups);', ''],
+      },
+    },
+  },
+  {
+    claim: 'What the caller says of a reader stands before what the store knows',
+    test: { file: 'test/cli/send.test.ts', title: 'a message with --texts and --placeholders' },
+    changes: {
+      'src/delivery/single/reader.ts': {
+        'the stored language holds': [
+          'given.language ?? known?.language',
+          'known?.language ?? given.language',
+        ],
+        'the stored data hold': ['{ ...known?.data, ...given.data }', '{ ...given.data, ...known?.data }'],
+      },
+    },
+  },
+  {
     claim: 'An audience is of one kind',
     test: { file: 'test/delivery/broadcast.test.ts', title: 'whose list holds something else' },
     changes: {
