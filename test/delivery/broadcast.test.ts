@@ -397,6 +397,17 @@ describe('a broadcast', () => {
     assert.deepEqual(timesReceived(pushService), { 1: 50 });
   });
 
+  test('is worked on over faults that nobody wants to be told of', async () => {
+    await using bench = await openBroadcastBench();
+    const stop = new AbortController();
+    const findUnprepared = async () => {
+      stop.abort();
+      return assert.fail('audiences cannot be read');
+    };
+    const broadcasts = { ...bench.store.broadcasts, findUnprepared };
+    await bench.createSender({ store: { ...bench.store, broadcasts } }).work(stop.signal);
+  });
+
   test('whose store fails rejects for who waits, and is no unhandled rejection for who does not', async () => {
     await using bench = await openBroadcastBench();
     await bench.startPushService({ rows: 1 });

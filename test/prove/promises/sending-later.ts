@@ -463,6 +463,18 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`work` needs nobody who is told of faults',
+    test: { file: 'test/delivery/broadcast.test.ts', title: 'is worked on over faults that nobody' },
+    changes: {
+      'src/delivery/broadcast/broadcaster.ts': {
+        'a fault ends it where there is none': [
+          'async (signal, onFault = () => {}) =>',
+          'async (signal, onFault) =>',
+        ],
+      },
+    },
+  },
+  {
     claim: 'An audience is of one kind',
     test: { file: 'test/delivery/broadcast.test.ts', title: 'whose list holds something else' },
     changes: {
