@@ -11,8 +11,8 @@ export interface OwnBroadcasts {
   operatorId(operator: Asking): number | undefined;
   /** @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, also where it is not seen */
   get(id: number, operator: Asking): Promise<Broadcast>;
-  /** Makes a new broadcast one's own. @throws {DeskbellError} ERR_IDEMPOTENCY_KEY where it is another's */
-  claim(id: number, operator: Asking): Promise<void>;
+  /** Makes a broadcast that one has created one's own. @throws {DeskbellError} ERR_IDEMPOTENCY_KEY where another has */
+  claim(broadcast: Pick<Broadcast, 'id' | 'createdBy'>, operator: Asking): Promise<void>;
 }
 
 const operatorId = (operator: Asking): number | undefined =>
@@ -29,9 +29,11 @@ export function createOwnBroadcasts({
       if (ownerId === undefined || (await operators.ownsBroadcast(id, ownerId))) return broadcasts.get(id);
       throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
     },
-    claim: async (id, operator) => {
+    claim: async ({ id, createdBy = {} }, operator) => {
       const ownerId = operatorId(operator);
-      if (ownerId === undefined || (await operators.claimBroadcast(id, ownerId))) return;
+      if (ownerId === undefined) return;
+      const isCreator = 'operator' in createdBy && createdBy.operator === operator?.name;
+      if (isCreator && (await operators.claimBroadcast(id, ownerId))) return;
       throw new DeskbellError(
         'ERR_IDEMPOTENCY_KEY',
         'The idempotency key belongs to a broadcast of another operator.',

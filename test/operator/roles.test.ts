@@ -8,7 +8,7 @@ import { createSessions } from '../../src/operator/console/sessions.ts';
 import { operatorRoles, type OperatorRole } from '../../src/store/operators.ts';
 import type { Asked } from './collect-routes.ts';
 import { createVisitor, signIn } from './console-visitor.ts';
-import { startStage, type RunningOperator } from './running-operator.ts';
+import { codeOf, startStage, type RunningOperator } from './running-operator.ts';
 
 /** Who asks, with what they carry. */
 interface Caller {
@@ -197,12 +197,17 @@ test('what changes something is refused to who may not, at each route, and nothi
   assert.deepEqual([...new Set(changes)].toSorted(), audited);
 });
 
-test('the role metrics reads /metrics alone, and nobody reads anything without a token', async (t) => {
+test('the role metrics reads /metrics alone, the role read everything, and nobody anything without a token', async (t) => {
   const operator = await startWithAll(t);
   const { tokens, strangers } = await callersOf(operator);
   const safe = operator.routes.filter((route) => isSafe(route) && !route.isOpen && route.path !== '/');
   const readable: Record<string, string[]> = { metrics: [], send: [] };
   for (const route of safe) {
+    if (!isOfConsole(route)) {
+      const { status, body } = await operator.askAs(route, { headers: bearer(tokens.read) });
+      await body?.cancel();
+      assert.ok(![401, 403].includes(status), `${nameOf(route)} answers the role read with ${status}`);
+    }
     for (const role of ['metrics', 'send'] as const) {
       const { status, headers } = await operator.askAs(route, { headers: bearer(tokens[role]) });
       if (isOfConsole(route))
@@ -271,8 +276,11 @@ test('the role send sends, and sees its own broadcasts alone', async (t) => {
 
   const again = await ask('/v1/broadcasts', { body: { audience: 'all', message }, key: 'mine' });
   assert.equal(again.status, 200);
-  const stolen = await ask('/v1/broadcasts', { as: others, body: { audience: 'all', message }, key: 'mine' });
-  assert.equal(stolen.status, 422);
+  // of another operator with this role, and of an application
+  for (const key of ['mine', 'theirs']) {
+    const stolen = await ask('/v1/broadcasts', { as: others, body: { audience: 'all', message }, key });
+    assert.deepEqual([stolen.status, await codeOf(stolen)], [422, 'ERR_IDEMPOTENCY_KEY']);
+  }
   assert.deepEqual(await seenBy(others), []);
   // what is stored of it goes with its operator
   await operator.store.operators.remove('backup');

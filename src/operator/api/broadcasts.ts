@@ -77,7 +77,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
         idempotencyKey: key === undefined ? undefined : String(key),
         createdBy: { operator: request.operator?.name ?? '' },
       });
-      await own.claim(broadcast.id, request.operator);
+      await own.claim(broadcast, request.operator);
       request.auditTarget = `broadcast ${broadcast.id}`;
       reply.code(isNew ? 201 : 200).header('location', `/v1/broadcasts/${broadcast.id}`);
       return broadcastView.toJson(broadcast);
