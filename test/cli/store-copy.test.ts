@@ -4,13 +4,17 @@ import { cp, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
+import { readCopyLocations } from '../../src/cli/data/copy-locations.ts';
 import { isSecretFile } from '../../src/keys/secret-files.ts';
+import { createBroadcast } from '../../src/delivery/broadcast/create-broadcast.ts';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
+import type { Store } from '../../src/store/store.ts';
 import { timesReceived } from '../delivery/broadcast-bench.ts';
+import { madeUpSchedule } from '../store/store-under-test.ts';
 import { useSharedServer } from '../../tools/postgres-server.ts';
 import { runCommand, spawnCommand, temporaryFolder } from './run-command.ts';
 import { until } from '../../tools/until.ts';
@@ -126,6 +130,41 @@ describe('deskbell store copy', () => {
     );
     assert.deepEqual([state, counts.accepted], ['done', audience]);
     assert.deepEqual(timesReceived(pushService), { 1: audience });
+  });
+
+  test('takes what is not named from the configuration: its data directory or its database', () => {
+    const [data, database] = ['/var/lib/deskbell', 'postgres://db.example.org/deskbell'];
+    const read = (given: Parameters<typeof readCopyLocations>[0]) => {
+      const { from, to } = readCopyLocations(given, { data, database });
+      return [from.label, to.label];
+    };
+    const label = 'db.example.org/deskbell';
+    assert.deepEqual(read({}), [data, label]);
+    assert.deepEqual(read({ from: '/there' }), ['/there', label]);
+    assert.deepEqual(read({ to: '/there' }), [label, '/there']);
+    const other = 'postgres://other.example.org/deskbell';
+    assert.deepEqual(read({ from: other }), ['other.example.org/deskbell', data]);
+    assert.deepEqual(read({ to: other }), [data, 'other.example.org/deskbell']);
+    assert.deepEqual(read({ from: database, to: other }), [label, 'other.example.org/deskbell']);
+  });
+
+  test('says that the source must not be used any more where something is still to be sent', async () => {
+    const folder = await temporaryFolder();
+    const policy = createEndpointPolicy();
+    for (const [name, begin] of [
+      ['nothing', async () => {}],
+      ['schedule', ({ schedules }: Store) => schedules.add(madeUpSchedule())],
+      [
+        'preparing',
+        (store: Store) => createBroadcast(store, policy, { tags: { any: ['news'] } }, message, {}),
+      ],
+    ] as const) {
+      const from = join(folder, name);
+      await withData(from, undefined, async ({ store }) => begin(store));
+      const copied = await runCommand(['store', 'copy', '--from', from, '--to', `${from}-copy`]);
+      assert.equal(copied.exitCode, 0, copied.stderr);
+      assert.equal(/^Do not use the source any more/m.test(copied.stderr), name !== 'nothing', name);
+    }
   });
 
   test('says what it cannot copy, without quoting a password', async () => {
