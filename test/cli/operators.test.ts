@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { curl, skipWithout } from '../../scripts/install-test-tools.ts';
 import { createPersonHash } from '../../src/cli/serve/person-hash.ts';
+import { loadOrCreateSecret } from '../../src/keys/secret-files.ts';
 import { runCommand, runUntilStopped, temporaryFolder, type RunResult } from './run-command.ts';
 
 test('deskbell operators beside serve --operator', async (t) => {
@@ -82,6 +83,15 @@ test('deskbell operators beside serve --operator', async (t) => {
 
   await t.test('what operators changed is listed, and no command is', async () => {
     const { stdout } = await run('operators', 'add', 'editor');
+    const person = await fetch(`${address}/v1/people/ada`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${stdout.trim()}`, 'content-type': 'application/json' },
+      body: '{"language":"de"}',
+    });
+    assert.equal(person.status, 200);
+    const hashPerson = createPersonHash(await loadOrCreateSecret(environment.DESKBELL_DATA, 'session-key'));
+    const changed = await run('audit', '--action', 'person.update', '--json');
+    assert.match(changed.stdout, new RegExp(`"target":"user ${hashPerson('ada')}"`));
     for (const path of ['broadcasts/9/pause', 'schedules/9/pause']) {
       const headers = { authorization: `Bearer ${stdout.trim()}` };
       assert.equal((await fetch(`${address}/v1/${path}`, { method: 'POST', headers })).status, 404);

@@ -181,9 +181,18 @@ suite('POST /v1/messages', () => {
     const other = await post({ urgency: 'low' });
     assert.deepEqual([other.status, await codeOf(other)], [422, 'ERR_IDEMPOTENCY_KEY']);
     assert.equal((await post({}, 'x'.repeat(201))).status, 400);
+    const { finish } = stage.store.messageRequests;
+    let isStored = false;
+    t.mock.method(stage.store.messageRequests, 'finish', async (...given: Parameters<typeof finish>) => {
+      for (let looks = 0; looks < 3; looks += 1) await auditOf(stage);
+      await finish(...given);
+      isStored = true;
+    });
+    assert.equal((await post({}, 'x'.repeat(200))).status, 200);
+    assert.equal(isStored, true, 'the answer, before it is given');
     assert.equal((await post({ to: { id: 99 } }, 'order-8')).status, 404);
     assert.equal((await post({}, 'order-8')).status, 200, 'what was not sent leaves the key free');
-    assert.equal(accepted(), 2);
+    assert.equal(accepted(), 3);
   });
 
   test('a key whose message is being sent, or was when the process ended, sends nothing', async (t) => {
@@ -331,6 +340,7 @@ suite('POST /v1/messages', () => {
     const body = { to: { subscription }, message };
     const { items } = await stage.read<Page>('/v1/messages', { method: 'POST', body });
     assert.deepEqual(items, [{ pushService: stage.pushService.origin, outcome: 'accepted', status: 201 }]);
+    assert.deepEqual(await auditOf(stage), [['tester', 'message.send', 'subscription', 200]], 'no endpoint');
     await stage.sender.createBroadcast({ subscriptions: [subscription] }, message);
     const { audience, recipients, createdBy } = await stage.read<Shown>('/v1/broadcasts/1');
     assert.deepEqual([audience, recipients], [{ list: 'subscriptions' }, 1]);
@@ -360,6 +370,23 @@ suite('POST /v1/messages', () => {
     const statuses = (await auditOf(stage)).map(([, , , status]) => status);
     // What never became a request for a change leaves no record.
     assert.deepEqual(statuses, [400, 404, 404]);
+
+    await stage.store.subscriptions.putAll(
+      Array.from({ length: 101 }, (_, index) => ({
+        subscription: madeUpSubscription(index),
+        vapidPublicKey,
+        assign: { user: 'ada', tags: [] },
+      })),
+    );
+    const send = t.mock.method(stage.sender, 'send', async () => {
+      throw new Error('It is sent.');
+    });
+    const tooMany = await post({ to: { user: 'ada' }, message });
+    assert.match(await tooMany.text(), /more than 100 subscriptions; make a broadcast/);
+    assert.equal(send.mock.callCount(), 0);
+    await stage.store.subscriptions.removeById(2);
+    await post({ to: { user: 'ada' }, message });
+    assert.equal(send.mock.callCount(), 100);
   });
 });
 
@@ -471,7 +498,15 @@ suite('/v1/broadcasts', () => {
   });
 
   test('times and filters that are not valid are named', async (t) => {
-    const { ask } = await startStage(t, []);
+    const { ask, sender } = await startStage(t, []);
+    await sender.createBroadcast('all', message);
+    const states = ['preparing', 'scheduled', 'running', 'paused', 'cancelled', 'done'];
+    const outcomes = ['accepted', 'gone', 'rejected', 'expired', 'exhausted', 'capped', 'retry'];
+    for (const query of [
+      ...states.map((state) => `?state=${state}`),
+      ...outcomes.map((outcome) => `/1/attempts?outcome=${outcome}`),
+    ])
+      assert.equal((await ask(`/v1/broadcasts${query}`)).status, 200, query);
     for (const query of [
       'since=yesterday',
       'since=2027-01-01T09:00:00',

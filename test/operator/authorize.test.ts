@@ -1,11 +1,16 @@
 // Who reaches the operator's listener: by a token, by its own addresses, and from its own pages only.
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Configuration } from '../../src/cli/configuration/configuration.ts';
+import { readListenerAccess } from '../../src/cli/serve/open-operator.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { createOperator } from '../../src/operator/create-operator.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
+import { temporaryFolder } from '../cli/run-command.ts';
 import { codeOf, startOperator } from './running-operator.ts';
 
 /** `fetch` sets Host and Origin itself. */
@@ -48,7 +53,7 @@ test('a token for metrics alone reads nothing else', async (t) => {
 });
 
 test('another Host than the listener’s own is a 421, whatever the token', async (t) => {
-  const { port, add } = await startOperator(t, { hosts: ['ops.example.org'] });
+  const { port, add } = await startOperator(t, { hosts: ['Ops.example.org'] });
   const authorization = `Bearer ${await add('shop', 'full')}`;
   for (const host of [
     `127.0.0.1:${port}`,
@@ -70,6 +75,22 @@ test('another Host than the listener’s own is a 421, whatever the token', asyn
   ]) {
     const { status, code } = await askAs(port, { host, authorization });
     assert.deepEqual({ status, code }, { status: 421, code: 'ERR_HOST_REFUSED' }, host);
+  }
+});
+
+test('beyond loopback it is not reached as localhost, and its port is left out where it is the usual one', async (t) => {
+  for (const [options, listensOn, hosts] of [
+    [{ host: '0.0.0.0', isBehindProxy: true }, 8081, { '0.0.0.0:8081': 200, 'localhost:8081': 421 }],
+    [{ host: '0.0.0.0', isBehindProxy: true }, 443, { '0.0.0.0': 200, '0.0.0.0:443': 200 }],
+    [{ isBehindProxy: true }, 80, { '127.0.0.1': 421, '127.0.0.1:80': 200 }],
+    [{}, 80, { '127.0.0.1': 200, localhost: 200 }],
+    [{}, 443, { '127.0.0.1': 421, '127.0.0.1:443': 200 }],
+  ] as const) {
+    const { app, port, add } = await startOperator(t, options);
+    const authorization = `Bearer ${await add('shop', 'full')}`;
+    t.mock.method(app.server, 'address', () => ({ port: listensOn }));
+    for (const [host, expected] of Object.entries(hosts))
+      assert.equal((await askAs(port, { host, authorization })).status, expected, `${listensOn}: ${host}`);
   }
 });
 
@@ -117,7 +138,13 @@ test('beyond loopback it starts with TLS or behind a proxy only', async (t) => {
 
 test('it speaks TLS with the certificate that it is given', async (t) => {
   const { cert, key } = makeCertificate(['127.0.0.1']);
-  const { port, add } = await startOperator(t, { tls: { cert, key } });
+  const folder = await temporaryFolder();
+  const files = { operatorCert: join(folder, 'cert.pem'), operatorKey: join(folder, 'key.pem') };
+  await writeFile(files.operatorCert, cert);
+  await writeFile(files.operatorKey, key);
+  const access = await readListenerAccess(files as unknown as Configuration);
+  assert.deepEqual(access.tls, { cert, key });
+  const { port, add } = await startOperator(t, access);
   const token = await add('shop', 'read');
   const { get } = await import('node:https');
   const status = await new Promise((resolve, reject) => {

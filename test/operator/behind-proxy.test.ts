@@ -50,8 +50,13 @@ test('what a client writes before the proxy’s own words makes it nobody else',
 });
 
 test('of further proxies those are believed that are named', async (t) => {
-  const configuration = { operatorBehindProxy: true, operatorHosts: [], trustProxy: ['203.0.113.0/24'] };
+  const configuration = {
+    operatorBehindProxy: true,
+    operatorHosts: ['ops.example.org'],
+    trustProxy: ['203.0.113.0/24'],
+  };
   const access = await readListenerAccess(configuration as unknown as Configuration);
+  assert.deepEqual(access.hosts, ['ops.example.org']);
   const operator = await startOperator(t, access);
   await guess(operator, '198.51.100.1, 192.0.2.1, 203.0.113.7');
   await guess(operator, '198.51.100.1, 192.0.2.2, 203.0.114.7');
@@ -59,14 +64,16 @@ test('of further proxies those are believed that are named', async (t) => {
 });
 
 test('without a proxy the header says nothing', async (t) => {
-  const direct = await startOperator(t, { tls: undefined });
-  const { base, records } = direct;
-  await fetch(`${base}/console/sign-in`, {
-    method: 'POST',
-    body: new URLSearchParams({ token: 'guess' }),
-    headers: { origin: base, 'x-forwarded-for': '192.0.2.1' },
-  });
-  assert.deepEqual(clientsOf({ records } as RunningOperator), ['127.0.0.1']);
+  // nor does it where the proxies that are named are on other machines
+  for (const trustProxy of [[], ['203.0.113.0/24']]) {
+    const direct = await startOperator(t, { trustProxy });
+    await fetch(`${direct.base}/console/sign-in`, {
+      method: 'POST',
+      body: new URLSearchParams({ token: 'guess' }),
+      headers: { origin: direct.base, 'x-forwarded-for': '192.0.2.1' },
+    });
+    assert.deepEqual(clientsOf(direct), ['127.0.0.1']);
+  }
 });
 
 test('a number of hops, which would trust nobody, is refused', () => {

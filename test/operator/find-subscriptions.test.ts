@@ -32,9 +32,10 @@ test('few subscriptions of a push service or with a tag are found at once among 
     pushService: string,
     tags?: { readonly all?: string[]; readonly none?: string[] },
     limit = 3,
+    afterId?: number,
   ) => {
     const filter = { pushService, matching: tags && { tags } };
-    const found = await findSubscriptions(store.subscriptions, filter, { limit });
+    const found = await findSubscriptions(store.subscriptions, filter, { afterId, limit });
     return [found.subscriptions.map(({ id }) => id), found.nextAfterId];
   };
   const last = rows - 4;
@@ -45,6 +46,7 @@ test('few subscriptions of a push service or with a tag are found at once among 
   assert.deepEqual(await find('no origin'), [[], undefined]);
   // the rarer of the two says where to look
   assert.deepEqual(await find(apple, { all: ['news'] }), [[last + 1, last + 2, last + 3], last + 3]);
+  assert.deepEqual(await find(apple, { all: ['news'] }, 3, last + 3), [[last + 4], undefined]);
   assert.deepEqual(await find(apple, { all: ['news'], none: ['rare'] }, 4), [
     [last + 1, last + 2, last + 3],
     undefined,

@@ -37,11 +37,12 @@ test('the figures of all senders are added up, and the worst breaker is shown', 
     throttled: 3,
     unreachableMs: 60_000,
   } as const;
+  const testing = { ...reported, breaker: 'half-open', breakerReason: 'It is being tested.' } as const;
   // neither the first nor the last of them alone
   for (const [id, kind, pushService] of [
     ['one', 'worker', reported],
     ['two', 'single', failing],
-    ['zero', 'worker', reported],
+    ['zero', 'worker', testing],
   ] as const)
     await store.senders.put({ ...head, id, kind, pushServices: [pushService] });
   assert.deepEqual(await read('/v1/push-services'), {
@@ -65,6 +66,11 @@ test('the figures of all senders are added up, and the worst breaker is shown', 
     ],
     next: null,
   });
+  const put = { ...head, id: 'two', kind: 'single' } as const;
+  await store.senders.put({ ...put, pushServices: [{ ...reported, latencyMs: 50 }] });
+  const tested = await read<{ items: Record<string, unknown>[] }>('/v1/push-services');
+  const { breaker, breakerReason } = tested.items[0]!;
+  assert.deepEqual([breaker, breakerReason], ['half-open', 'It is being tested.'], 'worse than closed');
   await store.senders.remove('zero');
   const seen = (await store.senders.list()).map(({ seenAtMs }) => new Date(seenAtMs).toISOString());
   const startedAt = new Date(head.startedAtMs).toISOString();

@@ -1,10 +1,11 @@
 // Several services on one PostgreSQL database: clients are limited by all of them together, and any answers any request.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
 import { unlistedLimits } from '../../src/protocol/unlisted-push-services.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
+import timers from 'node:timers/promises';
 import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
 import { createClientLimits } from '../../src/service/push/client-limits.ts';
 import { clientPlaces, type ClientRequests } from '../../src/store/client-requests.ts';
@@ -236,12 +237,22 @@ describe('the limit of a process', () => {
   test('holds where the shared one is not told in time', async (t) => {
     let asked = 0;
     const limits = open({
-      count: async () => {
+      count: () => {
         asked += 1;
-        return sleep(20_000, { requests: 7, endsInMs: minuteMs }, { signal: t.signal });
+        return new Promise(() => {});
       },
     });
+    const slept = t.mock.method(timers, 'setTimeout', async (_ms: number, value: unknown) => value);
+    syncBuiltinESMExports();
+    t.after(() => {
+      slept.mock.restore();
+      syncBuiltinESMExports();
+    });
     assert.deepEqual([await ask(limits, 'a'), await ask(limits, 'a'), asked], [1, 2, 1]);
+    assert.deepEqual(
+      slept.mock.calls.map(({ arguments: [ms] }) => ms),
+      [1000],
+    );
   });
 
   test('forgets the oldest of very many clients', async () => {

@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import { commitSlice, madeUpBroadcast, openForEachTest, type StoreUnderTest } from './store-under-test.ts';
+import {
+  commitSlice,
+  madeUpBroadcast,
+  openForEachTest,
+  recordAnswer,
+  type StoreUnderTest,
+} from './store-under-test.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const other = 'https://updates.push.services.mozilla.com';
@@ -109,6 +115,32 @@ export function describeWebhookOutbox(name: string, prepare: () => Promise<Store
         'once for each push service and reason',
       );
       assert.equal(events.filter(({ type }) => type === 'broadcast.done').length, 1);
+    });
+
+    test('a subscription whose deletion is held is told of once that is confirmed, with its own user', async () => {
+      await store.webhooks.watch();
+      const users = new Map<number, string>();
+      for (let number = 0; number < 30; number += 1) {
+        const user = `user-${number}`;
+        const row = await store.subscriptions.put(madeUpSubscription(number), vapidPublicKey, {
+          assign: { user },
+        });
+        users.set(row.id, user);
+        await recordAnswer(store, row, 'gone', origin);
+      }
+      const held = await store.subscriptions.count();
+      assert.ok(held > 5);
+      assert.equal(await store.webhooks.count(), 30 - held);
+      await store.heldDeletions.confirm(origin);
+      const told = await store.webhooks.lease({ limit: 100, leaseMs });
+      assert.deepEqual(
+        new Map(
+          told.map((event) =>
+            event.type === 'subscription.gone' ? [event.subscriptionId, event.user!] : [0, ''],
+          ),
+        ),
+        users,
+      );
     });
 
     test('a subscription that its user or an operator has removed is not told of', async () => {

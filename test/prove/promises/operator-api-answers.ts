@@ -74,6 +74,18 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The audit of `deskbell serve` has the hash of a person by the key of the installation',
+    test: { file: 'test/cli/operators.test.ts', title: 'deskbell operators beside serve --operator' },
+    changes: {
+      'src/cli/serve/open-operator.ts': {
+        'the key is another one': [
+          'createPersonHash(sessionKey)',
+          'createPersonHash(Buffer.alloc(sessionKey.length))',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A message to one person can be plain text, with the title of the installation unless it is given',
     test: { file: api, title: 'plain text is a message to a person' },
     changes: {
@@ -630,6 +642,33 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     changes: {
       [webhook]: {
         'it is that of the event': ['Math.floor(store.now() / 1000)', 'Math.floor(event.atMs / 1000)'],
+      },
+    },
+  },
+  {
+    claim: 'The audit names no endpoint of a subscription that a message was sent to',
+    test: { file: api, title: 'a subscription that need not be stored is sent to' },
+    changes: {
+      'src/operator/api/messages.ts': {
+        'it does': [": 'subscription';", ': `subscription ${to.subscription.endpoint}`;'],
+      },
+    },
+  },
+  {
+    claim: 'The webhook is told of each subscription whose held deletion is confirmed',
+    test: { file: 'test/store/webhook-outbox-suite.ts', title: 'whose deletion is held is told of' },
+    changes: {
+      'src/store/sqlite/migrations.ts': {
+        'of those that nobody is known of': [
+          "values ('subscription.gone', new.gone_at_ms, new.id, new.user);",
+          "values ('subscription.gone', new.gone_at_ms, new.id, null);",
+        ],
+      },
+      'src/store/postgres/migrations.ts': {
+        'of the first that a statement deletes': [
+          "select 'subscription.gone', gone_at_ms, id, user_name from ended order by id;",
+          "select 'subscription.gone', gone_at_ms, id, user_name from ended order by id limit 1;",
+        ],
       },
     },
   },

@@ -336,9 +336,133 @@ export const operatorApi: readonly DocumentedPromise[] = [
           'throttled: reported.throttled',
         ],
         'the breaker is that of the last': ['...(isWorse && {', '...({'],
+        'one that is being tested is as good as any': ["'half-open': 1", "'half-open': 0"],
+        'one that is being tested is worse than one that is open': ["'half-open': 1", "'half-open': 3"],
         'it is unreachable for the shortest time': ['Math.max(one, other)', 'Math.min(one, other)'],
         'the latency is that of the last': ['Math.max(...latencies)', 'latencies.at(-1)'],
         'keys that it refuses are left out': ['[...refusedKeys, vapidPublicKey]', 'refusedKeys'],
+      },
+    },
+  },
+  {
+    claim: 'A token of the role `read` reads everything that the API has, and /metrics',
+    test: { file: roles, title: 'the role metrics reads /metrics alone' },
+    changes: {
+      'src/operator/api/channels.ts': { 'not the channels': ['roles: watchers', "roles: ['full', 'send']"] },
+      'src/operator/metrics/add-metrics.ts': {
+        'not /metrics': ["['full', 'read', 'metrics']", "['full', 'metrics']"],
+      },
+    },
+  },
+  {
+    claim:
+      'The role `send` does not see a broadcast of somebody else whose idempotency key its operator knows',
+    test: { file: roles, title: 'the role send sends, and sees its own broadcasts alone' },
+    changes: {
+      'src/operator/own-broadcasts.ts': { 'it sees it': ['if (isCreator && ', 'if ('] },
+    },
+  },
+  {
+    claim:
+      'Beyond loopback, `localhost` is no Host of the operator’s listener; the usual port may be left out',
+    test: {
+      file: 'test/operator/authorize.test.ts',
+      title: 'beyond loopback it is not reached as localhost',
+    },
+    changes: {
+      'src/operator/host-check.ts': {
+        'localhost is one': ['isLoopback(host) ? [', "host !== '' ? ["],
+        'with TLS the usual port is 80': ['(isSecure ? 443 : 80)', '80'],
+        'without TLS the usual port is 443': ['(isSecure ? 443 : 80)', '443'],
+        'it cannot be left out': ['isOwn && !isDefaultPort', 'isOwn'],
+        'any port can be left out': ['isOwn && !isDefaultPort ? []', 'isOwn && port < 0 ? []'],
+      },
+    },
+  },
+  {
+    claim: 'Hosts of `--operator-hosts` are known in lower and upper case',
+    test: { file: 'test/operator/authorize.test.ts', title: 'another Host than the listener' },
+    changes: {
+      'src/operator/host-check.ts': {
+        'as they are written alone': ['(name) => name.toLowerCase()', '(name) => name'],
+      },
+    },
+  },
+  {
+    claim: 'The hosts of `--operator-hosts` reach the listener',
+    test: { file: 'test/operator/behind-proxy.test.ts', title: 'of further proxies' },
+    changes: {
+      'src/cli/serve/open-operator.ts': {
+        'they do not': ['return { isBehindProxy, hosts, trustProxy', 'return { isBehindProxy, trustProxy'],
+      },
+    },
+  },
+  {
+    claim:
+      'Without `--operator-behind-proxy`, X-Forwarded-For from this machine says nothing, whatever `--trust-proxy` names',
+    test: { file: 'test/operator/behind-proxy.test.ts', title: 'without a proxy the header says nothing' },
+    changes: {
+      [listener]: {
+        'it is believed': [
+          "isBehindProxy ? ['loopback']",
+          "isBehindProxy || trustProxy.length > 0 ? ['loopback']",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A message is sent to all devices of a user, up to a hundred',
+    test: { file: 'test/operator/api.test.ts', title: 'what is not valid is named, nothing is sent' },
+    changes: {
+      'src/operator/person-devices.ts': {
+        'up to fewer': ['const maxAddressed = 100;', 'const maxAddressed = 99;'],
+        'to a hundred of more': [
+          'if (rows.length <= maxAddressed) return rows;',
+          'if (rows.length > 0) return rows.slice(0, maxAddressed);',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The answer to a message with an idempotency key is stored before it is given',
+    test: { file: 'test/operator/api.test.ts', title: 'a repeated request with the same key sends nothing' },
+    changes: {
+      'src/operator/send-once.ts': {
+        'it is given at once': ['await requests.finish(', 'void requests.finish('],
+      },
+      'src/delivery/idempotency-key.ts': {
+        'a key of 200 characters is refused': ['maxKeyCharacters = 200', 'maxKeyCharacters = 199'],
+      },
+    },
+  },
+  {
+    claim: 'The certificate and the key of `--operator-cert` and `--operator-key` are those of the listener',
+    test: { file: 'test/operator/authorize.test.ts', title: 'it speaks TLS with the certificate' },
+    changes: {
+      'src/cli/serve/open-operator.ts': {
+        'they are read and not used': [
+          'tls: await readTls(configuration)',
+          'tls: void (await readTls(configuration))',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Broadcasts are found by every state, and attempts by every outcome',
+    test: { file: 'test/operator/api.test.ts', title: 'times and filters that are not valid are named' },
+    changes: {
+      'src/views/broadcast.ts': { 'not by preparing': ["['preparing', 'scheduled',", "['scheduled',"] },
+      'src/operator/api/broadcast-requests.ts': {
+        'not by retry': ['enum: attemptOutcomes', 'enum: attemptOutcomes.slice(0, -1)'],
+      },
+    },
+  },
+  {
+    claim: 'Subscriptions by push service and tags come in pages',
+    test: { file: 'test/operator/find-subscriptions.test.ts', title: 'few subscriptions of a push service' },
+    changes: {
+      'src/operator/find-subscriptions.ts': {
+        'each page is the first one': ['let { afterId } = range;', 'let afterId = 0 * range.afterId;'],
       },
     },
   },

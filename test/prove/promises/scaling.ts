@@ -211,6 +211,10 @@ export const scaling: readonly DocumentedPromise[] = [
     changes: {
       'src/store/postgres/migrations.ts': {
         'those of retries are full': ['with (fillfactor = 80)', 'with (autovacuum_enabled = true)'],
+        'those of counted answers are full': [
+          'primary key (broadcast_id, answer_id, shard)\n  ) with (fillfactor = 50)',
+          'primary key (broadcast_id, answer_id, shard)\n  )',
+        ],
       },
     },
   },
@@ -278,6 +282,34 @@ export const scaling: readonly DocumentedPromise[] = [
     changes: {
       'src/delivery/broadcast/create-broadcast.ts': {
         'its audience is written down': ['    split !== undefined,\n', '    isOfStored,\n'],
+      },
+    },
+  },
+  {
+    claim: '`deskbell store copy` takes the place that is not named from the configuration',
+    test: { file: 'test/cli/store-copy.test.ts', title: 'takes what is not named from the configuration' },
+    changes: {
+      'src/cli/data/copy-locations.ts': {
+        'a copy of another database is made to the one of the configuration': [
+          "if (location?.kind === 'database') return directory(data);",
+          "if (location?.kind === 'database' && database === undefined) return directory(data);",
+        ],
+        'the database of the configuration is copied to where it is': [
+          'otherThan(source ?? directory(data))',
+          'otherThan(source)',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'After a copy with a schedule or a broadcast whose audience is looked for, it is said that the source sends too',
+    test: { file: 'test/cli/store-copy.test.ts', title: 'says that the source must not be used any more' },
+    changes: {
+      'src/cli/commands/store.ts': {
+        'not with a schedule': ["'preparations', 'schedules']", "'preparations']"],
+        'not with such a broadcast': ["'preparations', 'schedules']", "'schedules']"],
+        'with any copy': ['rows ?? 0) > 0);', 'rows ?? 0) >= 0);'],
       },
     },
   },
