@@ -56,6 +56,7 @@ test('deskbell operators beside serve --operator', async (t) => {
     assert.equal((await run('operators', 'add', 'a b')).exitCode, 2);
     assert.equal((await run('operators', 'add', 'both', '--metrics', '--read-only')).exitCode, 2);
     assert.equal((await run('operators', 'add', 'both', '--metrics', '--send')).exitCode, 2);
+    assert.equal((await run('operators', 'add', 'both', '--send', '--read-only')).exitCode, 2);
   });
 
   await t.test(

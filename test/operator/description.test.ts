@@ -16,8 +16,8 @@ const operationsOf = ({ paths }: OpenApiDocument): readonly (readonly [string, s
     Object.entries(methods).map(([method, operation]) => [method.toUpperCase(), path, operation] as const),
   );
 
-test('/openapi.json is valid OpenAPI 3.1, and every route of it is there and needs a token', async (t) => {
-  const { app, read } = await startOperator(t);
+test('/openapi.json is valid OpenAPI 3.1, and every route of it is there and needs a token, with its parameters', async (t) => {
+  const { app, read, routes } = await startOperator(t);
   const document = await read<OpenApiDocument>('/openapi.json');
   const { valid, errors } = await new Validator().validate(
     structuredClone(document) as object as Record<string, unknown>,
@@ -28,6 +28,27 @@ test('/openapi.json is valid OpenAPI 3.1, and every route of it is there and nee
     assert(app.hasRoute({ method: method as 'GET', url }), `${method} ${path}`);
     assert.deepEqual(security, [{ token: [] }], path);
     assert('401' in responses && '403' in responses && '421' in responses, path);
+  }
+  // the console is for people
+  const ofApi = routes.filter(({ method, path }) => method !== 'HEAD' && !/^\/(?:console|$)/.test(path));
+  assert.ok(ofApi.length > 40);
+  for (const { method, options } of ofApi) {
+    const path = options.url.replaceAll(/:(\w+)/g, '{$1}');
+    const operation = document.paths[path]?.[method.toLowerCase()];
+    const { params, querystring } = (options.schema ?? {}) as Record<string, { properties?: object }>;
+    const expected = [
+      ...Object.keys(params?.properties ?? {}).map((name) => `path ${name}`),
+      ...Object.keys(querystring?.properties ?? {}).map((name) => `query ${name}`),
+      ...Object.keys(options.config?.operation?.headers ?? {}).map((name) => `header ${name}`),
+    ];
+    const described = operation?.parameters?.map((parameter) => `${parameter.in} ${parameter.name}`) ?? [];
+    assert.deepEqual(
+      [operation?.operationId !== undefined, described],
+      [true, expected],
+      `${method} ${path}`,
+    );
+    for (const name of path.match(/(?<=\{)\w+/g) ?? [])
+      assert.ok(expected.includes(`path ${name}`), `${method} ${path}`);
   }
 });
 

@@ -38,7 +38,7 @@ export function readCopyLocations(
     );
   };
   const source = given.from === undefined ? undefined : toLocation('--from', given.from);
-  const to = given.to === undefined ? otherThan(source ?? directory(data)) : toLocation('--to', given.to);
+  const to = given.to === undefined ? otherThan(source) : toLocation('--to', given.to);
   const from = source ?? otherThan(to);
   if (from.label !== to.label) return { from, to };
   throw new DeskbellError('ERR_CONFIGURATION', `The source and the target are both ${from.label}`);

@@ -672,4 +672,26 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: '`/openapi.json` describes every path of the API with all of its parameters',
+    test: { file: 'test/operator/description.test.ts', title: '/openapi.json is valid OpenAPI 3.1' },
+    changes: {
+      'src/http/description/openapi-document.ts': {
+        'those of paths are left out': ["    ...toParameters('path', params),\n", ''],
+        'HEAD and those with GET of one thing are left out': [
+          "method === 'HEAD') continue;",
+          "method === 'HEAD' || (method === 'GET' && url.endsWith('/:id'))) continue;",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A token has one role: `--read-only` and `--send` are not given together',
+    test: { file: 'test/cli/operators.test.ts', title: 'deskbell operators beside serve --operator' },
+    changes: {
+      'src/cli/commands/operators.ts': {
+        'they are, and the token sends': [".conflicts(['send', 'metrics'])", ".conflicts(['metrics'])"],
+      },
+    },
+  },
 ];

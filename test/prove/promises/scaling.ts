@@ -294,10 +294,7 @@ export const scaling: readonly DocumentedPromise[] = [
           "if (location?.kind === 'database') return directory(data);",
           "if (location?.kind === 'database' && database === undefined) return directory(data);",
         ],
-        'the database of the configuration is copied to where it is': [
-          'otherThan(source ?? directory(data))',
-          'otherThan(source)',
-        ],
+        'the data directory is copied to another one': ['source ?? otherThan(to)', 'source ?? directory(data)'],
       },
     },
   },
