@@ -127,6 +127,7 @@ test('deskbell operators beside serve --operator', async (t) => {
   });
 
   assert.equal(await serve.end('SIGTERM'), 0);
+  assert.doesNotMatch(serve.written(), /"event":"worker"|worker started/, 'it does not deliver');
 });
 
 test('deskbell operators add before anything else creates the data directory, and says so', async () => {

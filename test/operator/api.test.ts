@@ -88,6 +88,9 @@ suite('POST /v1/messages', () => {
         [4, 'rejected'],
       ],
     );
+    const { detail, ...refused } = items[2]!;
+    assert.deepEqual(refused, { id: 4, pushService: 'https://push.example.net', outcome: 'rejected' });
+    assert.match(String(detail), /push\.example\.net/);
     assert.deepEqual(await auditOf(stage), [['tester', 'message.send', 'user #3', 200]]);
 
     const { vapidKeys } = stage.store;

@@ -694,4 +694,16 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: '`deskbell serve --operator` stores broadcasts, and delivers them with `--deliver` alone',
+    test: { file: 'test/cli/operators.test.ts', title: 'deskbell operators beside serve --operator' },
+    changes: {
+      'src/cli/commands/serve.ts': {
+        'it delivers them': [
+          'if (sender === undefined || !configuration.deliver)',
+          'if (sender === undefined)',
+        ],
+      },
+    },
+  },
 ];

@@ -294,7 +294,10 @@ export const scaling: readonly DocumentedPromise[] = [
           "if (location?.kind === 'database') return directory(data);",
           "if (location?.kind === 'database' && database === undefined) return directory(data);",
         ],
-        'the data directory is copied to another one': ['source ?? otherThan(to)', 'source ?? directory(data)'],
+        'the data directory is copied to another one': [
+          'source ?? otherThan(to)',
+          'source ?? directory(data)',
+        ],
       },
     },
   },
