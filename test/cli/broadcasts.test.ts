@@ -419,9 +419,13 @@ suite('broadcasts of the command line', () => {
   });
 
   test('list, show and cancel tell what there is', async () => {
-    const { run } = await setUp(3);
+    const { data, run } = await setUp(3);
     assert.match((await run('broadcasts', 'list')).stderr, /No broadcasts yet/);
-    await run('send', '--all', ...message);
+    await run('send', '--all', '--max-rate', `${pushService.origin}=1000/s`, ...message);
+    const database = new DatabaseSync(join(data, 'deskbell.db'), { readOnly: true });
+    const limited = database.prepare('select origin from rate_limits').all();
+    database.close();
+    assert.deepEqual({ ...limited[0] }, { origin: pushService.origin }, 'of all processes together');
     const options = ['--ttl', '600', '--urgency', 'high', '--texts', '{"de":{"title":"Hallo"}}'];
     await run('send', '--all', '--detach', ...options, ...message);
 

@@ -313,4 +313,19 @@ export const scaling: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: '`--max-rate` of a command holds in the threads that deliver, and is counted in the database',
+    test: { file: 'test/cli/broadcasts.test.ts', title: 'list, show and cancel tell what there is' },
+    changes: {
+      'src/cli/send/open-sender.ts': {
+        'the command does not tell it': [
+          'ca, logMessages, ...options }',
+          'ca, logMessages, maxRate: _rate, ...options }',
+        ],
+      },
+      'src/delivery/worker/create-worker.ts': {
+        'threads have none': ['settings.maxRates ?? new Map()', 'new Map()'],
+      },
+    },
+  },
 ];
