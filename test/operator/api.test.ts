@@ -132,15 +132,21 @@ suite('POST /v1/messages', () => {
       },
       placeholders: true,
     };
+    const options = { urgency: 'low', ttlSeconds: 600, topic: 'tea' };
     const send = (to: object) =>
-      stage.ask('/v1/messages', { method: 'POST', body: { to, message: forReaders } });
+      stage.ask('/v1/messages', { method: 'POST', body: { to, message: forReaders, ...options } });
     const received = async (count: number) => {
       const payloads = [];
       for (let index = 0; index < count; index += 1)
         payloads.push((await stage.userAgent.nextMessage()).json() as typeof message);
       return payloads.map(({ title, message: text }) => `${title}: ${text}`).toSorted();
     };
+    const sent = t.mock.method(stage.sender, 'sendPayload');
     assert.equal((await send({ user: 'ada' })).status, 200);
+    assert.deepEqual(
+      sent.mock.calls.map((call) => call.arguments[2]),
+      [options, options],
+    );
     assert.deepEqual(await received(2), ['Hallo Ada: 3 Nachrichten', 'Hello Ada: 3 messages']);
     assert.equal((await send({ id: 3 })).status, 200);
     assert.deepEqual(await received(1), ['Salut Bob {count}: 9 messages']);
@@ -340,8 +346,11 @@ suite('POST /v1/messages', () => {
   test('a subscription that need not be stored is sent to', async (t) => {
     const stage = await startStage(t, []);
     const subscription = await stage.userAgent.subscribe((await stage.store.vapidKeys.current())!);
-    const body = { to: { subscription }, message };
+    const options = { urgency: 'low', ttlSeconds: 600, topic: 'tea' };
+    const send = t.mock.method(stage.sender, 'send');
+    const body = { to: { subscription }, message, ...options };
     const { items } = await stage.read<Page>('/v1/messages', { method: 'POST', body });
+    assert.deepEqual(send.mock.calls[0]?.arguments[2], options);
     assert.deepEqual(items, [{ pushService: stage.pushService.origin, outcome: 'accepted', status: 201 }]);
     assert.deepEqual(await auditOf(stage), [['tester', 'message.send', 'subscription', 200]], 'no endpoint');
     await stage.sender.createBroadcast({ subscriptions: [subscription] }, message);

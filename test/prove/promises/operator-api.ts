@@ -467,4 +467,28 @@ export const operatorApi: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'Urgency, TTL and topic hold for a message to a subscription that need not be stored',
+    test: { file: 'test/operator/api.test.ts', title: 'a subscription that need not be stored is sent to' },
+    changes: {
+      'src/operator/send-message.ts': {
+        'they do not': [
+          'sender.send(to.subscription, message, options)',
+          'sender.send(to.subscription, message)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Urgency, TTL and topic hold for a message with texts by language, too',
+    test: { file: 'test/operator/api.test.ts', title: 'each device gets the text for its reader' },
+    changes: {
+      'src/operator/send-message.ts': {
+        'they do not': [
+          'sendPayload(row, payloads[index]!, options)',
+          'sendPayload(row, payloads[index]!, {})',
+        ],
+      },
+    },
+  },
 ];
