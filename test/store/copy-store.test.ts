@@ -10,7 +10,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { Client } from 'pg';
 import { addedColumns, postgresColumns, storedColumns, tableIn } from '../../src/store/copy/copied-table.ts';
-import { copiedTables, leftOutTables, sequences } from '../../src/store/copy/copied-tables.ts';
+import {
+  copiedTables,
+  leftOutTables,
+  sequences,
+  tablesToBeEmpty,
+} from '../../src/store/copy/copied-tables.ts';
 import type { CopySource, CopyTarget, Progress } from '../../src/store/copy/copy-database.ts';
 import { copyStore, type CopyOptions } from '../../src/store/copy/copy-store.ts';
 import { openPostgresSource, openPostgresTarget } from '../../src/store/copy/postgres-copy.ts';
@@ -426,6 +431,14 @@ describe('a copy', () => {
       await store.close();
       await assert.rejects(copy(path, target), { code: 'ERR_STORE_NOT_EMPTY', message: /subscriptions/ });
     }
+    for (const kind of ['sqlite', 'postgres'] as const) {
+      const toBeEmpty = tablesToBeEmpty(kind);
+      const others = copiedTables.filter((table) => !toBeEmpty.has(tableIn(kind, table)));
+      assert.deepEqual(
+        others.map(({ name }) => name),
+        ['vapid_keys', 'sequences'],
+      );
+    }
     // one operator is enough
     for (const target of [(await newDatabase()).url, newPath()]) {
       const store = await openStore(target);
@@ -506,6 +519,15 @@ describe('a copy', () => {
             written.push(await late[index]!.query(`delete from deskbell.${table}`));
           writing = Promise.all(tables.map(remove));
           await until(async () => written.length > 0 || (await areWaiting()), 'the deletions to wait');
+          const locked = await query(
+            url,
+            `select c.relname from pg_locks l join pg_class c on c.oid = l.relation
+             where l.granted and l.mode = 'ExclusiveLock'`,
+          );
+          const names = new Set(locked.map(({ relname }) => relname));
+          const copied = copiedTables.filter(({ name }) => name !== 'sequences');
+          const free = copied.map((table) => tableIn('postgres', table)).filter((name) => !names.has(name));
+          assert.deepEqual(free, []);
           await target.derive();
           assert.deepEqual(written, []);
         },

@@ -46,6 +46,7 @@ export const scaling: readonly DocumentedPromise[] = [
       },
       'src/store/copy/copied-tables.ts': {
         'it may have operators': ["new Set(['vapid_keys',", "new Set(['operators', 'vapid_keys',"],
+        'it may have channels': ["new Set(['vapid_keys',", "new Set(['channels', 'vapid_keys',"],
       },
     },
   },
@@ -57,6 +58,10 @@ export const scaling: readonly DocumentedPromise[] = [
         'all but the first two tables can be written': [
           "${[...tables].join(', ')}",
           "${[...tables].slice(0, 2).join(', ')}",
+        ],
+        'schedules can be written': [
+          "${[...tables].join(', ')}",
+          "${[...tables].filter((name) => name !== 'deskbell.schedules').join(', ')}",
         ],
       },
     },
