@@ -125,6 +125,7 @@ test('beyond loopback it starts with TLS or behind a proxy only', async (t) => {
   const { store, sender } = await startOperator(t);
   const log = { info: () => {}, error: () => {} };
   const base = { store, sender, log, hashPerson: String, port: 0, metrics: createMetrics(store) };
+  const tls = makeCertificate(['127.0.0.1']);
   for (const host of ['0.0.0.0', '::', '192.0.2.1', 'ops.example.org', '127.evil.example']) {
     assert.throws(
       () => createOperator({ ...base, host }),
@@ -132,6 +133,7 @@ test('beyond loopback it starts with TLS or behind a proxy only', async (t) => {
       host,
     );
     createOperator({ ...base, host, isBehindProxy: true });
+    createOperator({ ...base, host, tls });
   }
   for (const host of ['127.0.0.1', '127.8.9.1', 'localhost', '::1']) createOperator({ ...base, host });
 });
@@ -147,11 +149,16 @@ test('it speaks TLS with the certificate that it is given', async (t) => {
   const { port, add } = await startOperator(t, access);
   const token = await add('shop', 'read');
   const { get } = await import('node:https');
-  const status = await new Promise((resolve, reject) => {
-    get(
-      { port, host: '127.0.0.1', path: '/v1/keys', ca: cert, headers: { authorization: `Bearer ${token}` } },
-      (response) => resolve(response.resume().statusCode),
-    ).on('error', reject);
-  });
-  assert.equal(status, 200);
+  for (const [origin, expected] of [
+    [`https://127.0.0.1:${port}`, 200],
+    [`http://127.0.0.1:${port}`, 403],
+  ] as const) {
+    const headers = { authorization: `Bearer ${token}`, origin };
+    const status = await new Promise((resolve, reject) => {
+      get({ port, host: '127.0.0.1', path: '/v1/keys', ca: cert, headers }, (response) =>
+        resolve(response.resume().statusCode),
+      ).on('error', reject);
+    });
+    assert.equal(status, expected, origin);
+  }
 });

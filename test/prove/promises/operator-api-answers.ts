@@ -184,6 +184,7 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     changes: {
       'src/operator/create-operator.ts': {
         'it starts': ['  requireTls(host, isSecure);', '  void [requireTls, host];'],
+        'it does not start with a certificate': ['tls !== undefined || isBehindProxy', 'isBehindProxy'],
       },
     },
   },
@@ -703,6 +704,15 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
           'if (sender === undefined || !configuration.deliver)',
           'if (sender === undefined)',
         ],
+      },
+    },
+  },
+  {
+    claim: 'With a certificate, pages of the listener itself are those of https',
+    test: { file: 'test/operator/authorize.test.ts', title: 'it speaks TLS with the certificate' },
+    changes: {
+      'src/operator/host-check.ts': {
+        'they are those of http': ["`http${isSecure ? 's' : ''}://${host}`", '`http://${host}`'],
       },
     },
   },
