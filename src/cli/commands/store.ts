@@ -112,7 +112,9 @@ function notesOn({ kind, text }: CopyLocation, copied: Progress): readonly strin
       `The data directory ${text} has no ${vapidFileName}: copy all key files of the former data directory into it.`,
     );
   }
-  const unfinished = ['slices', 'retries', 'preparations', 'schedules'].some((name) => (copied[name]?.rows ?? 0) > 0);
+  const unfinished = ['slices', 'retries', 'preparations', 'schedules'].some(
+    (name) => (copied[name]?.rows ?? 0) > 0,
+  );
   if (unfinished) {
     notes.push(
       'Do not use the source any more: both would send what is not over, and what recurs. "deskbell sending pause" on it ' +
