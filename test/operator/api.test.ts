@@ -91,7 +91,9 @@ suite('POST /v1/messages', () => {
     const { detail, ...refused } = items[2]!;
     assert.deepEqual(refused, { id: 4, pushService: 'https://push.example.net', outcome: 'rejected' });
     assert.match(String(detail), /push\.example\.net/);
-    assert.deepEqual(await auditOf(stage), [['tester', 'message.send', 'user #3', 200]]);
+    const alone = await stage.ask('/v1/messages', { method: 'POST', body: { to: { id: 4 }, message } });
+    assert.deepEqual([alone.status, await codeOf(alone)], [400, 'ERR_SUBSCRIPTION_INVALID']);
+    assert.deepEqual((await auditOf(stage)).slice(1), [['tester', 'message.send', 'user #3', 200]]);
 
     const { vapidKeys } = stage.store;
     const own = (await vapidKeys.current())!;

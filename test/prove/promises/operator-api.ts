@@ -248,6 +248,7 @@ export const operatorApi: readonly DocumentedPromise[] = [
     changes: {
       'src/operator/send-message.ts': {
         'one that cannot fails the others': ['if (!isAnySent) throw result.reason;', 'throw result.reason;'],
+        'one that cannot, alone, is no error': ['if (!isAnySent) throw result.reason;', ''],
         'it is not said why one cannot be sent to': ['detail: fault.message,', 'detail: undefined,'],
       },
       'src/operator/api/keys.ts': {
