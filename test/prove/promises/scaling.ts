@@ -314,7 +314,7 @@ export const scaling: readonly DocumentedPromise[] = [
       'src/cli/commands/store.ts': {
         'not with a schedule': ["'preparations', 'schedules']", "'preparations']"],
         'not with such a broadcast': ["'preparations', 'schedules']", "'schedules']"],
-        'with any copy': ['rows ?? 0) > 0);', 'rows ?? 0) >= 0);'],
+        'with any copy': ['rows ?? 0) > 0,', 'rows ?? 0) >= 0,'],
       },
     },
   },
