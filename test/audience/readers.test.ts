@@ -137,3 +137,16 @@ test('a language or time zone of a browser that is not usable is none', () => {
     assert.equal(readTimeZone(text), undefined);
   }
 });
+
+test('a language or time zone that is too long is none before anybody looks it up', (t) => {
+  const longest = `de-x-${'abcdefgh-'.repeat(3)}abc`;
+  assert.equal(longest.length, 35);
+  assert.equal(readLanguage(longest), longest);
+  const lookUps = [t.mock.method(Intl, 'getCanonicalLocales'), t.mock.method(Intl, 'DateTimeFormat')];
+  assert.equal(readLanguage(`${longest}d`), undefined);
+  assert.equal(readTimeZone('A'.repeat(65)), undefined);
+  assert.deepEqual(
+    lookUps.map(({ mock }) => mock.callCount()),
+    [0, 0],
+  );
+});

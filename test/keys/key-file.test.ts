@@ -114,7 +114,7 @@ describe('key files', () => {
 
   test('a file that others may read is refused', { skip: isWindows }, async () => {
     await loadOrCreateKeyFile(folder);
-    for (const mode of [0o640, 0o604, 0o644, 0o620]) {
+    for (const mode of [0o640, 0o620, 0o610, 0o604, 0o602, 0o601, 0o644]) {
       chmodSync(keyFile(), mode);
       await assert.rejects(readKeyFile(folder), { code: 'ERR_KEY_FILE_EXPOSED' });
     }

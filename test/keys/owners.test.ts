@@ -80,8 +80,12 @@ describe('what belongs to another user', { skip }, () => {
     await (await openDataDirectory(data)).close();
   });
 
-  test('a user uses a directory of its own', async () => {
+  test('a user uses a directory of its own', async (t) => {
     for (const name of ['', ...readdirSync(data)]) chownSync(join(data, name), other, other);
+    const planted = mkdtempSync(join(tmpdir(), 'deskbell-planted-'));
+    t.after(() => rmSync(planted, { recursive: true }));
+    chmodSync(planted, 0o755);
+    chownSync(planted, 4, 4);
     const script = `
       const { statSync } = require('node:fs');
       const { assertDirectoryIsProtected, assertOwned } = await import(process.argv[1]);
@@ -89,7 +93,9 @@ describe('what belongs to another user', { skip }, () => {
       assertDirectoryIsProtected(process.argv[2]);
       assertOwned('file', statSync(process.argv[2] + '/session-key'));
       assertOwned('of root', { uid: 0 });
-      try { assertOwned('planted', { uid: 4 }) } catch ({ code }) { console.log(code) }
+      assertDirectoryIsProtected('/');
+      for (const check of [() => assertOwned('planted', { uid: 4 }), () => assertDirectoryIsProtected(process.argv[3])])
+        try { check() } catch ({ code }) { console.log(code) }
     `;
     const module = new URL('../../src/keys/file-permissions.ts', import.meta.url).href;
     const { stdout } = await promisify(execFile)(process.execPath, [
@@ -98,8 +104,9 @@ describe('what belongs to another user', { skip }, () => {
       `import { createRequire } from 'node:module'; const require = createRequire('/');${script}`,
       module,
       data,
+      planted,
     ]);
-    assert.equal(stdout.trim(), 'ERR_DATA_OWNER');
+    assert.equal(stdout, 'ERR_DATA_OWNER\n'.repeat(2));
   });
 });
 

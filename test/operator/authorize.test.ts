@@ -31,7 +31,7 @@ test('a request without a token, with a wrong one, or with one that was removed 
   const token = await add('shop', 'full');
   const ask = (headers: Record<string, string>) => fetch(`${base}/v1/keys`, { headers });
   assert.equal((await ask({ authorization: `Bearer ${token}` })).status, 200);
-  for (const authorization of ['', 'Bearer', `Bearer ${token}x`, `Basic ${token}`, token]) {
+  for (const authorization of ['', 'Bearer', `Bearer ${token}x`, `Bearer ${token} x`, `Basic ${token}`, token]) {
     const response = await ask(authorization === '' ? {} : { authorization });
     assert.equal(response.status, 401, authorization);
     assert.equal(response.headers.get('www-authenticate'), 'Bearer realm="deskbell"');
@@ -118,6 +118,20 @@ test('a request from a page of another origin is a 403, with a valid token too, 
   for (const response of [preflight, await fetch(`${base}/v1/keys`), await fetch(`${base}/nothing`)]) {
     assert.equal(response.headers.get('access-control-allow-origin'), null);
     assert.equal(response.headers.get('cache-control'), 'no-store');
+  }
+});
+
+test('without options it has the limits of the public service', async (t) => {
+  const { app, port, add } = await startOperator(t);
+  const { maxConnections, headersTimeout, requestTimeout } = app.server;
+  assert.deepEqual([maxConnections, headersTimeout, requestTimeout], [10_000, 10_000, 30_000]);
+  const authorization = `Bearer ${await add('shop', 'full')}`;
+  for (const [length, status] of [
+    [16_000, 200],
+    [16_384, 431],
+  ] as const) {
+    const headers = { host: `127.0.0.1:${port}`, authorization, x: 'x'.repeat(length) };
+    assert.equal((await askAs(port, headers)).status, status, `${length} bytes`);
   }
 });
 

@@ -62,6 +62,16 @@ test('a wrong token, and one for metrics alone, is refused', async (t) => {
   }
 });
 
+test('a token is taken from the form of a page of the console alone', async (t) => {
+  const { base, add } = await startOperator(t);
+  const body = new URLSearchParams({ token: await add('ada', 'full') });
+  for (const headers of [{}, { origin: 'https://evil.example' }] as readonly Record<string, string>[]) {
+    const response = await fetch(`${base}/console/sign-in`, { method: 'POST', body, headers });
+    assert.equal(response.status, 403);
+    assert.deepEqual(response.headers.getSetCookie(), []);
+  }
+});
+
 test('a client has ten attempts a minute', async (t) => {
   const operator = await startOperator(t);
   const visitor = createVisitor(operator);

@@ -243,7 +243,10 @@ describe('what is wrong with a request', () => {
     const { cookie } = await signIn(operator);
     for (const [path, limit] of [
       ['/console/sign-in', 4096],
-      ['/console/send', 262_144],
+      ['/console/channels/edit', 4096],
+      ...['', '/draft', '/confirm', '/test-group', '/test'].map(
+        (step) => [`/console/send${step}`, 262_144] as const,
+      ),
     ] as const) {
       const form = await fetch(base + path, {
         method: 'POST',

@@ -1,7 +1,7 @@
 // Whose a subscription is: subscriber tokens, what the application's hook returns, signing out, and browsers that had to
 // subscribe anew.
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
 import type { Problem } from '../../src/http/problem.ts';
@@ -58,6 +58,12 @@ async function assertIgnored(service: RunningService, headers: Record<string, st
   assert.deepEqual(await ownerOf(service, subscription.endpoint), { user: '42', tags: ['de'] });
 }
 
+/** With the right key, and a digest of another length. */
+function hmacToken(bits: 384 | 512): string {
+  const text = `${part({ alg: `HS${bits}` })}.${part(claims())}`;
+  return `${text}.${createHmac(`sha${bits}`, key).update(text).digest('base64url')}`;
+}
+
 const forged = () => `${part({ alg: 'none' })}.${part(claims())}.`;
 
 describe('a subscriber token', () => {
@@ -94,6 +100,8 @@ describe('a subscriber token', () => {
     ['is empty', () => '', /It is not a signed JWT\./],
     ['is unsigned', forged, /It is not signed with HS256\./],
     ['is signed with another algorithm', () => eddsaToken(claims()), /It is not signed with HS256\./],
+    ['is signed with HS384', () => hmacToken(384), /It is not signed with HS256\./],
+    ['is signed with HS512', () => hmacToken(512), /It is not signed with HS256\./],
     ['is signed with another key', () => hs256({ key: randomBytes(32) }), /Its signature is wrong\./],
     ['is for somebody else', () => hs256({ audience: 'other' }), /Its "aud" is not "my-app"\./],
   ];

@@ -86,15 +86,23 @@ test('what passes once a server is there again, or another one, is tried again, 
     'EAI_AGAIN',
     'EHOSTUNREACH',
     'ENETUNREACH',
+    'ENOENT',
   ])
     assert.equal(isPassing(withCode(code)), true, code);
-  for (const code of ['25006', '53300', '57P01', '57P02', '57P03', '08001', '08006', '40001', '40P01'])
+  for (const code of ['25006', '53300', '57P01', '57P02', '57P03', '08001', '08006', '40001', '40P01', '55P03'])
     assert.equal(isPassing(withCode(code)), true, code);
   for (const code of ['28P01', '3D000', '42501', '42P01', '53100', '57014', '23505', 'ENOTFOUND'])
     assert.equal(isPassing(withCode(code)), false, code);
   // of PgBouncer
   assert.equal(isPassing(withCode('08P01', 'server login has been failing, try again later')), true);
-  assert.equal(isPassing(withCode('08P01', 'no such database: bell')), false);
+  for (const refusal of [
+    'no such database: bell',
+    'no such user: ada',
+    'password authentication failed',
+    'SASL authentication failed',
+    'login rejected: not allowed',
+  ])
+    assert.equal(isPassing(withCode('08P01', refusal)), false, refusal);
 });
 
 /** Of this process. */
@@ -263,7 +271,11 @@ describe('a new PostgreSQL database', () => {
     const url = new URL(database.url);
     const name = url.pathname.slice(1);
     const stranger = `stranger_${name}`;
-    await database.run(`create role ${stranger} login password 'stranger'`);
+    await database.run(`
+      create role ${stranger} login password 'stranger';
+      create role group_of_${stranger};
+      create role root_of_${stranger} login superuser;
+      create role friend_of_${stranger} login in role "${url.username}"`);
     try {
       url.username = stranger;
       url.password = 'stranger';
@@ -278,7 +290,7 @@ describe('a new PostgreSQL database', () => {
         }
       };
       await lock();
-      assert((await inspectDatabase(database.url)).strangers.includes(stranger));
+      assert.deepEqual((await inspectDatabase(database.url)).strangers, [stranger]);
       const warned = await look();
       assert.match(`${warned.status} ${warned.detail}`, /^warning every user of its server may connect/);
       assert.match(warned.cure!, /^revoke connect on database … from public; grant it to those that need it/);
@@ -289,7 +301,8 @@ describe('a new PostgreSQL database', () => {
       await database.run(`grant connect on database ${name} to ${stranger}`);
       assert.deepEqual((await inspectDatabase(database.url)).strangers, []);
     } finally {
-      await database.run(`drop owned by ${stranger}; drop role ${stranger}`);
+      await database.run(`
+        drop owned by ${stranger}; drop role ${stranger}, group_of_${stranger}, root_of_${stranger}, friend_of_${stranger}`);
     }
   });
 

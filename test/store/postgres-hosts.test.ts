@@ -123,8 +123,26 @@ test('a former primary is not used because one connection to the primary has fai
   };
   assert.equal((await connect()).port, promoted.port);
   await assert.rejects(connect({ connectionTimeoutMillis: 1 }), /timeout expired/);
-  await assert.rejects(connect(), { code: '08004', message: 'It is a former primary.' });
+  const isFormer = { code: '08004', message: 'It is a former primary.' };
+  await assert.rejects(connect(), isFormer);
   assert.equal((await connect()).port, promoted.port);
+
+  // nor by the first connection of all, where it has answered before the other host does
+  const hasAnswered = Promise.withResolvers<void>();
+  class FormerFirst extends Client {
+    override async connect(): Promise<this> {
+      if (this.port === promoted.port) await hasAnswered.promise;
+      await super.connect();
+      this.once('drain', hasAnswered.resolve);
+      return this;
+    }
+  }
+  const { setTimeout: start } = globalThis;
+  // however slow this machine is
+  const patiently = (work: () => void, ms?: number) => start(work, ms === 1000 ? 60_000 : ms);
+  t.mock.method(globalThis, 'setTimeout', patiently as typeof setTimeout);
+  const First = connectToWritable(FormerFirst, [urlOf(former), urlOf(promoted)]);
+  await assert.rejects(new First().connect(), isFormer);
 });
 
 test('a connection that the server ends while another host is asked fails alone', async (t) => {

@@ -267,6 +267,30 @@ test('a guarded name that turns inside between two look-ups is refused at the se
   await assert.rejects(findRoute(origin, settings), { code: 'ERR_ADDRESS_BLOCKED' });
 });
 
+test('an address that turns inside between its check and the connection is refused before anything is sent', async () => {
+  let received = 0;
+  const peer = await startServer(
+    createServer((socket) => {
+      socket.on('data', () => (received += 1)).on('error', () => {});
+    }),
+    'https',
+  );
+  let read = 0;
+  const turning: ResolvedAddress = {
+    get address() {
+      read += 1;
+      return read === 1 ? '93.184.216.34' : '127.0.0.1';
+    },
+    family: 4,
+  };
+  const transport = createTransport({ resolve: () => Promise.resolve([turning]) });
+  const result = await sendOne(transport, `https://push.example.org:${new URL(peer.origin).port}`);
+  await transport.close();
+  await peer.close();
+  assert.equal(describe(result), 'ERR_ADDRESS_BLOCKED');
+  assert.equal(received, 0);
+});
+
 test('no redirect is followed, whatever its status and wherever it leads', async () => {
   const places = [
     inside.origin,

@@ -18,7 +18,8 @@ export interface PostgresState extends DatabaseState {
 const findStrangers = `
     select rolname as name
       from pg_roles
-     where rolcanlogin and not rolsuper and rolname <> current_user
+     where rolcanlogin
+       -- nor this user, its members and superusers
        and not pg_has_role(oid, current_user, 'usage')
        and exists (select from pg_database, aclexplode(coalesce(datacl, acldefault('d', datdba)))
                     where datname = current_database() and grantee = 0 and privilege_type = 'CONNECT')

@@ -87,6 +87,13 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The other hosts of a URL are asked before its first connection is used',
+    test: { file: hosts, title: 'a former primary is not used because one connection' },
+    changes: {
+      'src/store/postgres/writable-server.ts': { 'it is used at once': ['        await looked;', ''] },
+    },
+  },
+  {
     claim:
       'A call is made again while the server restarts or is a standby, and then fails with ERR_STORE_UNAVAILABLE',
     test: { file: away, title: 'is waited for while it' },
@@ -110,6 +117,9 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
       'src/store/postgres/database-errors.ts': {
         'a connection that breaks is not': ["  'ECONNRESET',", ''],
         'a server that has crashed is not': ["  '57P02',", ''],
+        'a lock that was not free is not': ["  '55P03', // a lock was not available", ''],
+        'a Unix socket that is away is not': ["  'ENOENT', // the server's Unix socket", ''],
+        'a user whom PgBouncer refuses is': ['(database|user)|password|auth|not allowed/i', 'database/i'],
         'what PgBouncer says is not': [
           'if (code === protocolViolation) return !isRefusalByServer',
           'if (code === protocolViolation) return isRefusalByServer',

@@ -174,7 +174,9 @@ export const postgresql: readonly DocumentedPromise[] = [
     test: { file: 'test/store/postgres-database.test.ts', title: 'is left as it is by the doctor' },
     changes: {
       'src/store/postgres/inspect-database.ts': {
-        'they are not looked for': ['and rolname <> current_user', 'and false'],
+        'they are not looked for': ['where rolcanlogin', 'where false'],
+        'a group is named too': ['where rolcanlogin', 'where true'],
+        'who has the rights of this user is named too': ["and not pg_has_role(oid, current_user, 'usage')", ''],
         'whoever was let in by name is named too': [
           "grantee = 0 and privilege_type = 'CONNECT'",
           "privilege_type = 'CONNECT'",

@@ -91,6 +91,7 @@ export const securityOfPages: readonly DocumentedPromise[] = [
           "headers.authorization ?? ''",
           "headers.authorization ?? `Bearer ${headers.cookie?.split('=')[1]}`",
         ],
+        'what follows the token does not matter': ['{1,200})$/i', '{1,200})/i'],
       },
     },
   },
@@ -162,6 +163,18 @@ export const securityOfPages: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The console takes a token from a form of its own page alone',
+    test: { file: access, title: 'a token is taken from the form of a page of the console alone' },
+    changes: {
+      'src/operator/console/require-session.ts': {
+        'who signs in need not name the origin': [
+          'if (!isSafe(request.method) && request.headers.origin',
+          'if (!isOpen && !isSafe(request.method) && request.headers.origin',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A client has ten attempts a minute to sign in to the console',
     test: { file: access, title: 'a client has ten attempts a minute' },
     changes: {
@@ -196,6 +209,22 @@ export const securityOfPages: readonly DocumentedPromise[] = [
       },
       'src/operator/console/pages/send.ts': {
         'a message may be longer': ['const bodyLimit = 256 * 1024;', 'const bodyLimit = 512 * 1024;'],
+        'a draft has the limit of other forms': ["'/send/draft', { bodyLimit,", "'/send/draft', {"],
+        'a test in the browser has the limit of other forms': [
+          "{ bodyLimit, config: { audit: { action: 'message.send' } } }",
+          "{ config: { audit: { action: 'message.send' } } }",
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'The operator’s listener reads 16 KiB of headers, and waits for requests as long as the public service does',
+    test: { file: authorize, title: 'without options it has the limits of the public service' },
+    changes: {
+      'src/operator/create-operator.ts': {
+        'it reads more': ['{ ...options, trustProxy:', '{ ...options, maxHeaderBytes: 65_536, trustProxy:'],
+        'it waits without end': ['{ ...options, trustProxy:', '{ ...options, requestTimeoutMs: 0, trustProxy:'],
       },
     },
   },
@@ -235,6 +264,8 @@ export const securityOfPages: readonly DocumentedPromise[] = [
         'a file that others may read is used': ['if (isOpenToOthers(stats)) {', 'if (false as boolean) {'],
       },
       'src/keys/file-permissions.ts': {
+        'a file that others may run is used': ['groupAndOthers = 0o077', 'groupAndOthers = 0o066'],
+        'a file that others may write to is used': ['groupAndOthers = 0o077', 'groupAndOthers = 0o075'],
         'the group may write to the directory': [
           'writeByGroupOrOthers = 0o022',
           'writeByGroupOrOthers = 0o002',
@@ -250,6 +281,10 @@ export const securityOfPages: readonly DocumentedPromise[] = [
       'src/keys/file-permissions.ts': {
         'those of root are refused': ['|| uid === self || uid === 0)', '|| uid === self)'],
         'those of anybody are accepted': ['|| uid === self || uid === 0)', '|| uid === self || uid >= 0)'],
+        'root alone looks at the owner of a directory': [
+          '  assertOwned(directory, stats);',
+          '  if (process.geteuid?.() === 0) assertOwned(directory, stats);',
+        ],
       },
     },
   },

@@ -64,6 +64,15 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The address that a connection turns out to have is checked before anything is sent',
+    test: { file: addresses, title: 'an address that turns inside between its check and the connection' },
+    changes: {
+      'src/transport/connect.ts': {
+        'it is not': ["!isPublicAddress(socket.remoteAddress ?? '')", 'socket.remoteAddress === undefined'],
+      },
+    },
+  },
+  {
     claim: 'Redirects of push services are never followed',
     test: { file: addresses, title: 'no redirect is followed' },
     changes: {
@@ -414,6 +423,7 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
         'it needs no end': ["['exp', 'aud', 'sub']", "['aud', 'sub']"],
         'one for any audience is taken': ['      audience,', ''],
         'its own algorithm is taken': ['      algorithms,', ''],
+        'another HMAC is taken': ["? ['HS256'] :", "? ['HS256', 'HS512'] :"],
       },
     },
   },
@@ -530,6 +540,31 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     changes: {
       'src/delivery/worker/retry-policy.ts': {
         'a retry may come later': ['nowMs + delayMs >= tries.expiresAtMs ?', 'delayMs < 0 ?'],
+      },
+    },
+  },
+  {
+    claim: 'The length of a language tag, or of the name of a time zone, is checked before it is looked up',
+    test: { file: 'test/audience/readers.test.ts', title: 'a language or time zone that is too long is none' },
+    changes: {
+      'src/protocol/language.ts': {
+        'that of a language is not': [' || language.length > maxLanguageCharacters', ''],
+        'one more is taken': ['language.length > max', 'language.length > 1 + max'],
+      },
+      'src/audience/reader-facts.ts': {
+        'that of a time zone is not': ['if (timeZone.length > maxTimeZoneCharacters) return undefined;', ''],
+      },
+    },
+  },
+  {
+    claim: 'The length of a user is checked before its characters',
+    test: { file: 'test/audience/user-and-tags.test.ts', title: 'a user is 1 to 128 bytes' },
+    changes: {
+      'src/audience/user-and-tags.ts': {
+        'it is checked after them': [
+          '  const bytes = Buffer.byteLength(user);',
+          "  if (/\\p{Cc}/u.test(user)) throw fieldError('ERR_FIELD_VALUE', pointer, 'No.'); const bytes = Buffer.byteLength(user);",
+        ],
       },
     },
   },
