@@ -1,7 +1,7 @@
 // Text of strangers made safe to print: by ranges of code points that are written out here, not by what the code uses.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { escapeControls } from '../../src/errors/escape-controls.ts';
+import { escapeControls, escapeProse } from '../../src/errors/escape-controls.ts';
 
 /** Code points from the first to the last. */
 const ranges: Readonly<Record<string, readonly [first: number, last: number]>> = {
@@ -37,5 +37,26 @@ describe('escapeControls', () => {
   test('leaves text that people read as it is', () => {
     const text = 'GET /api/get "Zoë 🔔" 日本語 العربية עברית é $¢ \\ ~';
     assert.equal(escapeControls(text), text);
+  });
+});
+
+describe('escapeProse', () => {
+  test('escapes controls and what turns further text around', () => {
+    for (const [first, last] of [
+      [0x00, 0x08],
+      [0x0b, 0x1f],
+      [0x7f, 0x9f],
+      [0x2028, 0x202e],
+      [0x2066, 0x2069],
+    ] as const) {
+      for (let code = first; code <= last; code += 1)
+        assert.match(escapeProse(`a${String.fromCodePoint(code)}b`), /^a\\u[0-9a-f]{4}b$/, code.toString(16));
+    }
+    assert.equal(escapeProse('\ud83d-'), String.raw`\ud83d-`);
+  });
+
+  test('leaves line breaks, joiners and marks of direction as they are', () => {
+    const text = 'two\nlines,\ta family 👨‍👩‍👧, می‌خواهم, \u200f!';
+    assert.equal(escapeProse(text), text);
   });
 });

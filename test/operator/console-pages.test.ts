@@ -273,13 +273,19 @@ test('an alarm is acknowledged on a page of its own, and then says who knows of 
 
 test('a push service that calls all subscriptions gone is not said to take messages', async (t) => {
   // as the database's is where this machine's is wrong
-  const nowMs = Date.now() - 3 * 60 * 60 * 1000;
+  const nowMs = Date.now() - 3 * 24 * 60 * 60 * 1000;
   const operator = await startOperator(t, { now: () => nowMs });
   const { store } = operator;
   await addPeople(store, 30);
-  const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 100 }));
-  const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id });
-  await commitSlice(store, slice!, (recipient) => ({ ...accept(recipient), result: 'gone' }), leaseMs);
+  const create = async (sliceRows: number) =>
+    (await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows }))).broadcast.id;
+  const ids = [await create(100), await create(10)] as const;
+  for (const broadcastId of ids) {
+    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
+    await commitSlice(store, slice!, (recipient) => ({ ...accept(recipient), result: 'gone' }), leaseMs);
+  }
+  // due, and not late
+  await create(100);
   const idle = { connections: 1, inFlight: 0, queued: 0, maxInFlight: 9, answers: 30, throttled: 0 };
   await store.senders.put({
     id: 'one',
@@ -293,10 +299,15 @@ test('a push service that calls all subscriptions gone is not said to take messa
   const words = wordsOf(await visitor.open('/console/push-services'));
   assert.match(words, /fcm\.googleapis\.com calls nearly all gone/);
   assert.doesNotMatch(words, /takes messages/);
-  assert.match(words, /What came of them fcm\.googleapis\.com 30 30 gone/);
+  assert.match(words, /What came of them fcm\.googleapis\.com 40 40 gone/);
   const overview = wordsOf(await visitor.open('/console/'));
-  assert.match(overview, /Messages a second [23] over the last seconds/);
+  assert.match(overview, /Messages a second [2-4] over the last seconds/);
+  assert.match(overview, /today 30 gained, 0 lost/);
+  assert.ok(overview.includes(`${new Date(nowMs).toISOString().slice(0, 10)} 30 Outcomes per`), 'its last day');
+  assert.match(overview, /Alarms 1 /, 'nothing is late');
   assert.doesNotMatch(overview, /Nothing was sent in the/);
+  const progress = wordsOf(await visitor.open(`/console/broadcasts/${ids[1]}`));
+  assert.match(progress, /10 of 30 · 10 a second/);
 });
 
 test('a push service that cannot be reached is an alarm of the overview until it answers', async (t) => {

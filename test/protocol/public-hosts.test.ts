@@ -13,6 +13,7 @@ for (const endpoint of [
   'https://cloud.example.net/index.php/apps/uppush/push/0d1c',
   'https://a.b.c.example.museum/x',
   'https://push.apple.com/x',
+  `https://${'a'.repeat(63)}.example.net/up`,
 ]) {
   test(`${endpoint} is admitted, and is not listed`, () => {
     assert.equal(policy.check(endpoint), undefined);
@@ -39,6 +40,8 @@ for (const endpoint of [
   'https://router.home.arpa/up',
   'https://metadata.google.internal/computeMetadata/v1/',
   'https://facebookcorewwwi.onion/up',
+  ...['alt', 'example', 'home', 'lan', 'test'].map((domain) => `https://push.${domain}/up`),
+  `https://${'a'.repeat(64)}.example.net/up`,
   'https://-a.example.net/up',
   'https://a_b.example.net/up',
   'https://ntfy.sh./up',

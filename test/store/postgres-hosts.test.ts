@@ -22,16 +22,17 @@ test('a URL has one host or several, each with its port', () => {
       'postgres://me:pa,ss@[::1]:5434/bell?sslmode=require',
     ],
   );
+  assert.equal(urlsOfHosts('postgresql://one,two/bell').length, 2, 'the longer name of the scheme');
   assert.equal(describeDatabase(text), 'one:5433,two,[::1]:5434/bell');
   assert.equal(describeDatabase('postgres:///bell?host=/run/postgresql'), '/run/postgresql/bell');
 });
 
 for (const [name, url, reason] of [
   ['a host without a name of its own', 'postgres://one:54x,two/bell', /must be a URL such as/],
-  ['any server', 'postgres://one,two/bell?target_session_attrs=any', /one of read-write, primary/],
-  ['TLS where there is some', 'postgres://one/bell?sslmode=prefer', /one of disable, require, verify-ca/],
-  ['no TLS where that will do', 'postgres://one/bell?sslmode=allow', /one of disable, require, verify-ca/],
-  ['a standby', 'postgres://one,two/bell?target_session_attrs=standby', /one of read-write, primary/],
+  ['any server', 'postgres://one,two/bell?target_session_attrs=any', /one of read-write, primary$/],
+  ['TLS where there is some', 'postgres://one/bell?sslmode=prefer', /one of disable, require, verify-ca, verify-full$/],
+  ['no TLS where that will do', 'postgres://one/bell?sslmode=allow', /one of disable, require, verify-ca, verify-full$/],
+  ['a standby', 'postgres://one,two/bell?target_session_attrs=standby', /one of read-write, primary$/],
 ] as const) {
   test(`a URL that asks for ${name} is refused`, () => {
     assert.throws(() => checkDatabaseUrl(url), { code: 'ERR_CONFIGURATION', message: reason });

@@ -83,6 +83,8 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
           'if (value === null || values) return;',
         ],
         '`prefer` is taken': ["const sslModes = ['disable',", "const sslModes = ['prefer', 'disable',"],
+        'a standby may be asked for': ["'primary'];", "'primary', 'prefer-standby'];"],
+        'the longer name of the scheme is not known': ['postgres(?:ql)?:', 'postgres:'],
       },
     },
   },

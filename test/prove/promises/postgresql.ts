@@ -259,8 +259,26 @@ export const postgresql: readonly DocumentedPromise[] = [
           'const sinceMs = nowMs - (nowMs % widthMs)',
           'const sinceMs = Date.now() - (nowMs % widthMs)',
         ],
+        'subscriptions gained today do not': [
+          'subscriptionDays(startOfDay(store.now()))',
+          'subscriptionDays(startOfDay(Date.now()))',
+        ],
+        'subscriptions by day do not': [
+          'const sinceMs = startOfDay(store.now())',
+          'const sinceMs = startOfDay(Date.now())',
+        ],
+      },
+      'src/operator/console/pages/broadcast.ts': {
+        'the rate of a broadcast does not': ['      store.now(),', '      Date.now(),'],
+      },
+      'src/delivery/alarms/read-alarms.ts': {
+        'what is late does not': ['const nowMs = store.now();', 'const nowMs = Date.now();'],
       },
       'src/operator/console/pages/push-services.ts': {
+        'what push services have answered does not': [
+          'sinceMs: store.now() - judgedMs',
+          'sinceMs: Date.now() - judgedMs',
+        ],
         'the last hour does not': ['const untilMs = store.now();', 'const untilMs = Date.now();'],
       },
     },

@@ -203,6 +203,14 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
       'src/protocol/endpoint-policy.ts': {
         'any name is admitted': ['return isPublicHost(url.hostname)', 'return url.hostname'],
       },
+      'src/protocol/unlisted-push-services.ts': {
+        'names of a network at home are public': ['|home|', '|'],
+        'names of a local network are public': ['|lan|', '|'],
+        'names for examples are public': ['|example|', '|'],
+        'names for tests are public': ["|test)';", ")';"],
+        'names of other systems are public': ['(?:alt|', '(?:'],
+        'a label may be longer than any name has': ['{0,61}', '{0,62}'],
+      },
     },
   },
   {
@@ -434,6 +442,17 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
       'src/errors/escape-controls.ts': {
         'bidirectional and invisible ones are not': ['[\\p{Cc}\\p{Cf}\\p{Zl}', '[\\p{Cc}\\p{Zl}'],
         'controls are not': ['[\\p{Cc}\\p{Cf}\\p{Zl}', '[\\p{Cf}\\p{Zl}'],
+      },
+    },
+  },
+  {
+    claim: 'Titles and texts in the console have no control character, and none that turns further text around',
+    test: { file: 'test/errors/escape-controls.test.ts', title: 'escapes controls and what turns' },
+    changes: {
+      'src/errors/escape-controls.ts': {
+        'they have isolates': [String.raw`\u202A-\u202E\u2066-\u2069]`, String.raw`\u202A-\u202E]`],
+        'they have embeddings': [String.raw`\u202A-\u202E\u2066`, String.raw`\u2066`],
+        'they have controls': [String.raw`[^\P{Cc}\n\t]|`, ''],
       },
     },
   },
