@@ -74,10 +74,15 @@ test('paths that endpoints do not have at present are told apart, though they ar
   assert.equal(own.hasKnownPath('https://a.push.example.org/anything'), true);
 });
 
-test('4096 characters are admitted, 4097 are not', () => {
+test('4096 characters are admitted; 4097 are not, and are not read', (t) => {
   const start = 'https://fcm.googleapis.com/';
   assert.equal(policy.check(start.padEnd(4096, 'x')), undefined);
+  // its path begins with a slash, where it is stored and sent
+  assert.equal(policy.check('https://fcm.googleapis.com?'.padEnd(4095, 'x')), undefined);
+  assert.equal(policy.check('https://fcm.googleapis.com?'.padEnd(4096, 'x'))?.code, 'ERR_ENDPOINT_TOO_LONG');
+  const parse = t.mock.method(URL, 'parse');
   assert.equal(policy.check(start.padEnd(4097, 'x'))?.code, 'ERR_ENDPOINT_TOO_LONG');
+  assert.equal(parse.mock.callCount(), 0);
 });
 
 test('what is said of a refused endpoint names its host, never its path', () => {

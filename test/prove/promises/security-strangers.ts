@@ -576,6 +576,16 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The length of an endpoint is checked before it is read, and again with the path that it gets',
+    test: { file: policyTest, title: '4096 characters are admitted' },
+    changes: {
+      [policy]: {
+        'it is read first': ['if (endpoint.length > maxEndpointLength) return', 'if (endpoint === "") return'],
+        'the path may be one longer': ['if (length > maxEndpointLength) return', 'if (length < 0) return'],
+      },
+    },
+  },
+  {
     claim: 'The length of a user is checked before its characters',
     test: { file: 'test/audience/user-and-tags.test.ts', title: 'a user is 1 to 128 bytes' },
     changes: {
