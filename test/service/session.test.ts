@@ -199,7 +199,7 @@ describe('the session', () => {
 });
 
 describe('a request that may be forged', () => {
-  const service = startServiceForSuite();
+  const service = startServiceForSuite({ receiptKey: randomBytes(32), channels: true });
   let alice: SessionCookie;
   let bob: SessionCookie;
 
@@ -268,6 +268,34 @@ describe('a request that may be forged', () => {
     await sendJson(service.base, 'POST', '/webPush', subscription);
     await assertForgeryRefused(sendJson(service.base, 'DELETE', '/webPush', subscription, { cookie }));
     assert.equal(await service.store.subscriptions.count(), 1);
+  });
+
+  /** Method and path of each route that changes something. */
+  const unsafeRoutes = async (): Promise<readonly (readonly [method: string, path: string])[]> => {
+    const document = await (await fetch(`${service.base}/openapi.json`)).json();
+    const { paths } = document as { readonly paths: Readonly<Record<string, object>> };
+    const routes = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => [method.toUpperCase(), path.replace(/\{.*\}/, '1')] as const),
+    );
+    return routes.filter(([method]) => method !== 'GET');
+  };
+
+  test('is refused without a token at each route that changes something, but for POST /api/post', async () => {
+    const routes = await unsafeRoutes();
+    assert.ok(routes.length >= 7, String(routes));
+    for (const [method, path] of routes) {
+      const answer = sendJson(service.base, method, path, {}, { cookie: alice.cookie });
+      if (path === '/api/post') assert.equal((await answer).status, 200);
+      else await assertForgeryRefused(answer);
+    }
+  });
+
+  test('has a body of 16 KiB at most, at each route', async () => {
+    const headers = { cookie: alice.cookie, 'csrf-token': alice.csrfToken };
+    for (const [method, path] of await unsafeRoutes()) {
+      const { status } = await sendJson(service.base, method, path, 'x'.repeat(16_383), headers);
+      assert.equal(status, 413, `${method} ${path}`);
+    }
   });
 
   test('passes for POST /api/post, which is exempt', async () => {

@@ -151,6 +151,18 @@ export const postgresql: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A broadcast begins, and ends, by the clock of the store',
+    test: { file: 'test/delivery/expired.test.ts', title: 'sends nothing again where the time of a message' },
+    changes: {
+      'src/delivery/broadcast/create-broadcast.ts': {
+        'it begins by that of the machine': [
+          'options.startAt?.getTime() ?? now()',
+          'options.startAt?.getTime() ?? Date.now()',
+        ],
+      },
+    },
+  },
+  {
     claim: 'Of two processes that register one endpoint at once, the user and tags of the later one hold',
     test: {
       file: 'test/store/postgres-database.test.ts',

@@ -20,6 +20,21 @@ export const securityOfPages: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Each route of the service that changes something needs a CSRF token with the cookie, but `POST /api/post`',
+    test: { file: sessionTest, title: 'is refused without a token at each route that changes something' },
+    changes: {
+      'src/service/push/receipts.ts': {
+        'that for receipts does not': ['config: { operation, rate', 'config: { operation, csrfExempt: true, rate'],
+      },
+      'src/service/push/channels.ts': {
+        'that for channels does not': ['      config: {', '      config: { csrfExempt: true,'],
+      },
+      'src/service/demonstration/csrf.ts': {
+        'deleting needs none': ["'OPTIONS', 'TRACE'", "'OPTIONS', 'DELETE'"],
+      },
+    },
+  },
+  {
     claim: 'The pages of the service cannot be framed, and load nothing from other hosts',
     test: { file: 'test/service/http.test.ts', title: 'loads nothing from another host' },
     changes: {

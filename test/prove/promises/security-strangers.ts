@@ -107,6 +107,15 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A body of each route of the public service has at most 16 KiB',
+    test: { file: 'test/service/session.test.ts', title: 'has a body of 16 KiB at most, at each route' },
+    changes: {
+      'src/service/push/receipts.ts': {
+        'that of receipts may be longer': ['      schema: { body },', '      schema: { body }, bodyLimit: 65_536,'],
+      },
+    },
+  },
+  {
     claim: 'The headers of a request have at most 16 KiB',
     test: { file: hostile, title: 'is answered 431' },
     changes: {
