@@ -19,7 +19,9 @@ suite('deskbell push-service', () => {
     const { endpoint } = await userAgent.subscribe();
     assert.ok(endpoint.startsWith(`${origin}/wpush/`));
     await pushService.waitFor(/"type":"registered"/);
-    assert.equal((await fetch(`${controlUrl}/statistics`)).status, 200);
+    const statistics = `${controlUrl}/statistics`;
+    assert.equal((await fetch(statistics)).status, 200);
+    await assert.rejects(fetch(statistics.replace('127.0.0.1', '127.0.0.2')), 'it listens on no other address');
     await userAgent.close();
     assert.equal(await pushService.end('SIGINT'), 0);
   });

@@ -160,6 +160,8 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const service = await serve(['--data', data, ...flags, '--authenticate', 'get']);
     assert.ok(service.address.endsWith('/push'));
     assert.equal((await fetch(`${service.address}/vapidKey`)).status, 200);
+    const elsewhere = service.address.replace('127.0.0.1', '127.0.0.2');
+    await assert.rejects(fetch(`${elsewhere}/vapidKey`), 'by default it listens on no other address');
     assert.equal((await fetch(`${service.address}/api/get`)).status, 401);
 
     const session = await runCommand(['session', 'alice', '--json', '--data', data]);

@@ -150,6 +150,13 @@ test('a page whose name leads to loopback may not ask: only names of loopback an
 const outside = Object.values(networkInterfaces())
   .flat()
   .find((address) => address?.family === 'IPv4' && !address.internal)?.address;
+test('by default nobody reaches it by another address than 127.0.0.1', async (t) => {
+  const { controlUrl } = await start(t);
+  const ask = (address: string) => fetch(`${controlUrl.replace('127.0.0.1', address)}/statistics`);
+  assert.equal((await ask('127.0.0.1')).status, 200);
+  await assert.rejects(ask('127.0.0.2'));
+});
+
 test('only loopback may ask', { skip: outside === undefined && 'there is no other address' }, async (t) => {
   const service = await start(t, { host: '0.0.0.0' });
   const url = `http://${outside}:${service.port}`;

@@ -313,6 +313,24 @@ export const securityOfPages: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'By default the local push service listens on 127.0.0.1, as a library',
+    test: { file: 'test/push-service/control.test.ts', title: 'by default nobody reaches it by another' },
+    changes: {
+      'src/push-service/start-push-service.ts': {
+        'it listens on every address': ["host = '127.0.0.1'", "host = '0.0.0.0'"],
+      },
+    },
+  },
+  {
+    claim: 'By default the local push service listens on 127.0.0.1, as a command',
+    test: { file: 'test/cli/push-service.test.ts', title: 'it prints its addresses' },
+    changes: {
+      'src/cli/commands/push-service.ts': {
+        'it listens on every address': ["'Address to listen on.', '127.0.0.1'", "'Address to listen on.', '0.0.0.0'"],
+      },
+    },
+  },
+  {
     claim: 'The control resource of the local push service answers every local user, and no web page',
     test: { file: 'test/push-service/control.test.ts', title: 'a web page may not ask' },
     changes: {
