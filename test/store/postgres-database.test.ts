@@ -392,6 +392,10 @@ describe('a PostgreSQL store', () => {
         changed.schema,
         current.schema,
       ]);
+      const [older] = await newer.query<{ readonly note: string }>(
+        `select obj_description('deskbell_functions_1'::regnamespace, 'pg_namespace') as note`,
+      );
+      assert.match(older!.note, /^last used \d{4}-\d\d-\d\d$/, 'whose time begins now');
       // the running process of before renews the note for its own
       await keepFunctions(newer, current);
       await setLastUse('deskbell_functions_1', 31);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { openssl, skipWithout } from '../../scripts/install-test-tools.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
+import { createClient } from '../../src/store/postgres/connection.ts';
 import { PostgresDatabase } from '../../src/store/postgres/database.ts';
 import { certify, makeAuthority, type Authority } from './certificates.ts';
 import { useSharedServer } from '../../tools/postgres-server.ts';
@@ -76,8 +77,18 @@ describe('TLS to PostgreSQL', { skip: skipWithout('the tests of TLS', [openssl])
     const untrusted = refused(/certificate that is not trusted \(\w+\): check its host name/);
     const isRefused = (host: string, parameters: Readonly<Record<string, string>>) =>
       assert.rejects(openPostgresStore({ url: withTls(host, parameters) }), untrusted);
+    // as is the connection for notices
+    const forNotices = await createClient({ url: withTls('127.0.0.1', { sslmode: 'require' }) });
+    await forNotices.connect();
+    await forNotices.end();
+    // each of several hosts is connected to in the same way
+    const ofSeveral = (address: string): string => address.replace(/(?<=@)[^/]+/, '$&,$&');
+    assert.equal(await isEncrypted(ofSeveral(withTls('127.0.0.1', { sslmode: 'require' }))), true);
+    assert.equal(await isEncrypted(ofSeveral(withTls('localhost', verified))), true);
     // the host's name is not in the certificate
     await isRefused('127.0.0.1', { sslmode: 'verify-full', sslrootcert });
+    const several = ofSeveral(withTls('127.0.0.1', verified));
+    await assert.rejects(openPostgresStore({ url: several }), untrusted);
     for (const sslmode of ['require', 'verify-ca', 'verify-full']) {
       await isRefused('localhost', { sslmode, sslrootcert: other.certificate });
     }

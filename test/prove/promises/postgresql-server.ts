@@ -66,6 +66,14 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
           "if (url.searchParams.has('sslmode'))",
           "if (!url.searchParams.has('sslmode')) url.searchParams.set('sslmode', 'disable');\n  else",
         ],
+        'for the connection for notices it is what the driver makes of it': [
+          'options.url))(clientConfig(options));',
+          'options.url))({ connectionString: options.url });',
+        ],
+        'of several hosts it is what the driver makes of it': [
+          'urls.map(withLibpqTls)',
+          'urls.map(({ href }) => href)',
+        ],
         'a certificate of the client is not shown': [
           "url.searchParams.delete('target_session_attrs');",
           "url.searchParams.delete('sslcert');",

@@ -88,6 +88,7 @@ export const postgresql: readonly DocumentedPromise[] = [
       'src/store/postgres/functions/use-functions.ts': {
         'they are dropped a day early': ['unusedFunctionsKeptDays = 30', 'unusedFunctionsKeptDays = 29'],
         'they stay a day longer': ['unusedFunctionsKeptDays = 30', 'unusedFunctionsKeptDays = 31'],
+        'those of versions that do not record it stay for ever': ['or known.used_on is null then', 'then'],
       },
     },
   },
