@@ -183,10 +183,17 @@ suite('broadcasts of the command line', () => {
     assert.equal(piped.exitCode, 0, piped.stderr);
     assert.equal(received().messages, 7);
 
-    await writeFile(file, `${lines[0]}\n{"endpoint":"https://example.org/"}\n`);
-    const refused = await run('send', '--file', file, ...message);
-    assert.equal(refused.exitCode, 1);
-    assert.match(refused.stderr, /Line 2 is not a subscription.*nothing was sent.*ERR_LINES_REFUSED/);
+    const whole = JSON.parse(lines[0]!) as object;
+    for (const wrong of [{}, whole]) {
+      const line = JSON.stringify({ ...wrong, endpoint: 'https://unknown.example.net/x' });
+      await writeFile(file, `${lines[0]}\n${line}\n`);
+      const refused = await run('send', '--file', file, ...message);
+      assert.equal(refused.exitCode, 1);
+      assert.match(
+        refused.stderr,
+        /Line 2 is not a subscription.*not a known push service.*nothing was sent.*ERR_LINES_REFUSED/,
+      );
+    }
     assert.match((await run('send', '--file', join(data, 'none'), ...message)).stderr, /ERR_FILE/);
     assert.equal(received().messages, 7);
   });

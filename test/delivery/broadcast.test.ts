@@ -154,9 +154,11 @@ describe('a broadcast', () => {
     const [sink] = pushService.createSinks(1);
     assert.ok(sink);
     const sender = bench.createSender();
-    await assert.rejects(sender.broadcast({ subscriptions: [sink, { ...sink, auth: 'short' }] }, message), {
-      code: 'ERR_SUBSCRIPTION_INVALID',
-    });
+    for (const wrong of [{ auth: 'short' }, { endpoint: 'https://unknown.example.net/x' }]) {
+      await assert.rejects(sender.broadcast({ subscriptions: [sink, { ...sink, ...wrong }] }, message), {
+        code: 'ERR_SUBSCRIPTION_INVALID',
+      });
+    }
     await assert.rejects(sender.broadcast({ ids: [1, 2.5] }, message), { code: 'ERR_FIELD_VALUE' });
     const ofTwoKinds = [{ ids: [1], user: 'ada' }, { ids: [1], subscriptions: [sink] }, {}] as const;
     for (const audience of ofTwoKinds)

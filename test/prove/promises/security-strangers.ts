@@ -27,6 +27,30 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A list of recipients with a push service that is neither known nor listed is sent to nobody',
+    test: { file: 'test/delivery/broadcast.test.ts', title: 'whose list holds something else than' },
+    changes: {
+      'src/delivery/broadcast/broadcaster.ts': {
+        'any host is taken': [
+          'const policy = createEndpointPolicy(settings.transport.pushServices);',
+          "const policy = createEndpointPolicy(['public', ...[settings.transport.pushServices ?? []].flat()]);",
+        ],
+      },
+    },
+  },
+  {
+    claim: '`deskbell send` refuses a file with a push service that is neither known nor listed',
+    test: { file: 'test/cli/broadcasts.test.ts', title: '--ids and --file reach these' },
+    changes: {
+      'src/cli/send/send-broadcast.ts': {
+        'any host is taken': [
+          'const policy = createEndpointPolicy(pushServices);',
+          "const policy = createEndpointPolicy(['public', ...pushServices]);",
+        ],
+      },
+    },
+  },
+  {
     claim: 'Paths of other APIs on the hosts of push services are refused',
     test: { file: policyTest, title: 'another API than that of subscriptions is refused' },
     changes: {
