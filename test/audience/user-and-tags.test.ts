@@ -30,7 +30,11 @@ test('a user is 1 to 128 bytes of text without control characters, and stays as 
       user,
     );
   }
-  assert.throws(() => checkUserAndTags({ user: '\n'.repeat(129) }), /has 129 bytes/, 'its length comes first');
+  assert.throws(
+    () => checkUserAndTags({ user: '\n'.repeat(129) }),
+    /has 129 bytes/,
+    'its length comes first',
+  );
   for (const user of [42, null, {}]) {
     assert.deepEqual(
       fieldsOf(() => checkUserAndTags({ user } as unknown as UserAndTags)),

@@ -21,7 +21,10 @@ suite('deskbell push-service', () => {
     await pushService.waitFor(/"type":"registered"/);
     const statistics = `${controlUrl}/statistics`;
     assert.equal((await fetch(statistics)).status, 200);
-    await assert.rejects(fetch(statistics.replace('127.0.0.1', '127.0.0.2')), 'it listens on no other address');
+    await assert.rejects(
+      fetch(statistics.replace('127.0.0.1', '127.0.0.2')),
+      'it listens on no other address',
+    );
     await userAgent.close();
     assert.equal(await pushService.end('SIGINT'), 0);
   });

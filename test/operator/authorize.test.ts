@@ -31,7 +31,14 @@ test('a request without a token, with a wrong one, or with one that was removed 
   const token = await add('shop', 'full');
   const ask = (headers: Record<string, string>) => fetch(`${base}/v1/keys`, { headers });
   assert.equal((await ask({ authorization: `Bearer ${token}` })).status, 200);
-  for (const authorization of ['', 'Bearer', `Bearer ${token}x`, `Bearer ${token} x`, `Basic ${token}`, token]) {
+  for (const authorization of [
+    '',
+    'Bearer',
+    `Bearer ${token}x`,
+    `Bearer ${token} x`,
+    `Basic ${token}`,
+    token,
+  ]) {
     const response = await ask(authorization === '' ? {} : { authorization });
     assert.equal(response.status, 401, authorization);
     assert.equal(response.headers.get('www-authenticate'), 'Bearer realm="deskbell"');

@@ -303,7 +303,10 @@ test('a push service that calls all subscriptions gone is not said to take messa
   const overview = wordsOf(await visitor.open('/console/'));
   assert.match(overview, /Messages a second [2-4] over the last seconds/);
   assert.match(overview, /today 30 gained, 0 lost/);
-  assert.ok(overview.includes(`${new Date(nowMs).toISOString().slice(0, 10)} 30 Outcomes per`), 'its last day');
+  assert.ok(
+    overview.includes(`${new Date(nowMs).toISOString().slice(0, 10)} 30 Outcomes per`),
+    'its last day',
+  );
   assert.match(overview, /Alarms 1 /, 'nothing is late');
   assert.doesNotMatch(overview, /Nothing was sent in the/);
   const progress = wordsOf(await visitor.open(`/console/broadcasts/${ids[1]}`));

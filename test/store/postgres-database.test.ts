@@ -89,7 +89,18 @@ test('what passes once a server is there again, or another one, is tried again, 
     'ENOENT',
   ])
     assert.equal(isPassing(withCode(code)), true, code);
-  for (const code of ['25006', '53300', '57P01', '57P02', '57P03', '08001', '08006', '40001', '40P01', '55P03'])
+  for (const code of [
+    '25006',
+    '53300',
+    '57P01',
+    '57P02',
+    '57P03',
+    '08001',
+    '08006',
+    '40001',
+    '40P01',
+    '55P03',
+  ])
     assert.equal(isPassing(withCode(code)), true, code);
   for (const code of ['28P01', '3D000', '42501', '42P01', '53100', '57014', '23505', 'ENOTFOUND'])
     assert.equal(isPassing(withCode(code)), false, code);

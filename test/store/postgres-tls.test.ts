@@ -29,6 +29,9 @@ const tlsOf = async (address: string): Promise<TlsOfConnection | undefined> => {
 };
 const isEncrypted = async (address: string): Promise<boolean | undefined> => (await tlsOf(address))?.ssl;
 
+/** The same host twice. */
+const ofSeveral = (address: string): string => address.replace(/(?<=@)[^/]+/, '$&,$&');
+
 const refused = (message: RegExp) => ({ code: 'ERR_STORE_UNAVAILABLE', message });
 
 describe('TLS to PostgreSQL', { skip: skipWithout('the tests of TLS', [openssl]) }, () => {
@@ -82,7 +85,6 @@ describe('TLS to PostgreSQL', { skip: skipWithout('the tests of TLS', [openssl])
     await forNotices.connect();
     await forNotices.end();
     // each of several hosts is connected to in the same way
-    const ofSeveral = (address: string): string => address.replace(/(?<=@)[^/]+/, '$&,$&');
     assert.equal(await isEncrypted(ofSeveral(withTls('127.0.0.1', { sslmode: 'require' }))), true);
     assert.equal(await isEncrypted(ofSeveral(withTls('localhost', verified))), true);
     // the host's name is not in the certificate

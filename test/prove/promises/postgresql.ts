@@ -189,7 +189,10 @@ export const postgresql: readonly DocumentedPromise[] = [
       'src/store/postgres/inspect-database.ts': {
         'they are not looked for': ['where rolcanlogin', 'where false'],
         'a group is named too': ['where rolcanlogin', 'where true'],
-        'who has the rights of this user is named too': ["and not pg_has_role(oid, current_user, 'usage')", ''],
+        'who has the rights of this user is named too': [
+          "and not pg_has_role(oid, current_user, 'usage')",
+          '',
+        ],
         'whoever was let in by name is named too': [
           "grantee = 0 and privilege_type = 'CONNECT'",
           "privilege_type = 'CONNECT'",

@@ -20,11 +20,15 @@ export const securityOfPages: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'Each route of the service that changes something needs a CSRF token with the cookie, but `POST /api/post`',
+    claim:
+      'Each route of the service that changes something needs a CSRF token with the cookie, but `POST /api/post`',
     test: { file: sessionTest, title: 'is refused without a token at each route that changes something' },
     changes: {
       'src/service/push/receipts.ts': {
-        'that for receipts does not': ['config: { operation, rate', 'config: { operation, csrfExempt: true, rate'],
+        'that for receipts does not': [
+          'config: { operation, rate',
+          'config: { operation, csrfExempt: true, rate',
+        ],
       },
       'src/service/push/channels.ts': {
         'that for channels does not': ['      config: {', '      config: { csrfExempt: true,'],
@@ -239,7 +243,10 @@ export const securityOfPages: readonly DocumentedPromise[] = [
     changes: {
       'src/operator/create-operator.ts': {
         'it reads more': ['{ ...options, trustProxy:', '{ ...options, maxHeaderBytes: 65_536, trustProxy:'],
-        'it waits without end': ['{ ...options, trustProxy:', '{ ...options, requestTimeoutMs: 0, trustProxy:'],
+        'it waits without end': [
+          '{ ...options, trustProxy:',
+          '{ ...options, requestTimeoutMs: 0, trustProxy:',
+        ],
       },
     },
   },
@@ -326,7 +333,10 @@ export const securityOfPages: readonly DocumentedPromise[] = [
     test: { file: 'test/cli/push-service.test.ts', title: 'it prints its addresses' },
     changes: {
       'src/cli/commands/push-service.ts': {
-        'it listens on every address': ["'Address to listen on.', '127.0.0.1'", "'Address to listen on.', '0.0.0.0'"],
+        'it listens on every address': [
+          "'Address to listen on.', '127.0.0.1'",
+          "'Address to listen on.', '0.0.0.0'",
+        ],
       },
     },
   },

@@ -135,7 +135,10 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     test: { file: 'test/service/session.test.ts', title: 'has a body of 16 KiB at most, at each route' },
     changes: {
       'src/service/push/receipts.ts': {
-        'that of receipts may be longer': ['      schema: { body },', '      schema: { body }, bodyLimit: 65_536,'],
+        'that of receipts may be longer': [
+          '      schema: { body },',
+          '      schema: { body }, bodyLimit: 65_536,',
+        ],
       },
     },
   },
@@ -479,7 +482,8 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'Titles and texts in the console have no control character, and none that turns further text around',
+    claim:
+      'Titles and texts in the console have no control character, and none that turns further text around',
     test: { file: 'test/errors/escape-controls.test.ts', title: 'escapes controls and what turns' },
     changes: {
       'src/errors/escape-controls.ts': {
@@ -597,7 +601,10 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
   },
   {
     claim: 'The length of a language tag, or of the name of a time zone, is checked before it is looked up',
-    test: { file: 'test/audience/readers.test.ts', title: 'a language or time zone that is too long is none' },
+    test: {
+      file: 'test/audience/readers.test.ts',
+      title: 'a language or time zone that is too long is none',
+    },
     changes: {
       'src/protocol/language.ts': {
         'that of a language is not': [' || language.length > maxLanguageCharacters', ''],
@@ -613,7 +620,10 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     test: { file: policyTest, title: '4096 characters are admitted' },
     changes: {
       [policy]: {
-        'it is read first': ['if (endpoint.length > maxEndpointLength) return', 'if (endpoint === "") return'],
+        'it is read first': [
+          'if (endpoint.length > maxEndpointLength) return',
+          'if (endpoint === "") return',
+        ],
         'the path may be one longer': ['if (length > maxEndpointLength) return', 'if (length < 0) return'],
       },
     },
