@@ -151,6 +151,12 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
     claim: 'The doctor and each process compare the clocks, and the offset is known from the start on',
     test: { file: away, title: 'is warned of where its clock differs' },
     changes: {
+      [preflight]: {
+        'a clock that is ahead is not noticed': [
+          'Math.max(askedAtMs - server.now_ms, server.now_ms - answeredAtMs)',
+          'askedAtMs - server.now_ms',
+        ],
+      },
       'src/store/postgres/inspect-database.ts': {
         'the doctor does not': ['(warning) => warnings.push(warning)', '() => {}'],
       },
