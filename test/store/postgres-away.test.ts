@@ -138,6 +138,9 @@ describe('a PostgreSQL server that is not fit', () => {
   const pretendVersion = (number: number) =>
     pretend(`create function current_setting(name text) returns text language sql as
       $$ select case name when 'server_version_num' then '${number}' else pg_catalog.current_setting(name) end $$`);
+  const pretendClock = (difference: string) =>
+    pretend(`create function clock_timestamp() returns timestamptz language sql as
+      $$ select pg_catalog.clock_timestamp() + interval '${difference}' $$`);
   const refused = async (message: RegExp, url = database.url) => {
     const expected = { code: 'ERR_STORE_UNAVAILABLE', message };
     await assert.rejects(openPostgresStore({ url }), expected);
@@ -178,9 +181,6 @@ describe('a PostgreSQL server that is not fit', () => {
   });
 
   test('is warned of where its clock differs', async () => {
-    const pretendClock = (difference: string) =>
-      pretend(`create function clock_timestamp() returns timestamptz language sql as
-        $$ select pg_catalog.clock_timestamp() + interval '${difference}' $$`);
     const warningOf = /clock of the database .* differs from this machine's by (119|120|121) s/;
     await pretendClock('2 minutes');
     assert.match((await inspectDatabase(database.url)).warnings.join(), warningOf);

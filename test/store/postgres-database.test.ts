@@ -5,11 +5,12 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import timers, { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client, Pool } from 'pg';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
@@ -645,15 +646,21 @@ describe('a PostgreSQL store', () => {
     // in the middle of a statement
     const other = new Client({ connectionString: database.url });
     await other.connect();
-    await other.query('begin; lock table deskbell.subscriptions in access exclusive mode');
-    const found = store.subscriptions.findById(1).then((row) => row?.id, String);
-    await untilOneWaits(other, 'the statement to wait');
-    await other.query(
-      `select pg_terminate_backend(pid, 5000) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-    );
-    await other.query('commit');
+    const { endpoint, auth } = madeUpSubscription(100);
+    for (const [call, expected] of [
+      [async () => (await store.subscriptions.findById(1))?.id, 1],
+      [() => store.subscriptions.removeByEndpoint(endpoint, auth), true],
+    ] as const) {
+      await other.query('begin; lock table deskbell.subscriptions in access exclusive mode');
+      const called = call().catch(String);
+      await untilOneWaits(other, 'the statement to wait');
+      await other.query(
+        `select pg_terminate_backend(pid, 5000) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+      );
+      await other.query('commit');
+      assert.equal(await called, expected);
+    }
     await other.end();
-    assert.equal(await found, 1);
   });
 
   const counts = async (id: number) => {
@@ -886,8 +893,8 @@ describe('a PostgreSQL store', () => {
     let monotonicMs = 0;
     let tries = 0;
     const away = createServer((socket) => {
-      // the pause after the first try is a twentieth of a second at most
-      monotonicMs = [19_900, 20_000][tries] ?? 1e9;
+      // the pause after most tries is a second
+      monotonicMs = tries < 8 ? 1000 * tries : ([18_900, 19_100][tries - 8] ?? 1e9);
       tries += 1;
       socket.destroy();
     }).listen(0, '127.0.0.1');
@@ -897,8 +904,14 @@ describe('a PostgreSQL store', () => {
     url.port = String((away.address() as AddressInfo).port);
     const own = await PostgresDatabase.open({ url: url.href });
     t.mock.method(performance, 'now', () => monotonicMs);
+    const pauses = t.mock.method(timers, 'setTimeout', async () => {});
+    syncBuiltinESMExports();
+    t.after(() => {
+      pauses.mock.restore();
+      syncBuiltinESMExports();
+    });
     await assert.rejects(own.query('select 1'), { code: 'ERR_STORE_UNAVAILABLE' });
-    assert.equal(tries, 2);
+    assert.equal(tries, 10);
     await own.close();
   });
 

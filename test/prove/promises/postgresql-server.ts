@@ -117,6 +117,12 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
     claim: 'A statement that the server ends as it shuts down is made again',
     test: { file: databaseTest, title: 'goes on when the server ends its connections' },
     changes: {
+      [database]: {
+        'one that deletes fails': [
+          'this.#retry(async () => (await this.#pool.query(sql, values as unknown[])).rowCount ?? 0);',
+          '(async () => (await this.#pool.query(sql, values as unknown[])).rowCount ?? 0)();',
+        ],
+      },
       'src/store/postgres/database-errors.ts': { 'it fails': ["  '57P01', // the server is shut down", ''] },
     },
   },
@@ -142,6 +148,10 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
     test: { file: databaseTest, title: 'tries calls again for 20 seconds' },
     changes: {
       [database]: {
+        'they are until the pauses are long': [
+          'if (!mayPass || isOver) throw',
+          'if (!mayPass || isOver || pauseMs === maxPauseMs) throw',
+        ],
         'they are for ten': ['options.retryForMs ?? defaultRetryForMs', 'options.retryForMs ?? 10_000'],
         'they are for longer': ['options.retryForMs ?? defaultRetryForMs', 'options.retryForMs ?? 21_000'],
       },
