@@ -4,13 +4,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { acknowledgeAlarm, readAlarms } from '../../src/delivery/alarms/read-alarms.ts';
 import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
 import { describeResumption, resumeSending } from '../../src/delivery/resume-sending.ts';
 import { startDueBroadcasts } from '../../src/delivery/schedule/run-schedules.ts';
 import { createSchedule } from '../../src/delivery/schedule/create-schedule.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
-import { addSubscriptions } from '../store/store-under-test.ts';
+import { addSubscriptions, madeUpBroadcast } from '../store/store-under-test.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { assertDone, message, openBroadcastBench, timesReceived } from './broadcast-bench.ts';
 
@@ -106,6 +107,7 @@ test('a pause, and a clock that push services contradict, are warnings of the in
   await using stage = await setUp();
   const { store } = stage;
   assert.deepEqual(await createWarningReader(store)(), []);
+  for (let count = 0; count < 2; count += 1) await store.broadcasts.create(madeUpBroadcast(store.now()));
   await store.sending.pause('restored');
   const report = {
     id: 'a',
@@ -136,6 +138,20 @@ test('a pause, and a clock that push services contradict, are warnings of the in
   const [, unusable] = await createWarningReader(store, keys)();
   assert.equal(unusable?.code, 'keys-missing');
   assert.match(unusable.detail, /^The key file .*vapid-keys\.json cannot be used/);
+
+  // each is an alarm that leads to where it is mended, and is behind the others once somebody knows of it
+  const readKeys = createWarningReader(store, keys);
+  const id = 'sending-paused';
+  await acknowledgeAlarm(store, readKeys, { id, operator: 'ann', note: 'Until the copy is gone.' });
+  const { standing } = await readAlarms(store, readKeys);
+  assert.deepEqual(
+    standing.map(({ kind, link, sinceMs, count, unit }) => [kind, link, sinceMs, count, unit]),
+    [
+      ['keys-missing', '/console/keys', undefined, 1, 'installation'],
+      ['clock-wrong', '/console/push-services', undefined, 1, 'installation'],
+      [id, '/console/broadcasts', store.now(), 2, 'broadcast'],
+    ],
+  );
 
   let nowMs = 0;
   t.mock.method(performance, 'now', () => nowMs);

@@ -106,25 +106,26 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
         leaseMs,
       );
       assert.deepEqual(await kinds(), []);
-      const lossy = await create();
-      for (let slice = 0; slice < 4; slice += 1) {
-        const lease = (await store.leases.leaseSlice({ leaseMs, broadcastId: lossy }))!;
-        const rows = await store.ledger.readRows(lease, lease.cursor, 100);
-        await store.ledger.commit({
-          broadcastId: lossy,
-          fenceToken: lease.fenceToken,
-          slice: { number: lease.slice, fromCursor: lease.cursor, cursor: lease.throughPosition },
-          rows: rows
-            .slice(1)
-            .map((recipient) => ({ recipient, origin: fcm, attempts: 1, result: 'accepted' })),
-          leaseMs,
-        });
-      }
+      const lossy = [await create(), await create()];
+      for (const broadcastId of lossy)
+        for (let slice = 0; slice < 4; slice += 1) {
+          const lease = (await store.leases.leaseSlice({ leaseMs, broadcastId }))!;
+          const rows = await store.ledger.readRows(lease, lease.cursor, 100);
+          await store.ledger.commit({
+            broadcastId,
+            fenceToken: lease.fenceToken,
+            slice: { number: lease.slice, fromCursor: lease.cursor, cursor: lease.throughPosition },
+            rows: rows
+              .slice(1)
+              .map((recipient) => ({ recipient, origin: fcm, attempts: 1, result: 'accepted' })),
+            leaseMs,
+          });
+        }
       nowMs += 10 * dayMs;
       while (await store.retention.prune({}));
       const [alarm] = await standing();
-      assert.deepEqual([alarm!.id, alarm!.count, alarm!.broadcastIds], ['counts-differ', 4, [lossy]]);
-      assert.equal(alarm!.link, `/console/broadcasts/${lossy}`);
+      assert.deepEqual([alarm!.id, alarm!.count, alarm!.broadcastIds], ['counts-differ', 4, lossy]);
+      assert.equal(alarm!.link, `/console/broadcasts/${lossy[1]}`);
     });
 
     test('work that is due without a worker is an alarm after a minute, and none with one that sends', async () => {
@@ -175,6 +176,12 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
         [['schedule-late', 1, 'schedule']],
       );
       assert.equal(lateness.scheduleMs, 2 * minuteMs);
+      const later = await store.schedules.add(madeUpSchedule({ nextAtMs: firstAtMs + 1 }));
+      const [alarm] = await standing();
+      assert.deepEqual([alarm!.count, alarm!.sinceMs, alarm!.link], [2, firstAtMs, '/console/schedules']);
+      assert.match(alarm!.remedy, new RegExp(` Schedules: ${id}, ${later.id}\\.$`));
+      await store.schedules.pause(later.id);
+      assert.equal((await standing())[0]!.count, 1, 'one that is paused is not late');
       await store.schedules.advance(id, { fromMs: firstAtMs, toMs: nowMs + hourMs });
       assert.deepEqual(await kinds(), []);
       await store.schedules.advance(id, { fromMs: nowMs + hourMs, toMs: firstAtMs });
@@ -182,11 +189,57 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       assert.deepEqual(await kinds(), ['sending-paused']);
     });
 
-    test('an audience that nobody prepares is work that is due', async () => {
+    test('work is due in whatever form it waits: of high priority, leased by who has ended, to be tried again', async () => {
+      // as workers do now and then: until then anything of a broadcast may be due to be tried again
+      const lookForRetries = async () =>
+        assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 1 }), undefined);
+      const urgent = await create({ priority: 'high' });
+      nowMs += minuteMs;
+      await lookForRetries();
+      await store.leases.leaseSlice({ leaseMs: hourMs, broadcastId: urgent });
+      const linkTo = (id: number): string => `/console/broadcasts/${id}`;
+      assert.deepEqual(await onlyAlarm(), ['no-worker', 1, 'broadcast', firstAtMs, linkTo(urgent)]);
+      const scheduled = await create({ startAtMs: nowMs + minuteMs });
+      nowMs += 2 * minuteMs;
+      await lookForRetries();
+      assert.deepEqual(await onlyAlarm(), ['no-worker', 2, 'broadcast', firstAtMs, '/console/broadcasts']);
+      await putWorker();
+      const late = ['broadcast-late', 2, 'broadcast', firstAtMs, '/console/broadcasts'];
+      assert.deepEqual(await onlyAlarm(), late);
+      await store.broadcasts.cancel(urgent);
+      const startAtMs = firstAtMs + 2 * minuteMs;
+      assert.deepEqual(await onlyAlarm(), ['broadcast-late', 1, 'broadcast', startAtMs, linkTo(scheduled)]);
+      await store.senders.remove('worker');
+
+      for (let slice = 0; slice < 4; slice += 1) await store.leases.leaseSlice({ leaseMs });
+      const endAtMs = nowMs + leaseMs;
+      nowMs = endAtMs + minuteMs - 1;
+      assert.deepEqual(await kinds(), []);
+      nowMs += 1;
+      assert.deepEqual(await onlyAlarm(), ['no-worker', 1, 'broadcast', endAtMs, linkTo(scheduled)]);
+      const retry = { attempts: 1, deferrals: 0, expiresAtMs: nowMs + dayMs, delayMs: 1 };
+      for (let slice = 0; slice < 4; slice += 1)
+        await commitNext(scheduled, () => ({ result: 'retry', retry }));
+      const sentAtMs = nowMs;
+      nowMs += minuteMs - 1;
+      assert.deepEqual(await kinds(), [], 'something was sent a minute ago');
+      assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined, 'no slice is left');
+      nowMs += 1;
+      assert.deepEqual(await onlyAlarm(), ['no-worker', 1, 'broadcast', sentAtMs, linkTo(scheduled)]);
+      await putWorker();
+      assert.deepEqual(await kinds(), []);
+    });
+
+    test('an audience that nobody prepares is work that is due, unless its broadcast is paused', async () => {
       const audienceId = await store.broadcasts.openAudience();
-      await create({ audienceId, matching: { tags: { any: ['news'] } } });
+      const id = await create({ audienceId, matching: { tags: { any: ['news'] } } });
       nowMs += 2 * minuteMs;
       assert.deepEqual(await kinds(), ['no-worker']);
+      await putWorker();
+      const link = `/console/broadcasts/${id}`;
+      assert.deepEqual(await onlyAlarm(), ['broadcast-late', 1, 'broadcast', firstAtMs, link]);
+      await store.broadcasts.pause(id);
+      assert.deepEqual(await kinds(), []);
     });
 
     test('a push service that calls all gone, or accepts nothing, is an alarm until it accepts again', async () => {
@@ -202,8 +255,8 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       await putWorker();
       const held = await standing();
       assert.deepEqual(
-        held.map(({ id, count, unit }) => [id, count, unit]),
-        [['deletions-held:fcm.googleapis.com', 40, 'subscription']],
+        held.map(({ id, count, unit, sinceMs, link }) => [id, count, unit, sinceMs, link]),
+        [['deletions-held:fcm.googleapis.com', 40, 'subscription', nowMs, '/console/push-services']],
         'what waits for a decision is not said twice',
       );
       await store.heldDeletions.confirm(fcm);
@@ -224,6 +277,20 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       await putWorker();
       const ids = (await standing()).map((alarm) => alarm.id);
       assert.deepEqual(ids, ['deletions-held:db5p.notify.windows.com']);
+
+      await addSubscriptions(store, 40, 100);
+      const other = await create();
+      const another = 'https://am3p.notify.windows.com';
+      for (let slice = 0; slice < 8; slice += 1)
+        await commitNext(other, () => (slice < 4 ? {} : { result: 'gone', origin: another }));
+      assert.deepEqual(
+        (await standing()).map((alarm) => [alarm.pushService, alarm.broadcastIds]),
+        [
+          ['am3p.notify.windows.com', [other]],
+          ['db5p.notify.windows.com', [id]],
+        ],
+        'each with the broadcasts that have met it',
+      );
     });
 
     test('a refused token is one alarm until a token is accepted, and answers are judged for a day', async () => {
@@ -234,13 +301,14 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       const ofTokens = async () => (await kinds()).filter((kind) => kind === 'vapid-refused').length;
       assert.equal(await ofTokens(), 1, 'as the broadcast says');
       assert.equal((await standing())[0]!.link, '/console/push-services');
-      const tell = (accepted: number, refusalsInRow: number) => {
+      const tell = (accepted: number, refusalsInRow: number, more: object = {}) => {
         const answers = {
           origin: fcm,
           vapidPublicKey,
           accepted,
           hasRefused: refusalsInRow > 0,
           refusalsInRow,
+          ...more,
         };
         return store.ledger.commit({
           broadcastId: id,
@@ -250,15 +318,47 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
           leaseMs,
         });
       };
+      nowMs += minuteMs;
+      const mozilla = 'https://updates.push.services.mozilla.com';
+      await tell(1, 0, { origin: mozilla });
+      assert.equal(await ofTokens(), 1, 'another push service has accepted one');
+      const heldSinceMs = nowMs;
       await tell(0, 20);
       assert.equal(await ofTokens(), 1, 'as it is held');
       nowMs += minuteMs;
+      const second = await create();
+      await commitNext(second, (index) => ({
+        origin: mozilla,
+        ...(index < 3 ? { result: 'rejected', alarm: { ...alarm, detail: 'bad claims' } } : {}),
+      }));
+      await tell(0, 20, { origin: mozilla });
+      // refused with another key too
+      await tell(0, 20, { vapidPublicKey: `${vapidPublicKey}-next` });
       await putWorker();
+      const tokens = (await standing()).filter(({ kind }) => kind === 'vapid-refused');
+      assert.deepEqual(
+        tokens.map(({ pushService, count, detail, sinceMs, broadcastIds }) => [
+          pushService,
+          count,
+          detail,
+          sinceMs,
+          broadcastIds,
+        ]),
+        [
+          ['fcm.googleapis.com', 10, 'BadJwtToken', heldSinceMs, [id]],
+          ['updates.push.services.mozilla.com', 3, 'bad claims', nowMs, [second]],
+        ],
+      );
+      await tell(1, 0, { vapidPublicKey: `${vapidPublicKey}-next` });
+      nowMs += minuteMs;
+      await putWorker();
+      await tell(1, 0, { origin: mozilla });
       await tell(1, 0);
       assert.equal(await ofTokens(), 0, 'though the broadcast goes on');
+      await store.broadcasts.cancel(second);
 
       for (let slice = 0; slice < 3; slice += 1) await commitNext(id, () => ({ result: 'rejected' }));
-      nowMs += dayMs - 2 * minuteMs;
+      nowMs += dayMs - 4 * minuteMs;
       await putWorker();
       assert.ok((await kinds()).includes('accepts-nothing'));
       nowMs += 20 * minuteMs;
@@ -314,7 +414,9 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       await acknowledge();
       const other = await create();
       await refuse(other, 1);
-      assert.equal((await standing())[0]!.acknowledgement, undefined, 'it concerns twice as many broadcasts');
+      const [ofBoth] = await standing();
+      assert.equal(ofBoth!.acknowledgement, undefined, 'it concerns twice as many broadcasts');
+      assert.equal(ofBoth!.link, '/console/push-services', 'of one push service, whatever the broadcast');
       await acknowledge();
       for (const ended of [again, other]) await store.broadcasts.cancel(ended);
       nowMs += 2 * dayMs;

@@ -78,6 +78,24 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
         'it is none while messages are held': ['...refusedTokens(suspended, raised),', ''],
         'answers are judged for ever': ['sinceMs: nowMs - judgedMs', 'sinceMs: 0'],
         'it leads to the broadcast': ['newest === undefined || isAboutTokens', 'newest === undefined'],
+        'it ends where another push service accepts one': ['answer.origin === origin &&', ''],
+        'it is about the messages of another push service': [
+          'alarm.origin === origin && alarm.reason === vapidRefusedReason',
+          'alarm.reason === vapidRefusedReason',
+        ],
+        'it does not say what was answered': [
+          'reason: vapidRefusedReason, detail, sinceMs',
+          "reason: vapidRefusedReason, detail: '', sinceMs",
+        ],
+        'it counts no messages': ['sinceMs, rows, broadcastIds });', 'sinceMs, rows: 0, broadcastIds });'],
+        'it names no broadcast': ['sinceMs, rows, broadcastIds });', 'sinceMs, rows, broadcastIds: [] });'],
+      },
+      'src/delivery/alarms/push-service-conditions.ts': {
+        'it stands since the last key was refused': [
+          'Math.min(suspendedSinceMs, since.get(origin) ?? Infinity)',
+          'suspendedSinceMs',
+        ],
+        'twelve hours are judged': ['judgedMs = 24 * 60', 'judgedMs = 12 * 60'],
       },
     },
   },

@@ -240,6 +240,118 @@ export const operations: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Work is due in whatever form it waits, of any priority, and `no-worker` is about all that is due',
+    test: { file: alarms, title: 'work is due in whatever form it waits' },
+    changes: {
+      'src/store/alarms.ts': {
+        'that of high priority is not': ['[false, true].flatMap', '[false].flatMap'],
+        'what is to be tried again is not': ["firstOf('retries_at_ms <= :nowMs', 'retries_at_ms'),", ''],
+        'what was leased by who has ended is not': [
+          "firstOf(`is_high = ${isHigh} and slices_at_ms <= :nowMs`, 'slices_at_ms, broadcast_id'),",
+          '',
+        ],
+        'what is left beside a lease is not': [
+          "firstOf(`is_high = ${isHigh} and next_slice is not null`, 'next_slice, broadcast_id'),",
+          '',
+        ],
+        'it is due since the start, though it was leased': [
+          'Math.max(startAtMs ?? nowMs, freeSinceMs)',
+          'startAtMs ?? nowMs',
+        ],
+      },
+      'src/delivery/alarms/work-conditions.ts': {
+        'it is due since the start, though messages were sent': [
+          'Math.max(due.sinceMs, lastSentAtMs)',
+          'due.sinceMs',
+        ],
+        'one broadcast is counted': ['count: broadcasts.length,', 'count: 1,'],
+        'it leads to one of several broadcasts': ['broadcasts.length === 1 ?', 'broadcasts.length > 0 ?'],
+      },
+    },
+  },
+  {
+    claim: 'A broadcast that is being prepared is due too, unless it is paused',
+    test: { file: alarms, title: 'an audience that nobody prepares' },
+    changes: {
+      'src/store/alarms.ts': {
+        'it is due while it is paused': ['p.is_paused = 0 and ', ''],
+        'it has begun for those who have a worker': [
+          '({ ...row, hasBegun: false })',
+          '({ ...row, hasBegun: true })',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      '`schedule-late` is about all schedules that are due, names them, and leaves out those that are paused',
+    test: { file: alarms, title: 'a schedule whose time has passed is late' },
+    changes: {
+      'src/store/alarms.ts': { 'one that is paused is late': ['and paused_at_ms is null ', ''] },
+      'src/delivery/alarms/work-conditions.ts': {
+        'one is counted': ['count: schedules.length,', 'count: 1,'],
+        'it names none': [' Schedules: ${namesOf(late)}.', ''],
+      },
+    },
+  },
+  {
+    claim: '`deletions-held` says since when, and names the broadcasts that have met it at this push service',
+    test: { file: alarms, title: 'what waits for a decision is not said twice' },
+    changes: {
+      'src/delivery/alarms/push-service-conditions.ts': {
+        'it names none': ['broadcastIds: broadcastsOf(origin),', ''],
+      },
+      'src/delivery/alarms/read-alarms.ts': {
+        'it names those of another one': [
+          'alarm.origin === origin && alarm.reason === heldDeletionsReason',
+          'alarm.reason === heldDeletionsReason',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'An alarm of several broadcasts leads to their push services, and counts that differ to the newest one',
+    test: { file: alarms, title: 'counts that differ stand as long' },
+    changes: {
+      'src/delivery/alarms/read-alarms.ts': {
+        'these too lead to push services': [' || reason === countsDifferReason', ''],
+      },
+    },
+  },
+  {
+    claim: 'An alarm of several broadcasts leads to the console’s page Push services',
+    test: { file: alarms, title: 'an acknowledgement ends when' },
+    changes: {
+      'src/delivery/alarms/read-alarms.ts': {
+        'it leads to the newest broadcast': ['broadcastIds.length === 1 ||', 'broadcastIds.length >= 1 ||'],
+      },
+    },
+  },
+  {
+    claim:
+      'What is wrong with an installation leads to where it is mended, and is behind the others once it is known',
+    test: {
+      file: 'test/delivery/resume-sending.test.ts',
+      title: 'a pause, and a clock that push services contradict',
+    },
+    changes: {
+      'src/delivery/alarms/read-alarms.ts': {
+        'a pause leads elsewhere': [
+          "'Sending is paused', link: '/console/broadcasts'",
+          "'Sending is paused', link: '/console/keys'",
+        ],
+        'a key leads elsewhere': ["link: '/console/keys'", "link: '/console/push-services'"],
+        'a clock leads elsewhere': [
+          "'The clock is wrong', link: '/console/push-services'",
+          "'The clock is wrong', link: '/console/keys'",
+        ],
+        'a pause is about one broadcast': ['count: broadcastIds.length,', 'count: 1,'],
+        'what is known stays where it was': ['Number(isKnown(one)) - Number(isKnown(other))', '0'],
+      },
+    },
+  },
+  {
     claim:
       'A push service that accepts at most 5 % of its newest answers, or calls 95 % gone, is an alarm until it accepts messages again',
     test: { file: alarms, title: 'a push service that calls all gone' },
