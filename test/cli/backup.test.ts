@@ -111,8 +111,7 @@ suite('a backup', () => {
     const folder = await temporaryFolder();
     const file = join(folder, 'backup');
     const written = await runCommand(['backup', file, '--data', data, '--json']);
-    const { bytes, withKeys } = JSON.parse(written.stdout) as { bytes: number; withKeys: boolean };
-    assert.deepEqual([bytes, withKeys], [(await stat(file)).size, false]);
+    assert.deepEqual(JSON.parse(written.stdout), { file, bytes: (await stat(file)).size, withKeys: false });
     await assertHoldsNone(file, await secretsOf(data));
     assert.ok((await readFile(file)).includes('mailto:kept@example.org'), 'settings are in every backup');
 
@@ -189,6 +188,12 @@ suite('a backup', () => {
     await symlink(join(folder, 'not-mounted'), join(away, 'session-key'));
     await assert.rejects(restore(file, away), { code: 'ERR_KEY_FILE_EXISTS' });
     assert.ok(!(await readdir(away)).includes('deskbell.db'), 'the database comes after the keys');
+
+    const taken = join(folder, 'taken');
+    await mkdir(taken, { mode: 0o700 });
+    await writeFile(join(taken, 'example-users.db'), '');
+    await assert.rejects(restore(file, taken), { code: 'ERR_DATA_EXISTS' });
+    assert.ok(!(await readdir(taken)).includes('deskbell.db'), 'it comes last');
   });
 
   test('that is damaged, of another program or of a newer version makes no data directory', async () => {

@@ -329,7 +329,7 @@ suite('broadcasts of the command line', () => {
     await serve.waitFor(/listens on/);
     const logged = (pattern: RegExp) =>
       until(async () => pattern.test(await readFile(logFile, 'utf8')), `${pattern} in the log`);
-    const worker = runUntilStopped(['worker'], { environment });
+    const worker = runUntilStopped(['worker', '--log-messages', 'failed'], { environment });
     await worker.waitFor(/delivers broadcasts/);
     await run('send', '--all', '--detach', ...message);
     await worker.waitFor(/^Broadcast 1: \S+ rejects messages: bad-request \(BadPath\)$/m);
@@ -338,6 +338,9 @@ suite('broadcasts of the command line', () => {
     await logged(/"state":"done"/);
     await logged(/"event":"worker"/);
     assert.equal(await worker.end('SIGTERM'), 0);
+    assert.match(worker.written(), /^Deskbell has stopped\.$/m);
+    const lines = worker.written().match(/^Broadcast 1, subscription \d+: rejected at .*\(attempt 1\)$/gm);
+    assert.equal(lines?.length, 20, 'a line of text for each message');
     await logged(/"state":"stopped"/);
     assert.equal(await serve.end('SIGTERM'), 0);
     const records = parseLines(await readFile(logFile, 'utf8')).filter(({ event }) => event !== undefined);

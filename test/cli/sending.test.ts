@@ -145,8 +145,17 @@ suite('a store that sends nothing by itself', () => {
       /Sending is paused, so that nothing is sent by schedules until this command:\n/,
     );
 
-    const { stdout } = await run('sending', 'resume', '--with-broadcasts', '--with-missed', '--json');
-    assert.deepEqual((JSON.parse(stdout) as Record<string, unknown>)['resumed'], [1]);
+    // the next time of those that have missed none
+    assert.match((await run('sending', 'show')).stdout, /\n {2}2 schedules, the next one at \d{4}-01-0[12]T/);
+
+    const resume = ['sending', 'resume', '--with-broadcasts', '--with-missed'];
+    const resumed = await run(...resume);
+    assert.equal(resumed.stdout, 'Sending is resumed.\n');
+    assert.doesNotMatch(resumed.stderr, /has missed|stay paused/);
+    assert.equal((await run(...resume)).stdout, 'Sending was not paused.\n');
+    await run('sending', 'pause');
+    const again = JSON.parse((await run(...resume, '--json')).stdout) as Record<string, unknown>;
+    assert.deepEqual([again['paused'], again['resumed']], [false, [1]]);
     const worker = runUntilStopped(['worker', '--json'], { environment });
     await worker.waitFor(/"event":"summary","id":1,"state":"done"/);
     await worker.waitFor(/"event":"summary","id":2,"state":"done"/);

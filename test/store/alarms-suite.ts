@@ -21,6 +21,7 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 const firstAtMs = Date.UTC(2027, 0, 4, 8);
 const fcm = 'https://fcm.googleapis.com';
+const linkTo = (broadcastId: number): string => `/console/broadcasts/${broadcastId}`;
 const refused = { reason: 'bad-request', detail: 'TooOld' };
 
 export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTest>): void {
@@ -197,7 +198,6 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       nowMs += minuteMs;
       await lookForRetries();
       await store.leases.leaseSlice({ leaseMs: hourMs, broadcastId: urgent });
-      const linkTo = (id: number): string => `/console/broadcasts/${id}`;
       assert.deepEqual(await onlyAlarm(), ['no-worker', 1, 'broadcast', firstAtMs, linkTo(urgent)]);
       const scheduled = await create({ startAtMs: nowMs + minuteMs });
       nowMs += 2 * minuteMs;

@@ -58,13 +58,17 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'A restored database gets its name last, when the keys are there',
+    claim: 'A restored database gets its name last, when all else is there',
     test: { file: backup, title: 'replaces nothing: neither a file, nor a database' },
     changes: {
       [restore]: {
         'it comes before the keys': [
           'await writeSecretFiles(directory, await readSecretFiles(draft));',
           'await place(databasePathOf(draft), databasePathOf(directory)); await writeSecretFiles(directory, await readSecretFiles(draft));',
+        ],
+        'it comes before the users of the demonstration': [
+          '[exampleUsersPathOf, databasePathOf]',
+          '[databasePathOf, exampleUsersPathOf]',
         ],
       },
     },

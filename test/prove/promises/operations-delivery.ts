@@ -187,6 +187,16 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`worker` prints a line for its own stop, and of text for each message that is not accepted',
+    test: { file: broadcasts, title: 'a serve logs what others deliver' },
+    changes: {
+      'src/cli/commands/worker.ts': {
+        'none for its stop': ["'Deskbell has stopped.'", "''"],
+        'those of messages are JSON': ['json: flags.json,', 'json: true,'],
+      },
+    },
+  },
+  {
     claim: 'With `--json`, `send` writes the lines of messages to standard output',
     test: { file: broadcasts, title: '--ids and --file reach these' },
     changes: {

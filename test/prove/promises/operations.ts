@@ -195,6 +195,29 @@ export const operations: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`deskbell sending resume` names neither what it starts nor what it sends as left behind',
+    test: { file: 'test/cli/sending.test.ts', title: 'is what "sending pause" makes of a copy' },
+    changes: {
+      'src/cli/commands/sending.ts': {
+        'it names broadcasts that go on': [
+          'left.broadcastIds.filter((id) => !resumed.includes(id))',
+          'left.broadcastIds',
+        ],
+        'it names times that are made up for': ['withMissed ? [] : before.missed', 'before.missed'],
+        'it says so where sending was not paused': [
+          'if (before.pause === undefined)',
+          "if (flags.json === 'x')",
+        ],
+      },
+      'src/cli/output/format-resumption.ts': {
+        'the next time of schedules is one that they missed': [
+          'schedules.filter((schedule) => !missed.includes(schedule)).map(',
+          'schedules.map(',
+        ],
+      },
+    },
+  },
+  {
     claim: '`worker` prints a line for each alarm',
     test: { file: 'test/cli/broadcasts.test.ts', title: 'a serve logs what others deliver' },
     changes: {
