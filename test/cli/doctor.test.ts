@@ -2,16 +2,17 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
+import { checkClock } from '../../src/cli/doctor/check-clock.ts';
 import { checkData, checkSubject } from '../../src/cli/doctor/check-data.ts';
 import { describeDiskSpace } from '../../src/cli/doctor/check-disk.ts';
-import { checkOpenFiles } from '../../src/cli/doctor/check-machine.ts';
+import { checkEncryption, checkOpenFiles } from '../../src/cli/doctor/check-machine.ts';
 import { checkNetwork, vendorOrigins } from '../../src/cli/doctor/check-network.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
@@ -110,6 +111,10 @@ suite('deskbell doctor', () => {
     await runCommand(['backup', join(folder, 'backup'), '--data', data]);
     assert.match((await look()).get('backup')?.detail ?? '', /^the last one ended at 20\d\d-/);
 
+    const bare = join(folder, 'bare');
+    await mkdir(bare);
+    await chmod(bare, 0o770);
+    assert.match((await look(bare)).get('data directory')?.detail ?? '', /bare has mode 0770/);
     await chmod(data, 0o770);
     assert.match((await look()).get('data directory')?.detail ?? '', /data has mode 0770/);
     await chmod(data, 0o700);
@@ -170,7 +175,9 @@ suite('deskbell doctor', () => {
     const { port } = server.address() as AddressInfo;
     const host = `127.0.0.1:${port}`;
     t.after(() => server.close());
-    const findings = await checkNetwork({ pushServices: [`http://${host}`], resolve: offline });
+    // what names no single push service cannot be asked
+    const listed = ['public', 'https://*.push.example.org', `http://${host}`];
+    const findings = await checkNetwork({ pushServices: listed, resolve: offline });
     assert.deepEqual(byStatus(findings), { proxy: 'ok', network: 'warning', [host]: 'ok', clock: 'ok' });
     assert.deepEqual(asked, ['HEAD /']);
 
@@ -183,6 +190,7 @@ suite('deskbell doctor', () => {
     const found = await checkNetwork({ ...way, noProxy: ['0.0.0.0'] });
     assert.deepEqual(byStatus(found), { proxy: 'ok', network: 'warning', [named]: 'ok', clock: 'ok' });
     assert.match(found[1]!.detail, /proxy/);
+    assert.equal(found[0]!.detail, `${host}, except for 0.0.0.0`);
   });
 
   test('tells of each push service, and of a clock that is wrong', async () => {
@@ -226,9 +234,21 @@ suite('deskbell doctor', () => {
   test('warns of a missing subject, of one that Apple refuses, of little room and few open files', async () => {
     assert.match(checkSubject(undefined).cure ?? '', /DESKBELL_SUBJECT/);
     assert.match(checkSubject('mailto:a@host.local').detail, /BadJwtToken/);
+    const slow = checkEncryption('multi-buffer', join(await temporaryFolder(), 'none.node'));
+    assert.equal(slow.status, 'warning');
+    assert.match(slow.detail, /builtins: there is no accelerator/);
     assert.deepEqual(
       [2e9, 5e8, 1e6].map((bytes) => describeDiskSpace(bytes).status),
       ['ok', 'warning', 'fault'],
+    );
+    const minuteMs = 60_000;
+    const dayMs = 24 * 60 * minuteMs;
+    // one push service whose clock is wrong says nothing of ours
+    assert.deepEqual(
+      [[minuteMs], [-minuteMs - 1], [dayMs, 0, 0], [dayMs, 0, dayMs]].map(
+        (differences) => checkClock(differences.map((differenceMs) => ({ host: '', differenceMs }))).status,
+      ),
+      ['ok', 'warning', 'ok', 'fault'],
     );
     const file = join(await temporaryFolder(), 'limits');
     const statuses: string[] = [];

@@ -95,6 +95,7 @@ suite('a store that sends nothing by itself', () => {
     const doctor = await runCommand(['doctor', '--json', '--data', restored], { environment });
     const finding = parseLines(doctor.stdout).find(({ subject }) => subject === 'sending');
     assert.equal(finding.status, 'warning');
+    assert.match(finding.cure, /run "deskbell sending resume"/);
 
     // what somebody asks for is sent, and nothing else
     await runCommand(['send', '--all', '--detach', ...message], { environment });

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClockCheck } from '../../src/delivery/clock-check.ts';
-import { message, openBroadcastBench } from './broadcast-bench.ts';
+import { message, openBroadcastBench, vapidKeys } from './broadcast-bench.ts';
 import { openAgain } from '../store/test-database.ts';
+import { until } from '../../tools/until.ts';
 
 const minuteMs = 60_000;
 const startMs = Date.parse('2027-03-25T12:00:00Z');
@@ -57,9 +58,9 @@ test('each push service is looked at once a minute, also when our own time is se
   assert.equal(check.differenceMs, 60 * minuteMs);
 });
 
-test('a sender whose store has a wrong time warns, and reports it to the others', async () => {
+test('a sender whose store has a wrong time warns, and reports it to the others', async (t) => {
   await using bench = await openBroadcastBench();
-  await bench.startPushService({ rows: 1 });
+  const pushService = await bench.startPushService({ rows: 1 });
   const warnings: string[] = [];
   const store = await openAgain(bench.store);
   const late = { ...store, now: () => Date.now() - 20 * minuteMs };
@@ -67,6 +68,27 @@ test('a sender whose store has a wrong time warns, and reports it to the others'
   const run = await sender.broadcast('all', message);
   assert.equal((await run.finished).counts.accepted, 1);
   assert.match(warnings.join('\n'), /^The clock is 20 minutes behind push services: /);
+
+  // so does one of single messages
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const [sink] = pushService.createSinks(1, { vapidPublicKey: vapidKeys.publicKey });
+  assert.equal((await sender.send(sink!, message)).outcome.kind, 'accepted');
+  assert.equal(warnings.length, 2);
+  assert.equal(warnings[1], warnings[0]);
+  const stop = new AbortController();
+  const working = sender.work(stop.signal);
+  const { broadcast } = await sender.createBroadcast('all', message);
+  const isOver = async () => (await bench.store.broadcasts.find(broadcast.id))?.state === 'done';
+  await until(isOver, 'the end of the broadcast');
+  t.mock.timers.tick(2000);
+  for (const kind of ['single', 'worker']) {
+    const reported = async () =>
+      (await bench.store.senders.list()).find((report) => report.kind === kind)?.clockDifferenceMs;
+    const differenceMs = await until(reported, `the report of the ${kind} sender`);
+    assert.equal(Math.round(differenceMs / minuteMs), 20);
+  }
+  stop.abort();
+  await working;
   await sender.close();
   await store.close();
 });

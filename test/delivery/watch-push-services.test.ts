@@ -30,7 +30,7 @@ const reportOf = (id: string, machine: string, unreachableMs?: number): StoredSe
   id,
   machine,
   processId: 1,
-  kind: 'worker',
+  kind: id === '1' ? 'single' : 'worker',
   startedAtMs: 0,
   seenAtMs: 100_000,
   pushServices: [{ ...service, unreachableMs }],

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findUnanimous, unreachableAlarms } from '../../src/delivery/alarms/push-service-conditions.ts';
-import { alarmKinds, type FoundAlarm } from '../../src/delivery/alarms/standing-alarm.ts';
+import {
+  alarmKinds,
+  formatAlarmCount,
+  toStanding,
+  type FoundAlarm,
+} from '../../src/delivery/alarms/standing-alarm.ts';
 import { findLateWork } from '../../src/delivery/alarms/work-conditions.ts';
 import { meaningOf } from '../../src/delivery/broadcast/reason-meanings.ts';
 import { findChromeLimit } from '../../src/delivery/limits/chrome-limit.ts';
@@ -79,6 +84,17 @@ test('an alarm says what to do in the words of docs/operations.md', () => {
   assert.equal(refusing?.link, '/console/push-services');
   assert.match(pauseRemedy, /"deskbell sending show" .* run "deskbell sending resume"/);
   assert.match(clockRemedy, /NTP/);
+});
+
+test('an alarm says about how many it is, and that there may be more', () => {
+  const countOf = (broadcasts: number, schedules: number): string => {
+    const many = (count: number) => Array.from({ length: count }, (_, id) => ({ ...due[0]!, id }));
+    return formatAlarmCount(toStanding(late(many(broadcasts), many(schedules), [])[0]!));
+  };
+  assert.deepEqual(
+    [countOf(19, 20), countOf(20, 0), countOf(0, 1), countOf(0, 20)],
+    ['19 broadcasts', '20 broadcasts or more', '1 schedule', '20 schedules or more'],
+  );
 });
 
 test('docs/operations.md says how long each kind of alarm stands', () => {

@@ -704,7 +704,8 @@ test('alarms are listed as long as they stand, and acknowledged with a note', as
   const origin = 'https://push.example.net';
   const idle = { connections: 0, inFlight: 0, queued: 0, maxInFlight: 9, answers: 0, throttled: 0 };
   const report = { id: 'one', machine: 'push-1', processId: 7, kind: 'worker', startedAtMs: 1 } as const;
-  const failing = { origin, ...idle, breaker: 'open', unreachableMs: 65_000 } as const;
+  const breakerReason = 'It is down.';
+  const failing = { origin, ...idle, breaker: 'open', breakerReason, unreachableMs: 65_000 } as const;
   await store.senders.put({ ...report, pushServices: [failing] });
   const { items } = await read<{ items: Record<string, unknown>[] }>('/v1/alarms');
   const { id, kind, count, unit, link, acknowledgement } = items[0]!;
@@ -712,6 +713,9 @@ test('alarms are listed as long as they stand, and acknowledged with a note', as
     [id, kind, count, unit, link, acknowledgement],
     ['unreachable:push.example.net', 'unreachable', 1, 'machine', '/console/push-services', undefined],
   );
+  const { pushService, detail, isAtLeast, broadcasts } = items[0]!;
+  assert.deepEqual([pushService, detail], ['push.example.net', breakerReason]);
+  assert.deepEqual([isAtLeast, broadcasts], [false, []]);
   const { what, remedy, since } = items[0]!;
   assert.equal(what, 'push.example.net cannot be reached');
   assert.match(String(remedy), /firewall and proxy of push-1\.$/);

@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { countOf } from '../../errors/format-count.ts';
 import { describePause, pauseRemedy } from '../../delivery/installation-warnings.ts';
-import { assertDirectoryIsProtected } from '../../keys/file-permissions.ts';
 import { checkSecrets } from '../../keys/secret-files.ts';
 import { describeMissingKeys, findMissingKeys, missingKeysRemedy } from '../../keys/missing-keys.ts';
 import { readKeyRing } from '../../keys/key-ring.ts';
@@ -73,7 +72,6 @@ const noDatabase = warning(
 
 async function checkRights(directory: string): Promise<Outcome> {
   await requireData(directory);
-  assertDirectoryIsProtected(directory);
   await checkSecrets(directory);
   return ok(directory);
 }

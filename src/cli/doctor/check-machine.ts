@@ -25,9 +25,10 @@ export async function checkOpenFiles(limitsFile = '/proc/self/limits'): Promise<
   return { subject, ...warning(`at most ${limit}, which a busy service may reach`, cure) };
 }
 
-export function checkEncryption(fastest: EncryptionMethod): Finding {
+/** @param file the accelerator; by default the one that sending uses */
+export function checkEncryption(fastest: EncryptionMethod, file?: string): Finding {
   const subject = 'encryption';
-  const { method, reason } = loadAccelerator({ fastest });
+  const { method, reason } = loadAccelerator({ fastest, file });
   if (reason === undefined) return { subject, ...ok(`${method}, checked`) };
   const cure = 'It works, at two to four times the processor time. See "What it costs" in docs/sending.md.';
   return { subject, ...warning(reason, cure) };

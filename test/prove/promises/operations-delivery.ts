@@ -291,10 +291,27 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'The doctor asks push services for the time alone',
+    claim: '`deskbell doctor` says how a pause of sending ends',
+    test: { file: 'test/cli/sending.test.ts', title: 'is what restore makes' },
+    changes: {
+      'src/cli/doctor/check-data.ts': {
+        'it does not': ['warning(describePause(pause), pauseRemedy)', "warning(describePause(pause), '')"],
+      },
+    },
+  },
+  {
+    claim: 'The doctor asks each push service for the time alone',
     test: { file: 'test/cli/doctor.test.ts', title: 'asks a push service for the time' },
     changes: {
-      'src/cli/doctor/check-network.ts': { 'it asks for a page': ["method: 'HEAD'", "method: 'GET'"] },
+      'src/cli/doctor/check-network.ts': {
+        'it asks for a page': ["method: 'HEAD'", "method: 'GET'"],
+        'it asks what names many': [" && !entry.includes('*')", ''],
+        'it asks any public host': ["entry !== 'public' && ", ''],
+        'it does not say what the proxy is not for': [
+          "noProxy.length === 0 ? ''",
+          "noProxy.length >= 0 ? ''",
+        ],
+      },
     },
   },
   {

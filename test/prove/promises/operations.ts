@@ -120,11 +120,24 @@ export const operations: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'An alarm over work says about how much it is, and that there may be more',
+    test: { file: 'test/documentation/alarms.test.ts', title: 'an alarm says about how many' },
+    changes: {
+      'src/store/alarms.ts': { 'less is looked at': ['maxDue = 20;', 'maxDue = 10;'] },
+      'src/delivery/alarms/work-conditions.ts': {
+        'there are no more broadcasts': ['isAtLeast: broadcasts.length === maxDue', 'isAtLeast: false'],
+        'there are no more schedules': ['isAtLeast: schedules.length === maxDue', 'isAtLeast: false'],
+      },
+    },
+  },
+  {
     claim: '`GET /v1/alarms` says since when an alarm stands, and where it is mended',
     test: { file: 'test/operator/api.test.ts', title: 'alarms are listed as long as they stand' },
     changes: {
       'src/views/standing-alarm.ts': {
         'it does not say since when': ['isoTime(sinceMs),', 'undefined,'],
+        'it does not name the push service': ['pushService: pushService || undefined,', ''],
+        'it does not say what went wrong': ['detail: detail || undefined,', ''],
       },
       'src/delivery/alarms/push-service-conditions.ts': {
         'it leads to another page': [
@@ -491,6 +504,26 @@ export const operations: readonly DocumentedPromise[] = [
           'Math.abs(differenceMs) > toleratedClockMs',
           'Math.abs(differenceMs) > 2 * toleratedClockMs',
         ],
+      },
+    },
+  },
+  {
+    claim: 'Senders of single messages and of broadcasts warn of the clock, and report it to all processes',
+    test: {
+      file: 'test/delivery/clock-check.test.ts',
+      title: 'a sender whose store has a wrong time warns',
+    },
+    changes: {
+      'src/delivery/single/single-messages.ts': {
+        'those of single messages do not warn': ['new ClockCheck(onWarning)', 'new ClockCheck()'],
+        'those of single messages do not report it': [
+          "transport, 'single', clockCheck)",
+          "transport, 'single')",
+        ],
+      },
+      'src/delivery/worker/create-worker.ts': {
+        'workers do not warn': ['new ClockCheck(onWarning)', 'new ClockCheck()'],
+        'workers do not report it': ["transport, 'worker', clockCheck)", "transport, 'worker')"],
       },
     },
   },
