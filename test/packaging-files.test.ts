@@ -127,13 +127,14 @@ test('systemd is told three times within the time that its watchdog waits', asyn
   await ended;
 });
 
-test('a service that cannot tell systemd says so once, and serves', async () => {
+test('a service that cannot tell systemd says so once, and serves; a worker tells it too', async () => {
   const folder = await temporaryFolder();
   const attempts = join(folder, 'attempts');
   const program = `#!/bin/sh\necho "$*" >> ${attempts}\nexit 1\n`;
   await writeFile(join(folder, 'systemd-notify'), program, { mode: 0o755 });
   const environment = { NOTIFY_SOCKET: '/nowhere/at/all', WATCHDOG_USEC: '90000', PATH: folder };
-  const words = ['serve', '--port', '0', '--json', '--data', await temporaryFolder()];
+  const data = await temporaryFolder();
+  const words = ['serve', '--port', '0', '--json', '--data', data];
   const service = runUntilStopped(words, { environment });
   await service.waitFor(/systemd cannot be told how this process is/);
   const [, address = ''] = await service.waitFor(/"address":"([^"]+)"/);
@@ -142,6 +143,11 @@ test('a service that cannot tell systemd says so once, and serves', async () => 
   assert.equal((await fetch(`${address}/healthz`)).status, 200);
   assert.equal(await service.end(), 0);
   assert.equal(service.written().match(/systemd cannot be told/g)?.length, 1);
+
+  const subject = ['--subject', 'mailto:push@example.org'];
+  const worker = runUntilStopped(['worker', '--data', data, ...subject], { environment });
+  await until(() => worker.written().includes('systemd cannot be told'), 'what the worker says');
+  assert.equal(await worker.end(), 0);
 });
 
 test('the container file pins its base, runs as nobody’s root, and its health check tells a service that is ready', async () => {

@@ -73,6 +73,7 @@ test('a broadcast that sixty newer ones follow is still reported when it ends', 
     stop.abort();
   }
   assert.ok(events.includes(`state ${id} cancelled`), events.join('\n'));
+  assert.equal(events.length, 1 + 1 + 50, 'and the newest fifty of the others');
 });
 
 test('a store that cannot be read is reported once, and watching goes on when it can be read again', async (t) => {

@@ -86,11 +86,11 @@ test('an alarm says what to do in the words of docs/operations.md', () => {
   assert.match(clockRemedy, /NTP/);
 });
 
+const many = (count: number) => Array.from({ length: count }, (_, id) => ({ ...due[0]!, id }));
+const countOf = (broadcasts: number, schedules: number): string =>
+  formatAlarmCount(toStanding(late(many(broadcasts), many(schedules), [])[0]!));
+
 test('an alarm says about how many it is, and that there may be more', () => {
-  const countOf = (broadcasts: number, schedules: number): string => {
-    const many = (count: number) => Array.from({ length: count }, (_, id) => ({ ...due[0]!, id }));
-    return formatAlarmCount(toStanding(late(many(broadcasts), many(schedules), [])[0]!));
-  };
   assert.deepEqual(
     [countOf(19, 20), countOf(20, 0), countOf(0, 1), countOf(0, 20)],
     ['19 broadcasts', '20 broadcasts or more', '1 schedule', '20 schedules or more'],

@@ -251,12 +251,17 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
         ['accepts-nothing', 'fcm.googleapis.com', 40, 'message'],
       );
       nowMs += hourMs;
-      for (let round = 0; round < 3; round += 1) await commitAll(await create(), 'gone');
+      const sinceMs = nowMs;
+      for (let round = 0; round < 3; round += 1) {
+        const id = await create();
+        for (let slice = 0; slice < 4; slice += 1, nowMs += 1)
+          await commitNext(id, () => ({ result: 'gone' }));
+      }
       await putWorker();
       const held = await standing();
       assert.deepEqual(
-        held.map(({ id, count, unit, sinceMs, link }) => [id, count, unit, sinceMs, link]),
-        [['deletions-held:fcm.googleapis.com', 40, 'subscription', nowMs, '/console/push-services']],
+        held.map((one) => [one.id, one.count, one.unit, one.sinceMs, one.link]),
+        [['deletions-held:fcm.googleapis.com', 40, 'subscription', sinceMs, '/console/push-services']],
         'what waits for a decision is not said twice',
       );
       await store.heldDeletions.confirm(fcm);

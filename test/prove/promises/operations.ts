@@ -660,6 +660,36 @@ export const operations: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`worker` tells systemd how it is, as `serve` does',
+    test: { file: 'test/packaging-files.test.ts', title: 'a service that cannot tell systemd' },
+    changes: {
+      'src/cli/commands/worker.ts': {
+        'it does not': [
+          'underSystemd(context, onWarning,',
+          'underSystemd({ ...context, environment: {} }, onWarning,',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Each of fifty broadcasts that are made between two looks is logged',
+    test: { file: 'test/delivery/watch-broadcasts.test.ts', title: 'a broadcast that sixty newer ones' },
+    changes: {
+      'src/delivery/broadcast/watch-broadcasts.ts': {
+        'one of ten is': ['const newestCount = 50;', 'const newestCount = 5;'],
+      },
+    },
+  },
+  {
+    claim: 'Deletions wait since the first subscription was called gone',
+    test: { file: alarms, title: 'a push service that calls all gone' },
+    changes: {
+      'src/store/postgres/portable-database.ts': {
+        'they wait since the last': ['order by marked_at_ms limit 1', 'order by marked_at_ms desc limit 1'],
+      },
+    },
+  },
+  {
     claim: 'While the disk is full, processes that deliver look for free space every second',
     test: { file: 'test/delivery/full-disk.test.ts', title: 'a worker looks every second' },
     changes: {
