@@ -1,4 +1,5 @@
-// Whose subscriptions are, and what an operator does with a person. Types only.
+// Whose subscriptions are, and what an operator does with a person.
+import { checkTags, checkUser } from '../audience/user-and-tags.ts';
 import type { TagSample } from './tag-sample.ts';
 
 /** How much of a person was in the store and is deleted. */
@@ -26,9 +27,19 @@ export interface OwnerChange {
   readonly tags?: readonly string[] | undefined;
 }
 
+export interface TagChange {
+  readonly add?: readonly string[];
+  readonly remove?: readonly string[];
+}
+
 /** Whose subscriptions are: users and tags. */
 export interface PeopleStore {
-  /** Changes whose a subscription is. @returns false where there is no such subscription */
+  /**
+   * Changes whose a subscription is.
+   *
+   * @returns false where there is no such subscription
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE; nothing is changed
+   */
   assign(id: number, change: OwnerChange): Promise<boolean>;
   /** Clears user and tags where `auth` is the row's own. By any spelling of scheme, host and port. */
   signOut(endpoint: string, auth: Uint8Array): Promise<boolean>;
@@ -36,12 +47,9 @@ export interface PeopleStore {
    * Adds tags to a subscription, or takes them away.
    *
    * @returns false where there is no such subscription
-   * @throws {DeskbellError} ERR_FIELD_VALUE where it would have too many; nothing is changed
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also where it would have too many; nothing is changed
    */
-  changeTags(
-    id: number,
-    change: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
-  ): Promise<boolean>;
+  changeTags(id: number, change: TagChange): Promise<boolean>;
   /** Tags that subscriptions have, in the order of their names, with how many have each. */
   countTags(): Promise<readonly { readonly tag: string; readonly subscriptions: number }[]>;
   /** The tags of about so many subscriptions, or of all where they are no more: reads no others, however many there are. */
@@ -49,3 +57,15 @@ export interface PeopleStore {
   /** Deletes all that the store knows of a person. SQLite overwrites it in the database file. */
   remove(user: string): Promise<RemovedPerson>;
 }
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
+export const checkOwnerChange = ({ user, tags }: OwnerChange): OwnerChange => ({
+  user: user == null ? user : checkUser(user, '/user'),
+  tags: tags && checkTags(tags, '/tags'),
+});
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
+export const checkTagChange = ({ add = [], remove = [] }: TagChange): Required<TagChange> => ({
+  add: checkTags(add, '/add'),
+  remove: checkTags(remove, '/remove'),
+});

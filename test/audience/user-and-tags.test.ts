@@ -20,7 +20,7 @@ const fieldsOf = (work: () => unknown) => {
 };
 
 test('a user is 1 to 128 bytes of text without control characters, and stays as it is', () => {
-  for (const user of ['4', 'é'.repeat(64), 'e\u0301', 'ada@example.org', 'a b', '😀'.repeat(32)]) {
+  for (const user of ['4', 'é'.repeat(64), 'e\u0301', 'Ada@example.org', ' a b ', '😀'.repeat(32)]) {
     assert.deepEqual(checkUserAndTags({ user }), { user, tags: [] });
   }
   for (const user of ['', 'a'.repeat(129), 'é'.repeat(65), 'a\nb', '\u0085', '\ud800']) {
@@ -52,7 +52,10 @@ test('a tag that is too long is refused before its characters are put into one f
 test('tags are short words: each once, sorted, in one spelling', () => {
   const tags = ['news', 'de', 'news', 'Über', 'U\u0308ber', '2026', 'team:a.b_c-d', 'हिन्दी'];
   assert.deepEqual(checkUserAndTags({ tags }).tags, ['2026', 'de', 'news', 'team:a.b_c-d', 'Über', 'हिन्दी']);
-  for (const tag of ['', 'a b', 'a,b', '-a', '.a', 'a/b', 'x'.repeat(65), 'é'.repeat(33), 'a\u200bb']) {
+  const longest = ['x'.repeat(64), 'é'.repeat(32)];
+  assert.deepEqual(checkUserAndTags({ tags: longest }).tags, longest);
+  const starts = ['-a', '.a', '_a', ':a', '\u0301a'];
+  for (const tag of ['', 'a b', 'a,b', 'a/b', 'x'.repeat(65), 'é'.repeat(33), 'a\u200bb', ...starts]) {
     assert.deepEqual(
       fieldsOf(() => checkUserAndTags({ tags: ['ok', tag] })),
       ['/tags/1 ERR_FIELD_VALUE'],
@@ -104,6 +107,10 @@ test('an expression needs a user or a tag, and has no other parts', () => {
       [' ERR_FIELD_VALUE'],
     );
   }
+  assert.deepEqual(
+    fieldsOf(() => checkExpression({ user: 'a\nb', tags: { all: ['a'] } })),
+    ['/user ERR_FIELD_VALUE'],
+  );
   const misspelled = { tags: { some: ['a'] } } as unknown as AudienceExpression;
   assert.deepEqual(
     fieldsOf(() => checkExpression(misspelled)),

@@ -141,6 +141,7 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     assert.equal(await change('untag', 'news', '--ids', '3'), 1);
     assert.deepEqual(await list('--tag', 'de'), [3]);
     assert.deepEqual(await list('--user', '42'), [1, 2]);
+    assert.deepEqual(await list('--any-tag', 'news', '--any-tag', 'de', '--not-tag', 'de'), [2]);
 
     const { stdout } = await run(['subscriptions', 'list', '--user', '43']);
     assert.match(stdout, /USER +TAGS\n +3 .*mozilla\.com +43 +de\n$/);
@@ -254,6 +255,7 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
       ),
     );
     assert.deepEqual(person, { user: '42', data: { name: 'Ada' }, channels: {} });
+    assert.deepEqual(parseLines(await print('people', 'show', '42', '--json')), [person]);
     assert.match(
       await fail('people', 'set', '42', '--channel', 'nwes=on'),
       /There is no channel "nwes"; there are/,
@@ -264,7 +266,7 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
       await fail('people', 'set', '42', '--timezone', 'Berlin'),
       /such as Europe\/Berlin.*ERR_FIELD_VALUE/,
     );
-    await print('channels', 'remove', 'offers');
+    assert.deepEqual(parseLines(await print('channels', 'remove', 'offers', '--json')), [{ name: 'offers' }]);
     assert.match(await fail('channels', 'remove', 'offers'), /ERR_CHANNEL_NOT_FOUND/);
   });
 

@@ -651,15 +651,25 @@ suite('/v1/subscriptions', () => {
     assert.equal((await remove('/2')).status, 204);
     assert.equal((await remove('/2')).status, 404);
     assert.equal((await remove('')).status, 400);
+    const greeting = { title: 'Hello', message: 'World' };
+    const later = { startAt: new Date(Date.now() + 3_600_000) };
+    const monthly = { cron: '0 9 1 * *', timezone: 'UTC' };
+    const tags = { none: ['muted'] };
+    for (const audience of [{ user: 'ada' }, { user: 'ada', tags }, { user: 'bob' }, { tags }]) {
+      await stage.sender.createBroadcast(audience, greeting, later);
+      await stage.sender.createSchedule(audience, greeting, monthly);
+    }
     const removed = await remove('?user=ada');
     assert.deepEqual(
       [removed.status, await removed.json()],
       [
         200,
-        { subscriptions: 2, ended: 0, broadcasts: 0, schedules: 0, recipients: 0, attempts: 0, receipts: 0 },
+        { subscriptions: 2, ended: 0, broadcasts: 2, schedules: 2, recipients: 6, attempts: 0, receipts: 0 },
       ],
     );
     assert.equal(await stage.store.subscriptions.count(), 0);
+    const left = (await stage.store.schedules.list()).map(({ audience }) => audience);
+    assert.deepEqual(left, [{ user: 'bob' }, { tags }]);
     const records = await auditOf(stage);
     assert.deepEqual(records[0], ['tester', 'person.remove', 'user #3', 200]);
     assert(!JSON.stringify(records).includes('ada'));

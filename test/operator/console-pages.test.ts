@@ -725,6 +725,11 @@ test('channels are added, changed and removed, and a person’s choices are chan
   await visitor.submit('/console/people/choose');
   assert.match(wordsOf(visitor.page), /All news news on chosen Turn off Withdraw/);
   assert.equal(await holding(), true);
+  await store.readers.setPerson('ada', { timeZone: 'Asia/Tokyo' });
+  await visitor.submit('/console/people/choose', { choice: 'off' });
+  assert.match(wordsOf(visitor.page), /Language de Time zone Asia\/Tokyo/);
+  assert.match(wordsOf(visitor.page), /All news news off chosen Turn on Withdraw/);
+  assert.equal((await store.readers.person('ada')).channels['news'], false);
   await visitor.submit('/console/people/choose', { choice: 'default' });
   assert.match(wordsOf(visitor.page), /All news news off by default/);
   assert.deepEqual((await store.readers.person('ada')).channels, {});
@@ -734,11 +739,12 @@ test('channels are added, changed and removed, and a person’s choices are chan
   await visitor.submit('/console/channels/remove');
   assert.match(wordsOf(visitor.page), /Removed the channel\./);
   assert.deepEqual(await store.channels.list(), []);
-  const audit = await store.audit.list({ limit: 4 });
+  const audit = await store.audit.list({ limit: 5 });
   assert.deepEqual(
     audit.map(({ action, target, status }) => [action, target, status]),
     [
       ['channel.remove', 'channel news', 303],
+      ['person.update', 'user #3', 303],
       ['person.update', 'user #3', 303],
       ['person.update', 'user #3', 303],
       ['channel.put', 'channel news', 303],

@@ -116,6 +116,14 @@ describe('POST /webPush/channels', () => {
     assert.equal((await sendJson(service.base, 'DELETE', '/webPush/user', browser)).status, 204);
     assert.deepEqual(await isOn({ ...browser, choices: { offers: true } }), { news: true, offers: true });
     assert.deepEqual((await service.store.readers.person('bob')).channels, {}, 'nobody’s by then');
+    const ofEve = { news: false, offers: false };
+    assert.deepEqual(await isOn({ choices: {} }, await as('eve')), ofEve);
+    assert.deepEqual(await isOn({ ...browser, auth: newSubscription().auth }, await as('eve')), ofEve);
+    assert.deepEqual(
+      await isOn(browser, await as('eve')),
+      { ...ofEve, offers: true },
+      'else the subscription’s own',
+    );
   });
 
   test('a wrong auth changes nothing, and is answered as for a reader who has chosen nothing', async () => {

@@ -240,6 +240,16 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       assert.deepEqual(await settle(id), []);
     });
 
+    test('the few of a person are looked for all at once, however many ids there are', async () => {
+      await store.people.assign(ids[7]!, { user: 'ada' });
+      const audienceId = await store.broadcasts.openAudience();
+      const asked = draft({ audienceId, matching: { user: 'ada' }, sliceRows: 1 });
+      const { id } = (await store.broadcasts.create(asked)).broadcast;
+      await runBehind(store.address, `update preparations set through_id = 32000 where broadcast_id = ${id}`);
+      assert.equal(await store.broadcasts.prepare(id, 'one'), false);
+      assert.deepEqual(await settle(id), [ids[7]]);
+    });
+
     test('a few among many are in one slice', async () => {
       const { id, recipients } = await createMatching(store, { tags: { all: ['rare'] } }, draft());
       assert.equal(recipients, 1);

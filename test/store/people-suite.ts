@@ -99,7 +99,8 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         const wrong = { endpoint, auth: madeUpSubscription(9).auth };
         const anonymous = await register(2, { former: wrong });
         assert.deepEqual(ownerOf(anonymous), { user: undefined, tags: [] });
-        const moved = await register(2, { former: { endpoint, auth } });
+        // in whatever spelling of its endpoint
+        const moved = await register(2, { former: { endpoint: endpoint.replace('https', 'HTTPS'), auth } });
         assert.deepEqual(ownerOf(moved), ada);
         assert.deepEqual(await read(id), { user: undefined, tags: [] });
         // each of them without the other, too
@@ -165,8 +166,25 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         const tags = Array.from({ length: 32 }, (_, index) => `tag${String(index).padStart(2, '0')}`);
         const { id } = await put(1, { tags });
         await assert.rejects(store.people.changeTags(id, { add: ['more'] }), { code: 'ERR_FIELD_VALUE' });
+        await assert.rejects(store.people.assign(id, { tags: [...tags, 'more'] }), {
+          code: 'ERR_FIELD_VALUE',
+        });
         assert.deepEqual((await read(id)).tags, tags);
         assert.equal(await store.people.changeTags(id, { add: ['more'], remove: ['tag00'] }), true);
+      });
+
+      test('what is no user or no tag is refused, and a tag has one spelling', async () => {
+        const { id } = await put(1, ada);
+        for (const change of [{ user: '' }, { user: 'x'.repeat(129) }, { user: 'bob', tags: ['a b'] }])
+          await assert.rejects(store.people.assign(id, change), { code: 'ERR_FIELD_VALUE' });
+        for (const change of [{ add: ['a,b'] }, { add: ['x'], remove: ['-beta'] }])
+          await assert.rejects(store.people.changeTags(id, change), { code: 'ERR_FIELD_VALUE' });
+        assert.deepEqual(await read(id), ada);
+        await store.people.changeTags(id, { add: ['cafe\u0301'] });
+        assert.deepEqual((await read(id)).tags, ['beta', 'caf\u00e9', 'de']);
+        await store.people.changeTags(id, { remove: ['cafe\u0301'] });
+        await store.people.assign(id, { tags: [...ada.tags, 'U\u0308ber'] });
+        assert.deepEqual(await read(id), { user: 'ada', tags: [...ada.tags, '\u00dcber'] });
       });
 
       test('a mark as gone stays when the user changes', async () => {

@@ -256,9 +256,15 @@ export function describeReaders(name: string, prepare: () => Promise<StoreUnderT
           data: { name: 'Ada', points: 4 },
           timeZone: 'UTC',
         });
+        const { timeZone } = await store.readers.setPerson('ada', { language: 'fr' });
+        assert.equal(timeZone, 'UTC', 'it stays');
         const cleared = { data: null, language: null, timeZone: null, channels: null };
         assert.deepEqual(await store.readers.setPerson('ada', cleared), nobody);
         assert.deepEqual(await store.readers.person('ada'), nobody);
+        for (const user of ['', 'x'.repeat(129)])
+          await assert.rejects(store.readers.setPerson(user, { language: 'de' }), {
+            code: 'ERR_FIELD_VALUE',
+          });
       });
 
       test('cannot have too much data, also where each change is small enough', async () => {

@@ -260,8 +260,9 @@ describe('rows whose subscription is removed', () => {
     };
     const expiresAtMs = nowMs + hourMs;
     const waiting = await create({ sliceRows: 20 });
+    const waitingInPartitions = await create({ sliceRows: 2 });
     const waitingList = await createToList();
-    for (const id of [waiting, waitingList]) {
+    for (const id of [waiting, waitingInPartitions, waitingList]) {
       await settle(id, (recipient) => ({
         recipient,
         origin,
@@ -274,7 +275,8 @@ describe('rows whose subscription is removed', () => {
     await opened.store.people.remove('person6');
     await settle(toList);
     assert.deepEqual(await countsOf(toList), { state: 'done', accepted: 2, removed: 1, alarms: [] });
-    assert.deepEqual(await countsOf(waiting), { state: 'running', removed: 1, pending: 19, alarms: [] });
+    for (const id of [waiting, waitingInPartitions])
+      assert.deepEqual(await countsOf(id), { state: 'running', removed: 1, pending: 19, alarms: [] });
     assert.deepEqual(await countsOf(waitingList), { state: 'running', removed: 1, pending: 2, alarms: [] });
     for (const id of [waiting, waitingList]) await opened.store.broadcasts.pause(id);
     await opened.store.people.remove('person7');

@@ -88,8 +88,7 @@ export function addChannelsRoute(app: ServiceApp, settings: Settings): void {
     },
     async (request, reply) => {
       const signedIn = await readSubscriberToken(request, reply);
-      const reader =
-        signedIn?.user === undefined ? await findReader(request.body, reply, store) : { user: signedIn.user };
+      const reader = await findReader(request.body, signedIn?.user, reply, store);
       const { held, known } = await choose(reader, request.body.choices, store);
       return sendJson(
         reply,
@@ -100,15 +99,18 @@ export function addChannelsRoute(app: ServiceApp, settings: Settings): void {
 }
 
 /**
- * @returns undefined where `auth` is not that of a stored subscription
+ * @param user who is signed in
+ * @returns undefined where nobody is, and `auth` is not that of a stored subscription
  * @throws {DeskbellError} ERR_SUBSCRIBER_TOKEN where nothing says who the reader is
  */
 async function findReader(
   { endpoint, auth }: ValueOf<typeof body>,
+  user: string | undefined,
   reply: Pick<FastifyReply, 'header'>,
   { subscriptions }: Store,
 ): Promise<Reader | undefined> {
   if (endpoint === undefined || auth === undefined) {
+    if (user !== undefined) return { user };
     reply.header('www-authenticate', 'Bearer'); // RFC 6750 §3
     throw new DeskbellError(
       'ERR_SUBSCRIBER_TOKEN',
@@ -117,7 +119,9 @@ async function findReader(
   }
   const row = await subscriptions.findByEndpoint(endpoint);
   const authBytes = decodeBase64(auth);
-  return row && authBytes && isSameSecret(row.auth, authBytes) ? row : undefined;
+  const own = row && authBytes && isSameSecret(row.auth, authBytes) ? row : undefined;
+  // what was chosen in this browser without a user holds where the person has chosen nothing
+  return user === undefined ? own : { ...own, user };
 }
 
 /**

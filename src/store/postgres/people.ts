@@ -1,6 +1,6 @@
 // People in PostgreSQL: user and tags of subscriptions. What is deleted leaves the database's files with its next vacuum.
 import { checkTagCount } from '../../audience/user-and-tags.ts';
-import type { PeopleStore } from '../people.ts';
+import { checkOwnerChange, checkTagChange, type PeopleStore } from '../people.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import { planSample, tagsOfSample, type SampledRow } from '../tag-sample.ts';
 import { removePerson, type PersonColumns } from '../remove-person.ts';
@@ -28,7 +28,8 @@ export function createPostgresPeople(
   };
 
   return {
-    assign: async (id, { user, tags }) => {
+    assign: async (id, change) => {
+      const { user, tags } = checkOwnerChange(change);
       const changed = await database.run(
         `update deskbell.subscriptions set user_name = case when $2 then $3 else user_name end,
            tags = case when $4 then ${functions}.read_tags($5::jsonb) else tags end
@@ -46,8 +47,9 @@ export function createPostgresPeople(
       return changed > 0;
     },
 
-    changeTags: (id, { add = [], remove = [] }) =>
-      database.transaction(async (query) => {
+    changeTags: async (id, change) => {
+      const { add, remove } = checkTagChange(change);
+      return database.transaction(async (query) => {
         const [row] = await query<{ readonly tags: readonly string[] | null }>(
           'select tags from deskbell.subscriptions where id = $1 for update',
           [id],
@@ -61,7 +63,8 @@ export function createPostgresPeople(
           [id, JSON.stringify(tags)],
         );
         return true;
-      }),
+      });
+    },
 
     countTags: () =>
       database.query<{ readonly tag: string; readonly subscriptions: number }>(`

@@ -1,7 +1,7 @@
 // People in SQLite: user and tags of subscriptions.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkTagCount } from '../../audience/user-and-tags.ts';
-import type { PeopleStore } from '../people.ts';
+import { checkOwnerChange, checkTagChange, type PeopleStore } from '../people.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import { planSample, tagsOfSample, type SampledRow } from '../tag-sample.ts';
 import { removePerson, type PersonColumns } from '../remove-person.ts';
@@ -26,14 +26,16 @@ export function createSqlitePeople(database: SqliteDatabase, portable: PortableD
     },
   };
 
-  const changeTags: PeopleStore['changeTags'] = (id, { add = [], remove = [] }) =>
-    database.write(() => {
+  const changeTags: PeopleStore['changeTags'] = async (id, change) => {
+    const { add, remove } = checkTagChange(change);
+    return database.write(() => {
       if (statements.find.first({ id }) === undefined) return false;
       for (const tag of remove) owners.removeTag(id, tag);
       for (const tag of add) owners.addTag(id, tag);
       checkTagCount(id, owners.tagsOf(id).length);
       return true;
     });
+  };
 
   const sampleTags: PeopleStore['sampleTags'] = async (rows) => {
     const size = (await database.read(() => statements.size.first({})))!;
@@ -49,13 +51,15 @@ export function createSqlitePeople(database: SqliteDatabase, portable: PortableD
   };
 
   return {
-    assign: (id, { user, tags }) =>
-      database.write(() => {
+    assign: async (id, change) => {
+      const { user, tags } = checkOwnerChange(change);
+      return database.write(() => {
         const row = statements.find.first({ id });
         if (row === undefined) return false;
         const changed = (user === undefined ? row.user : user) ?? undefined;
         return owners.assign(id, { user: changed, tags: tags ?? owners.tagsOf(id) });
-      }),
+      });
+    },
     signOut: (endpoint, auth) =>
       database.write(() => {
         const row = owners.findOwn(endpoint, auth);

@@ -68,6 +68,14 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
       [readersOf]: {
         'other values go': ['withoutNull({ ...former, ...change })', 'withoutNull({ ...change })'],
         'the language goes': ['change.language === undefined ? former', 'change.language === null ? former'],
+        'the time zone goes': [
+          'change.timeZone === undefined ? former.timeZone : (change.timeZone ?? undefined)',
+          'change.timeZone ?? undefined',
+        ],
+        'a person may have any name': [
+          "setPerson(checkUser(user, '/user'), change",
+          'setPerson(user, change',
+        ],
         'null does not clear data': ['(change === null ? {} :', '(change === null ? former :'],
       },
     },
@@ -325,6 +333,12 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
           'if (hasOwner || !withOwner || former.user === null)',
         ],
       },
+      'src/store/postgres/subscriptions.ts': {
+        'its endpoint is compared as it is spelled': [
+          'former && { hash: hashEndpoint(former.endpoint)',
+          "former && { hash: hashEndpoint(former.endpoint.replace('HTTPS', 'http'))",
+        ],
+      },
       [formerInPostgres]: {
         'any auth will do': [
           'and deskbell_functions.is_same_secret(f.auth, decode(',
@@ -564,6 +578,8 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
       [namesOf]: {
         'it may be longer': ['export const maxUserBytes = 128;', 'export const maxUserBytes = 129;'],
         'it may have any character': ['if (user.isWellFormed() && !/', 'if (user !== null || !/'],
+        'upper and lower case are one': ['return user;', 'return user.toLowerCase();'],
+        'spaces around it go': ['return user;', 'return user.trim();'],
       },
     },
   },
@@ -573,6 +589,9 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
     changes: {
       [namesOf]: {
         'it may be longer': ['const maxTagBytes = 64;', 'const maxTagBytes = 65;'],
+        'it may have one byte less': ['<= maxTagBytes) return', '< maxTagBytes) return'],
+        'it may begin with a colon': [String.raw`/^[\p{L}\p{N}][`, String.raw`/^[\p{L}\p{N}:][`],
+        'it may begin with an accent': [String.raw`/^[\p{L}\p{N}][`, String.raw`/^[\p{L}\p{M}\p{N}][`],
         'it may have a slash': ['._:-]*$/u', '._:/-]*$/u'],
       },
     },
@@ -645,6 +664,10 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
     changes: {
       'src/delivery/broadcast/audience.ts': {
         'another expression is the same broadcast': ['JSON.stringify(checkExpression(audience))', 'matching'],
+        'that of another user is the same broadcast': [
+          'JSON.stringify(checkExpression(audience))',
+          "JSON.stringify({ ...checkExpression(audience), user: '' })",
+        ],
       },
     },
   },
@@ -680,6 +703,41 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
       'src/delivery/broadcast/broadcaster.ts': {
         'its audience is waited for': ['const maxCreationMs = 2000;', 'const maxCreationMs = 2 ** 31 - 1;'],
         'it takes ten times as long': ['const maxCreationMs = 2000;', 'const maxCreationMs = 20_000;'],
+      },
+    },
+  },
+  {
+    claim: 'A reader who is signed in sees the choices of this browser where the person has chosen nothing',
+    test: { file: 'test/service/channels.test.ts', title: 'the person who is signed in chooses' },
+    changes: {
+      'src/service/push/channels.ts': {
+        'they see the default': ['? own : { ...own, user };', '? own : { user };'],
+        'they see them without its auth': [
+          'isSameSecret(row.auth, authBytes) ?',
+          '(user ?? isSameSecret(row.auth, authBytes)) ?',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A backend makes a subscriber token for as long as it says, at most an hour',
+    test: { file: tokens, title: 'is made for an hour at most' },
+    changes: {
+      [token]: {
+        'each is valid for an hour': ['/ 1000) + lifetimeSeconds)', '/ 1000) + maxLifetimeSeconds)'],
+      },
+    },
+  },
+  {
+    claim: 'The key for EdDSA is an Ed25519 key, and no other',
+    test: { file: tokens, title: 'options of subscriber tokens that are not usable' },
+    changes: {
+      [token]: {
+        'it may be of another curve': ["=== 'ed25519') return key", "!== 'rsa') return key"],
+        'it may be of the other Edwards curve': [
+          "key.asymmetricKeyType === 'ed25519'",
+          "/^ed\\d+$/.test(key.asymmetricKeyType ?? '')",
+        ],
       },
     },
   },

@@ -336,4 +336,106 @@ export const people: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim:
+      '`store.people` refuses what is no user or no tag, and more than 32 tags, and gives a tag one spelling',
+    test: { file: 'test/store/people-suite.ts', title: 'what is no user or no tag is refused' },
+    changes: {
+      'src/store/sqlite/people.ts': {
+        'whom it is assigned to is not looked at': ['= checkOwnerChange(change);', '= change;'],
+        'its tags are not looked at': [
+          'const { add, remove } = checkTagChange(change);',
+          'const { add = [], remove = [] } = change;',
+        ],
+      },
+      'src/store/postgres/people.ts': {
+        'whom it is assigned to is not looked at': ['= checkOwnerChange(change);', '= change;'],
+        'its tags are not looked at': [
+          'const { add, remove } = checkTagChange(change);',
+          'const { add = [], remove = [] } = change;',
+        ],
+      },
+      'src/store/people.ts': {
+        'the spelling of tags that are taken away is another': [
+          "remove: checkTags(remove, '/remove'),",
+          'remove,',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A person who is removed is in no list of attempts, however many broadcasts there were to them',
+    test: { file: 'test/store/removed-person.test.ts', title: 'is in no table any more' },
+    changes: {
+      'src/store/forget-attempts.ts': {
+        'the last broadcasts alone are looked through': ['maxId = last.id - 1;', 'maxId = 0;'],
+        'one is passed over between two transactions': ['maxId = last.id - 1;', 'maxId = last.id - 2;'],
+        'a set of nobody else stays with its ends': ["ifEmpty: 'delete',", "ifEmpty: 'keep',"],
+      },
+    },
+  },
+  {
+    claim:
+      'Removing a person removes broadcasts and schedules to this user, also those to this user with some tags',
+    test: { file: 'test/operator/api.test.ts', title: 'one is removed; a person is removed' },
+    changes: {
+      'src/delivery/broadcast/audience.ts': {
+        'broadcasts that name tags too stay': [
+          'user: expression.user, hash',
+          'user: expression.tags ? undefined : expression.user, hash',
+        ],
+      },
+      'src/store/schedules.ts': {
+        'schedules that name tags too stay': [
+          "draft.audience === 'all' ? null :",
+          "draft.audience === 'all' || draft.audience.tags ? null :",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'An audience with a `user` is looked for all at once, however many subscriptions there are',
+    test: { file: audiences, title: 'the few of a person are looked for all at once' },
+    changes: {
+      'src/store/postgres/member-finder.ts': {
+        'it is looked for range by range': [
+          'expression.user === undefined ? Math.min(lastId, afterId + width) : lastId',
+          'Math.min(lastId, afterId + width)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The console shows what is known of a person, and turns a channel on and off for them',
+    test: { file: 'test/operator/console-pages.test.ts', title: 'channels are added, changed and removed' },
+    changes: {
+      'src/operator/console/pages/people.ts': {
+        'nothing turns it off': ['{ on: true, off: false }', '{ on: true }'],
+      },
+      'src/operator/console/reader-cards.ts': {
+        'the time zone is not shown': ["['Time zone', timeZone]", "['Time zone', ofBrowsers]"],
+        'whatever was chosen is shown as on': [
+          'isChosen ? made[name]! : isOnByDefault',
+          'isChosen || isOnByDefault',
+        ],
+      },
+    },
+  },
+  {
+    claim:
+      'With several of `--any-tag` and `--not-tag`, subscriptions have one of the former and none of the latter',
+    test: { file: 'test/cli/people.test.ts', title: 'tags are added and taken away' },
+    changes: {
+      'src/cli/flags/people-flags.ts': {
+        'beside --not-tag, --any-tag means nothing': [
+          'tags: { all, any, none } };',
+          'tags: { all, any: none ? undefined : any, none } };',
+        ],
+        'beside --any-tag, --not-tag means nothing': [
+          'tags: { all, any, none } };',
+          'tags: { all, any, none: any ? undefined : none } };',
+        ],
+      },
+    },
+  },
 ];
