@@ -218,7 +218,7 @@ export const servicePage: readonly DocumentedPromise[] = [
     test: { file: 'test/service/channels.test.ts', title: 'the person who is signed in chooses' },
     changes: {
       'src/service/push/channels.ts': {
-        'the subscription does': ['signedIn?.user === undefined', 'request.body.auth !== undefined'],
+        'the subscription does': ['? own : { ...own, user };', '? own : (own ?? { user });'],
       },
     },
   },
