@@ -26,6 +26,14 @@ const others = `
   insert into receipts (broadcast_id, subscription_id, event) values (3, ${ended}, 'shown');
   insert into person_reaches (person, broadcast_id, at_ms, is_accepted)
     values ('subscription:${stored}', 3, 5, 1), ('subscription:${ended}', 3, 5, 1);
+  -- of another person
+  insert into webhook_events (id, type, at_ms, due_at_ms, attempts, user_name)
+    values ('0c', 'subscription.gone', 1, 2, 3, 'other');
+  insert into ended_subscriptions (id, endpoint, gone_at_ms, user_name) values (8, 'http://a/8', 2, 'other');
+  insert into person_reaches (person, broadcast_id, at_ms, is_accepted) values ('user:other', 3, 5, 1);
+  update invitations set user_name = 'other' where user_name = 'x';
+  update schedules set user_name = 'other' where id = 2;
+  update broadcasts set user = 'other' where id = 7;
   -- more broadcasts than are looked through at once, each with a set of nobody else
   insert into broadcasts (id, content_hash, state, payload, ttl_seconds, urgency, has_list, audience, created_at_ms, start_at_ms, expires_at_ms, expired_unread)
     with recursive n (id) as (select 101 union all select id + 1 from n where id < 125)
@@ -33,6 +41,11 @@ const others = `
   insert into attempt_sets (broadcast_id, at_ms, since_ms, outcome, attempt, answer_id, first_id, last_id, rows, ids)
     select id, 70, 60, 'accepted', 1, 5, ${ended}, ${ended}, 1, x'0${ended}' from broadcasts where id > 100;
 `;
+
+/** Tables in which a person is counted, or waits without a name. */
+const counting = new Set(
+  'removed_rows retries slices sqlite_sequence subscription_days vapid_keys waiting_rows work'.split(' '),
+);
 
 test('a person who is removed is in no table any more, nor in the file', async (t) => {
   const folder = mkdtempSync(join(fastFolder(), 'deskbell-removed-person-'));
@@ -53,6 +66,9 @@ test('a person who is removed is in no table any more, nor in the file', async (
 
   const tables = new Set(findTraces().map((trace) => trace.split(' ')[0]));
   assert.ok(tables.size >= 12, [...tables].join(' '));
+  const before = dumpDatabase(path);
+  for (const table of ['webhook_events', 'ended_subscriptions', 'schedules', 'broadcasts', 'invitations'])
+    assert.ok(before[table]!.some((row) => row.includes('"other"')), table);
   const store = await openSqliteStore({ path });
   const isInFile = (): boolean => readFileSync(path).includes('Only for Zoë.');
   assert.ok(isInFile());
@@ -61,6 +77,16 @@ test('a person who is removed is in no table any more, nor in the file', async (
   assert.equal(statSync(`${path}-wal`).size, 0);
   await store.close();
   assert.deepEqual(findTraces(), []);
+  const afterwards = dumpDatabase(path);
+  for (const [table, rows] of Object.entries(before)) {
+    if (counting.has(table)) continue;
+    const ofOthers = rows.filter((row) => !isTrace(table, row, endpoint));
+    assert.deepEqual(
+      ofOthers.filter((row) => !afterwards[table]!.includes(row)),
+      [],
+      `${table}: what is of others stays`,
+    );
+  }
 });
 
 const isOwn = (id: unknown): boolean => id === stored || id === ended;

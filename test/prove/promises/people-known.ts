@@ -666,7 +666,7 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
         'another expression is the same broadcast': ['JSON.stringify(checkExpression(audience))', 'matching'],
         'that of another user is the same broadcast': [
           'JSON.stringify(checkExpression(audience))',
-          "JSON.stringify({ ...checkExpression(audience), user: '' })",
+          'JSON.stringify(checkExpression(audience).tags)',
         ],
       },
     },
