@@ -667,6 +667,8 @@ test('subscriptions are found by user, tags, push service and id; one is removed
   assert.equal(await count('user=user-2'), 1);
   assert.equal(await count('tagsAll=news'), 4);
   assert.equal(await count('tagsNone=news'), 0);
+  assert.equal(await count('tagsAny=sport'), 0);
+  assert.equal(await count('tagsAny=sport,news'), 4);
   assert.equal(await count('pushService=fcm.googleapis.com'), 4);
   assert.equal(await count('pushService=web.push.apple.com'), 0);
   assert.match((await visitor.open('/console/subscriptions?tagsAll=a%20b!')).html, /A tag must be/);

@@ -249,6 +249,9 @@ describe('a registration that onSubscribe refuses', () => {
         { endpoint: first.endpoint, id, user: 'eve', tags: [] },
       ],
     );
+    answer = () => ({ user: 'bob' });
+    await post(first, { authorization });
+    assert.equal((await rows())[0]?.user, 'bob', 'what it returns holds before the token');
   });
 
   test('is not asked about where the endpoint is another one’s, also when that comes while it thinks', async () => {

@@ -40,6 +40,9 @@ const others = `
     select id, x'', 'done', x'', 60, 'low', 0, 1, 1, 2, 3, 0 from n;
   insert into attempt_sets (broadcast_id, at_ms, since_ms, outcome, attempt, answer_id, first_id, last_id, rows, ids)
     select id, 70, 60, 'accepted', 1, 5, ${ended}, ${ended}, 1, x'0${ended}' from broadcasts where id > 100;
+  insert into audiences (id, members, created_at_ms) select id, 1, 1000 from broadcasts where id > 100;
+  insert into audience_sets (audience_id, number, first_id, last_id, rows, ids)
+    select id, 0, ${ended}, ${ended}, 1, x'0${ended}' from audiences where id > 100;
 `;
 
 /** Tables in which a person is counted, or waits without a name. */
@@ -68,7 +71,10 @@ test('a person who is removed is in no table any more, nor in the file', async (
   assert.ok(tables.size >= 12, [...tables].join(' '));
   const before = dumpDatabase(path);
   for (const table of ['webhook_events', 'ended_subscriptions', 'schedules', 'broadcasts', 'invitations'])
-    assert.ok(before[table]!.some((row) => row.includes('"other"')), table);
+    assert.ok(
+      before[table]!.some((row) => row.includes('"other"')),
+      table,
+    );
   const store = await openSqliteStore({ path });
   const isInFile = (): boolean => readFileSync(path).includes('Only for Zoë.');
   assert.ok(isInFile());

@@ -371,6 +371,10 @@ export const people: readonly DocumentedPromise[] = [
         'the last broadcasts alone are looked through': ['maxId = last.id - 1;', 'maxId = 0;'],
         'one is passed over between two transactions': ['maxId = last.id - 1;', 'maxId = last.id - 2;'],
         'a set of nobody else stays with its ends': ["ifEmpty: 'delete',", "ifEmpty: 'keep',"],
+        'an audience is passed over between two transactions': [
+          'where id <= :maxId order by id desc',
+          'where id < :maxId order by id desc',
+        ],
       },
     },
   },
@@ -435,6 +439,52 @@ export const people: readonly DocumentedPromise[] = [
           'tags: { all, any, none } };',
           'tags: { all, any, none: any ? undefined : none } };',
         ],
+      },
+    },
+  },
+  {
+    claim: 'Removing a person leaves what is of other persons',
+    test: { file: 'test/store/removed-person.test.ts', title: 'is in no table any more' },
+    changes: {
+      'src/store/remove-person.ts': {
+        'all invitations go': ['invitations where user_name = :user', 'invitations where :user is not null'],
+        'events of all persons go': [
+          'webhook_events where user_name = :user',
+          'webhook_events where :user is not null and user_name is not null',
+        ],
+        'all that have ended go': [
+          "drop('ended_subscriptions where user_name = :user",
+          "drop('ended_subscriptions where :user is not null",
+        ],
+        'what push services accepted after them goes': [
+          'accepted_subscriptions where subscription_id = :id',
+          'accepted_subscriptions where subscription_id >= :id',
+        ],
+        'schedules of all persons go': [
+          'schedules where user_name = :user',
+          'schedules where :user is not null and user_name is not null',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'What onSubscribe returns holds before a subscriber token',
+    test: { file: 'test/service/registrations.test.ts', title: 'is known by what it will be' },
+    changes: {
+      'src/service/push/registration.ts': {
+        'the token holds': [
+          'assign === undefined ? registration : { ...registration, assign }),',
+          '({ ...registration, assign: registration.assign ?? assign })),',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The console finds subscriptions with one of several tags',
+    test: { file: 'test/operator/console-pages.test.ts', title: 'subscriptions are found by user, tags' },
+    changes: {
+      'src/operator/console/message-form.ts': {
+        'it finds all': ["any: toList(fields, 'tagsAny'),", 'any: [],'],
       },
     },
   },
