@@ -54,6 +54,8 @@ test('tags are short words: each once, sorted, in one spelling', () => {
   assert.deepEqual(checkUserAndTags({ tags }).tags, ['2026', 'de', 'news', 'team:a.b_c-d', 'Über', 'हिन्दी']);
   const longest = ['x'.repeat(64), 'é'.repeat(32)];
   assert.deepEqual(checkUserAndTags({ tags: longest }).tags, longest);
+  // its length is that of the one spelling
+  assert.deepEqual(checkUserAndTags({ tags: ['u\u0308\u0304'.repeat(32)] }).tags, ['\u01d6'.repeat(32)]);
   const starts = ['-a', '.a', '_a', ':a', '\u0301a'];
   for (const tag of ['', 'a b', 'a,b', 'a/b', 'x'.repeat(65), 'é'.repeat(33), 'a\u200bb', ...starts]) {
     assert.deepEqual(

@@ -37,6 +37,8 @@ test('a link of `deskbell invite` lets one browser in, at a service that keeps i
   assert.equal(user, 'ada');
   assert.match(link!, /^https:\/\/bell\.example\.org\/#invitation=/);
   assert.ok(Date.parse(expiresAt!) > Date.now());
+  const nobody = await runCommand(['invite', 'x'.repeat(129)], { environment });
+  assert.match(nobody.stderr, /The user has 129 bytes.*ERR_FIELD_VALUE/);
 });
 
 test('the link is that of the public URL; on loopback without one it is a plain one that says what to set', async () => {

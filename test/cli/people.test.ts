@@ -196,6 +196,8 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     for (const words of [['--user', '42', '3'], []]) {
       assert.match((await run(['subscriptions', 'remove', ...words])).stderr, /ERR_USAGE/);
     }
+    const nobody = await run(['subscriptions', 'remove', '--user', 'a\nb']);
+    assert.match(nobody.stderr, /without control characters.*ERR_FIELD_VALUE/);
   });
 
   test('channels are made and removed, and a person’s choices and data are set and shown', async () => {
@@ -217,6 +219,14 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
       await print('channels', 'list'),
       'news  on by default  “News”  de “Nachrichten”  fr “Actualités”\noffers  off by default  “Offers”\n',
     );
+    const [news, offers] = parseLines(await print('channels', 'list', '--json'));
+    assert.deepEqual(news, {
+      name: 'news',
+      title: 'News',
+      titles: { de: 'Nachrichten', fr: 'Actualités' },
+      isOnByDefault: true,
+    });
+    assert.deepEqual(offers, { name: 'offers', title: 'Offers', titles: {}, isOnByDefault: false });
     // what is not given stays, and an empty title goes
     await print('channels', 'set', 'offers', '--title-in', 'fr=Offres');
     const both = 'offers  off by default  “Offers”  fr “Offres”  de “Angebote”\n';

@@ -182,7 +182,8 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         assert.deepEqual(await read(id), ada);
         await store.people.changeTags(id, { add: ['cafe\u0301'] });
         assert.deepEqual((await read(id)).tags, ['beta', 'caf\u00e9', 'de']);
-        await store.people.changeTags(id, { remove: ['cafe\u0301'] });
+        await store.people.changeTags(id, { remove: ['cafe\u0301', 'de'] });
+        assert.deepEqual((await read(id)).tags, ['beta']);
         await store.people.assign(id, { tags: [...ada.tags, 'U\u0308ber'] });
         assert.deepEqual(await read(id), { user: 'ada', tags: [...ada.tags, '\u00dcber'] });
       });

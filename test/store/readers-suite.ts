@@ -63,11 +63,15 @@ export function describeReaders(name: string, prepare: () => Promise<StoreUnderT
         const chosen = Object.fromEntries((await store.channels.list()).map((one) => [one.name, false]));
         const choose = (channels: Record<string, boolean>) => store.readers.setPerson('ada', { channels });
         await choose(chosen);
+        const anonymous = await register(1);
+        await store.readers.choose(anonymous, chosen);
         await store.channels.remove('c0');
         assert.deepEqual((await choose({ c1: true })).channels, { ...chosen, c1: true });
         await store.channels.put(channel('more'));
         const { c0: _, ...left } = chosen;
         assert.deepEqual((await choose({ more: true })).channels, { ...left, c1: true, more: true });
+        await store.readers.choose(anonymous, { more: true });
+        assert.deepEqual((await read(anonymous.id)).channels, { ...left, more: true });
       });
     });
 

@@ -40,6 +40,10 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
     test: { file: readers, title: 'are limited in number' },
     changes: {
       [readersOf]: {
+        'of a reader without a person all go': [
+          'mergeChoices(readChoices(row?.channels ?? null), change, known)',
+          'mergeChoices(readChoices(row?.channels ?? null), change, [])',
+        ],
         'of 100 they go': ['if (merged.length <= maxChannels)', 'if (merged.length < maxChannels)'],
         'they stay however many there are': ['if (merged.length <= maxChannels)', 'if (merged.length > 0)'],
       },
@@ -590,6 +594,7 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
       [namesOf]: {
         'it may be longer': ['const maxTagBytes = 64;', 'const maxTagBytes = 65;'],
         'it may have one byte less': ['<= maxTagBytes) return', '< maxTagBytes) return'],
+        'it may not be longer in another spelling': ['= 4 * maxTagBytes;', '= maxTagBytes;'],
         'it may begin with a colon': [String.raw`/^[\p{L}\p{N}][`, String.raw`/^[\p{L}\p{N}:][`],
         'it may begin with an accent': [String.raw`/^[\p{L}\p{N}][`, String.raw`/^[\p{L}\p{M}\p{N}][`],
         'it may have a slash': ['._:-]*$/u', '._:/-]*$/u'],
@@ -738,6 +743,44 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
           "key.asymmetricKeyType === 'ed25519'",
           "/^ed\\d+$/.test(key.asymmetricKeyType ?? '')",
         ],
+      },
+    },
+  },
+  {
+    claim: 'A time zone may have the longest of the IANA names',
+    test: { file: 'test/audience/readers.test.ts', title: 'a language or time zone of a browser' },
+    changes: {
+      'src/audience/reader-facts.ts': {
+        'it is none': ['const maxTimeZoneCharacters = 64;', 'const maxTimeZoneCharacters = 24;'],
+      },
+    },
+  },
+  {
+    claim: '`deskbell invite` refuses what is no user',
+    test: { file: 'test/cli/invite.test.ts', title: 'a link of `deskbell invite` lets one browser in' },
+    changes: {
+      'src/cli/commands/invite.ts': { 'any text is one': ["checkUser(given, '')", 'given'] },
+    },
+  },
+  {
+    claim: '`deskbell subscriptions remove --user` refuses what is no user',
+    test: { file: commands, title: 'a person is removed, and what was removed is told' },
+    changes: {
+      'src/cli/commands/subscriptions-remove.ts': {
+        'any text is one': ["undefined : checkUser(flags.user, '/user')", 'undefined : flags.user'],
+      },
+    },
+  },
+  {
+    claim: '`deskbell channels list` and `people show` have all that is known, as JSON too',
+    test: { file: commands, title: 'channels are made and removed' },
+    changes: {
+      'src/cli/commands/channels.ts': {
+        'a list of channels has names alone': [
+          'toJson: channelView.toJson,',
+          'toJson: ({ name }) => ({ name }),',
+        ],
+        'one that is removed is not named': ['output.result(flags, { name },', 'output.result(flags, {},'],
       },
     },
   },
