@@ -72,13 +72,13 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     const run = await newData();
     const rows = [
       { userId: 42, topics: ['de', 'beta'], subscription: exampleSubscription(1) },
-      { userId: 43, topics: 'news', tags: ['none'], sub: exampleSubscription(2) },
+      { userId: 43, topics: 'news;sport', tags: ['none'], sub: exampleSubscription(2) },
     ];
     const words = ['subscriptions', 'import', '-', '--user-column', 'userId', '--tags-column', 'topics'];
     assert.equal((await run(words, JSON.stringify(rows))).stderr, '');
     assert.deepEqual(await exportOwners(run), [
       { user: '42', tags: ['beta', 'de'] },
-      { user: '43', tags: ['news'] },
+      { user: '43', tags: ['news', 'sport'] },
     ]);
   });
 
@@ -103,17 +103,19 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     const rows = [
       { ...exampleSubscription(1), member: 'x'.repeat(129) },
       { ...exampleSubscription(2), member: { id: 42 } },
+      { ...exampleSubscription(2), member: 42.5 },
       { ...exampleSubscription(3), member: '42', tags: ['a b'] },
       { ...exampleSubscription(4), member: '42', tags: 7 },
       { ...exampleSubscription(5), member: '42' },
     ];
     const words = ['subscriptions', 'import', '-', '--json', '--user-column', 'member'];
     const reports = parseLines((await run(words, lines(rows))).stdout);
-    assert.deepEqual(reports.pop(), { imported: 1, refused: 4 });
+    assert.deepEqual(reports.pop(), { imported: 1, refused: 5 });
     assert.deepEqual(
       reports.map(({ errors: [{ pointer, code }] }) => `${pointer} ${code}`),
       [
         '/member ERR_FIELD_VALUE',
+        '/member ERR_FIELD_TYPE',
         '/member ERR_FIELD_TYPE',
         '/tags/0 ERR_FIELD_VALUE',
         '/tags ERR_FIELD_TYPE',

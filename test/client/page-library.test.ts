@@ -31,6 +31,7 @@ interface Client extends EventTarget {
   readonly synced: Promise<string>;
   subscribe(options?: { readonly invitation?: string }): Promise<{ readonly endpoint: string }>;
   unsubscribe(): Promise<void>;
+  signOut(): Promise<void>;
   resync(): Promise<string>;
   state(): Promise<{
     readonly obstacle: string | undefined;
@@ -87,10 +88,11 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
       isPushServiceAsked = true;
       if (browser.isPushServiceAway) await new Promise(() => {});
       made += 1;
+      const key = new Uint8Array([made]).buffer;
       const endpoint = `https://push.example/${made}`;
       subscription = {
         endpoint,
-        getKey: () => new Uint8Array([made]).buffer,
+        getKey: () => key,
         options: { applicationServerKey: new Uint8Array(65).fill(4).buffer },
         async unsubscribe() {
           ended.push(endpoint);
@@ -299,6 +301,8 @@ test('after a 409 the key is asked for again and a new subscription made, once',
     assert.equal(result, refusals === 1 ? 'https://push.example/2' : 'server-refused');
     const names = ['GET vapidKey?…', 'POST webPush'];
     assert.deepEqual(requestsOf(asked).slice(0, 4), [...names, ...names]);
+    const former = { endpoint: 'https://push.example/1', p256dh: 'AQ==', auth: 'AQ==' };
+    assert.equal(asked[3]!.headers['deskbell-former-subscription'], JSON.stringify(former));
     assert.equal(ended[0], 'https://push.example/1');
   }
 });
@@ -354,6 +358,25 @@ test('who was subscribed is subscribed anew at the next page load, unless notifi
   await next.client.unsubscribe();
   const last = openPage({}, {}, first.indexedDB);
   assert.deepEqual([await last.client.synced, last.asked], ['not-subscribed', []]);
+});
+
+test('registrations and channels come with a token; signing out does not, and works after the push service has dropped the subscription', async () => {
+  const { client, asked, indexedDB } = openPage({ token: async () => 'abc' }, { service: withoutChannels });
+  await client.subscribe();
+  await client.channels();
+  await client.signOut();
+  assert.deepEqual(
+    asked.slice(1).map(({ request, headers }) => [request, headers['authorization']]),
+    [
+      ['POST webPush', 'Bearer abc'],
+      ['POST webPush/channels', 'Bearer abc'],
+      ['DELETE webPush/user', undefined],
+    ],
+  );
+  const next = openPage({}, { permission: 'denied' }, indexedDB);
+  await next.client.signOut();
+  assert.deepEqual(next.asked, [asked.at(-1)]);
+  assert.equal(next.asked[0]!.body['endpoint'], 'https://push.example/1');
 });
 
 test('a service worker that the site registers within five seconds is waited for', async () => {

@@ -246,6 +246,10 @@ test('a subscription that was never stored is known by its former form', async (
   await scope['renewWithRetries'](former);
   const { storedBody } = await scope['readOwnState']();
   assert.deepEqual(JSON.parse(storedBody), { endpoint: former.endpoint, p256dh: 'AQ==', auth: 'AQ==' });
+  const known = await startRenewing({ serviceUrl, storedBody: '{"endpoint":"https://push.example/0"}' });
+  await known.scope['renewWithRetries'](former);
+  const state = await known.scope['readOwnState']();
+  assert.match(state.storedBody, /example\/0/, 'what the service has is named');
 });
 
 test('who has unsubscribed, or was subscribed without the page library, is left alone', async () => {

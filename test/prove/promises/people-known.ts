@@ -784,4 +784,51 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim:
+      '`client.signOut()` signs out what the service has stored, also after the push service has dropped it',
+    test: { file: 'test/client/page-library.test.ts', title: 'registrations and channels come with a token' },
+    changes: {
+      'src/client/client.ts': {
+        'the subscription is removed': [
+          "this.#service.remove(body, 'webPush/user')",
+          'this.#service.remove(body)',
+        ],
+        'only what the browser still has': ['const body = storedBody ?? (', 'const body = ('],
+      },
+    },
+  },
+  {
+    claim: 'A browser that subscribes again names its former subscription, also one that was never stored',
+    test: { file: 'test/client/page-library.test.ts', title: 'after a 409 the key is asked for again' },
+    changes: {
+      'src/client/subscription.ts': {
+        'only one that was stored': [
+          'storedBody ?? (existing && subscriptionBody(existing));',
+          'storedBody;',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The user of an import is a text or a whole number',
+    test: { file: commands, title: 'rows with a user or tags that are not valid' },
+    changes: {
+      'src/cli/input/subscription-line.ts': {
+        'any number is a user': [
+          'Number.isSafeInteger(value) ? String(value)',
+          "typeof value === 'number' ? String(value)",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A service worker that renews a subscription names the one that the service has stored',
+    test: { file: 'test/client/service-worker.test.ts', title: 'a subscription that was never stored' },
+    changes: {
+      'src/client/worker/renewal.ts': {
+        'it names the last one of the browser': ['if (storedBody === undefined && former)', 'if (former)'],
+      },
+    },
+  },
 ];
