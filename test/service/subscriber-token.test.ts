@@ -58,6 +58,12 @@ async function assertIgnored(service: RunningService, headers: Record<string, st
   assert.deepEqual(await ownerOf(service, subscription.endpoint), { user: '42', tags: ['de'] });
 }
 
+/** When a token ends that was made for so long. */
+async function endOf(lifetimeSeconds?: number): Promise<number> {
+  const [, payload = ''] = (await hs256({ lifetimeSeconds })).split('.');
+  return (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { exp: number }).exp;
+}
+
 /** With the right key, and a digest of another length. */
 function hmacToken(bits: 384 | 512): string {
   const text = `${part({ alg: `HS${bits}` })}.${part(claims())}`;
@@ -136,10 +142,6 @@ describe('a subscriber token', () => {
     ] as const) {
       await assert.rejects(hs256(changes), { code });
     }
-    const endOf = async (lifetimeSeconds?: number) => {
-      const [, payload = ''] = (await hs256({ lifetimeSeconds })).split('.');
-      return (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { exp: number }).exp;
-    };
     for (const lifetimeSeconds of [undefined, 3600]) assert.ok((await endOf(lifetimeSeconds)) >= now + 3600);
     const shortest = await endOf(1);
     assert.ok(shortest <= inSeconds(1));
