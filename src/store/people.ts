@@ -27,10 +27,7 @@ export interface OwnerChange {
   readonly tags?: readonly string[] | undefined;
 }
 
-export interface TagChange {
-  readonly add?: readonly string[];
-  readonly remove?: readonly string[];
-}
+type TagChange = Parameters<PeopleStore['changeTags']>[1];
 
 /** Whose subscriptions are: users and tags. */
 export interface PeopleStore {
@@ -49,7 +46,10 @@ export interface PeopleStore {
    * @returns false where there is no such subscription
    * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also where it would have too many; nothing is changed
    */
-  changeTags(id: number, change: TagChange): Promise<boolean>;
+  changeTags(
+    id: number,
+    change: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
+  ): Promise<boolean>;
   /** Tags that subscriptions have, in the order of their names, with how many have each. */
   countTags(): Promise<readonly { readonly tag: string; readonly subscriptions: number }[]>;
   /** The tags of about so many subscriptions, or of all where they are no more: reads no others, however many there are. */
