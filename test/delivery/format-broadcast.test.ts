@@ -3,6 +3,7 @@ import { test } from 'node:test';
 
 import { assertDelivered } from '../../src/cli/send/assert-delivered.ts';
 import { formatProgress } from '../../src/cli/send/format-progress.ts';
+import { stateOf } from '../../src/delivery/broadcast/format-broadcast.ts';
 import { broadcastToJson } from '../../src/views/broadcast.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 
@@ -28,6 +29,14 @@ const broadcast: Broadcast = {
   alarms: [],
   receipts: undefined,
 };
+
+test('a running broadcast is scheduled until its start, and one that is prepared is preparing', () => {
+  const states = (['running', 'preparing', 'paused', 'done', 'cancelled'] as const).map((state) =>
+    stateOf({ ...broadcast, state, startAtMs: 2000 }, 1999),
+  );
+  assert.deepEqual(states, ['scheduled', 'preparing', 'paused', 'done', 'cancelled']);
+  assert.equal(stateOf({ ...broadcast, startAtMs: 2000 }, 2000), 'running');
+});
 
 test('the progress has share, rate, time left, and the outcomes of each push service', () => {
   const accepted = { ...counts, accepted: 947, rejected: 0, gone: 2 };

@@ -300,9 +300,9 @@ suite('POST /v1/messages', () => {
     const post = (path: string, body: string, type = 'text/plain') =>
       stage.ask(path, { method: 'POST', body, headers: { 'content-type': type } });
     const shown = async () => JSON.parse((await stage.userAgent.nextMessage()).text()) as unknown;
-    const sent = await post('/v1/messages?user=me', 'Backups are done\n');
+    const sent = await post('/v1/messages?user=me', 'Backups\nare done\n');
     assert.equal(sent.status, 200);
-    assert.deepEqual(await shown(), { title: hostname(), message: 'Backups are done' });
+    assert.deepEqual(await shown(), { title: hostname(), message: 'Backups\nare done' });
     const send = t.mock.method(stage.sender, 'send');
     await post(
       '/v1/messages?user=me&title=NAS&urgency=high&ttlSeconds=60&topic=backup',

@@ -86,12 +86,28 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'A broadcast that is prepared for a later start is `preparing`; once it is ready, `scheduled` until then',
+    test: { file: 'test/delivery/format-broadcast.test.ts', title: 'a running broadcast is scheduled' },
+    changes: {
+      'src/delivery/broadcast/format-broadcast.ts': {
+        'it is scheduled while it is prepared': [
+          "state === 'running' && startAtMs",
+          "['preparing', 'running'].includes(state) && startAtMs",
+        ],
+      },
+    },
+  },
+  {
     claim: 'A message to one person can be plain text, with the title of the installation unless it is given',
     test: { file: api, title: 'plain text is a message to a person' },
     changes: {
       'src/operator/api/messages.ts': {
         'a title that is given is ignored': ['title: title ?? defaultTitle', 'title: defaultTitle'],
         'options of the query are ignored': ['message: given }, ...options }', 'message: given } }'],
+      },
+      'src/http/json-body.ts': {
+        'line breaks within it are lost': ['/\\r?\\n$/', '/\\r?\\n/'],
       },
     },
   },
