@@ -45,7 +45,7 @@ async function reportUnreachable(data: string): Promise<void> {
     pushServices: [away],
   });
   await close();
-  const database = new DatabaseSync(join(data, 'deskbell.db'));
+  const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
   database.exec('update senders set seen_at_ms = seen_at_ms + 3600000');
   database.close();
 }
@@ -294,7 +294,7 @@ suite('broadcasts of the command line', () => {
     assert.deepEqual(received(), { messages: 20, most: 1 }, 'the scheduled one waits');
     await reportUnreachable(data);
     await until(() => unreachable.test(worker.written()), 'what it says of push services');
-    const database = new DatabaseSync(join(data, 'deskbell.db'));
+    const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
     // its state is set too, so that the times at which it can be leased are noted anew
     database.exec("update broadcasts set start_at_ms = 0, state = 'running' where id = 1");
     database.close();

@@ -25,7 +25,7 @@ async function setUp() {
     environment,
   });
   const { token } = JSON.parse(stdout) as { token: string };
-  const database = new DatabaseSync(join(data, 'deskbell.db'));
+  const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
   after(() => database.close());
   database.exec("insert into audit (at_ms, operator, action) values (1, 'ann', 'broadcast.pause')");
   const oldRecords = () => database.prepare('select count(*) as count from audit where at_ms = 1').get();

@@ -62,7 +62,7 @@ suite('schedules of the command line', () => {
     >;
     assert.deepEqual([paused['nextTimes'], paused['nextAt']], [[], undefined]);
     // its time comes meanwhile
-    const database = new DatabaseSync(join(data, 'deskbell.db'));
+    const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
     database.exec('update schedules set next_at_ms = 0');
     database.close();
     const resumed = /^Schedule 1 sends next at 20\d\d\S+Z\.\n$/;
@@ -101,7 +101,7 @@ suite('schedules of the command line', () => {
     const lines = [...pushService.createSinks(3, { vapidPublicKey: publicKey })];
     const input = `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
     await runCommand(['subscriptions', 'import', '-'], { input, environment });
-    const database = new DatabaseSync(join(data, 'deskbell.db'));
+    const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
     const setNext = database.prepare('update schedules set next_at_ms = ?');
     const isSetAnew = database.prepare('select 1 from schedules where next_at_ms > ?');
     setNext.run(Date.now() - 2 * 3_600_000);

@@ -363,11 +363,16 @@ suite('deskbell send', () => {
     }
   });
 
-  test('a subject with its scheme in capitals is sent as push services expect it', async () => {
-    const { send } = await setUp(1);
+  test('a subject with its scheme in capitals is sent as push services expect it, and is kept', async () => {
+    const { data, send } = await setUp(1);
     const { exitCode, stdout } = await send('--id', '1', '--subject', 'MAILTO:push@example.org');
     assert.equal(exitCode, 0, stdout);
     await userAgent.nextMessage();
+    // a message to one is a first one, too
+    const { subject } = JSON.parse(await readFile(join(data, 'settings.json'), 'utf8')) as {
+      subject: string;
+    };
+    assert.match(subject, /^mailto:push@example\.org$/i);
   });
 
   test('a message to an endpoint goes there, and the endpoint is not printed whole', async () => {

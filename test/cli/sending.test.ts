@@ -35,7 +35,7 @@ async function setUp(t: TestContext) {
   assert.equal((await runCommand(['subscriptions', 'import', '-'], { environment, input })).exitCode, 0);
   await run('send', '--all', '--detach', ...message);
   await run('send', '--all', '--cron', '0 9 1 1 *', ...message);
-  const database = new DatabaseSync(join(data, 'deskbell.db'));
+  const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
   database.exec(`
     update schedules set next_at_ms = ${Date.now() - 60_000};
     insert into webhook_events (id, type, at_ms, due_at_ms, attempts, broadcast_id)

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { until } from '../../tools/until.ts';
 import { suite, test } from 'node:test';
 import type { Problem } from '../../src/http/problem.ts';
+import { deliveryOptions } from '../../src/store/delivery-options.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import type { UserAndTags } from '../../src/audience/user-and-tags.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
@@ -405,6 +406,32 @@ suite('POST /v1/messages', () => {
 });
 
 suite('/v1/broadcasts', () => {
+  test('one has each option of delivery as it was asked for', async (t) => {
+    const { ask, store } = await startStage(t);
+    await store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+    const options = {
+      ttlSeconds: 7200,
+      urgency: 'high',
+      topic: 'tea',
+      priority: 'high',
+      perPerson: '3/day',
+      skipInactive: 10,
+      channel: 'news',
+      localTime: '2099-01-02T09:00',
+      ifTimePassed: 'skip',
+      quietHours: '22:00-07:00',
+      timeZone: 'Europe/Berlin',
+    };
+    assert.deepEqual(
+      Object.keys(options),
+      Object.keys(deliveryOptions).filter((name) => name !== 'receipts'),
+    );
+    const body = { audience: 'all', message, startAt: '2099-01-01T09:00:00Z', ...options };
+    const response = await ask('/v1/broadcasts', { method: 'POST', body });
+    const shown = (await response.json()) as object;
+    assert.deepEqual({ ...shown, ...options }, shown);
+  });
+
   test('one is made once for its key, listed, found, paused, resumed and cancelled', async (t) => {
     const stage = await startStage(t, [{}, {}]);
     const { ask, read } = stage;

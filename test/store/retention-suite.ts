@@ -171,6 +171,8 @@ export function describeRetention(name: string, prepare: () => Promise<StoreUnde
       await store.audit.begin({ operator: 'ann', action: 'broadcast.pause' });
       nowMs += 10 * dayMs;
       await store.audit.begin({ operator: 'bob', action: 'broadcast.resume' });
+      await pruneAll({ ...limitsBefore(nowMs), auditBeforeMs: nowMs - 11 * dayMs });
+      assert.equal((await store.audit.list({ limit: 10 })).length, 2, 'they have a time of their own');
       await pruneAll({ auditBeforeMs: nowMs });
       const records = await store.audit.list({ limit: 10 });
       assert.deepEqual(

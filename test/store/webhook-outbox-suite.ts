@@ -42,6 +42,21 @@ export function describeWebhookOutbox(name: string, prepare: () => Promise<Store
       assert.equal(await store.webhooks.count(), 0);
     });
 
+    test('nothing is stored any more once nobody has asked for it for a week', async () => {
+      const weekMs = 7 * 24 * 60 * 60 * 1000;
+      for (const [sinceMs, events] of [
+        [weekMs + 60_000, 0],
+        [weekMs - 3_600_000, 3],
+      ] as const) {
+        const then = Date.now();
+        nowMs = then - sinceMs;
+        await store.webhooks.watch();
+        nowMs = then;
+        await deliver();
+        assert.equal(await store.webhooks.count(), events);
+      }
+    });
+
     test('what ended, was done and was raised is leased once, and removed when it was delivered', async () => {
       await store.webhooks.watch();
       const { subscriptionId, broadcastId } = await deliver();

@@ -148,10 +148,12 @@ async function* pagesOf(
   maxRows: number,
 ): AsyncGenerator<readonly StoredSubscription[]> {
   if (typeof audience === 'object' && 'ids' in audience) {
+    const seen = new Set<number>();
     let rows: StoredSubscription[] = [];
     for await (const id of audience.ids) {
-      const row = await subscriptions.findById(id);
+      const row = seen.has(id) ? undefined : await subscriptions.findById(id);
       if (row !== undefined) rows.push(row);
+      seen.add(id);
       if (rows.length < pageRows) continue;
       yield rows;
       rows = [];

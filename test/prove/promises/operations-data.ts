@@ -469,6 +469,18 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Audit records are deleted by their own time, and not by that of attempts or broadcasts',
+    test: { file: retention, title: 'deletes audit records from before' },
+    changes: {
+      'src/store/retention.ts': {
+        'they go with attempts': [
+          "dropRows('audit', 'id', auditBeforeMs)",
+          "dropRows('audit', 'id', limits.attemptsBeforeMs ?? auditBeforeMs)",
+        ],
+      },
+    },
+  },
+  {
     claim: 'What came of each subscription is deleted by itself, and the counts of the broadcast stay',
     test: { file: retention, title: 'deletes attempts by themselves, in steps' },
     changes: {

@@ -708,4 +708,16 @@ export const operations: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'The doctor takes the origin of the public URL for the contact where no other is given',
+    test: { file: 'test/cli/doctor.test.ts', title: 'names what is fine and exits with 0' },
+    changes: {
+      'src/cli/commands/doctor.ts': {
+        'it says that there is none': [
+          'checkSubject(contactOf(configuration))',
+          'checkSubject(configuration.subject && contactOf(configuration))',
+        ],
+      },
+    },
+  },
 ];

@@ -99,6 +99,18 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`POST /v1/broadcasts` takes each option of delivery',
+    test: { file: api, title: 'one has each option of delivery as it was asked for' },
+    changes: {
+      'src/operator/api/broadcasts.ts': {
+        'one is left out': [
+          'const { audience, message, startAt, ...options } = request.body;',
+          'const { audience, message, startAt, skipInactive: _, ...options } = request.body;',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A message to one person can be plain text, with the title of the installation unless it is given',
     test: { file: api, title: 'plain text is a message to a person' },
     changes: {
@@ -668,6 +680,26 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     changes: {
       'src/operator/api/messages.ts': {
         'it does': [": 'subscription';", ': `subscription ${to.subscription.endpoint}`;'],
+      },
+    },
+  },
+  {
+    claim: 'Events are stored from the first `serve` with a webhook on, until there was none for a week',
+    test: { file: 'test/store/webhook-outbox-suite.ts', title: 'nothing is stored any more once nobody' },
+    changes: {
+      'src/store/sqlite/migrations.ts': {
+        'alarms for a day': [
+          'after insert on alarms\n    when exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 604800000)',
+          'after insert on alarms\n    when exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 86400000)',
+        ],
+        'alarms for ever': [
+          'after insert on alarms\n    when exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 604800000)',
+          'after insert on alarms\n    when exists (select 1 from webhook_watch)',
+        ],
+      },
+      'src/store/postgres/migrations.ts': {
+        'for a day': ['* 1000 - 604800000)', '* 1000 - 86400000)'],
+        'for ever': ['* 1000 - 604800000)', '* 1000 - 604800000000)'],
       },
     },
   },

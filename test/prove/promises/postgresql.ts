@@ -299,4 +299,16 @@ export const postgresql: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'A worker sends a broadcast with its own message, also after the database was restored under it',
+    test: { file: 'test/delivery/workload.test.ts', title: 'which a restored database lacks' },
+    changes: {
+      'src/delivery/worker/row-payloads.ts': {
+        'with that of the one that had its id': [
+          '`${broadcast.id} ${broadcast.createdAtMs}`',
+          '`${broadcast.id}`',
+        ],
+      },
+    },
+  },
 ];

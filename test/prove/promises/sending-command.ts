@@ -419,4 +419,26 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'The first `send` keeps the contact that it is given, also one to a single subscription',
+    test: { file: 'test/cli/send.test.ts', title: 'a subject with its scheme in capitals' },
+    changes: {
+      'src/cli/commands/send.ts': {
+        'only one to an audience does': [
+          'await storeSettings(configuration',
+          'if (!isForOne(flags)) await storeSettings(configuration',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'An id that is given twice counts once in a dry run',
+    test: {
+      file: 'test/delivery/reader-options.test.ts',
+      title: 'is counted for the oldest subscriptions alone',
+    },
+    changes: {
+      'src/delivery/broadcast/count-readers.ts': { 'it counts twice': ['      seen.add(id);\n', ''] },
+    },
+  },
 ];
