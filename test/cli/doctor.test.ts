@@ -49,8 +49,8 @@ suite('deskbell doctor', () => {
     await runCommand(['keys', 'generate', '--data', data]);
     await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
     const before = await readFile(join(data, 'deskbell.db'));
-    const subject = 'mailto:push@site.com';
-    const words = ['--data', data, '--subject', subject, '--push-services', pushService.origin];
+    const contact = 'mailto:push@site.com';
+    const words = ['--data', data, '--subject', contact, '--push-services', pushService.origin];
     const port = await freePort();
     const { exitCode, stdout, stderr } = await examine([...words, '--json', '--encryption', 'builtin'], port);
     assert.equal(exitCode, 0, stderr + stdout);
@@ -82,7 +82,7 @@ suite('deskbell doctor', () => {
     // the contact may be the origin of the public URL that serve was given
     await writeFile(join(data, 'settings.json'), JSON.stringify({ publicUrl: 'https://site.com/push' }));
     const shown = await examine(
-      words.filter((word) => word !== '--subject' && word !== subject),
+      words.filter((word) => word !== '--subject' && word !== contact),
       port,
     );
     assert.match(shown.stdout, /^ok {7}subject +https:\/\/site\.com$/m);

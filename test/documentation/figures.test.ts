@@ -109,7 +109,13 @@ const inWords: readonly (readonly [
     'unreachableAfterMs',
   ],
   ['operations', 'has been due for a minute', minuteMs, 'delivery/alarms/work-conditions.ts', 'lateAfterMs'],
-  ['operations', 'newest 100 answers in', 100, 'delivery/alarms/push-service-conditions.ts', 'judgedAnswers'],
+  [
+    'operations',
+    'at least 100 where there are',
+    100,
+    'delivery/alarms/push-service-conditions.ts',
+    'judgedAnswers',
+  ],
   [
     'operations',
     'answers in the last 24 hours',
