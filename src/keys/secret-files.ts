@@ -13,7 +13,7 @@ const secretBytes = 32;
 /** All but the pairs: each holds `secretBytes` in base64url, with what is lost where a new one is made. */
 const secretLosses = {
   /** Seals session cookies of the demonstration API, and makes the hashes of people in the audit. */
-  'session-key': 'all sessions end but those of the console, and the audit names people by other hashes',
+  'session-key': 'all sessions end, except those of the console, and the audit names people by other hashes',
   /** Makes the tokens of receipts. */
   'receipt-key': 'receipts of messages that were sent before are refused',
   /** Signs subscriber tokens (HS256). */

@@ -108,7 +108,7 @@ export function createReadSubscriberToken(tokens: SubscriberTokens | undefined):
     const { payload } = await jwtVerify(token, key, {
       algorithms,
       audience,
-      // and "aud", since it is compared
+      // "aud" is required as well, since it is compared
       requiredClaims: ['exp', 'sub'],
       clockTolerance: clockToleranceSeconds,
     });

@@ -19,7 +19,7 @@ const findStrangers = `
     select rolname as name
       from pg_roles
      where rolcanlogin
-       -- nor this user, its members and superusers
+       -- leaves out this user, its members, and superusers
        and not pg_has_role(oid, current_user, 'usage')
        and exists (select from pg_database, aclexplode(coalesce(datacl, acldefault('d', datdba)))
                     where datname = current_database() and grantee = 0 and privilege_type = 'CONNECT')
