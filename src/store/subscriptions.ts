@@ -90,7 +90,8 @@ export interface SubscriptionStore {
    * Inserts, or replaces the keys of the row with the same endpoint, in whatever spelling of scheme, host and port: for
    * code that may change every row. Durable when the promise resolves.
    *
-   * @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT where a new row is one too many
+   * @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT where a new row is one too many; ERR_FIELD_VALUE, ERR_FIELD_TYPE for a user or
+   *   tags that cannot be stored
    */
   put(
     subscription: Subscription,

@@ -175,8 +175,10 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
 
       test('what is no user or no tag is refused, and a tag has one spelling', async () => {
         const { id } = await put(1, ada);
-        for (const change of [{ user: '' }, { user: 'x'.repeat(129) }, { user: 'bob', tags: ['a b'] }])
+        for (const change of [{ user: '' }, { user: 'x'.repeat(129) }, { user: 'bob', tags: ['a b'] }]) {
           await assert.rejects(store.people.assign(id, change), { code: 'ERR_FIELD_VALUE' });
+          await assert.rejects(put(1, change), { code: 'ERR_FIELD_VALUE' });
+        }
         for (const change of [{ add: ['a,b'] }, { add: ['x'], remove: ['-beta'] }])
           await assert.rejects(store.people.changeTags(id, change), { code: 'ERR_FIELD_VALUE' });
         assert.deepEqual(await read(id), ada);

@@ -233,6 +233,20 @@ describe('a new PostgreSQL database', () => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
+  test('has the public key that an id has now, even if it was another one’s before a restore', async (t) => {
+    let nowMs = Date.now();
+    const store = await openPostgresStore({ url: database.url, now: () => nowMs });
+    t.after(() => store.close());
+    await addSubscriptions(store, 1);
+    await store.broadcasts.create(madeUpBroadcast(nowMs));
+    const slice = (await store.leases.leaseSlice({ leaseMs: 60_000 }))!;
+    const readKey = async () => (await store.ledger.readRows(slice, slice.cursor, 10))[0]?.vapidPublicKey;
+    assert.equal(await readKey(), vapidPublicKey);
+    await database.run(`update deskbell.vapid_keys set public_key = 'other'`);
+    nowMs += 5000;
+    assert.equal(await readKey(), 'other');
+  });
+
   test('is left alone where its schema is another program’s', async () => {
     await database.run('create schema deskbell; create table deskbell.diary (day text)');
     await assert.rejects(openPostgresStore({ url: database.url }), {

@@ -58,7 +58,7 @@ describe('TLS to PostgreSQL', { skip: skipWithout('the tests of TLS', [openssl])
     for (const sslmode of ['require', 'verify-full']) {
       await assert.rejects(
         openPostgresStore({ url: withTls('localhost', { sslmode }) }),
-        refused(/does not support TLS, which its sslmode requires/),
+        refused(/does not support TLS, which sslmode requires/),
       );
     }
     assert.equal(await isEncrypted(withTls('localhost', { sslmode: 'disable' })), false);

@@ -34,17 +34,23 @@ export interface PageReader {
 
 const bytesOfKeys = pointBytes + authBytes;
 
+/** A database that is restored under this process may give the id of a key to another one. */
+const keepKeysMs = 5000;
+
 export function createPageReader(database: PostgresDatabase): PageReader {
   let vapidKeys: ReadonlyMap<number, string> = new Map();
+  let readAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Reads all of them again where one is not known yet. */
+  /** Reads all of them again where one is not known yet, or all were read a while ago. */
   const loadVapidKeys = async (ids: Iterable<number | undefined>): Promise<void> => {
     const isMissing = [...new Set(ids)].some((id) => id !== undefined && !vapidKeys.has(id));
-    if (!isMissing) return;
+    const nowMs = database.clock.now();
+    if (!isMissing && nowMs - readAtMs < keepKeysMs) return;
     const rows = await database.query<{ readonly id: number; readonly public_key: string }>(
       'select id, public_key from deskbell.vapid_keys',
     );
     vapidKeys = new Map(rows.map(({ id, public_key }) => [id, public_key]));
+    readAtMs = nowMs;
   };
 
   const keyOf = (id: number | undefined): string | undefined =>

@@ -1,7 +1,7 @@
 // Subscriptions in PostgreSQL.
 import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
-import type { AudienceExpression } from '../../audience/user-and-tags.ts';
+import { checkUserAndTags, type AudienceExpression } from '../../audience/user-and-tags.ts';
 import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
 import { consumeInvitation, notInvited } from '../invitations.ts';
@@ -222,7 +222,7 @@ function toNewRow(
   const { p256dh, auth } = subscription;
   const endpoint = normalizeEndpoint(subscription.endpoint);
   const options = {
-    assign: assign && { user: assign.user, tags: assign.tags ?? [] },
+    assign: assign && checkUserAndTags(assign),
     createdAtMs,
     language,
     timeZone,

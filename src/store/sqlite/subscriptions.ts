@@ -1,7 +1,7 @@
 // Subscriptions in SQLite.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
-import type { AudienceExpression } from '../../audience/user-and-tags.ts';
+import { checkUserAndTags, type AudienceExpression } from '../../audience/user-and-tags.ts';
 import { consumeInvitation, notInvited } from '../invitations.ts';
 import { checkRight } from '../registration-right.ts';
 import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
@@ -74,7 +74,7 @@ export function createSqliteSubscriptions(
       channels: channels === undefined ? null : JSON.stringify(channels),
     });
     if (row === undefined) throw new Error('The subscription was not stored.');
-    if (assign !== undefined) owners.assign(row.id, assign);
+    if (assign !== undefined) owners.assign(row.id, checkUserAndTags(assign));
     if (former !== undefined) moveFromFormer(row.id, former, assign === undefined);
     const isPlain = row.created_at_ms === row.updated_at_ms && assign === undefined && former === undefined;
     return isPlain
