@@ -96,6 +96,8 @@ test('what waits is asked anew each minute whether its reader has quiet hours, b
   assert.equal(at('2026-12-01T20:59:59Z'), undefined);
   assert.equal(at('2026-12-01T20:59:59Z', 'Asia/Tokyo'), '2026-12-01T22:00');
   assert.equal(at('2026-12-01T21:00:00Z'), '2026-12-02T06:00');
+  assert.equal(at('2026-12-01T21:00:30Z', 'UTC'), undefined);
+  assert.equal(at('2026-12-01T21:00:45Z'), '2026-12-02T06:00');
   assert.equal(at('2026-12-01T22:00:00Z', 'Asia/Tokyo'), undefined);
   assert.equal(at('2026-12-02T06:00:00Z'), undefined);
 });

@@ -436,8 +436,9 @@ suite('broadcasts of the command line', () => {
     const limited = database.prepare('select origin from rate_limits').all();
     database.close();
     assert.deepEqual({ ...limited[0] }, { origin: pushService.origin }, 'of all processes together');
-    const options = ['--ttl', '600', '--urgency', 'high', '--texts', '{"de":{"title":"Hallo"}}'];
-    await run('send', '--all', '--detach', ...options, ...message);
+    const options = '--ttl 600 --urgency high --topic tea --priority high --per-person 3/day';
+    const texts = ['--texts', '{"de":{"title":"Hallo"}}'];
+    await run('send', '--all', '--detach', ...options.split(' '), ...texts, ...message);
 
     const listed = parseLines((await run('broadcasts', 'list', '--json')).stdout);
     assert.deepEqual(
@@ -458,7 +459,7 @@ suite('broadcasts of the command line', () => {
     );
     assert.match(
       (await run('broadcasts', 'show', '2')).stdout,
-      /^ {2}with +--ttl 600 --urgency high\n {2}texts +de: 0, the message's own: 3\n/m,
+      new RegExp(`^ {2}with +${options}\\n {2}texts +de: 0, the message's own: 3\\n`, 'm'),
     );
     assert.equal(attempts.length, 1);
     assert.equal(attempts[0].subscriptionId, 2);

@@ -29,13 +29,15 @@ suite('schedules of the command line', () => {
   test('a schedule is stored, listed and removed', async () => {
     const { data, run } = await setUp();
     const times = ['--cron', '0 9 * * 1', '--timezone', 'Europe/Berlin', '--local-time', '10:00'];
+    const options =
+      '--ttl 7200 --urgency high --topic tea --priority high --per-person 3/day --skip-inactive 10 --if-time-passed skip ' +
+      '--quiet-hours 22:00-07:00';
     const stored = await run(
       'send',
       '--tag',
       'news',
       ...times,
-      '--per-person',
-      '3/day',
+      ...options.split(' '),
       '--receipts',
       ...message,
     );
@@ -53,7 +55,8 @@ suite('schedules of the command line', () => {
     assert.deepEqual([schedule['perPerson'], schedule['receipts']], ['3/day', true]);
     assert.deepEqual(schedule['message'], { title: 'Monday', message: 'A new week' });
     const shown = (await run('schedules', 'show', '1')).stdout;
-    assert.match(shown, /\n {2}with +--per-person 3\/day --local-time 10:00\n {2}next( +\S+Z\n){3}$/);
+    const shownOptions = options.replace('--if-', '--local-time 10:00 --if-');
+    assert.match(shown, new RegExp(`\\n {2}with +${shownOptions}\\n {2}next( +\\S+Z\\n){3}$`));
     assert.equal((await run('schedules', 'pause', '1')).stdout, 'Schedule 1 is paused.\n');
     assert.match((await run('schedules', 'list')).stdout, /paused since \d{4}-/);
     const paused = JSON.parse((await run('schedules', 'show', '1', '--json')).stdout) as Record<

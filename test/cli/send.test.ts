@@ -286,8 +286,8 @@ suite('deskbell send', () => {
       from: '2037-01-01T00:00:00.000Z',
       through: '2037-01-01T02:00:00.000Z',
     });
-    const [stored] = parseLines((await send(...words, '--detach')).stdout);
-    assert.deepEqual([stored.isNew, stored.timeZone], [true, 'Asia/Dubai']);
+    const [stored] = parseLines((await send(...words, '--detach', '--if-time-passed', 'skip')).stdout);
+    assert.deepEqual([stored.isNew, stored.timeZone, stored.ifTimePassed], [true, 'Asia/Dubai', 'skip']);
     const [given] = parseLines((await send(...words, '--detach', '--timezone', 'Asia/Tokyo')).stdout);
     assert.equal(given.timeZone, 'Asia/Tokyo');
     const quiet = ['--all', '--json', '--quiet-hours', '22:00-07:00', '--timezone', 'Asia/Tokyo'];

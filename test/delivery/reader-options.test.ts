@@ -162,8 +162,20 @@ describe('a schedule with a local time', () => {
   test('resolves it for each occurrence, in its own zone, and hands on its other options', async () => {
     await using stage = await openStage();
     const { store, clock } = stage;
-    const others = { receipts: true, skipInactive: 100 };
-    const options = { cron: '0 6 * * *', timezone: 'Asia/Tokyo', localTime: '09:00', ...others };
+    await store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+    const others = {
+      ttlSeconds: 7200,
+      urgency: 'high',
+      topic: 'tea',
+      priority: 'high',
+      perPerson: '3/day',
+      skipInactive: 100,
+      channel: 'news',
+      ifTimePassed: 'skip',
+      quietHours: '22:00-07:00',
+    } as const;
+    const times = { cron: '0 6 * * *', timezone: 'Asia/Tokyo', localTime: '09:00' };
+    const options = { ...times, ...others, receipts: true };
     await createSchedule(store, 'all', message, options);
     for (const day of [2, 3]) {
       // late, and still for the occurrence's own day
@@ -171,7 +183,7 @@ describe('a schedule with a local time', () => {
       await startDueBroadcasts({ store, policy });
       const [broadcast] = await store.broadcasts.list({ limit: 1 });
       assert.deepEqual([broadcast?.localTime, broadcast?.timeZone], [`2026-12-0${day}T09:00`, 'Asia/Tokyo']);
-      assert.deepEqual([broadcast?.receipts, broadcast?.skipInactive], [[], 100]);
+      assert.deepEqual({ ...broadcast, ...others, receipts: [] }, broadcast);
       // whose time has come since then is not late
       assert.equal(broadcast?.startAtMs, clock.nowMs - 50 * 60_000);
     }

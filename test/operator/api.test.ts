@@ -405,31 +405,33 @@ suite('POST /v1/messages', () => {
   });
 });
 
+/** Each one but `receipts`. */
+const deliveryOptionsToAsk = {
+  ttlSeconds: 7200,
+  urgency: 'high',
+  topic: 'tea',
+  priority: 'high',
+  perPerson: '3/day',
+  skipInactive: 10,
+  channel: 'news',
+  localTime: '2099-01-02T09:00',
+  ifTimePassed: 'skip',
+  quietHours: '22:00-07:00',
+  timeZone: 'Europe/Berlin',
+};
+
 suite('/v1/broadcasts', () => {
   test('one has each option of delivery as it was asked for', async (t) => {
     const { ask, store } = await startStage(t);
     await store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
-    const options = {
-      ttlSeconds: 7200,
-      urgency: 'high',
-      topic: 'tea',
-      priority: 'high',
-      perPerson: '3/day',
-      skipInactive: 10,
-      channel: 'news',
-      localTime: '2099-01-02T09:00',
-      ifTimePassed: 'skip',
-      quietHours: '22:00-07:00',
-      timeZone: 'Europe/Berlin',
-    };
     assert.deepEqual(
-      Object.keys(options),
+      Object.keys(deliveryOptionsToAsk),
       Object.keys(deliveryOptions).filter((name) => name !== 'receipts'),
     );
-    const body = { audience: 'all', message, startAt: '2099-01-01T09:00:00Z', ...options };
+    const body = { audience: 'all', message, startAt: '2099-01-01T09:00:00Z', ...deliveryOptionsToAsk };
     const response = await ask('/v1/broadcasts', { method: 'POST', body });
     const shown = (await response.json()) as object;
-    assert.deepEqual({ ...shown, ...options }, shown);
+    assert.deepEqual({ ...shown, ...deliveryOptionsToAsk }, shown);
   });
 
   test('one is made once for its key, listed, found, paused, resumed and cancelled', async (t) => {
@@ -575,7 +577,9 @@ test('a schedule is made, listed and removed; what needs a setting that is missi
   assert.equal(made.status, 201, await made.clone().text());
   const shownFirst = (await made.json()) as object;
   assert.deepEqual({ ...shownFirst, ...body }, shownFirst, 'as it was asked for');
-  assert.deepEqual((await post({ perPerson: '3/day', skipInactive: 10 })).status, 201);
+  await stage.store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+  const options = { ...deliveryOptionsToAsk, localTime: '09:00' };
+  assert.deepEqual((await post(options)).status, 201);
   const often = await post({ perPerson: 'often' });
   assert.deepEqual([often.status, await codeOf(often)], [400, 'ERR_REQUEST_INVALID']);
   const bad = await post({ cron: 'at tea time' });
@@ -586,11 +590,12 @@ test('a schedule is made, listed and removed; what needs a setting that is missi
   assert.deepEqual([withReceipts.status, await codeOf(withReceipts)], [409, 'ERR_CONFIGURATION']);
   const page = await read<Page<{ id: number; cron: string }>>('/v1/schedules?limit=1');
   assert.deepEqual([page.items.map(({ id, cron }) => [id, cron]), page.next], [[[1, '0 9 * * 1']], 1]);
-  const rest = await read<Page<{ perPerson?: string; skipInactive?: number }>>('/v1/schedules?cursor=1');
+  const rest = await read<Page<object>>('/v1/schedules?cursor=1');
   assert.deepEqual(
-    rest.items.map(({ perPerson, skipInactive }) => [perPerson, skipInactive]),
-    [['3/day', 10]],
+    rest.items.map((schedule) => ({ ...schedule, ...options })),
+    rest.items,
   );
+  assert.equal(rest.items.length, 1);
   const { nextTimes } = await read<{ nextTimes: string[] }>('/v1/schedules/1');
   assert.equal(new Set(nextTimes.map((time) => new Date(time).getUTCDay())).size, 1, 'Mondays');
   assert.equal(new Set(nextTimes).size, 3);

@@ -111,6 +111,18 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`POST /v1/schedules` takes each option of delivery',
+    test: { file: api, title: 'a schedule is made, listed and removed' },
+    changes: {
+      'src/operator/api/schedules.ts': {
+        'one is left out': [
+          'const { audience, message, ...options } = request.body;',
+          'const { audience, message, priority: _, ...options } = request.body;',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A message to one person can be plain text, with the title of the installation unless it is given',
     test: { file: api, title: 'plain text is a message to a person' },
     changes: {

@@ -114,6 +114,12 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
         'the options are left out': ['${formatDeliveryFlags(broadcast)}', '${void formatDeliveryFlags}'],
         'the texts are left out': ['...textsLine(broadcast),', '...textsLine(broadcast).slice(1),'],
       },
+      'src/cli/send/send-broadcast.ts': {
+        '`--priority` means nothing': [
+          'createdBy: thisCommandLine(),',
+          'createdBy: thisCommandLine(), priority: undefined,',
+        ],
+      },
     },
   },
   {

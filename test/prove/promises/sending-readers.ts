@@ -391,6 +391,10 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
     changes: {
       [readerTimes]: {
         'they are looked at once': ['if (last?.minute === minute)', 'if (last !== undefined)'],
+        'they are those of the zone that was looked at last': [
+          'known.set(zone, {',
+          "for (const each of [zone, 'UTC']) known.set(each, {",
+        ],
       },
     },
   },
@@ -406,6 +410,10 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
       },
       'src/cli/send/send-broadcast.ts': {
         'it is UTC': ['new Intl.DateTimeFormat().resolvedOptions().timeZone', "'UTC'"],
+        '`--if-time-passed` means nothing': [
+          'createdBy: thisCommandLine(),',
+          'createdBy: thisCommandLine(), ifTimePassed: undefined,',
+        ],
         'schedules have it': [
           'const { cron, timezone } = flags;',
           'const { cron, timezone = new Intl.DateTimeFormat().resolvedOptions().timeZone } = flags;',
@@ -431,6 +439,28 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
         'it gives that of other broadcasts': [
           '{ ...options, timeZone: undefined, cron,',
           '{ ...options, cron,',
+        ],
+        'it leaves out what comes of readers whose time is over': [
+          '{ ...options, timeZone: undefined, cron,',
+          '{ ...options, ifTimePassed: undefined, timeZone: undefined, cron,',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Each occurrence of a schedule has the options of delivery that the schedule was given',
+    test: { file: options, title: 'resolves it for each occurrence' },
+    changes: {
+      [runSchedules]: {
+        'it has no cap per person': [
+          'pickDeliveryOptions(schedule)',
+          'pickDeliveryOptions({ ...schedule, perPerson: undefined })',
+        ],
+      },
+      'src/delivery/schedule/create-schedule.ts': {
+        'the schedule has no priority': [
+          'receipts = false, ...delivery } = options;',
+          'receipts = false, priority: _, ...delivery } = options;',
         ],
       },
     },

@@ -115,6 +115,12 @@ export const sending: readonly DocumentedPromise[] = [
       'src/store/postgres/leases.ts': {
         'the others never come first': ['(slicesLeased + 1) % leasesPerTurn > 0', 'true'],
       },
+      'src/store/sqlite/migrations.ts': {
+        'a broadcast that is resumed has no priority': [
+          "on broadcasts when new.state = 'running' begin\n    insert or replace into work (broadcast_id, is_high, slices_at_ms, retries_at_ms)\n      values (new.id, new.priority is 'high', new.start_at_ms, new.start_at_ms);\n  end;\n  create trigger broadcast_stopped",
+          "on broadcasts when new.state = 'running' begin\n    insert or replace into work (broadcast_id, is_high, slices_at_ms, retries_at_ms)\n      values (new.id, 0, new.start_at_ms, new.start_at_ms);\n  end;\n  create trigger broadcast_stopped",
+        ],
+      },
     },
   },
   {
