@@ -128,7 +128,7 @@ function notAccepted(
   if (status >= 500 && status <= 599) return retry('server-error', status === 503);
 
   // A subscription that was made with another key says nothing about the others: anyone can register one.
-  if ((status === 400 || status === 401 || status === 403) && rejection.reason === 'vapid-key-mismatch') {
+  if ((status === 401 || status === 403) && rejection.reason === 'vapid-key-mismatch') {
     return reject('vapid-key-mismatch');
   }
   switch (status) {

@@ -501,6 +501,9 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const { id } = await createBroadcast({ startAtMs });
       assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
       assert.equal(await workState(id), 'idle');
+      await store.broadcasts.pause(id);
+      await store.broadcasts.resume(id);
+      assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined, 'nor where it was paused');
       nowMs = startAtMs;
       assert.equal(await workState(id), 'ready');
       await settle(await lease());

@@ -180,6 +180,15 @@ describe('rows whose subscription is removed', () => {
       unaccounted: 1,
       alarms: [['counts-differ', 1]],
     });
+    const tooMany = await create();
+    await opened.run('update broadcasts set audience = audience - 1');
+    await settle(tooMany);
+    assert.deepEqual(await countsOf(tooMany), {
+      state: 'done',
+      accepted: 9,
+      unaccounted: -1,
+      alarms: [['counts-differ', 1]],
+    });
   });
 
   test('are counted where a retry has nobody to be sent to', async () => {

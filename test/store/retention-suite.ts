@@ -66,13 +66,13 @@ export function describeRetention(name: string, prepare: () => Promise<StoreUnde
       await addSubscriptions(store, 2);
       const end = (index: number) => recordAnswer(store, madeUpSubscription(index), 'gone', origin);
       await end(0);
-      nowMs += dayMs;
+      nowMs += 29 * dayMs;
       await end(1);
       const ended = async () => (await store.ended.list(10)).map(({ id }) => id);
       const [first, second] = await ended();
       const goneAtMs = (await store.ended.list(10)).map((one) => one.goneAtMs);
-      assert.deepEqual(goneAtMs, [nowMs - dayMs, nowMs]);
-      nowMs += 29 * dayMs;
+      assert.deepEqual(goneAtMs, [nowMs - 29 * dayMs, nowMs]);
+      nowMs += dayMs;
       await pruneAll({});
       assert.deepEqual(await ended(), [first, second]);
       nowMs += 1;

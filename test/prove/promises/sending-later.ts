@@ -28,6 +28,54 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Subscriptions that have ended are kept for 30 days, also where others end after them',
+    test: { file: 'test/store/retention-suite.ts', title: 'deletes subscriptions that ended 30 days ago' },
+    changes: {
+      'src/store/sqlite/migrations.ts': {
+        'for ten days': [
+          'marked_at_ms, old.user from gone_marks where subscription_id = old.id;\n    delete from ended_subscriptions\n      where gone_at_ms < (select max(gone_at_ms) from ended_subscriptions) - 2592000000;',
+          'marked_at_ms, old.user from gone_marks where subscription_id = old.id;\n    delete from ended_subscriptions\n      where gone_at_ms < (select max(gone_at_ms) from ended_subscriptions) - 864000000;',
+        ],
+      },
+      'src/store/postgres/migrations.ts': {
+        'for ten days': ['- 2592000000; -- 30 days', '- 864000000;'],
+      },
+    },
+  },
+  {
+    claim: 'Nothing of a broadcast with `--at` is sent before its time, also where it was paused and resumed',
+    test: {
+      file: 'test/store/broadcast-suite.ts',
+      title: 'a broadcast that is scheduled is not touched before its time',
+    },
+    changes: {
+      'src/store/sqlite/migrations.ts': {
+        'it is sent once it is resumed': [
+          "on broadcasts when new.state = 'running' begin\n    insert or replace into work (broadcast_id, is_high, slices_at_ms, retries_at_ms)\n      values (new.id, new.priority is 'high', new.start_at_ms, new.start_at_ms);\n  end;\n  create trigger broadcast_stopped",
+          "on broadcasts when new.state = 'running' begin\n    insert or replace into work (broadcast_id, is_high, slices_at_ms, retries_at_ms)\n      values (new.id, new.priority is 'high', 0, 0);\n  end;\n  create trigger broadcast_stopped",
+        ],
+      },
+      'src/store/postgres/migrations.ts': {
+        'it is sent once it is resumed': [
+          "is not distinct from 'high', new.start_at_ms, new.start_at_ms)",
+          "is not distinct from 'high', 0, 0)",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The attempts to a subscription are the newest first, however many commits were made between them',
+    test: {
+      file: 'test/store/attempts-suite.ts',
+      title: 'the attempts to a row are the newest first',
+    },
+    changes: {
+      'src/store/attempt-reader.ts': {
+        'only those of some commits are': ['.sort((one, other) => other - one);', ';'],
+      },
+    },
+  },
+  {
     claim:
       'Answers to single messages that could not be stored are stored later, though nothing more is sent',
     test: {

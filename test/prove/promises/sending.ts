@@ -179,6 +179,33 @@ export const sending: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A new registration clears the mark of a subscription, and another user or tag does not',
+    test: { file: heldDeletions, title: 'a new registration clears the mark' },
+    changes: {
+      'src/store/sqlite/migrations.ts': {
+        'a user or a tag does too': [
+          'after update of updated_at_ms on subscriptions begin',
+          'after update on subscriptions begin',
+        ],
+      },
+      'src/store/postgres/migrations.ts': {
+        'a user or a tag does too': [
+          'where m.subscription_id = n.id and n.updated_at_ms <> o.updated_at_ms',
+          'where m.subscription_id = n.id',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The alarm `counts-differ` has the difference, also where more was counted than the audience has',
+    test: { file: 'test/store/removed.test.ts', title: 'are missed where nothing tells of them' },
+    changes: {
+      'src/store/sqlite/finish-broadcast.ts': {
+        'it has a number below 0': ['rows: Math.abs(finished.missing)', 'rows: finished.missing'],
+      },
+    },
+  },
+  {
     claim: 'A message of a list that is accepted clears the mark of the stored subscription',
     test: { file: heldDeletions, title: 'an acceptance clears the mark of a subscription that is held' },
     changes: {
