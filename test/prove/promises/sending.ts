@@ -179,24 +179,6 @@ export const sending: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'A new registration clears the mark of a subscription, and another user or tag does not',
-    test: { file: heldDeletions, title: 'a new registration clears the mark' },
-    changes: {
-      'src/store/sqlite/migrations.ts': {
-        'a user or a tag does too': [
-          'after update of updated_at_ms on subscriptions begin',
-          'after update on subscriptions begin',
-        ],
-      },
-      'src/store/postgres/migrations.ts': {
-        'a user or a tag does too': [
-          'where m.subscription_id = n.id and n.updated_at_ms <> o.updated_at_ms',
-          'where m.subscription_id = n.id',
-        ],
-      },
-    },
-  },
-  {
     claim: 'The alarm `counts-differ` has the difference, also where more was counted than the audience has',
     test: { file: 'test/store/removed.test.ts', title: 'are missed where nothing tells of them' },
     changes: {
