@@ -136,7 +136,8 @@ describe('a sender that was made before a rotation', () => {
     const row = { ...subscribe(former), vapidPublicKey: former };
     await rotateKeys(folder, data.store);
     assert.equal(await kindOf(row), 'accepted');
-    await retireKey(folder, data.store, former, { force: true });
+    // as on another machine, whose command cannot remove the file that is here
+    await data.store.vapidKeys.retire(former, { force: true });
     let last = 'accepted';
     for (let tries = 0; last === 'accepted' && tries < 10_000; tries += 1) last = await kindOf(row);
     assert.equal(last, 'rejected');

@@ -56,6 +56,17 @@ describe('the keys of a service', () => {
     assert.deepEqual(previousVapidPublicKeys, [first]);
   });
 
+  test('are without one that is retired, also where the service was given it', async () => {
+    await store.vapidKeys.makeCurrent(second);
+    const read = createReadVapidKeys(store, {
+      vapidPublicKey: second,
+      previousVapidPublicKeys: [first, 'K'],
+    });
+    assert.deepEqual((await read()).previousVapidPublicKeys, [first, first, 'K']);
+    await store.vapidKeys.retire(first, { force: true });
+    assert.deepEqual((await read()).previousVapidPublicKeys, ['K']);
+  });
+
   test('fail for those who asked where they cannot be read, and are read for whoever asks next', async () => {
     let isAway = true;
     const list: Store['vapidKeys']['list'] = async () => {

@@ -54,5 +54,10 @@ test('more than sixty new subscriptions of one push service in a minute are refu
   assert.ok(waitSeconds <= 60 && waitSeconds >= Math.floor(60 - passedSeconds), detail);
   assert.equal(await register(rows[0]!), undefined);
   assert.equal(await register(subscriptionOf('other.example.net')), undefined);
+  assert.equal(
+    await register(subscriptionOf('up.example.net:8443')),
+    undefined,
+    'another port is another one',
+  );
   assert.equal(await register(subscriptionOf('fcm.googleapis.com')), undefined);
 });

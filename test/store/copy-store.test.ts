@@ -463,6 +463,12 @@ describe('a copy', () => {
       await assert.rejects(isUrl(place) ? openPostgresTarget(options) : openSqliteTarget(place), inUse);
       await store.close();
     }
+    // of the server's other databases nothing is asked
+    const { url: otherUrl } = await newDatabase();
+    const elsewhere = new Client({ connectionString: otherUrl, application_name: 'deskbell' });
+    await elsewhere.connect();
+    await (await openPostgresSource({ url })).close();
+    await elsewhere.end();
     const reading = await openSqliteSource(path);
     const late = new DatabaseSync(path);
     assert.throws(() => late.exec('select 1 from subscriptions'), /locked/);
@@ -490,10 +496,13 @@ describe('a copy', () => {
     );
     const retries = await again.leases.leaseRetries({ leaseMs: 60_000, limit: 10 });
     assert.equal(retries?.rows.length, 5);
+    await again.broadcasts.create(madeUpBroadcast(Date.now()));
     await again.close();
     await assert.rejects(copy(url, newPath()), isLeased, 'retries are leased too');
     await run('update deskbell.retries set due_at_ms = 1');
-    await copy(url, newPath());
+    // as one for a local time to come, which nobody has leased
+    await run('update deskbell.slices set lease_until_ms = 4102444800000 where token is null');
+    assert.equal((await copy(url, newPath()))['slices']?.rows, 1);
   });
 
   test('lets nobody write to its source meanwhile', async () => {

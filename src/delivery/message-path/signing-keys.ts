@@ -43,6 +43,8 @@ export function createSigningKeys(
   const { subject, lifetimeSeconds, previousKeys = [], keyDirectory } = vapid;
   const sources = new Map<string, HeaderSource>();
   const lookAgainAtMs = new Map<string, number>();
+  /** Another machine's key files may have their pairs still. */
+  let retired: ReadonlySet<string> = new Set();
   let askedAtMs = -Infinity;
   let current = vapid.publicKey;
 
@@ -56,7 +58,9 @@ export function createSigningKeys(
   for (const keys of [vapid, ...previousKeys]) add(keys);
 
   const load = async (directory: string, wanted: readonly string[]): Promise<readonly string[]> => {
-    const found = (await readKeyRing(directory)).filter(({ publicKey }) => !sources.has(publicKey));
+    const found = (await readKeyRing(directory)).filter(
+      ({ publicKey }) => !sources.has(publicKey) && !retired.has(publicKey),
+    );
     for (const keys of found) add(keys);
     for (const key of wanted) {
       if (sources.has(key)) lookAgainAtMs.delete(key);
@@ -71,8 +75,9 @@ export function createSigningKeys(
   const dropRetired = async (): Promise<readonly string[]> => {
     if (states === undefined || isUpToDate()) return [];
     askedAtMs = now();
-    const retired = (await states.list()).filter(({ state }) => state === 'retired');
-    return retired.map(({ publicKey }) => publicKey).filter((key) => sources.delete(key));
+    const keys = (await states.list()).filter(({ state }) => state === 'retired');
+    retired = new Set(keys.map(({ publicKey }) => publicKey));
+    return [...retired].filter((key) => sources.delete(key));
   };
 
   return {

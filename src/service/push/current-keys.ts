@@ -3,6 +3,7 @@
 // and those that come while an answer is awaited, share a read.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Store } from '../../store/store.ts';
+import type { VapidKeyState } from '../../store/vapid-keys.ts';
 import type { VapidPublicKeys } from './vapid-key-header.ts';
 
 /** @throws {DeskbellError} ERR_STORE_UNAVAILABLE */
@@ -18,10 +19,13 @@ export function createReadVapidKeys(
     const current = ours.find(({ state }) => state === 'current');
     const isKnown = ours.some(({ publicKey }) => publicKey === given.vapidPublicKey);
     if (current === undefined || !isKnown) return given;
-    const previous = ours.filter(({ state }) => state === 'previous').map(({ publicKey }) => publicKey);
+    const inState = (wanted: VapidKeyState): readonly string[] =>
+      ours.filter(({ state }) => state === wanted).map(({ publicKey }) => publicKey);
+    const retired = inState('retired');
+    const others = given.previousVapidPublicKeys.filter((key) => !retired.includes(key));
     return {
       vapidPublicKey: current.publicKey,
-      previousVapidPublicKeys: [...previous, ...given.previousVapidPublicKeys],
+      previousVapidPublicKeys: [...inState('previous'), ...others],
     };
   };
 

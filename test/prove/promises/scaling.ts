@@ -122,6 +122,10 @@ export const scaling: readonly DocumentedPromise[] = [
     changes: {
       'src/store/copy/postgres-copy.ts': {
         'PostgreSQL: it is made': ['if (count === 0) return;', 'if (count >= 0) return;'],
+        'PostgreSQL: it is also while another database of the server is used': [
+          'datname = current_database() and ',
+          '',
+        ],
       },
       'src/store/copy/sqlite-copy.ts': {
         'SQLite: it is made': ['pragma locking_mode = exclusive;', 'pragma locking_mode = normal;'],
@@ -258,6 +262,10 @@ export const scaling: readonly DocumentedPromise[] = [
         'that of its retries is overlooked': [
           'deskbell.retries where token is not null)',
           'deskbell.retries where false)',
+        ],
+        'it waits for slices that no worker has': [
+          'from deskbell.slices where token is not null',
+          'from deskbell.slices',
         ],
       },
     },

@@ -391,9 +391,28 @@ export const securityOfPages: readonly DocumentedPromise[] = [
           'vapidPublicKey: given.vapidPublicKey,',
         ],
         'a key that is next is taken': [
-          "({ state }) => state === 'previous')",
-          "({ state }) => state !== 'current')",
+          "[...inState('previous'), ",
+          "[...inState('previous'), ...inState('next'), ",
         ],
+      },
+    },
+  },
+  {
+    claim: 'A service takes no key that is retired, also where it was given it as a previous one',
+    test: { file: 'test/service/current-keys.test.ts', title: 'are without one that is retired' },
+    changes: {
+      'src/service/push/current-keys.ts': {
+        'it takes those that it was given': ['...others]', '...given.previousVapidPublicKeys]'],
+        'it takes any that is retired': ["[...inState('previous'), ", '[...retired, '],
+      },
+    },
+  },
+  {
+    claim: 'A sender signs no longer with a pair that was retired on another machine',
+    test: { file: 'test/delivery/rotated-keys.test.ts', title: 'signs no longer with a pair' },
+    changes: {
+      'src/delivery/message-path/signing-keys.ts': {
+        'it reads its file again': [' && !retired.has(publicKey)', ''],
       },
     },
   },

@@ -288,6 +288,7 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     changes: {
       'src/service/push/unlisted-push-services.ts': {
         'nobody counts': ['await count(host)', 'await undefined'],
+        'those of all ports of a host are one': ['{ origin, host } =', '{ origin, hostname: host } ='],
         'it gets them in half a minute': ['const windowMs = 60_000;', 'const windowMs = 30_000;'],
       },
     },
