@@ -3,7 +3,9 @@ import { test } from 'node:test';
 
 import { assertDelivered } from '../../src/cli/send/assert-delivered.ts';
 import { formatProgress } from '../../src/cli/send/format-progress.ts';
-import { stateOf } from '../../src/delivery/broadcast/format-broadcast.ts';
+import { summarize } from '../../src/cli/send/broadcast-summary.ts';
+import { stateOf, totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
+import { renderServices } from '../../src/operator/console/pages/broadcast-progress.ts';
 import { broadcastToJson } from '../../src/views/broadcast.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 
@@ -73,6 +75,31 @@ test('the progress tells apart what waits for a retry and what is held back, and
 
 test('the JSON of a broadcast has what is held back', () => {
   assert.deepEqual((broadcastToJson(broadcast) as Broadcast).heldBack, [{ origin, rows: 1940 }]);
+});
+
+test('what browsers reported is of all push services together, and of each by itself', () => {
+  const other = 'https://fcm.googleapis.com';
+  const reported: Broadcast = {
+    ...broadcast,
+    origins: [...broadcast.origins, { origin: other, attempts: 4, ...counts, accepted: 4 }],
+    counts: { ...broadcast.counts, accepted: 5 },
+    receipts: [
+      { origin: other, shown: 3, clicked: 2, dismissed: 1, actions: { buy: 2 } },
+      { origin, shown: 1, clicked: 1, dismissed: 0, actions: { buy: 1, read: 0 } },
+    ],
+  };
+  assert.deepEqual(totalReceipts(reported), {
+    shown: 4,
+    clicked: 3,
+    dismissed: 1,
+    actions: { buy: 3, read: 0 },
+  });
+  const summary = summarize(reported, { style: (_, text) => text }).join('\n');
+  const services = String(renderServices(reported)).replaceAll(/<[^>]*>|\s+/g, ' ');
+  for (const text of [summary, services]) {
+    assert.match(text, /web\.push\.apple\.com .* 1 +1 +0\b/);
+    assert.match(text, /fcm\.googleapis\.com .* 3 +2 +1\b/);
+  }
 });
 
 test('a command has failed where a message to a live subscription was not accepted, or its broadcast did not end', () => {

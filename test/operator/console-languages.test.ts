@@ -133,15 +133,15 @@ async function addReaders({ store }: Pick<RunningOperator, 'store'>): Promise<vo
   }
 }
 
-/** Of two subscriptions in German, that the last broadcasts were shown there. */
+/** Of two subscriptions in German, one in French and one with the channel off, that the last broadcasts were shown there. */
 async function reportShown({ store }: Pick<RunningOperator, 'store'>, count: number): Promise<void> {
-  const readers = await store.subscriptions.page({ afterId: 0, limit: 4 });
+  const readers = await store.subscriptions.page({ afterId: 0, limit: 30 });
   for (let number = 0; number < count; number += 1) {
     const draft = madeUpBroadcast(store.now(), { receiptActions: [] });
     const { id: broadcastId } = (await store.broadcasts.create(draft)).broadcast;
     await store.broadcasts.cancel(broadcastId);
     await store.receipts.add(
-      [0, 3].map((index) => ({ broadcastId, subscriptionId: readers[index]!.id, event: 'shown' })),
+      [0, 3, 5, 24].map((index) => ({ broadcastId, subscriptionId: readers[index]!.id, event: 'shown' })),
     );
   }
 }
@@ -192,9 +192,12 @@ test('the review says how many get which text, who is left out, held or would ge
   assert.match(await review({ skipInactive: '3' }), /0 are left out as inactive/);
   const skipping = { skipInactive: '2', testTag: 'letter' };
   const inactive = await review(skipping);
-  assert.match(inactive, /Recipients 22 subscriptions/);
-  assert.match(inactive, /2 are left out: they clicked on none of the last broadcasts shown to them\./);
+  assert.match(inactive, /Recipients 21 subscriptions/);
+  assert.match(inactive, /6 have the channel off, and get nothing.* 3 are left out: they clicked on none of the last broadcasts shown to them\./);
   assert.match(inactive, /Skip inactive 2/);
+  // of one the local time is over, too
+  const both = await review({ ...skipping, localTime, ifTimePassed: 'skip', zone: 'Europe/Berlin' });
+  assert.match(both, /3 are left out: they clicked .* 7 are left out: their local time is over\./);
   // all of the test group get it
   assert.match(await review({ ...skipping, step: 'test' }), /Recipients 24 subscriptions/);
   await visitor.submit('/console/send/test-group');
@@ -205,14 +208,14 @@ test('the review says how many get which text, who is left out, held or would ge
   await visitor.submit('/console/send', { ...fields, quietHours, skipInactive: '2', zone: 'Europe/Berlin' });
   const { url, html } = await visitor.submit('/console/send/confirm');
   const words = wordsOf(visitor.page);
-  assert.match(words, /Left out 2 inactive: no click on the last 2 broadcasts shown to them/);
+  assert.match(words, /Left out 3 inactive: no click on the last 2 broadcasts shown to them/);
   const ofFirst = wordsOf(await visitor.open(`${url}?subscription=1`));
   assert.match(
     ofFirst,
     /left out It was left out, since its browser reported no click on the last 2 broadcasts/,
   );
-  assert.match(words, /Text Recipients German \(de\) 6 Portuguese \(pt\) 8 the message’s own 8/);
-  assert.match(words, /Time Recipients Time zones \S+ \S+ UTC 8 Asia\/Tokyo/);
+  assert.match(words, /Text Recipients German \(de\) 6 Portuguese \(pt\) 8 the message’s own 7/);
+  assert.match(words, /Time Recipients Time zones \S+ \S+ UTC 7 Asia\/Tokyo/);
   assert.match(words, new RegExp(`Channel news .*Quiet hours ${quietHours} Time zone Europe/Berlin`));
   assert.match(html, /Guten Morgen/);
 

@@ -454,6 +454,28 @@ describe('a PostgreSQL store', () => {
     await until(async () => (await lastUse()) >= today, 'the note of today');
   });
 
+  test('is migrated however long a statement of the migration takes, or waits for another process that migrates', async (t) => {
+    const newer = await PostgresDatabase.open({ url: database.url, statementTimeoutMs: 1000 });
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    try {
+      await other.query(`select pg_advisory_lock(hashtext('deskbell migrations'), 0)`);
+      t.mock.timers.enable({ apis: ['setTimeout'] });
+      const migrated = migrate(newer, migrations, changed);
+      await Promise.race([untilOneWaits(other, 'the migration to wait'), migrated]);
+      // longer than the server lets other statements run, and than their answers are waited for
+      await other.query('select pg_sleep(1.1)');
+      t.mock.timers.tick(3_600_000);
+      t.mock.timers.reset();
+      await other.query(`select pg_advisory_unlock(hashtext('deskbell migrations'), 0)`);
+      await within(migrated, 'the migration');
+      assert.deepEqual(await functionSchemas(newer), [changed.schema, current.schema]);
+    } finally {
+      await newer.close();
+      await other.end();
+    }
+  });
+
   test('goes on registering while a newer version migrates, which then refuses the older one', async () => {
     const newer = await PostgresDatabase.open({ url: database.url });
     const migrating = migrate(newer, [

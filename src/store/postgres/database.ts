@@ -85,14 +85,15 @@ export class PostgresDatabase {
    * Runs several statements as one transaction.
    *
    * @param work called again where the transaction has failed in passing
+   * @param answerWithinMs how long a statement may take before it is given up here. Default: that of the connection
    * @throws {DeskbellError} as `query` does, or what `work` threw
    */
-  transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+  transaction<Result>(work: (query: Query) => Promise<Result>, answerWithinMs?: number): Promise<Result> {
     return this.#retry(async () => {
       const client = await this.#pool.connect();
       try {
         await client.query('begin');
-        const result = await work(queryOf(client));
+        const result = await work(queryOf(client, answerWithinMs));
         await client.query('commit');
         client.release();
         return result;
@@ -175,9 +176,12 @@ export class PostgresDatabase {
 }
 
 const queryOf =
-  (client: PoolClient): Query =>
-  async <Row extends object>(sql: string, values: readonly Value[] = []) =>
-    (await client.query<Row & Record<string, unknown>>(sql, values as unknown[])).rows as readonly Row[];
+  (client: PoolClient, answerWithinMs?: number): Query =>
+  async <Row extends object>(text: string, values: readonly Value[] = []) => {
+    // `pg` knows the last one, its types do not
+    const statement = { text, values: values as unknown[], query_timeout: answerWithinMs };
+    return (await client.query<Row & Record<string, unknown>>(statement)).rows as readonly Row[];
+  };
 
 /** After a fault that is not the caller's own, the connection is closed: it may be broken, or still run what has timed out. */
 async function endTransaction(client: PoolClient, error: unknown): Promise<void> {

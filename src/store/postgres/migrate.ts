@@ -6,6 +6,9 @@ import { areInUse, installFunctions, lockMigrations } from './functions/use-func
 import { migrations } from './migrations.ts';
 import type { PostgresDatabase, Query } from './database.ts';
 
+/** A migration of a large table takes long, and so do those wait who begin meanwhile. */
+const maxMigrationMs = 24 * 60 * 60 * 1000;
+
 /**
  * @param entries the migrations; the version of the tables is their number
  * @param functions may change without a migration
@@ -31,7 +34,7 @@ export async function migrate(
     await installFunctions(query, functions);
     if (version < entries.length)
       await query('update deskbell.schema_version set version = $1', [entries.length]);
-  });
+  }, maxMigrationMs);
 }
 
 /**

@@ -319,6 +319,16 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A migration takes as long as it needs, and processes that start meanwhile wait for it',
+    test: { file: databaseTest, title: 'is migrated however long a statement of the migration takes' },
+    changes: {
+      'src/store/postgres/migrate.ts': {
+        'the server cancels it': ["    await query('set local statement_timeout = 0');", ''],
+        'its answer is not waited for': ['  }, maxMigrationMs);', '  });'],
+      },
+    },
+  },
+  {
     claim:
       'Processes of the former version go on while a newer one migrates, and an old version that starts then refuses',
     test: { file: databaseTest, title: 'goes on registering while a newer version migrates' },

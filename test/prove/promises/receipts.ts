@@ -539,6 +539,14 @@ export const receipts: readonly DocumentedPromise[] = [
     changes: {
       'src/delivery/broadcast/count-readers.ts': {
         'over one': ['lookedAt), skipInactive)', 'lookedAt), skipInactive && 1)'],
+        'and those who have the channel off': [
+          '?? channel.isOnByDefault)) counts',
+          '?? channel.isOnByDefault) && isInactive !== true) counts',
+        ],
+        'but not those whose local time is over': [
+          'else if (isInactive === true) counts',
+          'else if (isInactive === true && group !== undefined) counts',
+        ],
       },
     },
   },
