@@ -5,6 +5,7 @@ import { assertDelivered } from '../../src/cli/send/assert-delivered.ts';
 import { formatProgress } from '../../src/cli/send/format-progress.ts';
 import { summarize } from '../../src/cli/send/broadcast-summary.ts';
 import { stateOf, totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
+import { htmlText } from '../../src/http/description/html.ts';
 import { renderServices } from '../../src/operator/console/pages/broadcast-progress.ts';
 import { broadcastToJson } from '../../src/views/broadcast.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
@@ -95,7 +96,7 @@ test('what browsers reported is of all push services together, and of each by it
     actions: { buy: 3, read: 0 },
   });
   const summary = summarize(reported, { style: (_, text) => text }).join('\n');
-  const services = String(renderServices(reported)).replaceAll(/<[^>]*>|\s+/g, ' ');
+  const services = htmlText(renderServices(reported)).replaceAll(/<[^>]*>|\s+/g, ' ');
   for (const text of [summary, services]) {
     assert.match(text, /web\.push\.apple\.com .* 1 +1 +0\b/);
     assert.match(text, /fcm\.googleapis\.com .* 3 +2 +1\b/);

@@ -101,6 +101,34 @@ export const receipts: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What browsers reported is shown of all push services together, and of each by itself',
+    test: { file: 'test/delivery/format-broadcast.test.ts', title: 'what browsers reported is of all' },
+    changes: {
+      'src/delivery/broadcast/format-broadcast.ts': {
+        'clicks on an action are those of the last one': [
+          'actions.set(name, (actions.get(name) ?? 0) + count)',
+          'actions.set(name, count)',
+        ],
+        'the others are those of the first one': [
+          'receipts.reduce((sum, counts) => sum + counts[event], 0)',
+          'receipts.slice(0, 1).reduce((sum, counts) => sum + counts[event], 0)',
+        ],
+      },
+      'src/cli/send/broadcast-summary.ts': {
+        'each has those of the first one': [
+          'receipts?.find((ofOrigin) => ofOrigin.origin === origin.origin)',
+          'receipts?.[0]',
+        ],
+      },
+      'src/operator/console/pages/broadcast-progress.ts': {
+        'each has those of the first one': [
+          'reported.get(origin)?.[event]',
+          '(reported.get(origin) && receipts?.[0])?.[event]',
+        ],
+      },
+    },
+  },
+  {
     claim:
       'A click on an action of the message is also counted under the name of the action, and on no other action',
     test: { file: suite, title: 'action' },
