@@ -487,8 +487,10 @@ test('a notification is shown first, and reported then, unless the site’s hook
 
   scope['self'].deskbell = { beforeShow: () => ({ receipt: undefined }) };
   await scope['receive']({ title: 'u', message: 'm', receivedAtMs: 1, receipt: token });
-  assert.deepEqual(events.slice(2), ['shown: u'], 'the hook wants no report');
+  assert.deepEqual(events.splice(2), ['shown: u'], 'the hook wants no report');
   assert.equal(shown.receipt, undefined);
+  await scope['receive']({ title: 'nested', message: 'm', receivedAtMs: 1, receipt: token, actions: [] });
+  assert.deepEqual([events.slice(2), shown.receipt], [['shown: nested'], undefined]);
 });
 
 test('what the service did not take is kept and reported with the next; nothing fails for it', async () => {

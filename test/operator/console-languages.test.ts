@@ -193,7 +193,10 @@ test('the review says how many get which text, who is left out, held or would ge
   const skipping = { skipInactive: '2', testTag: 'letter' };
   const inactive = await review(skipping);
   assert.match(inactive, /Recipients 21 subscriptions/);
-  assert.match(inactive, /6 have the channel off, and get nothing.* 3 are left out: they clicked on none of the last broadcasts shown to them\./);
+  assert.match(
+    inactive,
+    /6 have the channel off, and get nothing.* 3 are left out: they clicked on none of the last broadcasts shown to them\./,
+  );
   assert.match(inactive, /Skip inactive 2/);
   // of one the local time is over, too
   const both = await review({ ...skipping, localTime, ifTimePassed: 'skip', zone: 'Europe/Berlin' });

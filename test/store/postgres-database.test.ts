@@ -801,6 +801,46 @@ describe('a PostgreSQL store', () => {
     assert.equal(Number(rows[0]?.deadlocks), 0);
   });
 
+  test('sums what several processes have counted', async () => {
+    const others = [
+      await openPostgresStore({ url: database.url }),
+      await openPostgresStore({ url: database.url }),
+    ];
+    const all = [store, ...others];
+    try {
+      for (const [index, one] of all.entries()) await addSubscriptions(one, 5, 5 * index);
+      const rows = await store.subscriptions.page({ afterId: 0, limit: 20 });
+      for (const [index, one] of all.entries()) await one.subscriptions.removeById(rows[5 * index]!.id);
+      assert.equal(await store.subscriptions.count(), 12);
+      assert.deepEqual([...(await store.vapidKeys.countSubscriptions()).values()], [12]);
+      assert.equal((await store.people.sampleTags(100)).subscriptions, 12);
+      const days = await store.statistics.subscriptionDays(0);
+      assert.deepEqual(
+        [days.reduce((sum, { gained }) => sum + gained, 0), days.reduce((sum, { lost }) => sum + lost, 0)],
+        [15, 3],
+      );
+
+      const draft = madeUpBroadcast(Date.now(), { sliceRows: 4, receiptActions: [] });
+      const { id: broadcastId } = (await store.broadcasts.create(draft)).broadcast;
+      const left = (await store.subscriptions.page({ afterId: 0, limit: 20 })).map(({ id }) => id);
+      for (const [index, one] of all.entries()) {
+        const some = left.slice(4 * index, 4 * index + 4);
+        await one.subscriptions.removeById(some[0]!);
+        const reported = some.slice(1).map((subscriptionId) => ({ broadcastId, subscriptionId }));
+        await one.receipts.add(reported.map((subject) => ({ ...subject, event: 'shown' })));
+        const slice = await one.leases.leaseSlice({ leaseMs });
+        await commitSlice(one, slice!, retried, leaseMs);
+      }
+      const { receipts, toRetry, counts, origins } = await store.broadcasts.get(broadcastId);
+      assert.equal(receipts?.[0]?.shown, 9);
+      assert.deepEqual([toRetry, counts.pending, counts.removed, origins[0]?.attempts], [9, 9, 3, 9]);
+      const { pendingRows, retryRows } = await store.statistics.backlog();
+      assert.deepEqual([pendingRows, retryRows], [9, 9]);
+    } finally {
+      for (const one of others) await one.close();
+    }
+  });
+
   test('counts answers while another transaction decides about their push service', async () => {
     await addSubscriptions(store, 2);
     const record = (answer: 'accepted' | 'gone') =>

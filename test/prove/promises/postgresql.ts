@@ -311,4 +311,43 @@ export const postgresql: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'Counters that many processes update are summed when they are read',
+    test: { file: 'test/store/postgres-database.test.ts', title: 'sums what several processes have counted' },
+    changes: {
+      'src/store/postgres/subscriptions.ts': {
+        'subscriptions are those of one': [
+          'coalesce(sum(subscriptions), 0)',
+          'coalesce(max(subscriptions), 0)',
+        ],
+      },
+      'src/store/postgres/people.ts': {
+        'a sample of tags is of those of one': [
+          'coalesce(sum(subscriptions), 0)',
+          'coalesce(max(subscriptions), 0)',
+        ],
+      },
+      'src/store/postgres/portable-database.ts': {
+        'the subscriptions of a key are those of one': ['sum(c.subscriptions) as', 'max(c.subscriptions) as'],
+      },
+      'src/store/broadcast-reader.ts': {
+        'receipts are those of one': ['sum(count) as count', 'max(count) as count'],
+        'what is to be tried again is that of one': [
+          'coalesce(sum(rows), 0) from deskbell.waiting_rows',
+          'coalesce(max(rows), 0) from deskbell.waiting_rows',
+        ],
+        'what was removed is that of one': [
+          'coalesce(sum(rows), 0) from deskbell.removed_rows',
+          'coalesce(max(rows), 0) from deskbell.removed_rows',
+        ],
+      },
+      'src/store/statistics.ts': {
+        'subscriptions gained in a day are those of one': ['sum(gained) as gained', 'max(gained) as gained'],
+        'the backlog is that of one': [
+          'coalesce(sum(w.rows) filter (where w.push_service_id = 0)',
+          'coalesce(max(w.rows) filter (where w.push_service_id = 0)',
+        ],
+      },
+    },
+  },
 ];

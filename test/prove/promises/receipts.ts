@@ -431,6 +431,10 @@ export const receipts: readonly DocumentedPromise[] = [
     changes: {
       'src/client/worker/show.ts': {
         'it is': ["await report(message, 'shown')", "await report(received, 'shown')"],
+        'clicks on it are, where the browser cannot keep all of it': [
+          'message: text, receivedAtMs, receipt }));',
+          'message: text, receivedAtMs, receipt: received.receipt }));',
+        ],
       },
     },
   },
