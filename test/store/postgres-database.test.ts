@@ -831,9 +831,9 @@ describe('a PostgreSQL store', () => {
         const slice = await one.leases.leaseSlice({ leaseMs });
         await commitSlice(one, slice!, retried, leaseMs);
       }
-      const { receipts, toRetry, counts, origins } = await store.broadcasts.get(broadcastId);
+      const { receipts, toRetry, counts: settled, origins } = await store.broadcasts.get(broadcastId);
       assert.equal(receipts?.[0]?.shown, 9);
-      assert.deepEqual([toRetry, counts.pending, counts.removed, origins[0]?.attempts], [9, 9, 3, 9]);
+      assert.deepEqual([toRetry, settled.pending, settled.removed, origins[0]?.attempts], [9, 9, 3, 9]);
       const { pendingRows, retryRows } = await store.statistics.backlog();
       assert.deepEqual([pendingRows, retryRows], [9, 9]);
     } finally {
