@@ -7,6 +7,7 @@ import type { Problem } from '../../src/http/problem.ts';
 import { deliveryOptions } from '../../src/store/delivery-options.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import type { UserAndTags } from '../../src/audience/user-and-tags.ts';
+import { sentMessageToJson } from '../../src/views/sent-message.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { recordAnswer } from '../store/store-under-test.ts';
 import { codeOf, startStage, stoppedClock, type RunningOperator } from './running-operator.ts';
@@ -190,8 +191,14 @@ suite('POST /v1/messages', () => {
     assert.equal(reordered.status, 200);
     assert.equal(accepted(), 1);
 
-    const other = await post({ urgency: 'low' });
-    assert.deepEqual([other.status, await codeOf(other)], [422, 'ERR_IDEMPOTENCY_KEY']);
+    for (const changed of [
+      { urgency: 'low' },
+      { to: { id: 2 } },
+      { message: { ...message, title: 'Dong' } },
+    ]) {
+      const other = await post(changed);
+      assert.deepEqual([other.status, await codeOf(other)], [422, 'ERR_IDEMPOTENCY_KEY']);
+    }
     assert.equal((await post({}, 'x'.repeat(201))).status, 400);
     const { finish } = stage.store.messageRequests;
     let isStored = false;
@@ -256,6 +263,12 @@ suite('POST /v1/messages', () => {
     const later = await post();
     assert.equal(later.status, 503, 'one may accept it later, and the other does not');
     assert.equal(later.headers.get('retry-after'), null, 'nobody has asked for a time');
+    const deferred = { kind: 'retry', reason: 'deferred', afterMs: 1200, slowsOrigin: true } as const;
+    const { retryAfterSeconds } = sentMessageToJson(1, pushService, {
+      outcome: deferred,
+      response: undefined,
+    });
+    assert.equal(retryAfterSeconds, 2, 'no earlier than after 1.2 s');
 
     stage.pushService.faults.inject({ kind: 'status', status: 503, times: 1 });
     const partly = await post();
@@ -294,6 +307,12 @@ suite('POST /v1/messages', () => {
     faults.inject({ kind: 'reset-stream', code: 2, times: 1 });
     faults.inject({ kind: 'status', status: 503, times: 1 });
     await assertInDoubt('order-8', { user: 'me' });
+    // a push service that cannot be reached was not asked
+    await stage.pushService.close();
+    for (let tries = 0; tries < 2; tries += 1) {
+      const unreached = await post('order-10', { id: 1 });
+      assert.deepEqual([unreached.status, await codeOf(unreached)], [503, 'ERR_MESSAGE_RETRY']);
+    }
   });
 
   test('plain text is a message to a person, and its title is the installation’s unless it is given', async (t) => {
@@ -636,6 +655,7 @@ suite('/v1/subscriptions', () => {
     assert.deepEqual(await ids('user=ada'), [1, 4]);
     assert.deepEqual(await ids('tag=news,de'), [1]);
     assert.deepEqual(await ids('anyTag=de,news&notTag=de'), [2]);
+    assert.deepEqual([await ids('anyTag=de'), await ids('notTag=de')], [[1], [2, 3, 4]]);
     assert.deepEqual(await ids('user=ada&tag=news'), [1]);
     const ofPushService = `pushService=${encodeURIComponent(pushService.origin)}&limit=2`;
     assert.deepEqual(await ids(ofPushService), [1, 2]);

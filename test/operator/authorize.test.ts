@@ -4,11 +4,13 @@ import { writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import Fastify from 'fastify';
 import type { Configuration } from '../../src/cli/configuration/configuration.ts';
-import { readListenerAccess } from '../../src/cli/serve/open-operator.ts';
+import { openOperator, readListenerAccess } from '../../src/cli/serve/open-operator.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { createOperator } from '../../src/operator/create-operator.ts';
+import { checkHost } from '../../src/operator/host-check.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import { temporaryFolder } from '../cli/run-command.ts';
 import { codeOf, startOperator } from './running-operator.ts';
@@ -77,6 +79,7 @@ test('another Host than the listener’s own is a 421, whatever the token', asyn
     `evil.example:${port}`,
     '127.0.0.1',
     '127.0.0.1:8080',
+    'ops.example.org:1',
     `127.0.0.1.evil.example:${port}`,
     `xops.example.org:${port}`,
   ]) {
@@ -98,6 +101,16 @@ test('beyond loopback it is not reached as localhost, and its port is left out w
     t.mock.method(app.server, 'address', () => ({ port: listensOn }));
     for (const [host, expected] of Object.entries(hosts))
       assert.equal((await askAs(port, { host, authorization })).status, expected, `${listensOn}: ${host}`);
+  }
+  for (const [listensOn, host] of [
+    ['127.0.0.2', '127.0.0.2:8081'],
+    ['2001:DB8::1', '[2001:db8::1]:8081'],
+  ] as const) {
+    const app = Fastify();
+    checkHost(app, { host: listensOn, hosts: [], isSecure: true });
+    app.get('/', () => 'answered');
+    t.mock.method(app.server, 'address', () => ({ port: 8081 }));
+    assert.equal((await app.inject({ url: '/', headers: { host } })).body, 'answered', host);
   }
 });
 
@@ -167,7 +180,12 @@ test('it speaks TLS with the certificate that it is given', async (t) => {
   await writeFile(files.operatorKey, key);
   const access = await readListenerAccess(files as unknown as Configuration);
   assert.deepEqual(access.tls, { cert, key });
-  const { port, add } = await startOperator(t, access);
+  const { port, add, store, sender } = await startOperator(t, access);
+  const parts = { sender, metrics: createMetrics(store), log: { info: () => {}, error: () => {} } };
+  const data = { store, sessionKey: Buffer.alloc(32) };
+  const opened = await openOperator({ host: '127.0.0.1', port: 0 }, access, data, parts);
+  await opened.close();
+  assert.match(opened.address, /^https:\/\/127\.0\.0\.1:\d+$/);
   const token = await add('shop', 'read');
   const { get } = await import('node:https');
   for (const [origin, expected] of [

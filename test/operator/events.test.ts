@@ -98,6 +98,14 @@ test('a client that comes back gets the alarms that it has missed, and after the
     ['alarm', 'alarm', 'done'],
   );
   assert.equal((await follow(stage, 99)).status, 404);
+
+  const broadcast = { ...(await stage.store.broadcasts.get(1)), state: 'running' } as const;
+  async function* goingOn() {
+    yield { broadcast, settled: 1, ratePerSecond: 1 };
+  }
+  const ids: unknown[] = [];
+  for await (const { event, id } of broadcastEvents(goingOn(), readLastEventId(''))) ids.push([event, id]);
+  assert.deepEqual(ids.at(-1), ['progress', '2'], 'who has it has both alarms');
 });
 
 test('the stream of an operator who is removed ends', async (t) => {

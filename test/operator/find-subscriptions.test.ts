@@ -1,8 +1,10 @@
-// Searches of subscriptions by push service, where it has few of very many rows.
+// Searches of subscriptions by push service, where it has few of very many rows, and of broadcasts among very many.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { searchBatchSize, searchBroadcasts } from '../../src/operator/broadcast-search.ts';
 import { findSubscriptions } from '../../src/operator/find-subscriptions.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import type { Broadcast, BroadcastSummary } from '../../src/store/broadcasts.ts';
 import { openTestStore } from '../store/test-database.ts';
 
 const apple = 'https://web.push.apple.com';
@@ -53,4 +55,26 @@ test('few subscriptions of a push service or with a tag are found at once among 
   ]);
   assert.deepEqual(await find(google, { all: ['rare'] }), [[last], undefined]);
   assert.deepEqual(await find('https://nobody.example', { all: ['news'] }), [[], undefined]);
+});
+
+test('of very many broadcasts all that fit are found, some thousands looked at for each page', async () => {
+  const payloadOf = (title: string) => Buffer.from(JSON.stringify({ title, message: '' }));
+  const [tea, coffee] = [payloadOf('Tea'), payloadOf('Coffee')];
+  const all = Array.from({ length: searchBatchSize + 700 }, (_, index): BroadcastSummary => {
+    const id = searchBatchSize + 700 - index;
+    return { id, state: 'done', startAtMs: 0, payload: [1, 650, 5000].includes(id) ? tea : coffee };
+  });
+  const store = {
+    summaries: async ({ beforeId = Infinity, limit }: { beforeId?: number | undefined; limit: number }) =>
+      all.filter(({ id }) => id < beforeId).slice(0, limit),
+    findAll: async (ids: readonly number[]) => ids.map((id) => ({ id }) as Broadcast),
+  };
+  const find = async (limit: number, beforeId?: number) => {
+    const found = await searchBroadcasts(store, { text: 'tea' }, { limit, beforeId });
+    return [found.broadcasts.map(({ id }) => id), found.nextBeforeId];
+  };
+  // one page looks through as far as 701
+  assert.deepEqual(await find(9), [[5000], 701]);
+  assert.deepEqual(await find(9, 701), [[650, 1], undefined]);
+  assert.deepEqual(await find(1, 701), [[650], 650]);
 });

@@ -287,6 +287,7 @@ test('a URL that is not usable is refused', () => {
     assert.throws(() => parseWebhookUrl(url), { code: 'ERR_CONFIGURATION' }, url);
   }
   assert.deepEqual(parseWebhookUrl('https://hooks.example.org/a?b=c').trustedOrigins, []);
-  assert.deepEqual(parseWebhookUrl('http://[::1]:3000/a').trustedOrigins, ['http://[::1]:3000']);
+  for (const origin of ['http://[::1]:3000', 'http://10.0.0.7', 'https://10.0.0.7', 'https://[fd00::7]'])
+    assert.deepEqual(parseWebhookUrl(`${origin}/a`).trustedOrigins, [origin]);
   assert.deepEqual(parseWebhookUrl('http://localhost:3000/').trustedOrigins, ['http://localhost:3000']);
 });

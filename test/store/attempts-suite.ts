@@ -117,7 +117,10 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
       assert.deepEqual(await store.attempts.list({ subscriptionId, outcome: 'rejected', limit: 10 }), [
         newer,
       ]);
-      assert.deepEqual(await store.attempts.list({ broadcastId: first, subscriptionId, limit: 10 }), [older]);
+      const ofFirst = { broadcastId: first, subscriptionId, limit: 10 };
+      assert.deepEqual(await store.attempts.list(ofFirst), [older]);
+      assert.deepEqual(await store.attempts.list({ ...ofFirst, outcome: 'rejected' }), []);
+      assert.deepEqual(await store.attempts.list({ ...ofFirst, beforeId: older!.id }), []);
       assert.equal((await store.attempts.list({ broadcastId: first, limit: 10 })).length, 3);
     });
 

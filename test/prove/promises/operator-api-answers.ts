@@ -155,6 +155,12 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
           "(outcomes.has('retry') || outcomes.has('gone')) &&",
         ],
       },
+      'src/views/sent-message.ts': {
+        'Retry-After is up to a second too early': [
+          'Math.ceil(afterMs / 1000)',
+          'Math.floor(afterMs / 1000)',
+        ],
+      },
       'src/operator/api/messages.ts': {
         'Retry-After is there where nobody asks for a time': [
           'error instanceof UndeliveredError && error.retryAfterSeconds !== undefined)',
@@ -182,6 +188,10 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     changes: {
       'src/operator/send-message.ts': {
         'it is free': ['isInDoubt: isInDoubt(result) }', 'isInDoubt: false }'],
+        'it is taken where no push service was reached, too': [
+          'outcome.isInDoubt === true',
+          'outcome.isInDoubt !== undefined',
+        ],
       },
     },
   },
@@ -204,6 +214,22 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
           'beforeMs: nowMs - keyLifetimeMs / 2',
         ],
         'it is taken for ever': ['beforeMs: nowMs - keyLifetimeMs', 'beforeMs: nowMs - 99 * keyLifetimeMs'],
+      },
+    },
+  },
+  {
+    claim: 'An idempotency key that was used with another recipient or message is a 422',
+    test: { file: api, title: 'a repeated request with the same key sends nothing' },
+    changes: {
+      'src/operator/api/messages.ts': {
+        'the answer is that to another recipient': [
+          'parts.store.messageRequests, key, asked,',
+          'parts.store.messageRequests, key, { message, ...options },',
+        ],
+        'the answer is that to another message': [
+          'parts.store.messageRequests, key, asked,',
+          'parts.store.messageRequests, key, { to, ...options },',
+        ],
       },
     },
   },
@@ -446,6 +472,10 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
           '  id: String(alarmsSeen),',
           '  id: String(broadcast.alarms.length),',
         ],
+        'the id of progress has none of the alarms that came before': [
+          "event: 'progress', id: String(alarmsSeen)",
+          "event: 'progress', id: String(seen.alarms)",
+        ],
         'what was missed is left out': [
           'broadcast.alarms.slice(alarmsSeen)',
           'broadcast.alarms.slice(broadcast.alarms.length)',
@@ -539,6 +569,10 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
         'http will do': [
           "if (url.protocol === 'http:' && !isWrittenOut) {",
           "if (url.protocol === 'ftp:') {",
+        ],
+        'an address of a network of one’s own needs http': [
+          'trustedOrigins: isWrittenOut ?',
+          "trustedOrigins: isWrittenOut && url.protocol === 'http:' ?",
         ],
       },
     },
@@ -703,6 +737,10 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
         'alarms for a day': [
           'after insert on alarms\n    when exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 604800000)',
           'after insert on alarms\n    when exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 86400000)',
+        ],
+        'broadcasts to nobody for a day': [
+          "when new.state = 'done' and exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 604800000)",
+          "when new.state = 'done' and exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 86400000)",
         ],
         'alarms for ever': [
           'after insert on alarms\n    when exists (select 1 from webhook_watch where seen_at_ms > unixepoch() * 1000 - 604800000)',

@@ -378,6 +378,8 @@ export const operatorApi: readonly DocumentedPromise[] = [
         'without TLS the usual port is 443': ['(isSecure ? 443 : 80)', '443'],
         'it cannot be left out': ['isOwn && !isDefaultPort', 'isOwn'],
         'any port can be left out': ['isOwn && !isDefaultPort ? []', 'isOwn && port < 0 ? []'],
+        'another address of loopback is none': ["'[::1]', bracket(host)]", "'[::1]']"],
+        'an IPv6 address needs no brackets': [': [bracket(host)];', ': [host];'],
       },
     },
   },
@@ -446,6 +448,7 @@ export const operatorApi: readonly DocumentedPromise[] = [
           'tls: await readTls(configuration)',
           'tls: void (await readTls(configuration))',
         ],
+        'the address that is printed is that of http': ["address.replace(/^http/, 'https')", 'address'],
       },
     },
   },
@@ -465,6 +468,45 @@ export const operatorApi: readonly DocumentedPromise[] = [
     changes: {
       'src/operator/find-subscriptions.ts': {
         'each page is the first one': ['let { afterId } = range;', 'let afterId = 0 * range.afterId;'],
+      },
+    },
+  },
+  {
+    claim:
+      'A search among very many broadcasts goes on where its page has ended, also where it has found none',
+    test: { file: 'test/operator/find-subscriptions.test.ts', title: 'of very many broadcasts' },
+    changes: {
+      'src/operator/broadcast-search.ts': {
+        'it ends after some thousands': ['  return found(beforeId);\n}', '  return found();\n}'],
+      },
+    },
+  },
+  {
+    claim: 'Subscriptions are found by `anyTag` alone, and by `notTag` alone',
+    test: { file: 'test/operator/api.test.ts', title: 'they are listed by person, tags and push service' },
+    changes: {
+      'src/operator/api/subscriptions.ts': {
+        'not by anyTag': ['[user, tag, anyTag, notTag].some', '[user, tag, notTag].some'],
+        'not by notTag': ['[user, tag, anyTag, notTag].some', '[user, tag, anyTag].some'],
+      },
+    },
+  },
+  {
+    claim: 'The attempts of a broadcast are found by outcome and subscription together',
+    test: {
+      file: 'test/store/attempts-suite.ts',
+      title: 'a broadcast and a subscription list their attempts',
+    },
+    changes: {
+      'src/store/attempt-reader.ts': {
+        'any outcome comes': [
+          'attempt.id < beforeId && isWanted(attempt)).slice',
+          'attempt.id < beforeId).slice',
+        ],
+        'each page is the first one': [
+          'attempt.id < beforeId && isWanted(attempt)).slice',
+          'isWanted(attempt)).slice',
+        ],
       },
     },
   },
