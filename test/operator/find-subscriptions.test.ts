@@ -57,8 +57,9 @@ test('few subscriptions of a push service or with a tag are found at once among 
   assert.deepEqual(await find('https://nobody.example', { all: ['news'] }), [[], undefined]);
 });
 
+const payloadOf = (title: string) => Buffer.from(JSON.stringify({ title, message: '' }));
+
 test('of very many broadcasts all that fit are found, some thousands looked at for each page', async () => {
-  const payloadOf = (title: string) => Buffer.from(JSON.stringify({ title, message: '' }));
   const [tea, coffee] = [payloadOf('Tea'), payloadOf('Coffee')];
   const all = Array.from({ length: searchBatchSize + 700 }, (_, index): BroadcastSummary => {
     const id = searchBatchSize + 700 - index;
