@@ -57,8 +57,7 @@ export function toStoreError(error: unknown, label: string): unknown {
   const cause = withoutValues(error, code);
   const unavailable = (detail: string) =>
     new DeskbellError('ERR_STORE_UNAVAILABLE', `The database ${label} ${detail}.`, { cause });
-  if (isWithoutTls.test(error.message))
-    return unavailable('does not support TLS, which sslmode requires');
+  if (isWithoutTls.test(error.message)) return unavailable('does not support TLS, which sslmode requires');
   if (code === undefined) return unavailable('does not answer, or has ended the connection');
   if (networkErrors.has(code) || code === 'ENOTFOUND')
     return unavailable(`cannot be reached (${code}): check its address, and whether it runs`);
