@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
@@ -191,6 +191,18 @@ suite('deskbell doctor', () => {
     assert.deepEqual(byStatus(found), { proxy: 'ok', network: 'warning', [named]: 'ok', clock: 'ok' });
     assert.match(found[1]!.detail, /proxy/);
     assert.equal(found[0]!.detail, `${host}, except for 0.0.0.0`);
+    assert.equal(found.at(-1)!.detail, `agrees with ${named}`, 'asked past the proxy too');
+
+    server.on('connect', ({ method, url }, socket: Socket) => {
+      asked.push(`${method} ${url}`);
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      server.emit('connection', socket);
+    });
+    asked.length = 0;
+    assert.equal((await checkNetwork(way)).at(-1)!.detail, `agrees with ${named}`);
+    // once to connect, as sending does, and once for the time
+    const tunnel = `CONNECT ${named}`;
+    assert.deepEqual(asked.slice(-3), [tunnel, tunnel, 'HEAD /']);
   });
 
   test('tells of each push service, and of a clock that is wrong', async () => {
@@ -238,8 +250,8 @@ suite('deskbell doctor', () => {
     assert.equal(slow.status, 'warning');
     assert.match(slow.detail, /builtins: there is no accelerator/);
     assert.deepEqual(
-      [2e9, 5e8, 1e6].map((bytes) => describeDiskSpace(bytes).status),
-      ['ok', 'warning', 'fault'],
+      [1e9, 1e9 - 1, 5e7, 5e7 - 1].map((bytes) => describeDiskSpace(bytes).status),
+      ['ok', 'warning', 'warning', 'fault'],
     );
     const minuteMs = 60_000;
     const dayMs = 24 * 60 * minuteMs;
@@ -255,7 +267,7 @@ suite('deskbell doctor', () => {
     for (const limit of ['1024', '4096', 'unlimited']) {
       await writeFile(
         file,
-        `Limit     Soft Limit\nMax open files            ${limit}     ${limit}    files\n`,
+        `Limit     Soft Limit\nMax open files            ${limit}     1048576    files\n`,
       );
       statuses.push((await checkOpenFiles(file)).status);
     }

@@ -61,7 +61,8 @@ test('other processes that deliver are reported by each process, whether it deli
   // this one comes first, and is left out
   const own = { machine: hostname(), processId: process.pid };
   await store.senders.put({ ...sender, ...own, id: 'own', startedAtMs: startedAtMs - 1 });
-  await store.senders.put({ ...sender, id: 'one', machine: 'push-1', processId: 7, startedAtMs });
+  // in containers, processes of several machines have the same id
+  await store.senders.put({ ...sender, id: 'one', machine: 'push-1', processId: process.pid, startedAtMs });
   for (const delivers of [true, false]) {
     const reported = Promise.withResolvers<string>();
     const report: DeliveryReport = {

@@ -49,6 +49,16 @@ test('one push service with a wrong clock among others is none of ours', () => {
   assert.deepEqual(warnings, []);
 });
 
+test('what was seen five minutes ago says nothing of the clock any more', () => {
+  const { check, warnings, answer } = openCheck();
+  for (const origin of ['https://a.example', 'https://b.example']) answer(origin, 40);
+  answer('https://c.example', 0, startMs + 5 * minuteMs - 1);
+  assert.equal(check.differenceMs, 40 * minuteMs);
+  answer('https://c.example', 0, startMs + 6 * minuteMs);
+  assert.equal(check.differenceMs, 0);
+  assert.equal(warnings.length, 1);
+});
+
 test('each push service is looked at once a minute, also when our own time is set back', () => {
   const { check, answer } = openCheck();
   answer('https://a.example', 0);

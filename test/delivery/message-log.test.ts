@@ -1,6 +1,7 @@
 // Which messages are told of, and what is told of each.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { printMessages } from '../../src/cli/output/message-lines.ts';
 import { logMessage, logRows, type MessageLog, type MessageRecord } from '../../src/delivery/message-log.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
@@ -81,9 +82,17 @@ test('a single message is told without a broadcast, and with its subscription wh
   logMessage(log, origin, 5, { outcome: { kind: 'accepted' } as const, response });
   logMessage(log, origin, 5, { outcome: later, response });
   logMessage(log, origin, undefined, { outcome: { ...later, reason: 'connection' }, response: undefined });
-  const common = { pushService: origin, outcome: 'retry', attempt: 1 };
+  const common = { pushService: origin, outcome: 'retry', attempt: 1 } as const;
   assert.deepEqual(told, [
     [{ ...common, subscriptionId: 5, status: 503, reason: 'server-error' }],
     [{ ...common, subscriptionId: undefined, status: undefined, reason: 'connection' }],
+  ]);
+
+  const lines: string[] = [];
+  const output = { line: assert.fail, diagnostic: (line: string) => void lines.push(line) };
+  printMessages(output, false)(told.flat());
+  assert.deepEqual(lines, [
+    'Message, subscription 5: retry at fcm.googleapis.com, status 503, server-error (attempt 1)',
+    'Message, a subscription that is not stored: retry at fcm.googleapis.com, connection (attempt 1)',
   ]);
 });

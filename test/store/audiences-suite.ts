@@ -215,11 +215,14 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
     test('where sending is paused, so is the preparation', async () => {
       const { id } = await create();
       await store.broadcasts.prepare(id, 'one');
+      const { id: paused } = await create();
+      await store.broadcasts.pause(paused);
       assert.deepEqual((await store.sending.pause('asked')).broadcastIds, [id]);
       assert.equal((await store.broadcasts.get(id)).state, 'paused');
       assert.equal(await store.broadcasts.prepare(id, 'one'), false);
       assert.deepEqual(await store.sending.resume({ withBroadcasts: true }), [id]);
       assert.equal((await store.broadcasts.get(id)).state, 'preparing');
+      assert.equal((await store.broadcasts.get(paused)).state, 'paused', 'as it was before');
       while (await store.broadcasts.prepare(id, 'one'));
       assert.deepEqual(await settle(id), ids);
     });

@@ -28,7 +28,8 @@ import { migrate } from '../../src/store/postgres/migrate.ts';
 import { migrations } from '../../src/store/postgres/migrations.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { PostgresDatabase } from '../../src/store/postgres/database.ts';
-import { isPassing } from '../../src/store/postgres/database-errors.ts';
+import { DiskFullError } from '../../src/store/disk-full.ts';
+import { isPassing, toStoreError } from '../../src/store/postgres/database-errors.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Registration } from '../../src/store/subscriptions.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
@@ -115,6 +116,11 @@ test('what passes once a server is there again, or another one, is tried again, 
     'login rejected: not allowed',
   ])
     assert.equal(isPassing(withCode('08P01', refusal)), false, refusal);
+});
+
+test('a full disk is told from other faults, so that sending waits for room', () => {
+  const full = toStoreError(Object.assign(new Error('could not extend file'), { code: '53100' }), 'bell');
+  assert.ok(full instanceof DiskFullError);
 });
 
 /** Of this process. */

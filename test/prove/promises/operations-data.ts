@@ -321,6 +321,14 @@ export const operationsOfData: readonly DocumentedPromise[] = [
       'src/store/alarms.ts': {
         'it ends with the others': [" and a.reason <> '${countsDifferReason}'`", '`'],
       },
+      'src/store/sqlite/finish-broadcast.ts': {
+        'what is counted twice is none': ['finished.missing === 0 ||', 'finished.missing <= 0 ||'],
+        'what is counted twice is a negative number': ['Math.abs(finished.missing)', 'finished.missing'],
+      },
+      'src/store/postgres/functions/finish-broadcast.sql': {
+        'what is counted twice is none': ['if missing <> 0 then', 'if missing > 0 then'],
+        'what is counted twice is a negative number': ['abs(missing), now_ms', 'missing, now_ms'],
+      },
     },
   },
   {
@@ -591,9 +599,11 @@ export const operationsOfData: readonly DocumentedPromise[] = [
           "bytes < minDiskSpaceBytes ? 'fault' : 'warning'",
           "bytes < 0 ? 'fault' : 'warning'",
         ],
+        'hardly any room is a warning': ['minDiskSpaceBytes = 50e6', 'minDiskSpaceBytes = 5e6'],
       },
       'src/cli/doctor/check-machine.ts': {
         'few files are enough': ['const enoughFiles = 4096;', 'const enoughFiles = 1024;'],
+        'it reads the limit that could be set': ['/^Max open files +(', '/^Max open files +\\S+ +('],
         'slow encryption is fine': ['if (reason === undefined) return', "if (reason !== '') return"],
       },
       'src/cli/doctor/check-clock.ts': {
@@ -642,6 +652,23 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'A pause of sending includes broadcasts that are being prepared, and not those that are paused already',
+    test: { file: 'test/store/audiences-suite.ts', title: 'where sending is paused, so is the preparation' },
+    changes: {
+      'src/store/sending.ts': {
+        'it goes on with the others': [
+          'is_paused = 1 where is_paused = 0 returning broadcast_id',
+          'is_paused = 1 returning broadcast_id',
+        ],
+        'they go on': [
+          'is_paused = 1 where is_paused = 0 returning broadcast_id',
+          'is_paused = 0 where is_paused = 0 returning broadcast_id',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A restore leaves the settings of the new directory alone',
     test: { file: backup, title: 'without keys holds no secret of them' },
     changes: {
@@ -663,6 +690,7 @@ export const operationsOfData: readonly DocumentedPromise[] = [
       'src/cli/serve/report-delivery.ts': {
         'one that delivers logs itself alone': ['    report.worker &&', '    report.worker && !delivers &&'],
         'it is another process itself': ['machine === hostname() &&', 'machine !== hostname() &&'],
+        'it is every process with its id': ['machine === hostname() && processId', 'processId'],
       },
     },
   },

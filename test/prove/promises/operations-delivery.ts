@@ -16,6 +16,7 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
           'await sleep(everyMs, undefined, { signal, ref: false }).catch(() => {});',
           'return;',
         ],
+        'a fault is the end of it': ['      onError(error);', '      onError(error);\n      return;'],
       },
     },
   },
@@ -236,6 +237,13 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
           '{ pushService, outcome: outcome.kind',
         ],
       },
+      'src/cli/output/message-lines.ts': {
+        'its line names a broadcast': [
+          "broadcastId === undefined ? 'Message'",
+          "broadcastId === 0 ? 'Message'",
+        ],
+        'its line does not name it': ['subscriptionId === undefined ?', 'broadcastId === undefined ?'],
+      },
     },
   },
   {
@@ -322,6 +330,14 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
         'it goes through the proxy to all': ['    noProxy,', '    noProxy: [],'],
         'it connects to any address': ['pushServices.includes(origin)', 'pushServices !== undefined'],
         'it connects to public addresses alone': ['pushServices.includes(origin)', 'origin === undefined'],
+        'it asks for the time through the proxy alone': [
+          'if (proxy === undefined || isProxyBypassed(url.hostname, noProxy)) return',
+          'if (proxy === undefined) return',
+        ],
+        'it asks for the time past the proxy': [
+          '{ agent: new HttpsProxyAgent(proxy), secureContext }',
+          '{ agent: new HttpsProxyAgent(proxy) && undefined, secureContext }',
+        ],
       },
     },
   },
@@ -335,6 +351,28 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
           'leases.renew(lease, leaseMs)',
         ],
         'answers do not': ['patiently(() => ledger.recordAnswers(answers))', 'ledger.recordAnswers(answers)'],
+      },
+    },
+  },
+  {
+    claim: 'A PostgreSQL server whose disk is full is waited for, as SQLite is',
+    test: { file: 'test/store/postgres-database.test.ts', title: 'a full disk is told from other faults' },
+    changes: {
+      'src/store/postgres/database-errors.ts': {
+        'it ends the delivery': [
+          'return new DiskFullError(label, cause);',
+          "return new DiskFullError(label, cause) && unavailable('is full');",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'An alarm of the clock ends with it, also where the push services that showed it answer no more',
+    test: { file: 'test/delivery/clock-check.test.ts', title: 'what was seen five minutes ago' },
+    changes: {
+      'src/delivery/clock-check.ts': {
+        'it stands for hours': ['validForMs = 5 * lookEveryMs', 'validForMs = 500 * lookEveryMs'],
+        'it ends after a minute': ['validForMs = 5 * lookEveryMs', 'validForMs = lookEveryMs'],
       },
     },
   },

@@ -255,6 +255,12 @@ export const operations: readonly DocumentedPromise[] = [
         'the smallest number is shown': ['max(a.rows) as rows', 'min(a.rows) as rows'],
         'it ends with the broadcast': ['export const alarmsKeptMs = 24 *', 'export const alarmsKeptMs = 0 *'],
       },
+      'src/store/retention.ts': {
+        'it ends when older data is deleted': [
+          'notePastAlarms(database.now() - alarmsKeptMs)',
+          'notePastAlarms(database.now())',
+        ],
+      },
     },
   },
   {

@@ -58,6 +58,7 @@ export const operatorApi: readonly DocumentedPromise[] = [
       'src/store/webhook-outbox.ts': {
         'it is kept': ["drop('at_ms < :beforeMs'", "drop('at_ms < 0 and at_ms < :beforeMs'"],
         'it is dropped a day early': ['= 3 * 24', '= 2 * 24'],
+        'it gets younger with each try': ["drop('at_ms < :beforeMs'", "drop('due_at_ms < :beforeMs'"],
       },
     },
   },
