@@ -105,7 +105,11 @@ suite('deskbell doctor', () => {
 
     await runCommand(['keys', 'generate', '--data', data]);
     assert.equal((await look()).get('database')?.status, 'warning', 'there is none yet');
-    await (await openDataDirectory(data)).close();
+    const { store, close } = await openDataDirectory(data);
+    await store.sending.pause('asked');
+    assert.equal((await look()).get('sending')?.status, 'warning', 'as a process that runs has left it');
+    await store.sending.resume({ withBroadcasts: false });
+    await close();
 
     assert.equal((await look()).get('backup')?.detail, 'none was made yet');
     await runCommand(['backup', join(folder, 'backup'), '--data', data]);

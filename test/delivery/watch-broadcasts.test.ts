@@ -60,6 +60,35 @@ test('a broadcast that is scheduled is reported again when its time comes', asyn
   assert.deepEqual(states, ['scheduled', 'running']);
 });
 
+test('each alarm is reported once: one for each push service and reason, however many rows it gets', async (t) => {
+  const { store } = await openStore(t);
+  await createBroadcast(store);
+  const alarm = { origin: 'https://a.example', reason: 'bad-ttl', detail: '', rows: 1, firstAtMs: 0 };
+  const looks = [
+    [alarm],
+    [
+      { ...alarm, rows: 9 },
+      { ...alarm, origin: 'https://b.example' },
+      { ...alarm, reason: 'bad-topic' },
+    ],
+    [],
+  ];
+  const stop = new AbortController();
+  const list: Store['broadcasts']['list'] = async (page) => {
+    const alarms = looks.shift() ?? [];
+    if (looks.length === 0) stop.abort();
+    return (await store.broadcasts.list(page)).map((broadcast) => ({ ...broadcast, alarms }));
+  };
+  const raised: string[] = [];
+  for await (const event of watchBroadcasts({ ...store.broadcasts, list }, stop.signal, fail, 1))
+    if (event.kind === 'alarm') raised.push(`${event.alarm.origin} ${event.alarm.reason}`);
+  assert.deepEqual(raised, [
+    'https://a.example bad-ttl',
+    'https://b.example bad-ttl',
+    'https://a.example bad-topic',
+  ]);
+});
+
 test('a broadcast that sixty newer ones follow is still reported when it ends', async (t) => {
   const { store } = await openStore(t);
   const id = await createBroadcast(store);

@@ -622,6 +622,10 @@ export const operationsOfData: readonly DocumentedPromise[] = [
           "if (first?.['integrity_check'] === 'ok') return;",
           "if (first?.['integrity_check'] !== '') return;",
         ],
+        'it does not see what a process that runs has written': [
+          'withDatabase(readWriteUrl(path), path,',
+          'withDatabase(immutableUrl(path), path,',
+        ],
       },
       'src/cli/doctor/check-data.ts': {
         'an old schema is fine': [

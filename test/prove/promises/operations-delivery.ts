@@ -126,6 +126,20 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Each alarm of a broadcast is logged once, whichever process delivers it',
+    test: {
+      file: 'test/delivery/watch-broadcasts.test.ts',
+      title: 'each alarm is reported once',
+    },
+    changes: {
+      'src/delivery/broadcast/watch-broadcasts.ts': {
+        'one of two push services is': ['=> `${origin} ${reason}`;', '=> reason || origin;'],
+        'one of two reasons is': ['=> `${origin} ${reason}`;', '=> origin || reason;'],
+        'it is logged at each look': ['!known.has(alarmKey(alarm))', '!known.has(alarm.detail)'],
+      },
+    },
+  },
+  {
     claim: '`serve --deliver` logs once that it starts to deliver and that it stops',
     test: { file: broadcasts, title: 'the log of serve --deliver holds alarms' },
     changes: {
