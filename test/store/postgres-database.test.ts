@@ -240,16 +240,16 @@ describe('a new PostgreSQL database', () => {
   });
 
   test('has the public key that an id has now, even if it was another one’s before a restore', async (t) => {
-    let nowMs = Date.now();
-    const store = await openPostgresStore({ url: database.url, now: () => nowMs });
+    let clockMs = Date.now();
+    const store = await openPostgresStore({ url: database.url, now: () => clockMs });
     t.after(() => store.close());
     await addSubscriptions(store, 1);
-    await store.broadcasts.create(madeUpBroadcast(nowMs));
+    await store.broadcasts.create(madeUpBroadcast(clockMs));
     const slice = (await store.leases.leaseSlice({ leaseMs: 60_000 }))!;
     const readKey = async () => (await store.ledger.readRows(slice, slice.cursor, 10))[0]?.vapidPublicKey;
     assert.equal(await readKey(), vapidPublicKey);
     await database.run(`update deskbell.vapid_keys set public_key = 'other'`);
-    nowMs += 5000;
+    clockMs += 5000;
     assert.equal(await readKey(), 'other');
   });
 
