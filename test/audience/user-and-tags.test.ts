@@ -23,7 +23,7 @@ test('a user is 1 to 128 bytes of text without control characters, and stays as 
   for (const user of ['4', 'é'.repeat(64), 'e\u0301', 'Ada@example.org', ' a b ', '😀'.repeat(32)]) {
     assert.deepEqual(checkUserAndTags({ user }), { user, tags: [] });
   }
-  for (const user of ['', 'a'.repeat(129), 'é'.repeat(65), 'a\nb', '\u0085', '\ud800']) {
+  for (const user of ['', 'a'.repeat(129), 'é'.repeat(65), 'a\nb', '\x7f', '\u0085', '\ud800']) {
     assert.deepEqual(
       fieldsOf(() => checkUserAndTags({ user })),
       ['/user ERR_FIELD_VALUE'],

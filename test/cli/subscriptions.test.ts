@@ -365,7 +365,9 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     const file = join(folder, 'many.jsonl');
     const writer = createWriteStream(file);
     for (let number = 1; number <= count; number += 1)
-      writer.write(`${JSON.stringify(exampleSubscription(number))}\n`);
+      writer.write(
+        `${JSON.stringify({ ...exampleSubscription(number), user: number <= 1001 ? 'ada' : undefined })}\n`,
+      );
     writer.end();
     await finished(writer);
     const imported = await runCommand(['subscriptions', 'import', file, '--data', data]);
@@ -376,6 +378,8 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
       names,
       Array.from({ length: count }, (_, index) => index + 1),
     );
+    const words = ['subscriptions', 'tag', 'de', '--user', 'ada', '--json', '--data', data];
+    assert.deepEqual(parseLines((await runCommand(words)).stdout), [{ subscriptions: 1001 }]);
 
     const child = startCommand(['subscriptions', 'export', '--data', data]);
     let complaints = '';

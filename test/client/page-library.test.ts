@@ -377,6 +377,12 @@ test('registrations and channels come with a token; signing out does not, and wo
   await next.client.signOut();
   assert.deepEqual(next.asked, [asked.at(-1)]);
   assert.equal(next.asked[0]!.body['endpoint'], 'https://push.example/1');
+  // where it fails, the subscription is still theirs
+  for (const status of [0, 500]) {
+    const failing = openPage({}, { permission: 'denied', service: () => [status, {}] }, indexedDB);
+    const reason = status === 0 ? 'server-unreachable' : 'server-refused';
+    assert.equal(await reasonOf(failing.client.signOut()), reason);
+  }
 });
 
 test('a service worker that the site registers within five seconds is waited for', async () => {
@@ -393,16 +399,19 @@ test('a service worker that the site registers within five seconds is waited for
 
 test('channels are asked for and set with the stored subscription, and who has none is not subscribed', async () => {
   const stored = { name: 'news', title: 'News', isOn: true };
+  // a name that every object has a member of
+  const other = { name: 'constructor', title: 'Other', isOn: true };
   let isTaken = true;
   const service: Browser['service'] = (request, { choices }) => {
     if (request !== 'POST webPush/channels') return [200, vapidKey];
-    return [200, [{ ...stored, ...(isTaken && { isOn: (choices as { news?: boolean }).news ?? true }) }]];
+    const isOn = isTaken ? ((choices as { news?: boolean }).news ?? true) : true;
+    return [200, [{ ...stored, isOn }, other]];
   };
   const { client, asked } = openPage({}, { service });
   assert.equal(await reasonOf(client.channels()), 'not-subscribed');
   assert.deepEqual(asked, []);
   await client.subscribe();
-  assert.deepEqual(JSON.parse(JSON.stringify(await client.channels())), [stored]);
+  assert.deepEqual(JSON.parse(JSON.stringify(await client.channels())), [stored, other]);
   assert.equal((await client.setChannels({ news: false }))[0]?.isOn, false);
   assert.deepEqual(
     asked.slice(-2).map(({ body: { choices } }) => choices),

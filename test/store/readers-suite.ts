@@ -303,6 +303,12 @@ export function describeReaders(name: string, prepare: () => Promise<StoreUnderT
         const ofBob = await register(5, { timeZone: 'Asia/Tokyo', assign: { user: 'bob' } });
         await store.readers.setPerson('bob', { timeZone: 'Europe/Rome' });
         assert.equal((await store.readers.factsOf([ofBob])).get(ofBob.id)?.timeZone, 'Europe/Rome');
+        // upper and lower case are two persons
+        const ofEve = await register(6, { assign: { user: 'eve' } });
+        await store.readers.setPerson('Eve', { data: { name: 'Eve' }, language: 'it' });
+        assert.equal((await store.readers.factsOf([ofEve])).get(ofEve.id)?.language, undefined);
+        assert.deepEqual(await store.readers.dataOf([ofEve]), {});
+        assert.equal((await store.readers.person('eve')).language, undefined);
         const unknown = await register(3);
         const { endpoint } = madeUpSubscription(4);
         const asked = [anonymous, ofAda, unknown, { id: 1e9, endpoint }];

@@ -111,13 +111,15 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
     });
 
     test('a channel that is off by default reaches those who have chosen it', async () => {
-      await store.channels.put({ name: 'offers', title: 'Offers', titles: {}, isOnByDefault: false });
-      await store.readers.choose({ user: 'user-7' }, { offers: true });
+      // a dot in a name leads nowhere else
+      const name = 'offers.2026';
+      await store.channels.put({ name, title: 'Offers', titles: {}, isOnByDefault: false });
+      await store.readers.choose({ user: 'user-7' }, { [name]: true });
       // in browsers, before there were persons: that of 8 holds, since the person has chosen nothing
       for (const id of [8, 9])
-        await store.readers.choose({ id, user: undefined, channels: {} }, { offers: true });
-      await store.readers.choose({ user: 'user-9' }, { offers: false });
-      const broadcast = await make({ channel: { name: 'offers', isOnByDefault: false }, languages: [] });
+        await store.readers.choose({ id, user: undefined, channels: {} }, { [name]: true });
+      await store.readers.choose({ user: 'user-9' }, { [name]: false });
+      const broadcast = await make({ channel: { name, isOnByDefault: false }, languages: [] });
       assert.equal(broadcast.recipients, 2);
       assert.deepEqual(idsOf(await leaseAll()), [7, 8]);
     });
@@ -251,7 +253,9 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
       const ids: number[] = [];
       for (const registration of [ofBrowser!, ofBoth!])
         ids.push((await store.subscriptions.register(registration)).id);
-      await store.readers.setPerson('browser-101', { language: 'pt-BR', timeZone: 'Asia/Tokyo' });
+      // the former is another person than that of the first one
+      for (const user of ['Browser-100', 'browser-101'])
+        await store.readers.setPerson(user, { language: 'pt-BR', timeZone: 'Asia/Tokyo' });
       const audienceId = await openIds(store, ids);
       const split = { ...times({ localTime: '2026-12-01T12:00' }), languages: [...texts.keys()] };
       await make(split, { texts, audienceId, list: 'ids' });

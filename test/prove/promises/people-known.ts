@@ -238,6 +238,10 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
           'coalesce(p.channels ->> :channel, s.channels ->> :channel, :isOn)',
           'coalesce(p.channels ->> :channel, :isOn)',
         ],
+        'a dot in the name of a channel leads elsewhere': [
+          'coalesce(p.channels ->> :channel, s.channels ->> :channel, :isOn)',
+          "coalesce(p.channels ->> ('$.' || :channel), s.channels ->> ('$.' || :channel), :isOn)",
+        ],
       },
       'src/store/postgres/member-finder.ts': {
         'that of the subscription holds first': [
@@ -584,6 +588,10 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
         'it may have any character': ['if (user.isWellFormed() && !/', 'if (user !== null || !/'],
         'upper and lower case are one': ['return user;', 'return user.toLowerCase();'],
         'spaces around it go': ['return user;', 'return user.trim();'],
+        'it may have the last control character of ASCII': [
+          String.raw`/\p{Cc}/u.test(user)`,
+          String.raw`/[\x00-\x1f\x80-\x9f]/.test(user)`,
+        ],
       },
     },
   },
@@ -795,6 +803,10 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
           'this.#service.remove(body)',
         ],
         'only what the browser still has': ['const body = storedBody ?? (', 'const body = ('],
+        'whether it has worked is not told': [
+          "await this.#service.remove(body, 'webPush/user');",
+          "await this.#service.remove(body, 'webPush/user').catch(() => undefined);",
+        ],
       },
     },
   },

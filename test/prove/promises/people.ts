@@ -66,6 +66,46 @@ export const people: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What is known of a person is not that of one whose name differs in upper and lower case',
+    test: { file: readers, title: 'facts of several subscriptions' },
+    changes: {
+      'src/store/readers.ts': {
+        'it is': ["people where user_name = :user'", "people where lower(user_name) = lower(:user)'"],
+      },
+      'src/store/sqlite/portable-database.ts': {
+        'it is that of the subscription': [
+          'on p.user_name = s.user_name`',
+          'on lower(p.user_name) = lower(s.user_name)`',
+        ],
+      },
+      'src/store/postgres/portable-database.ts': {
+        'it is that of the subscription': [
+          'where user_name = s.user_name offset 0',
+          'where lower(user_name) = lower(s.user_name) offset 0',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Removing a person removes none whose name differs in upper and lower case',
+    test: { file: 'test/store/people-suite.ts', title: 'what is not there is not removed' },
+    changes: {
+      'src/store/sqlite/people.ts': { 'it does': ["user: 'user',", "user: 'user collate nocase',"] },
+    },
+  },
+  {
+    claim: '`deskbell subscriptions tag` changes all subscriptions that are chosen, however many there are',
+    test: { file: 'test/cli/subscriptions.test.ts', title: '20,000 rows go through' },
+    changes: {
+      'src/cli/commands/subscriptions-tag.ts': {
+        'it changes the first thousand': [
+          '    yield page.map(({ id }) => id);',
+          '    return yield page.map(({ id }) => id);',
+        ],
+      },
+    },
+  },
+  {
     claim: 'Deskbell does not interpret a user',
     test: { file: 'test/audience/user-and-tags.test.ts', title: 'a user is 1 to 128 bytes' },
     changes: {

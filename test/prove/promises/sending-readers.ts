@@ -187,6 +187,10 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
           'coalesce(p.time_zone, s.time_zone)',
           'coalesce(s.time_zone, p.time_zone)',
         ],
+        'they are those of another person whose name differs in upper and lower case': [
+          'left join deskbell.people p on p.user_name = s.user',
+          'left join deskbell.people p on lower(p.user_name) = lower(s.user)',
+        ],
       },
       'src/store/postgres/member-finder.ts': {
         'the language of the browser holds first': [
