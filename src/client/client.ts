@@ -233,8 +233,7 @@ class DeskbellClient extends EventTarget {
       const { body } = await this.#current();
       const channels = body ? await this.#service.choose(body, choices) : undefined;
       // It does not say that it does not know a subscription: it answers as it does to those who have chosen nothing.
-      const isMade = ({ name, isOn }: Channel) => !Object.hasOwn(choices, name) || choices[name] === isOn;
-      if (channels?.every(isMade)) return channels;
+      if (channels?.every(({ name, isOn }) => choices[name] !== !isOn)) return channels;
       throw new ClientError('not-subscribed', 'The service has no subscription of this browser.');
     });
   }

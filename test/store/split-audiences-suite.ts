@@ -112,14 +112,14 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
 
     test('a channel that is off by default reaches those who have chosen it', async () => {
       // a dot in a name leads nowhere else
-      const name = 'offers.2026';
-      await store.channels.put({ name, title: 'Offers', titles: {}, isOnByDefault: false });
-      await store.readers.choose({ user: 'user-7' }, { [name]: true });
+      const offers = 'offers.2026';
+      await store.channels.put({ name: offers, title: 'Offers', titles: {}, isOnByDefault: false });
+      await store.readers.choose({ user: 'user-7' }, { [offers]: true });
       // in browsers, before there were persons: that of 8 holds, since the person has chosen nothing
       for (const id of [8, 9])
-        await store.readers.choose({ id, user: undefined, channels: {} }, { [name]: true });
-      await store.readers.choose({ user: 'user-9' }, { [name]: false });
-      const broadcast = await make({ channel: { name, isOnByDefault: false }, languages: [] });
+        await store.readers.choose({ id, user: undefined, channels: {} }, { [offers]: true });
+      await store.readers.choose({ user: 'user-9' }, { [offers]: false });
+      const broadcast = await make({ channel: { name: offers, isOnByDefault: false }, languages: [] });
       assert.equal(broadcast.recipients, 2);
       assert.deepEqual(idsOf(await leaseAll()), [7, 8]);
     });

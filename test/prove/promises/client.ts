@@ -286,10 +286,10 @@ export const client: readonly DocumentedPromise[] = [
     test: { file: library, title: 'channels are asked for and set' },
     changes: {
       [page]: {
-        'what the service does not know is none': ['|| choices[name] === isOn;', '|| isOn === isOn;'],
+        'what the service does not know is none': ['choices[name] !== !isOn', 'name !== undefined'],
         'a channel whose name each object has a member of is taken for chosen': [
-          '!Object.hasOwn(choices, name) ||',
-          '!(name in choices) ||',
+          'choices[name] !== !isOn',
+          'isOn === (choices[name] ?? isOn)',
         ],
         'the reason is another one': ["ClientError('not-subscribed'", "ClientError('no-support'"],
       },
