@@ -125,7 +125,7 @@ export const client: readonly DocumentedPromise[] = [
     changes: {
       'src/client/client.ts': {
         'a choice that the service did not take is taken for saved': [
-          'isOn === (choices[name] ?? isOn)',
+          'choices[name] !== !isOn',
           'isOn === isOn',
         ],
       },
