@@ -235,6 +235,9 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     assert.equal(await print('channels', 'set', 'offers', '--title-in', 'de=Angebote'), both);
     const one = 'offers  off by default  “Offers”  de “Angebote”\n';
     assert.equal(await print('channels', 'set', 'offers', '--title-in', 'fr='), one);
+    await print('channels', 'set', 'caf\u00e9', '--title', 'Café', '--default', 'off');
+    assert.match(await print('channels', 'set', 'cafe\u0301', '--title', 'Bar'), /off by default {2}“Bar”/);
+    await print('channels', 'remove', 'cafe\u0301');
     await print('people', 'set', '42', '--values', '{"name": "Ada", "points": 3}', '--language', 'DE');
     await print('people', 'set', '42', '--values', '{"points": null}', '--channel', 'news=off');
     assert.equal(

@@ -43,6 +43,8 @@ export function describeReaders(name: string, prepare: () => Promise<StoreUnderT
         assert.deepEqual(await store.channels.list(), [channel('Zoo'), news, channel('sport', false)]);
         assert.equal(await store.channels.remove('Zoo'), true);
         assert.equal(await store.channels.remove('Zoo'), false);
+        await store.channels.put(channel('café'));
+        assert.equal(await store.channels.remove('cafe\u0301'), true, 'a name has one spelling');
         assert.deepEqual(await store.channels.list(), [news, channel('sport', false)]);
       });
 

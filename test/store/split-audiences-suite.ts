@@ -301,6 +301,21 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
       assert.deepEqual(await store.broadcasts.timesToCome(broadcast.id), []);
     });
 
+    test('a person who is removed is no recipient of times to come any more', async () => {
+      const ids: number[] = [];
+      for (const [index, user] of ['to-stay', 'to-remove'].entries()) {
+        const subscription = madeUpSubscription(100 + index);
+        const registration = { subscription, vapidPublicKey, assign: { user }, timeZone: 'America/New_York' };
+        ids.push((await store.subscriptions.register(registration)).id);
+      }
+      const audienceId = await openIds(store, ids);
+      const { id } = await make(times({ localTime: '2026-12-01T13:00' }), { audienceId, list: 'ids' });
+      await store.people.remove('to-remove');
+      assert.deepEqual(await store.broadcasts.timesToCome(id), [
+        { atMs: noonMs + 7 * hourMs, recipients: 1, timeZones: ['America/New_York'] },
+      ]);
+    });
+
     test('those whose local time is over are left out where that is asked for', async () => {
       const broadcast = await make(times({ localTime: '2026-12-01T13:00', ifTimePassed: 'skip' } as never));
       assert.equal(broadcast.recipients, 20);

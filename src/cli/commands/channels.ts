@@ -66,7 +66,7 @@ function setCommand({ environment, output }: Context): Command {
       ]),
     )
     .onData(async ({ store }, name: string, flags: SetFlags) => {
-      const known = (await store.channels.list()).find((channel) => channel.name === name);
+      const known = (await store.channels.list()).find((channel) => channel.name === name.normalize('NFC'));
       const title = flags.title ?? known?.title;
       if (title === undefined)
         throw new DeskbellError('ERR_USAGE', `There is no channel "${name}" yet; give its --title`);

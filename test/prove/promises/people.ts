@@ -404,6 +404,18 @@ export const people: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A person who is removed is no recipient of times to come any more',
+    test: {
+      file: 'test/store/split-audiences-suite.ts',
+      title: 'a person who is removed is no recipient of times to come any more',
+    },
+    changes: {
+      'src/store/forget-attempts.ts': {
+        'they are counted still': ['rows: rest.length,', 'rows: all.length,'],
+      },
+    },
+  },
+  {
     claim: 'A person who is removed is in no list of attempts, however many broadcasts there were to them',
     test: { file: 'test/store/removed-person.test.ts', title: 'is in no table any more' },
     changes: {
