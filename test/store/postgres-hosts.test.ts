@@ -123,13 +123,15 @@ test('a former primary that still takes writes is left for the host that was pro
 test('a former primary is not used because one connection to the primary has failed', async (t) => {
   const { primary: former, standby: promoted, urlOf } = await startTwo(t);
   await promoted.promote();
-  const Connection = connectToWritable(Client, [urlOf(promoted), urlOf(former)]);
-  const connect = async (config: ClientConfig = {}): Promise<Client> => {
-    const client = new Connection(config);
-    // the server ends it, when it stops
-    client.on('error', () => {});
-    return client.connect();
-  };
+  class Listening extends Client {
+    constructor(config?: ClientConfig) {
+      super(config);
+      // the server ends it, when it stops
+      this.on('error', () => {});
+    }
+  }
+  const Connection = connectToWritable(Listening, [urlOf(promoted), urlOf(former)]);
+  const connect = (config: ClientConfig = {}): Promise<Client> => new Connection(config).connect();
   assert.equal((await connect()).port, promoted.port);
   await assert.rejects(connect({ connectionTimeoutMillis: 1 }), /timeout expired/);
   const isFormer = { code: '08004', message: 'It is a former primary.' };
@@ -138,7 +140,7 @@ test('a former primary is not used because one connection to the primary has fai
 
   // nor by the first connection of all, where it has answered before the other host does
   const hasAnswered = Promise.withResolvers<void>();
-  class FormerFirst extends Client {
+  class FormerFirst extends Listening {
     override async connect(): Promise<this> {
       if (this.port === promoted.port) await hasAnswered.promise;
       await super.connect();
