@@ -26,7 +26,11 @@ test('deskbell operators beside serve --operator', async (t) => {
     assert.equal((await ask(token)).status, 200);
     assert.equal((await ask(token, publicAddress)).status, 404);
     const folder = environment.DESKBELL_DATA;
-    for (const name of readdirSync(folder)) assert(!readFileSync(join(folder, name)).includes(token), name);
+    const secret = Buffer.from(token.slice('deskbell_op_'.length), 'base64url');
+    for (const name of readdirSync(folder)) {
+      const content = readFileSync(join(folder, name));
+      assert(!content.includes(token) && !content.includes(secret), name);
+    }
     const listed = await run('operators', 'list', '--json');
     assert.match(listed.stdout, /^\{"name":"shop","role":"full","createdAt":"[^"]+"\}\n$/);
     const again = await run('operators', 'add', 'shop');

@@ -18,6 +18,10 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
           "return createHash('sha256').update(token).digest();",
           'return Buffer.from(token);',
         ],
+        'its bytes are': [
+          "return createHash('sha256').update(token).digest();",
+          "return Buffer.from(token.slice(prefix.length), 'base64url');",
+        ],
       },
     },
   },
