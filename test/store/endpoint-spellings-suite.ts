@@ -98,6 +98,11 @@ export function describeEndpointSpellings(name: string, prepare: () => Promise<S
       for (let index = 0; index < 10; index += 1) stored.push(await put(index));
       await assert.rejects(put(10), { code: 'ERR_SUBSCRIPTION_LIMIT', message: /limit of 10 subscriptions/ });
       for (let index = 0; index < 10; index += 1) assert.equal((await put(index)).id, stored[index]?.id);
+      const together = await Promise.allSettled([put(0), put(10)]);
+      assert.deepEqual(
+        together.map(({ status }) => status),
+        ['fulfilled', 'rejected'],
+      );
       assert.equal(await store.subscriptions.count(), 10);
 
       await store.subscriptions.removeById(stored[0]?.id ?? 0);

@@ -230,6 +230,12 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
       'src/store/subscription-limit.ts': {
         'there is no limit': ['    if (this.#capacity < inserts) {', '    if (inserts < 0) {'],
       },
+      'src/store/postgres/write-queue.ts': {
+        'an update is refused with a new row beside it': [
+          "(error.code === 'ERR_FIELD_VALUE' || error.code === 'ERR_SUBSCRIPTION_LIMIT')",
+          "error.code === 'ERR_FIELD_VALUE'",
+        ],
+      },
     },
   },
   {
