@@ -746,6 +746,12 @@ test('held deletions are listed, and confirmed or discarded by their origin', as
     if (name === 'confirm') for (const row of rows) await recordAnswer(store, row, 'gone', fcm);
     const { items } = await read<Page>('/v1/held-deletions');
     assert.deepEqual([items[0]!['origin'], items[0]!['subscriptions']], [fcm, held]);
+    // though no broadcast has met them
+    const alarms = await read<Page>('/v1/alarms');
+    assert.deepEqual(
+      [alarms.items[0]!['id'], alarms.items[0]!['count']],
+      ['deletions-held:fcm.googleapis.com', held],
+    );
     const services = await read<Page>('/v1/push-services');
     assert.deepEqual([services.items[0]!['origin'], services.items[0]!['heldDeletions']], [fcm, held]);
     const path = `/v1/held-deletions/${encodeURIComponent(fcm)}/${name}`;

@@ -240,7 +240,9 @@ describe('POST /webPush', () => {
     let last: Response | undefined;
     const startedMs = performance.now();
     for (let count = 0; count < 5; count += 1) {
-      last = await sendJson(service.base, 'POST', '/webPush', newSubscription());
+      // whichever page sends it
+      const headers = { origin: `https://page-${count}.example` };
+      last = await sendJson(service.base, 'POST', '/webPush', newSubscription(), headers);
       statuses.push(last.status);
     }
     assert.deepEqual(statuses, [200, 200, 200, 429, 429]);

@@ -132,6 +132,18 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The audience of a broadcast is prepared during a pause of sending',
+    test: { file: 'test/store/audiences-suite.ts', title: 'another process goes on where one has ended' },
+    changes: {
+      'src/store/preparations.ts': {
+        'it waits': [
+          'where is_paused = 0 and lease_until_ms <= :nowMs',
+          'where is_paused = 0 and lease_until_ms <= :nowMs and not exists (select 1 from deskbell.sending_pause)',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A pause, missing keys and a wrong clock are warnings of `/readyz` and of the console',
     test: {
       file: 'test/delivery/resume-sending.test.ts',

@@ -630,6 +630,12 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
         'they are discarded in any case': ['heldDeletions[name](origin)', 'heldDeletions.discard(origin)'],
         'they are confirmed in any case': ['heldDeletions[name](origin)', 'heldDeletions.confirm(origin)'],
       },
+      'src/delivery/alarms/read-alarms.ts': {
+        'those of single messages are no alarm': [
+          'heldAlarms(held, broadcastsOf)',
+          'heldAlarms(held.filter(({ origin }) => broadcastsOf(origin).length > 0), broadcastsOf)',
+        ],
+      },
       'src/operator/push-services.ts': {
         'they are left out': ['({ heldDeletions: subscriptions })', '({ heldDeletions: 0 * subscriptions })'],
       },

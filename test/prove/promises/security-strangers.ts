@@ -203,6 +203,12 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
         'there is no limit': ['      max,', '      max: 1000 * max,'],
         'it is one of less than a minute': ['timeWindow: 60_000', 'timeWindow: 30_000'],
       },
+      'src/service/push/add-push-routes.ts': {
+        'each page has a limit of its own': [
+          'global: false,',
+          "global: false, keyGenerator: ({ ip, headers }) => `${ip} ${headers.origin ?? ''}`,",
+        ],
+      },
       [server]: {
         'any client may say who it is': [
           'trustProxy: (options.trustProxy ?? false) as boolean | string',
