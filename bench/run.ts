@@ -4,13 +4,13 @@
 import { readdir } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { basename } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../scripts/read-options.ts';
 
 const thisFile = basename(import.meta.filename);
 const names = (await readdir(import.meta.dirname))
   .filter((file) => file.endsWith('.ts') && file !== thisFile)
   .map((file) => basename(file, '.ts'));
-const { positionals: wanted, values } = parseArgs({
+const { positionals: wanted, values } = readOptions({
   allowPositionals: true,
   options: { quick: { type: 'boolean', default: false }, rows: { type: 'string' } },
 });

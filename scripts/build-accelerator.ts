@@ -8,7 +8,6 @@
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
 
 import { addonFile, addonName, describePlatform } from '../src/accelerator/addon-file.ts';
 import type { EncryptionMethod } from '../src/accelerator/encryption-methods.ts';
@@ -21,12 +20,13 @@ import {
   libraryForX64,
   type MultiBufferLibrary,
 } from './accelerator/inputs.ts';
+import { readOptions } from './read-options.ts';
 
 /** Beside an addon that the library is linked into. */
 const licenceName = 'LICENSE.crypto_mb.txt';
 
 if (import.meta.main) {
-  const { values } = parseArgs({
+  const { values } = readOptions({
     options: {
       headers: { type: 'string' },
       optional: { type: 'boolean', default: false },

@@ -4,9 +4,10 @@
 //   npm run mutate -- protocol         one of them
 // Fails where less than 85 % of a module's mutants are killed. Survivors are printed.
 import { dirname, delimiter } from 'node:path';
-import { parseArgs } from 'node:util';
 
 import { Stryker } from '@stryker-mutator/core';
+
+import { readOptions } from './read-options.ts';
 
 interface Module {
   /** Patterns of the files to be changed, relative to the root. */
@@ -35,10 +36,11 @@ const modules: Readonly<Record<string, Module>> = {
   },
 };
 
-const { positionals } = parseArgs({ allowPositionals: true });
+const { positionals } = readOptions({ allowPositionals: true });
 const unknown = positionals.find((name) => !Object.hasOwn(modules, name));
 if (unknown !== undefined) {
-  throw new Error(`There is no module "${unknown}"; there are ${Object.keys(modules).join(', ')}.`);
+  console.error(`There is no module "${unknown}"; there are ${Object.keys(modules).join(', ')}.`);
+  process.exit(2);
 }
 // Stryker's runner starts `node`, whichever is first on the path.
 process.env['PATH'] = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`;

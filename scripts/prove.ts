@@ -5,14 +5,14 @@
 //   npm run prove -- Request-Time      those whose chapter, claim or description holds the text
 import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 
 import { findGaps, findStale, toProofs, type Proof } from './prove/proofs.ts';
 import { runBaseline, runTest, type Baseline, type TestResult } from './prove/run-test.ts';
 import { createWorkingCopy } from './prove/working-copy.ts';
+import { readOptions } from './read-options.ts';
 import { readRequirements, root } from './requirements.ts';
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readOptions({
   options: {
     tenth: { type: 'boolean', default: false },
     jobs: { type: 'string', default: String(Math.min(availableParallelism(), 4)) },

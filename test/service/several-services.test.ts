@@ -237,9 +237,10 @@ describe('the limit of a process', () => {
   test('holds where the shared one is not told in time', async (t) => {
     let asked = 0;
     const limits = open({
-      count: () => {
+      count: async () => {
         asked += 1;
-        return new Promise(() => {});
+        await new Promise(setImmediate);
+        return { requests: 7, endsInMs: 30_000 };
       },
     });
     const slept = t.mock.method(timers, 'setTimeout', async (_ms: number, value: unknown) => value);
