@@ -20,8 +20,9 @@ function describeLicences(): string {
   });
   return `Third-party notices
 
-An install of Deskbell brings the packages below, each under its own licence. What is linked into the native accelerator
-comes first.
+An install of Deskbell brings the packages below, each under its own licence. Those that Deskbell names itself come in
+exactly these versions; what they depend on comes in these or in later ones. What is linked into the native accelerator comes
+first.
 
 ${[...describeLinkedLibraries(), ...sections.sort()].join('\n')}`;
 }

@@ -7,15 +7,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
+import { readLockedPackages } from '../scripts/locked-packages.ts';
 import { pack } from '../tools/pack.ts';
 
 const run = promisify(execFile);
+const root = join(import.meta.dirname, '..');
 
 const maxPackages = 70;
 const maxInstalledBytes = 25e6;
 const maxSenderBytes = 12e6;
 /** What a file or folder takes on the usual file systems is a multiple of this. */
 const blockBytes = 4096;
+
+/** Of package-lock.json, by folder: what an install brings. */
+function lockedPackages(): Readonly<Record<string, unknown>> {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, unknown>>;
+  };
+  return Object.fromEntries(readLockedPackages().packages.map(({ path }) => [path, packages[path]]));
+}
 
 suite('an install of the package', () => {
   let project: string;
@@ -25,6 +35,11 @@ suite('an install of the package', () => {
     project = await mkdtemp(join(tmpdir(), 'deskbell-install-'));
     const tarball = await pack(project);
     await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+    // the versions that it was packed with: those of the dependencies' dependencies are newer with every day that passes
+    await writeFile(
+      join(project, 'package-lock.json'),
+      JSON.stringify({ lockfileVersion: 3, packages: lockedPackages() }),
+    );
     await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], {
       cwd: project,
     });
