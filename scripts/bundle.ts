@@ -38,6 +38,7 @@ export async function bundle(to: string): Promise<void> {
     bundleModules(to),
     compileScript(to, 'require-node'),
     compileScript(to, 'cli/main'),
+    compileScript(to, 'cli/compiled-code'),
     ...clientScripts.map((file) => bundleClient(to, file)),
   ]);
 }

@@ -6,11 +6,8 @@ import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { runCommand, runUntilStopped, temporaryFolder } from './run-command.ts';
 
-/** Compiled code is kept where temporary files are; without it, what is left there is the demo's own. */
-const emptyTemporaryFolder = async () => ({
-  TMPDIR: await temporaryFolder(),
-  NODE_DISABLE_COMPILE_CACHE: '1',
-});
+/** What is left there is the demo's own. */
+const emptyTemporaryFolder = async () => ({ TMPDIR: await temporaryFolder() });
 
 /** With the address and the token that it prints. */
 async function askOperator(demo: ReturnType<typeof runUntilStopped>): Promise<void> {

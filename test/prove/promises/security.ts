@@ -99,6 +99,20 @@ export const security: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'What is compiled of the command is kept in the home directory, never below `/tmp`, and only where nobody else can write',
+    test: { file: 'test/cli/compiled-code.test.ts', title: 'what is compiled of the command' },
+    changes: {
+      'src/cli/compiled-code.cts': {
+        'it is kept where Node chooses': ['enableCompileCache(folder)', 'enableCompileCache()'],
+        'nobody asks whose home it is': ['    if (!belongsToUs(statSync(home))) return;\n', ''],
+        'nobody asks whose folder it is': ['if (belongsToUs(lstatSync(folder))) ', ''],
+        'the owner is not looked at': ['uid === process.getuid() && ', ''],
+        'the mode is not looked at': [' && (mode & 0o022) === 0', ''],
+      },
+    },
+  },
+  {
     claim: 'With `redactSubscriptions`, the log of `deskbell serve` has no endpoint and no keys',
     test: { file: 'test/cli/serve.test.ts', title: 'flags reach the service: limits, proxies' },
     changes: {
