@@ -1,7 +1,7 @@
 // A file that is to be loaded into this process is first loaded and checked in another one: a crash there costs
 // nothing. The verdict is remembered by the file's hash.
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -43,10 +43,15 @@ export function findFaultInChild(
   return fault;
 }
 
-/** A user of the moment, as containers and systemd have them, may have no home. */
+/**
+ * A user of the moment, as containers and systemd have them, may have no home. Root with the environment of somebody else has
+ * theirs, where a link of that user's would have root write to any file.
+ */
 function defaultCacheFolder(): string | undefined {
   try {
-    return join(homedir(), '.cache', 'deskbell');
+    const home = homedir();
+    const isOurs = process.getuid === undefined || statSync(home).uid === process.getuid();
+    return isOurs ? join(home, '.cache', 'deskbell') : undefined;
   } catch {
     return undefined;
   }

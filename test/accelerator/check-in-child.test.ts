@@ -1,8 +1,13 @@
 // The check of an addon in a process of its own.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { fastFolder } from '../../tools/fast-folder.ts';
 
+const module = new URL('../../src/accelerator/check-in-child.ts', import.meta.url).href;
+const notAnAddon = new URL('../../package.json', import.meta.url).pathname;
 const skip = process.getuid?.() === 0 ? false : 'Only root can become a user that nobody knows.';
 
 test('a user without a home, as containers have, checks an addon as others do', { skip }, () => {
@@ -12,11 +17,32 @@ test('a user without a home, as containers have, checks an addon as others do', 
     const { findFaultInChild } = await import(process.argv[1]);
     console.log(findFaultInChild(process.argv[2]));
   `;
-  const module = new URL('../../src/accelerator/check-in-child.ts', import.meta.url).href;
-  const notAnAddon = new URL('../../package.json', import.meta.url).pathname;
   const words = ['--input-type=module', '--eval', script, module, notAnAddon];
   const { HOME: _, ...env } = process.env;
   const { stdout, stderr } = spawnSync(process.execPath, words, { env, encoding: 'utf8' });
   assert.doesNotMatch(stderr, /ERR_SYSTEM_ERROR/);
   assert.match(stdout, /^it failed: /);
 });
+
+test(
+  'a verdict is remembered in the home of the process’s user, and not by root in that of somebody else',
+  { skip },
+  () => {
+    const home = mkdtempSync(join(fastFolder(), 'deskbell-home-'));
+    try {
+      const check = () => {
+        const script =
+          'const { findFaultInChild } = await import(process.argv[1]); findFaultInChild(process.argv[2])';
+        const words = ['--input-type=module', '--eval', script, module, notAnAddon];
+        assert.equal(spawnSync(process.execPath, words, { env: { HOME: home } }).status, 0);
+        return existsSync(join(home, '.cache'));
+      };
+      chownSync(home, 65_534, 65_534);
+      assert.equal(check(), false);
+      chownSync(home, 0, 0);
+      assert.equal(check(), true);
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  },
+);
