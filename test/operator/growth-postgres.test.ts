@@ -21,6 +21,8 @@ const descents = `
      - pg_stat_get_xact_tuples_hot_updated(c.oid)) * (select count(*) from pg_index i where i.indrelid = c.oid) end), 0)::int as descents
   from pg_class c where c.relnamespace = 'deskbell'::regnamespace and c.relkind in ('i', 'r')`;
 
+const isCounted = /^\s*(?:select|with|insert|update|delete)\b/i;
+
 /** Rows that stand in other pages the next time. */
 const chance = 10;
 
@@ -104,14 +106,11 @@ describeGrowth('PostgreSQL', {
         );
       };
       const isInside = inTransaction.has(client);
-      // all of it is asked for at once, and the client takes one after the other
-      const [, [first], [plan], [last]] = await Promise.all([
-        run(isInside ? 'savepoint counted' : 'begin'),
-        run(descents),
-        run(`explain (analyze, buffers, timing off, format json) ${sql}`, values),
-        run(descents),
-        run(isInside ? 'rollback to counted' : 'rollback'),
-      ]);
+      await run(isInside ? 'savepoint counted' : 'begin');
+      const [first] = await run(descents);
+      const [plan] = await run(`explain (analyze, buffers, timing off, format json) ${sql}`, values);
+      const [last] = await run(descents);
+      await run(isInside ? 'rollback to counted' : 'rollback');
       if (plan === undefined) return undefined;
       const root = (plan as { 'QUERY PLAN': readonly { readonly Plan: Plan }[] })['QUERY PLAN'][0]!.Plan;
       return {
@@ -121,19 +120,19 @@ describeGrowth('PostgreSQL', {
     };
     const count = async (client: Client, sql: string, values: unknown): Promise<void> => {
       const key = sql.replaceAll(/deskbell_functions_\w+/g, 'functions');
-      const [one, other] = await Promise.all([runOnce(client, sql, values), runOnce(client, sql, values)]);
+      const one = await runOnce(client, sql, values);
+      const other = await runOnce(client, sql, values);
       if (one === undefined || other === undefined) return;
       const cost = one.cost < other.cost ? one : other;
       if (cost.cost > (costs.get(key)?.cost ?? -1)) costs.set(key, cost);
     };
     Object.assign(Client.prototype, {
       query(this: Client, sql: unknown, values: unknown, ...rest: unknown[]) {
-        if (typeof sql === 'string') {
-          if (sql.startsWith('begin')) inTransaction.add(this);
-          else if (/^(?:commit|rollback)/.test(sql)) inTransaction.delete(this);
-          else if (/^\s*(?:select|with|insert|update|delete)\b/i.test(sql)) void count(this, sql, values);
-        }
-        return Reflect.apply(query, this, [sql, values, ...rest]) as unknown;
+        const ask = () => Reflect.apply(query, this, [sql, values, ...rest]) as unknown;
+        if (typeof sql !== 'string') return ask();
+        if (sql.startsWith('begin')) inTransaction.add(this);
+        else if (/^(?:commit|rollback)/.test(sql)) inTransaction.delete(this);
+        return isCounted.test(sql) ? count(this, sql, values).then(ask) : ask();
       },
     });
     return () => {

@@ -69,7 +69,7 @@ export function sendOn(
 ): Promise<Received> {
   const { pathname, search } = new URL(url);
   return new Promise((resolve, reject) => {
-    session.once('error', reject);
+    session.setMaxListeners(0).once('error', reject);
     const stream = session.request({ ':method': method, ':path': pathname + search, ...headers });
     let received: OutgoingHttpHeaders = {};
     const chunks: Buffer[] = [];
