@@ -6,8 +6,10 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { retireKey, rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { createSender, type Sender, type SubscriptionInput } from '../../src/delivery/sender.ts';
+import { addKeyPair } from '../../src/keys/key-ring.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
 import type { TestDatabase } from '../../tools/postgres-server.ts';
 import { createTestDatabase } from '../store/test-database.ts';
@@ -149,6 +151,15 @@ describe('a sender that was made before a rotation', () => {
     await store(3, forced);
     await retireKey(folder, data.store, forced, { force: true });
     assertDone(await (await sender.broadcast('all', message)).finished, { rejected: 3 });
+  });
+
+  test('sends with a pair whose file comes later than the first message for it', async () => {
+    // as on another machine, which gets the file after the rotation
+    const pair = generateVapidKeys();
+    const row = { ...subscribe(pair.publicKey), vapidPublicKey: pair.publicKey };
+    assert.equal(await kindOf(row), 'rejected');
+    await addKeyPair(folder, pair);
+    await until(async () => (await kindOf(row)) === 'accepted', 'a message signed with the pair', 30_000);
   });
 
   test('rejects nothing where the key files cannot be read, and delivers once they can', async () => {

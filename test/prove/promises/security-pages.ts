@@ -381,6 +381,18 @@ export const securityOfPages: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A sender looks again for a pair that was not in the key files before',
+    test: {
+      file: 'test/delivery/rotated-keys.test.ts',
+      title: 'sends with a pair whose file comes later',
+    },
+    changes: {
+      'src/delivery/message-path/signing-keys.ts': {
+        'it looks once': ['now() + lookAgainAfterMs', 'now() + lookAgainAfterMs * 1e6'],
+      },
+    },
+  },
+  {
     claim:
       'At each request, a service reads from the database which key to offer, and takes no key that is retired',
     test: { file: 'test/service/vapid-key.test.ts', title: 'a service whose key the store knows' },
