@@ -49,7 +49,9 @@ function allowedMethods(app: FastifyInstance, url: string): string[] {
   const [path = ''] = url.split(/[?#]/, 1);
   return app.supportedMethods.filter((method) => {
     const route = app.findRoute({ method, url: path });
-    const wildcard = route?.params['*'];
-    return route !== null && (wildcard === undefined || isOneSegment(path, wildcard));
+    // For a target that it cannot read, such as that of CONNECT, the router finds its own answer, which has no searchParams.
+    if (route?.searchParams === undefined) return false;
+    const wildcard = route.params['*'];
+    return wildcard === undefined || isOneSegment(path, wildcard);
   });
 }

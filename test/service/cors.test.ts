@@ -22,6 +22,8 @@ describe('cross-origin access', () => {
     'a method that Node does not know': [405, 'TICKLE /vapidKey'],
     'such a method on an unknown path': [404, 'TICKLE /nowhere'],
     CONNECT: [404, 'CONNECT example.org:443'],
+    'such a method on a path that cannot be decoded': [404, 'TICKLE /%'],
+    'such a method on an address that cannot be read': [404, 'TICKLE http://[/vapidKey'],
     'no session': [401, 'GET /api/get'],
     'malformed JSON': [400, 'POST /webPush', 'Content-Type: application/json\r\nContent-Length: 1\r\n\r\n{'],
     'a wrong content type': [415, 'POST /webPush', 'Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx'],
