@@ -4,12 +4,19 @@ import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { createUserAgent } from '../../src/push-service/index.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
-import { createReceiptTokenReader } from '../../src/protocol/message/receipt-token.ts';
+import { createReceiptTokenReader, receiptMemberBytes } from '../../src/protocol/message/receipt-token.ts';
+import { maxPlaintextBytes } from '../../src/protocol/message-encryption.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { assertDone, message, openBroadcastBench, timesReceived, vapidKeys } from './broadcast-bench.ts';
 
 const receiptKey = randomBytes(32);
 const readToken = createReceiptTokenReader(receiptKey);
+
+/** A message whose payload has so many bytes. */
+const fill = (bytes: number) => {
+  const frame = JSON.stringify({ title: 'T', message: '' }).length;
+  return { title: 'T', message: 'm'.repeat(bytes - frame) };
+};
 
 describe('a broadcast with receipts', () => {
   test('gives each stored row a token of its own, on its first attempt and on a repeated one', async () => {
@@ -105,6 +112,32 @@ describe('a broadcast with receipts', () => {
       [4],
     );
     assert.deepEqual(texts, [{ language: 'de', recipients: 2 }]);
+  });
+
+  test('is refused when it is created, where its token would not fit', async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService({ checksBodies: true });
+    await using userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+    const policy = createEndpointPolicy([pushService.origin]);
+    const subscription = parseSubscription(await userAgent.subscribe(vapidKeys.publicKey), policy);
+    await bench.store.subscriptions.put(subscription, vapidKeys.publicKey);
+    const sender = bench.createSender({ receiptKey, threads: 0 });
+
+    const whole = maxPlaintextBytes;
+    const largest = whole - receiptMemberBytes;
+    for (const bytes of [largest + 1, whole]) {
+      const refusal = { code: 'ERR_PAYLOAD_TOO_LARGE' };
+      await assert.rejects(sender.createBroadcast('all', fill(bytes), { receipts: true }), refusal);
+      const schedule = { cron: '0 9 * * *', receipts: true };
+      await assert.rejects(sender.createSchedule('all', fill(bytes), schedule), refusal);
+    }
+    assert.deepEqual(await bench.store.broadcasts.list({ limit: 1 }), []);
+
+    const run = await sender.broadcast('all', fill(largest), { receipts: true });
+    assertDone(await run.finished, { accepted: 1 });
+    assert.equal((await userAgent.nextMessage()).data?.length, whole);
+    const silent = await sender.broadcast('all', fill(whole));
+    assertDone(await silent.finished, { accepted: 1 });
   });
 
   test('to a list that is not stored has no tokens: there is nobody to count', async () => {

@@ -286,6 +286,34 @@ export const receipts: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'A broadcast or schedule is refused when it is created, where its message has no room for the token, and the largest message is delivered with it',
+    test: {
+      file: 'test/delivery/receipts.test.ts',
+      title: 'is refused when it is created, where its token would not fit',
+    },
+    changes: {
+      'src/delivery/broadcast/create-broadcast.ts': {
+        'a broadcast is not': [
+          'const content = { isWithReceipts, channel',
+          'const content = { isWithReceipts: false, channel',
+        ],
+      },
+      'src/delivery/schedule/create-schedule.ts': {
+        'a schedule is not': [
+          'encodeMessage(message, { isWithReceipts: receipts, channel',
+          'encodeMessage(message, { isWithReceipts: false, channel',
+        ],
+      },
+      'src/protocol/message/measure-message.ts': {
+        'one that would just fit is': [
+          '(isWithReceipts ? receiptMemberBytes : 0)',
+          '(isWithReceipts ? receiptMemberBytes + 1 : 0)',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A broadcast to a list that is not stored has no tokens',
     test: { file: 'test/delivery/receipts.test.ts', title: 'to a list that is not stored has no tokens' },
     changes: {
