@@ -11,7 +11,7 @@ import { withRetention } from '../../src/cli/data/retention-loop.ts';
 import type { RetentionLimits } from '../../src/store/retention.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import { temporaryFolder } from './run-command.ts';
-import { until } from '../../tools/until.ts';
+import { until, within } from '../../tools/until.ts';
 
 const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
@@ -134,9 +134,28 @@ test('the file of the database shrinks while it is in use', async () => {
   await store.subscriptions.putAll(subscriptions);
   const other = new DatabaseSync(path);
   other.exec('delete from subscriptions');
-  other.close();
+  // more than a step deletes
+  other.exec(`
+    with recursive numbers (number) as (select 1 union all select number + 1 from numbers where number < 5000)
+    insert into audit (at_ms, operator, action) select number, 'ann', 'broadcast.pause' from numbers`);
   let steps = 0;
-  while (await store.retention.shrink()) steps += 1;
+  const ended = Promise.withResolvers<void>();
+  const retention = {
+    ...store.retention,
+    shrink: async () => {
+      steps += 1;
+      const hasMore = await store.retention.shrink();
+      if (!hasMore) ended.resolve();
+      return hasMore;
+    },
+  };
+  const configuration = { ...forever, keepAuditDays: 1 };
+  await withRetention({ ...store, retention }, configuration, { onError }, () =>
+    within(ended.promise, 'the last step'),
+  );
+  const left = other.prepare('select count(*) as records from audit').get();
+  other.close();
+  assert.deepEqual({ ...left }, { records: 0 }, 'all that is older is deleted, in several steps');
   assert.ok(steps > 1, 'step by step');
   await close();
   const bytes = statSync(path).size;

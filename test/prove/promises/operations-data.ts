@@ -602,6 +602,26 @@ export const operationsOfData: readonly DocumentedPromise[] = [
   },
   {
     claim:
+      'All that is older is deleted each time, and all of its space given back, however many steps it takes',
+    test: {
+      file: 'test/cli/retention-loop.test.ts',
+      title: 'the file of the database shrinks while it is in use',
+    },
+    changes: {
+      'src/cli/data/retention-loop.ts': {
+        'one step of it is deleted': [
+          'while (!signal.aborted && (await retention.prune(limits)))',
+          'if (!signal.aborted && (await retention.prune(limits)))',
+        ],
+        'one step of it is given back': [
+          'while (!signal.aborted && (await retention.shrink()))',
+          'if (!signal.aborted && (await retention.shrink()))',
+        ],
+      },
+    },
+  },
+  {
+    claim:
       'The doctor warns of little room, few open files, slow encryption, a wrong clock, and a subject that is missing or that Apple refuses',
     test: { file: doctor, title: 'warns of a missing subject, of one that Apple refuses' },
     changes: {
