@@ -63,15 +63,30 @@ test('of further proxies those are believed that are named', async (t) => {
   assert.deepEqual(clientsOf(operator), ['192.0.2.1', '203.0.114.7']);
 });
 
+/** Without TLS, and without a proxy that provides it. */
+function guessDirectly({ base }: RunningOperator, forwardedFor: string): Promise<Response> {
+  return fetch(`${base}/console/sign-in`, {
+    method: 'POST',
+    body: new URLSearchParams({ token: 'guess' }),
+    headers: { origin: base, 'x-forwarded-for': forwardedFor },
+  });
+}
+
+test('a proxy that is named is believed also without --operator-behind-proxy', async (t) => {
+  const configuration = { operatorBehindProxy: false, operatorHosts: [], trustProxy: ['127.0.0.1'] };
+  const operator = await startOperator(
+    t,
+    await readListenerAccess(configuration as unknown as Configuration),
+  );
+  await guessDirectly(operator, '198.51.100.1, 192.0.2.1');
+  assert.deepEqual(clientsOf(operator), ['192.0.2.1']);
+});
+
 test('without a proxy the header says nothing', async (t) => {
   // nor does it where the proxies that are named are on other machines
   for (const trustProxy of [[], ['203.0.113.0/24']]) {
     const direct = await startOperator(t, { trustProxy });
-    await fetch(`${direct.base}/console/sign-in`, {
-      method: 'POST',
-      body: new URLSearchParams({ token: 'guess' }),
-      headers: { origin: direct.base, 'x-forwarded-for': '192.0.2.1' },
-    });
+    await guessDirectly(direct, '192.0.2.1');
     assert.deepEqual(clientsOf(direct), ['127.0.0.1']);
   }
 });

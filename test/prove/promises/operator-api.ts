@@ -157,6 +157,23 @@ export const operatorApi: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'A proxy that is named with `--trust-proxy` is believed by the operator’s listener also without `--operator-behind-proxy`',
+    test: {
+      file: 'test/operator/behind-proxy.test.ts',
+      title: 'a proxy that is named is believed also without --operator-behind-proxy',
+    },
+    changes: {
+      'src/cli/serve/open-operator.ts': {
+        'it is not, where the listener has a certificate': [
+          'hosts, trustProxy, tls: await',
+          'hosts, trustProxy: isBehindProxy ? trustProxy : [], tls: await',
+        ],
+      },
+      [listener]: { 'it is only behind one': ['...trustProxy]', '...(isBehindProxy ? trustProxy : [])]'] },
+    },
+  },
+  {
     claim: '`deskbell demo` opens an operator’s listener, and prints its address and a token',
     test: { file: 'test/cli/demo.test.ts', title: 'without --once it goes on' },
     changes: {
@@ -404,7 +421,7 @@ export const operatorApi: readonly DocumentedPromise[] = [
   },
   {
     claim:
-      'Without `--operator-behind-proxy`, X-Forwarded-For from this machine says nothing, whatever `--trust-proxy` names',
+      'Without `--operator-behind-proxy`, X-Forwarded-For from this machine says nothing unless `--trust-proxy` names it',
     test: { file: 'test/operator/behind-proxy.test.ts', title: 'without a proxy the header says nothing' },
     changes: {
       [listener]: {
