@@ -242,6 +242,21 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The threads of a process share one connection for notices',
+    test: {
+      file: 'test/store/work-notices.test.ts',
+      title: 'in one of several threads shares one connection',
+    },
+    changes: {
+      'src/store/postgres/thread-notices.ts': {
+        'each thread has its own': [
+          'return new ThreadNotices(database.label)',
+          'return new WorkNotices(database, options)',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A worker looks for work every two seconds, and four times a second while it hears of none',
     test: {
       file: 'test/store/work-notices.test.ts',
