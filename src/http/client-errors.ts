@@ -1,13 +1,13 @@
 // Requests that Node's parser rejects: oversized, too slow, malformed, or with a method that it does not know. Each gets
 // one response, after those to earlier requests of the connection.
 import type { FastifyInstance } from 'fastify';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import { serviceErrors, type ServiceErrorCode } from '../errors/catalogue/service-errors.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { renderError, type RenderedResponse } from './render-error.ts';
 import { endConnection, linger } from './end-connection.ts';
+import { newestResponse } from './open-responses.ts';
 import { requestStartMs } from './request-start.ts';
 import { rejectUnmatched } from './unknown-paths.ts';
 import type { ResponseRules } from './response-rules.ts';
@@ -27,26 +27,23 @@ const errorCodes: Readonly<Record<string, ServiceErrorCode>> = {
 
 const endedTooEarly = 'HPE_INVALID_EOF_STATE';
 
-/** The response to the newest request of a connection. */
-const newestResponse = Symbol('newest response');
-type AnsweredSocket = Duplex & { [newestResponse]?: ServerResponse<IncomingMessage> };
+/** Set once a connection has got its last answer. */
+const isRejected = Symbol('rejected');
+type RejectedSocket = Duplex & { [isRejected]?: true };
 
-/** Records the newest response of each connection: `handleClientError` must not write into it. */
-export function trackResponses(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    (request.raw.socket as AnsweredSocket)[newestResponse] = reply.raw;
-    done();
-  });
-}
-
-/** For Fastify's option `clientErrorHandler`. */
+/**
+ * For Fastify's option `clientErrorHandler`. Node calls it again with whatever the client goes on sending: only the first error
+ * of a connection counts.
+ */
 export function handleClientError(
   app: FastifyInstance,
   error: ClientError,
-  socket: Duplex,
+  socket: RejectedSocket,
   rules: ResponseRules,
 ): void {
-  const response = (socket as AnsweredSocket)[newestResponse];
+  if (socket[isRejected]) return;
+  socket[isRejected] = true;
+  const response = newestResponse(socket);
   const startMs = requestStartMs(socket);
   if (response === undefined || response.writableFinished) {
     endConnection(socket, renderUnparsed(app, error, startMs, rules));

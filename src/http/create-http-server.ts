@@ -1,9 +1,11 @@
 // A Fastify instance with what every listener of ours needs: time-outs and limits that bound what one client can take, and
 // answers in the one form of errors to what Node and Fastify would answer in their own.
 import Fastify, { type FastifyInstance } from 'fastify';
+import type { Socket } from 'node:net';
 
-import { handleClientError, trackResponses } from './client-errors.ts';
+import { handleClientError } from './client-errors.ts';
 import { dropContentType, handleConnectAndExpect, renderMalformedUrl } from './malformed-requests.ts';
+import { limitOpenResponses } from './open-responses.ts';
 import { trackRequestStarts } from './request-start.ts';
 import type { ResponseRules } from './response-rules.ts';
 import { defaultTimeLimits, type TimeLimits } from './time-limits.ts';
@@ -36,8 +38,15 @@ export function createHttpServer(
   rules: ResponseRules,
   { tls, maxParamLength = 100 }: ListenerSettings = {},
 ): FastifyInstance {
+  const requestTimeout = options.requestTimeoutMs ?? defaultTimeLimits.requestTimeoutMs;
+  // Node refuses more than the whole request has.
+  const headersTimeout = Math.min(
+    options.headersTimeoutMs ?? defaultTimeLimits.headersTimeoutMs,
+    requestTimeout,
+  );
   const http = {
-    headersTimeout: options.headersTimeoutMs ?? defaultTimeLimits.headersTimeoutMs,
+    headersTimeout,
+    requestTimeout,
     connectionsCheckingInterval: options.timeoutCheckIntervalMs ?? defaultTimeLimits.timeoutCheckIntervalMs,
     maxHeaderSize: options.maxHeaderBytes ?? 16_384,
     // The check and its answer are ours, so that this answer has the form of all others.
@@ -46,9 +55,9 @@ export function createHttpServer(
     optimizeEmptyRequests: true,
   };
   const app = Fastify({
-    ...(tls === undefined ? { http } : { https: { ...http, ...tls } }),
+    ...(tls === undefined ? { http } : { https: { ...http, ...tls, handshakeTimeout: headersTimeout } }),
     routerOptions: { maxParamLength: maxParamLength },
-    requestTimeout: options.requestTimeoutMs ?? defaultTimeLimits.requestTimeoutMs,
+    requestTimeout,
     keepAliveTimeout: options.keepAliveTimeoutMs ?? defaultTimeLimits.keepAliveTimeoutMs,
     // A request that arrives while the server closes is still answered, with `connection: close`.
     return503OnClosing: false,
@@ -62,7 +71,7 @@ export function createHttpServer(
   app.server.maxConnections = options.maxConnections ?? 10_000;
   // Only filters ask for it, and it costs a callback for each request.
   if (rules.filters.length > 0) trackRequestStarts(app.server);
-  trackResponses(app);
+  limitOpenResponses(app.server);
   dropContentType(app);
   handleConnectAndExpect(app, rules);
   closeUnreadResponses(app, options.readTimeoutMs ?? defaultTimeLimits.readTimeoutMs);
@@ -72,12 +81,19 @@ export function createHttpServer(
 
 /**
  * Once the server is closed, a connection that is being answered would be kept for a next request, and Node no longer checks how
- * long a request takes: one that never ends would keep the server open for ever.
+ * long a request takes: one that never ends would keep the server open for ever. A TLS handshake that never ends is on no list of Node's.
  */
 function closeConnections(app: FastifyInstance, graceMs: number): void {
+  const open = new Set<Socket>();
+  app.server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
   app.addHook('preClose', (done) => {
     const timer = setInterval(() => app.server.closeIdleConnections(), 20);
-    const grace = setTimeout(() => app.server.closeAllConnections(), graceMs);
+    const grace = setTimeout(() => {
+      for (const socket of open) socket.destroy();
+    }, graceMs);
     app.server.once('close', () => {
       clearInterval(timer);
       clearTimeout(grace);

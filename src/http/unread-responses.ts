@@ -7,10 +7,12 @@ import type { Socket } from 'node:net';
 export function closeUnreadResponses(app: FastifyInstance, readTimeoutMs: number): void {
   /** Bytes that each open connection had taken at the last check. */
   const taken = new Map<Socket, number>();
-  app.server.on('connection', (socket) => {
+  const watch = (socket: Socket): void => {
     taken.set(socket, 0);
     socket.once('close', () => taken.delete(socket));
-  });
+  };
+  // Over TLS, output waits in the socket of the second, and nothing ever in that of the first.
+  app.server.on('connection', watch).on('secureConnection', watch);
   const timer = setInterval(() => {
     for (const [socket, before] of taken) {
       const now = socket.bytesWritten - socket.writableLength;

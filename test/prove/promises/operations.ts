@@ -11,7 +11,7 @@ export const operations: readonly DocumentedPromise[] = [
     test: { file: 'test/service/hostile-clients.test.ts', title: 'keeps no server that is closed' },
     changes: {
       'src/http/create-http-server.ts': {
-        'it does': ['app.server.closeAllConnections()', 'app.server.closeIdleConnections()'],
+        'it does': ['for (const socket of open) socket.destroy();', 'app.server.closeIdleConnections();'],
       },
     },
   },

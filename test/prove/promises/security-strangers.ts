@@ -5,6 +5,7 @@ const policyTest = 'test/protocol/endpoint-policy.test.ts';
 const policy = 'src/protocol/endpoint-policy.ts';
 const addresses = 'test/transport/addresses.test.ts';
 const hostile = 'test/service/hostile-clients.test.ts';
+const listener = 'test/service/http-server.test.ts';
 const httpTest = 'test/service/http.test.ts';
 const server = 'src/http/create-http-server.ts';
 const unlistedTest = 'test/delivery/unlisted-push-services.test.ts';
@@ -154,7 +155,7 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     test: { file: hostile, title: 'sends its body byte by byte is answered 408' },
     changes: {
       [server]: {
-        'it may take any time': ['requestTimeout: options.requestTimeoutMs ??', 'requestTimeout: 0 ??'],
+        'it may take any time': ['requestTimeout = options.requestTimeoutMs ??', 'requestTimeout = 0 ??'],
       },
     },
   },
@@ -191,6 +192,59 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
           'defaultRegistrationsPerMinute = 6000;',
         ],
         'reports are not limited': ['defaultReceiptsPerMinute = 600;', 'defaultReceiptsPerMinute = 6000;'],
+      },
+    },
+  },
+  {
+    claim: 'A connection with more than 32 requests that wait for their responses is closed',
+    test: { file: hostile, title: 'pipelines' },
+    changes: {
+      'src/http/open-responses.ts': {
+        'any number may wait': ['if (open.length > maxOpenResponses) socket.destroy();', ''],
+        'one less may wait': ['const maxOpenResponses = 32;', 'const maxOpenResponses = 31;'],
+        'one more may wait': ['const maxOpenResponses = 32;', 'const maxOpenResponses = 33;'],
+        'those that are answered count': ['open.splice(0, finished);', ''],
+      },
+    },
+  },
+  {
+    claim: 'What a client sends after a request that is not valid costs no memory',
+    test: { file: hostile, title: 'goes on sending after a request that is not valid' },
+    changes: {
+      'src/http/client-errors.ts': {
+        'each piece is kept until the response before it is sent': ['if (socket[isRejected]) return;', ''],
+      },
+    },
+  },
+  {
+    claim: 'A request that is too large gets its answer, although the client is still sending',
+    test: { file: hostile, title: 'is still sending headers that are too large' },
+    changes: {
+      'src/http/client-errors.ts': {
+        'the next piece closes the connection': ['if (socket[isRejected]) return;', ''],
+      },
+    },
+  },
+  {
+    claim: 'Slow readers are disconnected over TLS as over HTTP',
+    test: { file: listener, title: 'a client that does not read its answer is disconnected' },
+    changes: {
+      'src/http/unread-responses.ts': {
+        'over HTTP alone': [".on('secureConnection', watch)", ''],
+        'over TLS alone': [".on('connection', watch)", ''],
+      },
+    },
+  },
+  {
+    claim: 'A TLS handshake that does not end is given up, and keeps no server that is closed',
+    test: { file: listener, title: 'TLS' },
+    changes: {
+      [server]: {
+        'it has two minutes': [', handshakeTimeout: headersTimeout', ''],
+        'connections that have not spoken yet are left': [
+          'for (const socket of open) socket.destroy();',
+          'app.server.closeAllConnections();',
+        ],
       },
     },
   },

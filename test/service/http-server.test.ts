@@ -1,0 +1,80 @@
+// What holds for every listener, over HTTP and over TLS: clients that read nothing, and the end of the server.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectTcp, type AddressInfo, type Socket } from 'node:net';
+import { connect as connectTls, type Server as TlsServer } from 'node:tls';
+import { test, type TestContext } from 'node:test';
+import type { FastifyInstance } from 'fastify';
+import { operatorErrors } from '../../src/errors/catalogue/operator-errors.ts';
+import { createHttpServer, type HttpServerOptions } from '../../src/http/create-http-server.ts';
+import { makeCertificate } from '../../src/push-service/http/certificate.ts';
+import { until, within } from '../../tools/until.ts';
+
+const rules = { errors: operatorErrors, headers: {}, filters: [], preflightHeaders: () => undefined };
+const tls = makeCertificate(['127.0.0.1']);
+const patient = { headersTimeoutMs: 600_000, requestTimeoutMs: 600_000 };
+/** More than the system keeps for a client that reads nothing. */
+const largeAnswer = Buffer.alloc(32 * 1024 * 1024);
+
+async function startListener(
+  t: TestContext,
+  isSecure: boolean,
+  options: HttpServerOptions,
+): Promise<{ readonly app: FastifyInstance; readonly port: number }> {
+  const app = createHttpServer(options, rules, isSecure ? { tls } : {});
+  app.get('/large', (_request, reply) => reply.send(largeAnswer));
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  t.after(() => app.close());
+  return { app, port: (app.server.address() as AddressInfo).port };
+}
+
+async function openSocket(t: TestContext, isSecure: boolean, port: number): Promise<Socket> {
+  const socket = isSecure
+    ? connectTls({ port, host: '127.0.0.1', ca: tls.cert })
+    : connectTcp(port, '127.0.0.1');
+  t.after(() => socket.destroy());
+  socket.on('error', () => undefined);
+  await once(socket, isSecure ? 'secureConnect' : 'connect');
+  return socket;
+}
+
+for (const [scheme, isSecure] of [
+  ['HTTP', false],
+  ['TLS', true],
+] as const) {
+  test(`over ${scheme}, a client that does not read its answer is disconnected`, async (t) => {
+    const { app, port } = await startListener(t, isSecure, { readTimeoutMs: 300 });
+    const socket = await openSocket(t, isSecure, port);
+    socket.pause();
+    socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
+    let connections = 1;
+    const count = setInterval(() => {
+      app.server.getConnections((_error, open) => (connections = open));
+    }, 50);
+    t.after(() => clearInterval(count));
+    await until(() => connections === 0, 'the connection to be closed');
+  });
+
+  test(`over ${scheme}, a connection that says nothing keeps no server that is closed`, async (t) => {
+    const { app, port } = await startListener(t, isSecure, { closeGraceMs: 300, ...patient });
+    // over TLS, one that never begins its handshake
+    const socket = await openSocket(t, false, port);
+    const closed = once(socket.resume(), 'close');
+    await until(
+      () =>
+        new Promise<boolean>((resolve) => app.server.getConnections((_error, open) => resolve(open === 1))),
+      'the connection',
+    );
+    await within(app.close(), 'the end of the server');
+    await within(closed, 'the end of the connection');
+  });
+}
+
+test('a TLS handshake may take as long as headers', async (t) => {
+  const { app, port } = await startListener(t, true, { headersTimeoutMs: 300 });
+  let fault: unknown;
+  (app.server as unknown as TlsServer).on('tlsClientError', (error) => (fault = error));
+  const socket = await openSocket(t, false, port);
+  await within(once(socket.resume(), 'close'), 'the end of the connection');
+  assert.equal((fault as NodeJS.ErrnoException).code, 'ERR_TLS_HANDSHAKE_TIMEOUT');
+});
