@@ -80,7 +80,8 @@ export function serveUserAgent(socket: WebSocket, { agents, addresses, log }: Au
       if (!isFrame(update)) continue;
       const version = textOf(update['version']);
       const code = Number(update['code'] ?? 100);
-      if (version !== undefined) agents.acknowledge(greeted, version, code);
+      const channelId = textOf(update['channelID']) ?? '';
+      if (version !== undefined) agents.acknowledge(greeted, { channelId, version, code });
     }
   }
 

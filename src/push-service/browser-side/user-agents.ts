@@ -169,13 +169,18 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
       subscriptions.get(token) ?? (gone.has(token) ? 'gone' : undefined),
 
     /** The user agent has handled a message, or could not; acknowledging twice does no harm. */
-    acknowledge(agent: UserAgentRecord, version: string, code: number): void {
+    acknowledge(
+      agent: UserAgentRecord,
+      { channelId, version, code }: { channelId: string; version: string; code: number },
+    ): void {
       const stored = mailbox.find(version);
       if (stored !== undefined) {
         if (stored.owner.agent !== agent) return;
         mailbox.take(stored);
       }
-      log.record({ type: 'acknowledged', subscription: stored?.owner.name ?? '', version, code });
+      // one with TTL 0 is not kept: its channel says whose it was
+      const { name: subscription = '' } = stored?.owner ?? agent.subscriptions.get(channelId) ?? {};
+      log.record({ type: 'acknowledged', subscription, version, code });
     },
   };
 }

@@ -1,7 +1,7 @@
 // Store and forward: what waits, what expires, what replaces what, what comes again, and where it ends.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PushService } from '../../../src/push-service/index.ts';
+import type { PushService, PushServiceEvent } from '../../../src/push-service/index.ts';
 import {
   aes128gcmBody,
   channelA,
@@ -83,6 +83,17 @@ test('a message does not outlive its TTL', async (t) => {
   now += 10_000;
   assert.deepEqual((await comeBack(t, service, uaid)).versions, [versionOf(longer)]);
   assert.equal(service.statistics().undeliveredMessages, 1);
+});
+
+test('a message does not outlive the longest TTL, whatever its sender asks for', async (t) => {
+  let now = Date.now();
+  const options = { now: () => now, limits: { maxTtlSeconds: 60 } };
+  const { service, agent, uaid, endpoint } = await startSubscribed(t, options);
+  await leave(service, agent);
+  assert.equal((await push(endpoint, { ttl: '3600' })).headers['ttl'], '60');
+  now += 60_000;
+  assert.deepEqual((await comeBack(t, service, uaid)).versions, []);
+  assert.equal(service.statistics().events.dropped, 1);
 });
 
 test('TTL 0 reaches a user agent that is connected, and nobody later', async (t) => {
@@ -224,4 +235,15 @@ test('events tell the story of a message, without its endpoint', async (t) => {
     { type: 'disconnected', uaid },
   ]);
   assert.ok(!JSON.stringify(events).includes(endpoint));
+});
+
+test('the acknowledgement of a message with TTL 0 names its subscription', async (t) => {
+  const events: PushServiceEvent[] = [];
+  const { agent, endpoint } = await startSubscribed(t, { onEvent: (event) => events.push(event) });
+  const version = versionOf(await push(endpoint, { ttl: '0' }));
+  await agent.receive();
+  agent.send({ messageType: 'ack', updates: [{ channelID: channelA, version, code: 100 }] });
+  await agent.ask({});
+  const subscription = endpoint.split('/').at(-1)?.slice(0, 8);
+  assert.deepEqual(events.at(-1), { type: 'acknowledged', subscription, version, code: 100 });
 });
