@@ -84,7 +84,10 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
 
   test('an import that finds no user or tags where they were to be says so, and what the rows have', async () => {
     const run = await newData();
-    const rows = [{ userAgent: 'x', userId: 42, topics: ['de'], subscription: exampleSubscription(1) }];
+    const rows = [
+      { userAgent: 'x', userId: 42, topics: ['de'], subscription: exampleSubscription(1) },
+      { userAgent: 'y', subscription: exampleSubscription(2) },
+    ];
     const hint = async (...flags: string[]) =>
       (await run(['subscriptions', 'import', '-', ...flags], JSON.stringify(rows))).stderr;
     assert.equal(

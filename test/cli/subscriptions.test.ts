@@ -216,6 +216,28 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     );
   });
 
+  test('names of members may be in any case, with or without "_", "-" and "."', async () => {
+    const data = await newData();
+    const rows = [1, 2, 3].map(exampleSubscription);
+    const [first, second, third] = rows.map(({ endpoint, keys }) => ({ endpoint, ...keys }));
+    const members = [
+      {
+        'Push-Subscription': { endpoint: first!.endpoint },
+        'KEYS-P256DH': first!.p256dh,
+        AuthKey: first!.auth,
+      },
+      { 'END.POINT': second!.endpoint, 'user-public-key': second!.p256dh, 'auth.secret': second!.auth },
+      { end_point: third!.endpoint, UAPublic: third!.p256dh, USER_AUTH_TOKEN: third!.auth },
+    ].map((row, index) => ({ ...row, 'User-ID': index }));
+    const words = ['subscriptions', 'import', '-', '--user-column', 'user.id', '--data', data];
+    assert.equal((await runCommand(words, { input: JSON.stringify(members) })).stderr, '');
+    const exported = parseLines((await runCommand(['subscriptions', 'export', '--data', data])).stdout);
+    assert.deepEqual(
+      exported.map(({ endpoint, keys, user }) => ({ endpoint, keys, user })),
+      rows.map((row, index) => ({ ...row, user: String(index) })),
+    );
+  });
+
   test('where a row has no subscription, the error has the names that it looked for and those that are there', async () => {
     const data = await newData();
     const { endpoint, keys } = exampleSubscription('secret');

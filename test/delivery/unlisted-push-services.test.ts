@@ -231,6 +231,11 @@ describe('what ntfy answers', () => {
     }
   });
 
+  test('507 for a topic without a subscriber means the same where the server is listed', () => {
+    const body = { code: 50701, http: 507, error: 'without subscriber' };
+    assert.deepEqual(answerOf(507, body, false), withoutSubscriber);
+  });
+
   test('any other 507 ends no subscription', () => {
     for (const body of [{}, { code: 507 }, { code: 507_011 }, { error: '50701' }]) {
       const outcome = answerOf(507, body);

@@ -15,6 +15,7 @@ import { people } from './promises/people.ts';
 import { knownOfPeople } from './promises/people-known.ts';
 import { postgresql } from './promises/postgresql.ts';
 import { postgresqlServer } from './promises/postgresql-server.ts';
+import { pushServicePage } from './promises/push-service.ts';
 import { receipts } from './promises/receipts.ts';
 import { scaling } from './promises/scaling.ts';
 import { security } from './promises/security.ts';
@@ -37,6 +38,7 @@ export const allPromises: Readonly<Record<string, readonly DocumentedPromise[]>>
   'operator-api.md': [...operatorApi, ...operatorApiAnswers],
   'people.md': [...people, ...knownOfPeople],
   'postgresql.md': [...postgresql, ...postgresqlServer],
+  'push-service.md': pushServicePage,
   'receipts.md': receipts,
   'scaling.md': scaling,
   'security.md': [...security, ...securityOfStrangers, ...securityOfPages],

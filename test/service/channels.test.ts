@@ -150,6 +150,7 @@ describe('POST /webPush/channels', () => {
     const former = await isOn(proof);
     for (const [name, given] of [
       ['sport', proof],
+      ['sport', newSubscription()],
       ['__proto__', newSubscription()],
     ] as const) {
       const body = `{"endpoint":"${given.endpoint}","auth":"${given.auth}","choices":{"news":false,"${name}":false}}`;

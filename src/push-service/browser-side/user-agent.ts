@@ -67,6 +67,8 @@ interface Channel extends PushSubscriptionJson {
 }
 
 const optionNames: Names<UserAgentOptions> = { webSocketUrl: true, ca: true, acknowledges: true };
+/** Of `nextMessage`. */
+const defaultWaitMs = 10_000;
 const maxQueuedMessages = 1000;
 const maxRememberedVersions = 10_000;
 
@@ -160,7 +162,7 @@ export async function createUserAgent(options: UserAgentOptions): Promise<UserAg
       return channels.delete(channel.channelId);
     },
 
-    async nextMessage(timeoutMs = 10_000) {
+    async nextMessage(timeoutMs = defaultWaitMs) {
       const result = await messages.next(timeoutMs);
       if (result.done === true) throw new Error('the user agent is closed');
       return result.value;

@@ -36,4 +36,23 @@ export const importing: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'Members and columns are found with `-` in their names too',
+    test: { file: 'test/cli/subscriptions.test.ts', title: 'names of members may be in any case' },
+    changes: {
+      'src/cli/input/member-names.ts': {
+        'signs other than _ and . are part of a name': [String.raw`/[^\p{L}\d]/gu`, '/[_.]/gu'],
+      },
+    },
+  },
+  {
+    claim: 'The command says that no row has a user or tags only where none has',
+    test: { file: 'test/cli/people.test.ts', title: 'an import that finds no user or tags' },
+    changes: {
+      'src/cli/input/missed-columns.ts': {
+        'the last row decides on users': ['hasUser ||=', 'hasUser ='],
+        'the last row decides on tags': ['hasTags ||=', 'hasTags ='],
+      },
+    },
+  },
 ];

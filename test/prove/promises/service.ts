@@ -320,4 +320,31 @@ export const servicePage: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'An unknown channel gets a 400 whether the subscription is stored or not',
+    test: { file: 'test/service/channels.test.ts', title: 'a channel that there is none of is a 400' },
+    changes: {
+      'src/service/push/channels.ts': {
+        'only a stored one gets it': [
+          'checkKnownChoices(choices, known,',
+          'if (reader !== undefined) checkKnownChoices(choices, known,',
+        ],
+      },
+    },
+  },
+  {
+    claim: "ntfy's 507 for a topic without a subscriber is recognized at a listed push service too",
+    test: {
+      file: 'test/delivery/unlisted-push-services.test.ts',
+      title: '507 for a topic without a subscriber means the same',
+    },
+    changes: {
+      'src/protocol/outcome.ts': {
+        'it is one of an unlisted push service alone': [
+          'if (isWithoutSubscriber(response))',
+          'if (isUnlisted && isWithoutSubscriber(response))',
+        ],
+      },
+    },
+  },
 ];

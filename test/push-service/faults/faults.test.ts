@@ -332,6 +332,15 @@ test('a request meets every delay and the first other fault', async (t) => {
   assert.deepEqual(await outcomes(sendByHttp2, endpoint, 1), [201]);
 });
 
+test('delays that meet the same request add up', async (t) => {
+  const { service, endpoint } = await startWithSinks(t);
+  for (let number = 1; number <= 3; number += 1) service.faults.inject({ kind: 'delay', ms: 50 });
+  const startedMs = performance.now();
+  assert.deepEqual(await outcomes(sendByHttp1, endpoint, 1), [201]);
+  assert.ok(performance.now() - startedMs >= 145);
+  assert.equal(service.statistics().events.fault, 1, 'they are one event');
+});
+
 const wrong: [unknown, RegExp][] = [
   [undefined, /must be an object/],
   [[], /must be an object/],

@@ -196,13 +196,18 @@ test('there are so many connections and no more', async (t) => {
   await assert.rejects(sendByHttp1(service.origin, { method: 'GET' }));
 });
 
-test('HTTP/2 announces its limit of streams', async (t) => {
-  const service = await start(t, { limits: { maxConcurrentStreams: 7 } });
-  const session = connectHttp2(service.origin);
-  t.after(() => session.destroy());
-  const [settings] = (await once(session, 'remoteSettings')) as [{ maxConcurrentStreams: number }];
-  assert.equal(settings.maxConcurrentStreams, 7);
-});
+for (const [title, tls] of [
+  ['HTTP/2 announces its limit of streams', false],
+  ['HTTP/2 over TLS announces its limit of streams', true],
+] as const) {
+  test(title, async (t) => {
+    const service = await start(t, { tls, limits: { maxConcurrentStreams: 7 } });
+    const session = connectHttp2(service.origin, { ca: [...service.ca] });
+    t.after(() => session.destroy());
+    const [settings] = (await once(session, 'remoteSettings')) as [{ maxConcurrentStreams: number }];
+    assert.equal(settings.maxConcurrentStreams, 7);
+  });
+}
 
 test('IPv6 and wildcard addresses give an origin that can be connected to', async (t) => {
   const wildcard = await start(t, { host: '0.0.0.0' });
