@@ -407,7 +407,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     let complaints = '';
     child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
     child.stdout.once('data', () => child.stdout.destroy());
-    await new Promise((resolve) => child.once('exit', resolve));
+    await new Promise((resolve) => child.once('close', resolve));
     assert.equal(complaints, '');
   });
 
@@ -420,7 +420,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     // The report of the first line shows that reading has begun; the input stays open.
     await new Promise((resolve) => child.stderr.once('data', resolve));
     child.kill('SIGINT');
-    const exitCode = await new Promise((resolve) => child.once('exit', resolve));
+    const exitCode = await new Promise((resolve) => child.once('close', resolve));
     assert.equal(exitCode, 1);
     assert.match(complaints, /Interrupted by SIGINT.*ERR_INTERRUPTED/);
     const { stdout } = await runCommand(['subscriptions', 'list', '--json', '--data', data]);
