@@ -23,15 +23,23 @@ export function startGoneReports(
   let isReporting = false;
   let isFailing = false;
 
+  /** Tells of all of them. @throws what `onGone` threw first, once the others have been told */
   const report = async (): Promise<void> => {
-    for (;;) {
-      const subscriptions = await ended.list(batchSize);
-      for (const subscription of subscriptions) {
-        await onGone(subscription);
+    let failure: { readonly error: unknown } | undefined;
+    let page: readonly EndedSubscription[] = [];
+    do {
+      page = await ended.list(batchSize, page.at(-1)?.id);
+      for (const subscription of page) {
+        try {
+          await onGone(subscription);
+        } catch (error) {
+          failure ??= { error };
+          continue;
+        }
         await ended.remove([subscription.id]);
       }
-      if (subscriptions.length < batchSize) return;
-    }
+    } while (page.length === batchSize);
+    if (failure !== undefined) throw failure.error;
   };
   /** What fails is told again the next time, with one warning until it works. */
   const reportSafely = async (): Promise<void> => {

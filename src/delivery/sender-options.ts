@@ -16,7 +16,7 @@ export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 
   readonly store?: Store | undefined;
   /**
    * Called for each subscription that has left the store because its push service called it gone, at least once, whichever
-   * process deleted it. What it throws is a warning, and it is called again. Needs a store.
+   * process deleted it. What it throws is a warning, and it is called again after a second. Needs a store.
    */
   readonly onGone?: GoneHook | undefined;
   /** Worker threads for large broadcasts, by default one per core; 0 delivers in this thread. */

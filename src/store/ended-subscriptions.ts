@@ -15,8 +15,8 @@ export interface EndedSubscription {
 
 /** Nobody needs to take note: what is older than 30 days is deleted. */
 export interface EndedSubscriptions {
-  /** In the order of ids, at most `limit`. */
-  list(limit: number): Promise<readonly EndedSubscription[]>;
+  /** Those with an id above `afterId` (default: all) in the order of ids, at most `limit`. */
+  list(limit: number, afterId?: number): Promise<readonly EndedSubscription[]>;
   /** Those of a user, the latest first, at most `limit`. */
   ofUser(user: string, limit: number): Promise<readonly EndedSubscription[]>;
   /** Somebody has taken note of them. */
@@ -45,7 +45,7 @@ export function createEndedSubscriptions(database: PortableDatabase): EndedSubsc
   };
 
   return {
-    list: (limit) => read('order by id limit :limit', { limit }),
+    list: (limit, afterId = 0) => read('where id > :afterId order by id limit :limit', { limit, afterId }),
     ofUser: (user, limit) =>
       read('where user_name = :user order by gone_at_ms desc, id desc limit :limit', { user, limit }),
     remove: (ids) =>

@@ -72,14 +72,38 @@ describe('onGone', () => {
     const told: number[] = [];
     const working = stage.sender({ onGone: async ({ id }) => void told.push(id) });
     await working.close();
-    assert.deepEqual(told, [rows[1]!.id, rows[2]!.id]);
+    assert.deepEqual(told, [rows[1]!.id]);
+  });
+
+  test('is told of the others where it throws for more than a page of them', async (t) => {
+    const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/2');
+    await stage.enroll([...recorder.service.createSinks(200, { vapidPublicKey: vapidKeys.publicKey })]);
+    recorder.faults.inject({ kind: 'status', status: 404 });
+    await broadcastToAll(stage);
+    await stage.store.heldDeletions.confirm(recorder.origin);
+    const ids = (await stage.store.ended.list(1000)).map(({ id }) => id);
+    const failing = ids.slice(0, 150);
+    const told: number[] = [];
+    const onGone = ({ id }: EndedSubscription): void => {
+      told.push(id);
+      if (failing.includes(id)) throw new Error('this one is refused');
+    };
+    await stage.sender({ onGone }).close();
+    assert.deepEqual(told, ids, 'each is told once in a turn');
+    const left = await stage.store.ended.list(1000);
+    assert.deepEqual(
+      left.map(({ id }) => id),
+      failing,
+    );
   });
 
   test('is told again by the same sender a second after it threw, with one warning until it works', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     const left = new Set([1, 2]);
-    const list = async (limit: number) =>
-      Array.from(left, (id) => ({ id }) as EndedSubscription).slice(0, limit);
+    const list = async (limit: number, afterId = 0) =>
+      Array.from(left, (id) => ({ id }) as EndedSubscription)
+        .filter(({ id }) => id > afterId)
+        .slice(0, limit);
     const remove = async ([id]: readonly number[]) => void left.delete(id!);
     const ended = { list, remove, ofUser: async () => [] };
     const told: number[] = [];
@@ -88,11 +112,16 @@ describe('onGone', () => {
       ended,
       ({ id }) => {
         told.push(id);
-        if (told.length <= 2) throw new Error('the application is away');
+        if (id === 1 && told.length <= 3) throw new Error('the application is away');
       },
       (warning) => warnings.push(warning),
     );
-    for (const expected of [[1], [1, 1], [1, 1, 1, 2], [1, 1, 1, 2]]) {
+    for (const expected of [
+      [1, 2],
+      [1, 2, 1],
+      [1, 2, 1, 1],
+      [1, 2, 1, 1],
+    ]) {
       t.mock.timers.tick(1000);
       await new Promise(setImmediate);
       assert.deepEqual(told, expected);

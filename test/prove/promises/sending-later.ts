@@ -19,6 +19,18 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Where `onGone` throws for one subscription, the others are told meanwhile',
+    test: { file: 'test/delivery/gone-hook.test.ts', title: 'is told of the others where it throws' },
+    changes: {
+      'src/delivery/gone-hook.ts': {
+        'the first that fails holds up the others': [
+          'failure ??= { error };\n          continue;',
+          'throw error;',
+        ],
+      },
+    },
+  },
+  {
     claim: '`onGone` is told when the push service has called the subscription gone',
     test: { file: 'test/store/retention-suite.ts', title: 'deletes subscriptions that ended 30 days ago' },
     changes: {
