@@ -55,8 +55,8 @@ export interface PortableDatabase {
   readonly jsonObject: string;
   /** Runs a query. PostgreSQL may run it twice. */
   read<Row>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
-  /** Runs a statement. PostgreSQL may run it twice. @returns the rows that it returns; durable */
-  write<Row = never>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
+  /** Runs a statement, durably. PostgreSQL may run it twice, so only `transaction` tells what it has found. */
+  write(sql: string, values?: PortableValues): Promise<void>;
   /**
    * Runs a statement that changes at most `:batchRows` rows, in one short transaction after the other, until none is left. Others
    * write in between.
@@ -65,7 +65,7 @@ export interface PortableDatabase {
    */
   writeInBatches(sql: string, values: PortableValues): Promise<number>;
   /**
-   * Runs several statements as one transaction. PostgreSQL may run it twice.
+   * Runs several statements as one transaction, which is committed once.
    *
    * @param lock names what only one transaction at a time does
    */

@@ -120,28 +120,30 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
 
   return {
     add: async (draft) => {
-      const [row] = await database.write<ScheduleRow>(
-        `insert into deskbell.schedules as s (
+      const [row] = await database.transaction(() =>
+        run<ScheduleRow>(
+          `insert into deskbell.schedules (
            creation, cron, timezone, audience, user_name, message, receipts, next_at_ms, created_at_ms,
            ${optionColumns.join(', ')}
          ) values (
            :creation, :cron, :timezone, :audience, :user, :message, :receipts, :nextAtMs, :nowMs,
            ${optionColumns.map((column) => `:${column}`).join(', ')}
          )
-         on conflict (creation) do update set creation = s.creation
          returning *`,
-        {
-          creation: randomUUID(),
-          cron: draft.cron,
-          timezone: draft.timezone,
-          audience: JSON.stringify(draft.audience),
-          user: draft.audience === 'all' ? null : (draft.audience.user ?? null),
-          message: JSON.stringify(draft.message),
-          receipts: draft.receipts,
-          ...toOptionRow(draft),
-          nextAtMs: draft.nextAtMs,
-          nowMs: database.now(),
-        },
+          {
+            // former versions know a repeat by it, and the column must have a value
+            creation: randomUUID(),
+            cron: draft.cron,
+            timezone: draft.timezone,
+            audience: JSON.stringify(draft.audience),
+            user: draft.audience === 'all' ? null : (draft.audience.user ?? null),
+            message: JSON.stringify(draft.message),
+            receipts: draft.receipts,
+            ...toOptionRow(draft),
+            nextAtMs: draft.nextAtMs,
+            nowMs: database.now(),
+          },
+        ),
       );
       if (row === undefined) throw new Error('The schedule was not stored.');
       return toSchedule(row);
@@ -158,9 +160,11 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
     get: async (id) => requireOne(await database.read<ScheduleRow>(selectOne, { id }), id),
 
     pause: async (id) => {
-      const paused = await database.write<ScheduleRow>(
-        `update deskbell.schedules set paused_at_ms = coalesce(paused_at_ms, :nowMs) where id = :id returning *`,
-        { id, nowMs: database.now() },
+      const paused = await database.transaction(() =>
+        run<ScheduleRow>(
+          `update deskbell.schedules set paused_at_ms = coalesce(paused_at_ms, :nowMs) where id = :id returning *`,
+          { id, nowMs: database.now() },
+        ),
       );
       return requireOne(paused, id);
     },
@@ -176,9 +180,9 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
       }),
 
     remove: async (id) => {
-      const removed = await database.write('delete from deskbell.schedules where id = :id returning id', {
-        id,
-      });
+      const removed = await database.transaction(() =>
+        run('delete from deskbell.schedules where id = :id returning id', { id }),
+      );
       return removed.length > 0;
     },
 

@@ -60,9 +60,11 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
     ...createMemberFinder(database),
 
     openAudience: async () => {
-      const row = await database.first<{ readonly id: number }>(
-        `insert into deskbell.audiences (created_at_ms) values (${functions}.clock($1)) returning id`,
-        [database.now()],
+      const [row] = await database.once((query) =>
+        query<{ readonly id: number }>(
+          `insert into deskbell.audiences (created_at_ms) values (${functions}.clock($1)) returning id`,
+          [database.now()],
+        ),
       );
       if (row === undefined) throw new Error('The list of recipients was not stored.');
       return row.id;

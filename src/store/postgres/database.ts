@@ -1,5 +1,7 @@
 // One PostgreSQL database: runs statements on a bounded number of connections. What fails since the server is away,
-// restarts or fails over is tried again for a while; so whatever is run here may be run twice, and must come to the same.
+// restarts or fails over is tried again for a while; so whatever is run here may be run twice, and must come to the same, or
+// is run with `once`.
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -101,6 +103,23 @@ export class PostgresDatabase {
         await endTransaction(client, error);
         throw error;
       }
+    });
+  }
+
+  /**
+   * Runs several statements as one transaction that is committed once: where the answer to the commit was lost, its id in
+   * `commits` says that it was made, and the result is what `work` had come to.
+   */
+  once<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+    const id = randomUUID();
+    let result: Result | undefined;
+    return this.transaction(async (query) => {
+      const isNew = await query(
+        'insert into deskbell.commits (id, at_ms) values ($1, $2) on conflict do nothing returning id',
+        [id, this.clock.now()],
+      );
+      if (isNew.length > 0) result = await work(query);
+      return result as Result;
     });
   }
 

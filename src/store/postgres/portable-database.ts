@@ -41,7 +41,7 @@ const given: GivenSubscriptions = {
 
 export function createPortableDatabase(database: PostgresDatabase): PortableDatabase {
   const transaction: PortableDatabase['transaction'] = (work, lock?: string) =>
-    database.transaction(async (query) => {
+    database.once(async (query) => {
       if (lock !== undefined)
         await query('select pg_advisory_xact_lock(hashtext($1), 0)', [`deskbell ${lock}`]);
       const running = work();
@@ -61,11 +61,13 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
     jsonObject: 'jsonb_build_object',
     readJson: <Json>(column: unknown) => column as Json,
     read: runAlone,
-    write: runAlone,
+    write: async (sql, values) => {
+      await runAlone(sql, values);
+    },
     writeInBatches: async (sql, values) => {
       let changed = 0;
       for (let inBatch = -1; inBatch !== 0; changed += inBatch) {
-        const rows = await database.transaction(async (query) => {
+        const rows = await database.once(async (query) => {
           // a batch is small beside its table, whatever is known of the table's size
           await query(
             'set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off',

@@ -155,22 +155,26 @@ export function createPostgresSubscriptions(
     },
 
     // whoever has the id has had the row's answer: no order is to be kept
-    removeById: async (id) => {
-      const row = await database.first<{ readonly is_removed: boolean }>(
-        `select ${functions}.remove_subscription($1) as is_removed`,
-        [id],
-      );
-      return row?.is_removed === true;
-    },
+    removeById: (id) =>
+      database.once(async (query) => {
+        const [row] = await query<{ readonly is_removed: boolean }>(
+          `select ${functions}.remove_subscription($1) as is_removed`,
+          [id],
+        );
+        return row?.is_removed === true;
+      }),
 
     removeByEndpoint: (endpoint, auth) =>
-      queue.run(async () => {
-        const removed = await database.run(
-          `delete from deskbell.subscriptions where endpoint_hash = $1 and ${functions}.is_same_secret(auth, $2)`,
-          [hashEndpoint(endpoint), Buffer.from(auth)],
-        );
-        return removed > 0;
-      }),
+      queue.run(() =>
+        database.once(async (query) => {
+          const removed = await query(
+            `delete from deskbell.subscriptions
+             where endpoint_hash = $1 and ${functions}.is_same_secret(auth, $2) returning id`,
+            [hashEndpoint(endpoint), Buffer.from(auth)],
+          );
+          return removed.length > 0;
+        }),
+      ),
 
     count,
 

@@ -44,7 +44,7 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
     jsonObject: 'json_object',
     readJson: <Json>(column: unknown) => JSON.parse(String(column)) as Json,
     read: <Row>(sql: string, values = {}) => database.read(() => runNow({ sql, values }) as readonly Row[]),
-    write: <Row>(sql: string, values = {}) => database.write(() => runNow({ sql, values }) as readonly Row[]),
+    write: (sql, values = {}) => database.write(() => void runNow({ sql, values })),
     writeInBatches: async (sql, values) => {
       let changed = 0;
       await inBatches(database, () => {

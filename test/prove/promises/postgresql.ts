@@ -55,6 +55,38 @@ export const postgresql: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A change whose answer was lost is repeated, and made once: it says what it did',
+    test: {
+      file: 'test/store/lost-answers.test.ts',
+      title: 'where the answer of PostgreSQL to a statement or to its commit is lost',
+    },
+    changes: {
+      'src/store/postgres/database.ts': {
+        'it is made again': ['if (isNew.length > 0) result =', 'result ='],
+      },
+      'src/store/postgres/portable-database.ts': {
+        'a repeated change of portable SQL finds nothing': [
+          'database.once(async (query) => {\n      if (lock',
+          'database.transaction(async (query) => {\n      if (lock',
+        ],
+        'a repeated batch counts nothing': [
+          'const rows = await database.once(',
+          'const rows = await database.transaction(',
+        ],
+      },
+      'src/store/postgres/subscriptions.ts': {
+        'a repeated removal by id finds nothing': [
+          'removeById: (id) =>\n      database.once(',
+          'removeById: (id) =>\n      database.transaction(',
+        ],
+        'a repeated removal by endpoint finds nothing': [
+          'queue.run(() =>\n        database.once(',
+          'queue.run(() =>\n        database.transaction(',
+        ],
+      },
+    },
+  },
+  {
     claim: 'After a failover that has lost the last commits, workers that go on skip nobody',
     test: {
       file: 'test/store/lost-commits.test.ts',
