@@ -36,11 +36,32 @@ test('a fixed time that there is not comes at the end of the gap, once', () => {
   ]);
 });
 
+test('a fixed time that there is not comes at midnight where that ends the gap', () => {
+  for (const [zone, midnight] of [
+    ['America/Nuuk', '2026-03-29T01:00'],
+    ['America/Scoresbysund', '2026-03-29T01:00'],
+  ] as const) {
+    for (const minute of ['00', '30', '59']) {
+      assert.deepEqual(times(`${minute} 23 * * *`, zone, '2026-03-28T12:00Z', 2), [
+        midnight,
+        `2026-03-30T00:${minute}`,
+      ]);
+      assert.deepEqual(times(`${minute} 23 28 3 *`, zone, '2026-03-28T12:00Z', 1), [midnight]);
+    }
+    assert.deepEqual(
+      times('0-59/30 23 * * *', zone, '2026-03-28T12:00Z', 1),
+      ['2026-03-30T00:00'],
+      'with a step, the hour is left out',
+    );
+  }
+});
+
 test('a fixed time that there is twice comes the first time, and others come in both hours', () => {
   assert.deepEqual(times('30 2 * * *', 'Europe/Berlin', '2027-10-30T12:00Z', 2), [
     '2027-10-31T00:30',
     '2027-11-01T01:30',
   ]);
+  assert.deepEqual(times('30 2 * * *', 'Europe/Berlin', '2027-10-31T01:10Z', 1), ['2027-11-01T01:30']);
   assert.deepEqual(times('*/30 * * * *', 'Europe/Berlin', '2027-10-30T23:50Z', 5), [
     '2027-10-31T00:00',
     '2027-10-31T00:30',

@@ -2,7 +2,7 @@
 // the gap comes at its end, and times of a pattern with "*" or a step are left out; where they are put back, a fixed time
 // comes once, the first time, and the others in both of the hours.
 import { Cron } from 'croner';
-import { isTimeZone } from '../../audience/zone-time.ts';
+import { isTimeZone, toInstant, toWallTime } from '../../audience/zone-time.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 /** Times after a given one. */
@@ -16,9 +16,28 @@ export function readRecurrence(cron: string, timezone: string): Recurrence {
   if (!isTimeZone(timezone)) {
     throw invalid(`"${timezone}" is not a time zone; give an IANA name such as Europe/Berlin, or UTC.`);
   }
-  const job = readCron(cron, timezone);
-  return { after: (timeMs) => job.nextRun(new Date(timeMs))?.getTime() };
+  const [minute = '', hour = ''] = cron.trim().split(/\s+/);
+  if (/[*?/]/.test(minute + hour)) {
+    const job = readCron(cron, timezone);
+    return { after: (timeMs) => nextRun(job, timeMs) };
+  }
+  const wallTimes = readCron(cron, 'UTC');
+  return { after: (timeMs) => nextFixed(wallTimes, timezone, timeMs) };
 }
+
+/** @param wallTimes what clocks of the zone show at the fixed times */
+function nextFixed(wallTimes: Cron, timezone: string, timeMs: number): number | undefined {
+  let wallMs = nextRun(wallTimes, toWallTime(timeMs, timezone));
+  while (wallMs !== undefined) {
+    const atMs = toInstant(wallMs, timezone);
+    // where clocks are put back, they have shown it before; several of one gap come together
+    if (atMs > timeMs) return atMs;
+    wallMs = nextRun(wallTimes, wallMs);
+  }
+  return undefined;
+}
+
+const nextRun = (job: Cron, timeMs: number): number | undefined => job.nextRun(new Date(timeMs))?.getTime();
 
 function readCron(cron: string, timezone: string): Cron {
   // the parser takes a single time as well, and names such as @daily
@@ -28,7 +47,7 @@ function readCron(cron: string, timezone: string): Cron {
     );
   }
   try {
-    return new Cron(cron, { timezone, mode: '5-part', fixedTimeRule: 'no-wildcard', paused: true });
+    return new Cron(cron, { timezone, mode: '5-part', paused: true });
   } catch (cause) {
     const detail = (cause as Error).message.replace(/^CronPattern: /, '');
     throw invalid(`"${cron}" is not a cron expression: ${detail}`, cause);

@@ -114,6 +114,29 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A fixed time that clocks skip is sent at the end of the gap, also where that is midnight',
+    test: { file: 'test/delivery/recurrence.test.ts', title: 'comes at midnight where that ends the gap' },
+    changes: {
+      'src/delivery/schedule/recurrence.ts': {
+        'it is left out': ['if (/[*?/]/.test(minute + hour)) {', 'if (hour) {'],
+        'what has a step comes then, too': ['/[*?/]/.test(minute', '/[*?]/.test(minute'],
+      },
+    },
+  },
+  {
+    claim: 'A fixed time that clocks show twice is sent once, the first time',
+    test: { file: 'test/delivery/recurrence.test.ts', title: 'a fixed time that there is twice' },
+    changes: {
+      'src/delivery/schedule/recurrence.ts': {
+        'it is sent the second time': [
+          'toInstant(wallMs, timezone);',
+          'toInstant(wallMs, timezone, timeMs);',
+        ],
+        'it is due again in the second hour': ['if (atMs > timeMs) return atMs;', 'return atMs;'],
+      },
+    },
+  },
+  {
     claim: 'Of a day of the month and a day of the week in an expression of cron, either is enough',
     test: { file: 'test/delivery/recurrence.test.ts', title: 'of a day of the month and a day of the week' },
     changes: {
