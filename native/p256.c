@@ -46,17 +46,18 @@ void curve_free(Curve *curve) {
 
 bool draw_private_keys(Agreement *agreements, size_t count) {
   uint8_t drawn[64 * SCALAR_BYTES];
-  for (size_t done = 0; done < count;) {
+  bool is_done = true;
+  for (size_t done = 0; done < count && is_done;) {
     size_t wanted = count - done < 64 ? count - done : 64;
-    if (RAND_priv_bytes(drawn, (int)(wanted * SCALAR_BYTES)) <= 0) return false;
-    for (size_t i = 0; i < wanted; i++) {
+    is_done = RAND_priv_bytes(drawn, (int)(wanted * SCALAR_BYTES)) > 0;
+    for (size_t i = 0; i < wanted && is_done; i++) {
       const uint8_t *key = drawn + i * SCALAR_BYTES;
       // one in 2^32 is out of range and drawn again (FIPS 186-5 A.4.2: rejection keeps the rest uniform)
       if (is_private_key(key)) memcpy(agreements[done++].private_key, key, SCALAR_BYTES);
     }
   }
   OPENSSL_cleanse(drawn, sizeof drawn);
-  return true;
+  return is_done;
 }
 
 // The point's coordinates as 64 bytes.

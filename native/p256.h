@@ -51,5 +51,6 @@ bool agree_multi_buffer(Agreement *agreements, size_t count);
 // Whether the library's lane functions are built in, and this processor has the instructions that they need.
 bool has_lane_functions(void);
 
-// The same for 1 to 64 agreements; each eight, and the rest, cost as much as eight. It cannot fail.
+// The same for 1 to 64 agreements; each eight, and the rest, cost as much as eight. It reports no failure: it fails where the private
+// key n-2 is drawn for the peer G/2 or -G/2, which happens to one message in about 2^255.
 void agree_lanes(Agreement *agreements, size_t count);

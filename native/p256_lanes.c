@@ -140,7 +140,8 @@ static void divide(Point *point, const Element *inverse, Element *power) {
   ifma_frommont52_p256_mb8(&point->y, &point->y);
 }
 
-// Makes all points affine. No z is zero: private keys are 1 to n-1, and n is prime.
+// Makes all points affine. No z is zero, since private keys are 1 to n-1 and n is prime, but for one case, which is too rare (about
+// 2^-255 for each message) to look for it: the library adds wrongly where the private key is n-2 and the peer G/2 or -G/2.
 static void divide_all(Work *work, size_t points) {
   work->products[0] = point_at(work, 0)->z;
   for (size_t i = 1; i < points; i++) {
