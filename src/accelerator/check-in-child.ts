@@ -1,7 +1,7 @@
 // A file that is to be loaded into this process is first loaded and checked in another one: a crash there costs
 // nothing. The verdict is remembered by the file's hash.
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, statSync, writeFileSync, type Stats } from 'node:fs';
 import { cpus, homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -45,16 +45,24 @@ export function findFaultInChild(
 
 /**
  * A user of the moment, as containers and systemd have them, may have no home. Root with the environment of somebody else has
- * theirs, where a link of that user's would have root write to any file.
+ * theirs, where a link of that user's would have root write to any file. Who can write to the folder can have any addon pass.
  */
 function defaultCacheFolder(): string | undefined {
   try {
     const home = homedir();
-    const isOurs = process.getuid === undefined || statSync(home).uid === process.getuid();
-    return isOurs ? join(home, '.cache', 'deskbell') : undefined;
+    const folder = join(home, '.cache', 'deskbell');
+    if (!belongsToUs(statSync(home))) return undefined;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return belongsToUs(lstatSync(folder)) ? folder : undefined;
   } catch {
+    // or it cannot be written to, which is no reason to go without
     return undefined;
   }
+}
+
+/** As in `cli/compiled-code.cts`, which runs before any module can be loaded. */
+function belongsToUs({ uid, mode }: Stats): boolean {
+  return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
 }
 
 /** Another addon, another Node, another processor or another check: another verdict. */

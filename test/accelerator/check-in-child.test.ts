@@ -1,7 +1,7 @@
 // The check of an addon in a process of its own.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fastFolder } from '../../tools/fast-folder.ts';
@@ -25,21 +25,28 @@ test('a user without a home, as containers have, checks an addon as others do', 
 });
 
 test(
-  'a verdict is remembered in the home of the process’s user, and not by root in that of somebody else',
+  'a verdict is remembered in the home of the process’s user, and not by root where somebody else can write',
   { skip },
   () => {
     const home = mkdtempSync(join(fastFolder(), 'deskbell-home-'));
+    const folder = join(home, '.cache/deskbell');
     try {
       const check = () => {
         const script =
           'const { findFaultInChild } = await import(process.argv[1]); findFaultInChild(process.argv[2])';
         const words = ['--input-type=module', '--eval', script, module, notAnAddon];
         assert.equal(spawnSync(process.execPath, words, { env: { HOME: home } }).status, 0);
-        return existsSync(join(home, '.cache'));
+        return readdirSync(folder).length > 0;
       };
-      chownSync(home, 65_534, 65_534);
-      assert.equal(check(), false);
-      chownSync(home, 0, 0);
+      mkdirSync(folder, { recursive: true });
+      for (const path of [home, folder]) {
+        chownSync(path, 65_534, 65_534);
+        assert.equal(check(), false, `${path} of another user`);
+        chownSync(path, 0, 0);
+        chmodSync(path, 0o720);
+        assert.equal(check(), false, `${path} that others can write to`);
+        chmodSync(path, 0o700);
+      }
       assert.equal(check(), true);
     } finally {
       rmSync(home, { recursive: true });

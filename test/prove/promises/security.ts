@@ -113,11 +113,14 @@ export const security: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'The check of the accelerator remembers nothing in the home directory of another user',
+    claim: 'The check of the accelerator remembers nothing where another user can write',
     test: { file: 'test/accelerator/check-in-child.test.ts', title: 'a verdict is remembered' },
     changes: {
       'src/accelerator/check-in-child.ts': {
-        'nobody asks whose home it is': [' || statSync(home).uid === process.getuid()', ' || true'],
+        'nobody asks whose home it is': ['    if (!belongsToUs(statSync(home))) return undefined;\n', ''],
+        'nobody asks whose folder it is': ['belongsToUs(lstatSync(folder)) ? folder : undefined', 'folder'],
+        'the owner is not looked at': ['uid === process.getuid() && ', ''],
+        'the mode is not looked at': [' && (mode & 0o022) === 0', ''],
       },
     },
   },
