@@ -17,7 +17,7 @@ const { outputFiles } = await build({
   write: false,
 });
 
-const pageUrl = 'https://example.org/app/page.html?visit=1';
+const ownPageUrl = 'https://example.org/app/page.html?visit=1';
 const vapidKey = Buffer.alloc(65, 4).toString('base64url');
 
 interface Asked {
@@ -46,10 +46,13 @@ interface Client extends EventTarget {
 
 /** What a browser has beside a page. */
 interface Browser {
+  readonly pageUrl?: string;
   /** Subscriptions that its push service has made before. */
   readonly made?: number;
   /** It does not answer, and Chromium waits without end. */
   readonly isPushServiceAway?: boolean;
+  /** Name of the error with which the browser refuses to subscribe. */
+  readonly refusal?: string;
   readonly permission?: 'granted' | 'denied' | 'default';
   /** What the question is answered with. */
   readonly answer?: 'granted' | 'denied' | 'default';
@@ -72,7 +75,7 @@ function createLocks() {
 
 /** Opens a page whose script makes a client with these options. */
 function openPage(options: object = {}, browser: Browser = {}, indexedDB = new IDBFactory()) {
-  const { permission = 'granted', answer = permission, overMs = [], service } = browser;
+  const { pageUrl = ownPageUrl, permission = 'granted', answer = permission, overMs = [], service } = browser;
   const asked: Asked[] = [];
   const waitedMs: number[] = [];
   const limitsMs: number[] = [];
@@ -87,6 +90,7 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
     async subscribe() {
       isPushServiceAsked = true;
       if (browser.isPushServiceAway) await new Promise(() => {});
+      if (browser.refusal) throw new DOMException('It is refused.', browser.refusal);
       made += 1;
       const key = new Uint8Array([made]).buffer;
       const endpoint = `https://push.example/${made}`;
@@ -179,8 +183,15 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
 
 const withoutChannels: Browser['service'] = (request) => [200, request === 'GET vapidKey' ? vapidKey : []];
 
-/** Changes what the browser keeps for the registration, as its service worker does. */
-async function change(indexedDB: InstanceType<typeof IDBFactory>, changes: object): Promise<void> {
+/**
+ * Changes what the browser keeps for the registration, as its service worker does.
+ *
+ * @returns what it kept before
+ */
+async function change(
+  indexedDB: InstanceType<typeof IDBFactory>,
+  changes: object,
+): Promise<Readonly<Record<string, unknown>>> {
   const opening = indexedDB.open('deskbell', 1);
   await once(opening, 'success');
   const store = opening.result.transaction('deskbell', 'readwrite').objectStore('deskbell');
@@ -189,6 +200,7 @@ async function change(indexedDB: InstanceType<typeof IDBFactory>, changes: objec
   await once(reading, 'success');
   await once(store.put({ ...(reading.result as object), ...changes }, key), 'success');
   opening.result.close();
+  return reading.result as Readonly<Record<string, unknown>>;
 }
 
 const once = (target: EventTarget, type: string): Promise<unknown> =>
@@ -325,6 +337,17 @@ test('each obstacle has its reason, which the state has too, and nothing is aske
   }
 });
 
+test('what the browser refuses while it subscribes is told from a push service that does not answer', async () => {
+  for (const [refusal, reason] of [
+    ['NotAllowedError', 'permission-denied'],
+    ['AbortError', 'push-service-unreachable'],
+  ] as const) {
+    const { client, asked } = openPage({}, { refusal });
+    assert.equal(await reasonOf(client.subscribe()), reason);
+    assert.deepEqual(requestsOf(asked), ['GET vapidKey?…']);
+  }
+});
+
 test('the state has permission, subscription, and whether the service has confirmed it', async () => {
   let status = 500;
   const service: Browser['service'] = (request) => [request === 'POST webPush' ? status : 200, vapidKey];
@@ -358,6 +381,18 @@ test('who was subscribed is subscribed anew at the next page load, unless notifi
   await next.client.unsubscribe();
   const last = openPage({}, {}, first.indexedDB);
   assert.deepEqual([await last.client.synced, last.asked], ['not-subscribed', []]);
+});
+
+test('the page that subscribed is kept without its query, whichever page is visited later, until another one subscribes', async () => {
+  const first = openPage();
+  await first.client.subscribe();
+  const kept = async () => (await change(first.indexedDB, {}))['pageUrl'];
+  assert.equal(await kept(), 'https://example.org/app/page.html');
+  const other = openPage({}, { made: 1, pageUrl: 'https://example.org/app/orders/7' }, first.indexedDB);
+  assert.equal(await other.client.synced, 'subscribed-anew');
+  assert.equal(await kept(), 'https://example.org/app/page.html');
+  await other.client.subscribe();
+  assert.equal(await kept(), 'https://example.org/app/orders/7');
 });
 
 test('registrations and channels come with a token; signing out does not, and works after the push service has dropped the subscription', async () => {

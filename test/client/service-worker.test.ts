@@ -89,18 +89,23 @@ const isReadable = ({ title, message }: ReadMessage): boolean =>
 test('the declarative form is read as the message that it is', () => {
   const message = { title: 't', message: 'm', url: 'https://example.org/7', tag: 'x', data: { order: 7 } };
   const further = {
-    actions: [{ title: 'Open' }],
+    actions: [{ title: 'Open' }, { title: 'Not any more', action: 'turn-off-channel' }],
     appBadge: 0,
     renotify: true,
     icon: 'https://example.org/i.png',
   };
-  const payload = encodePayload({ ...message, ...further, declarative: true }, () => 'an-id');
+  const given = { ...message, ...further, declarative: true };
+  const payload = encodePayload(given, () => 'an-id', { channel: 'news' });
   assert.deepEqual(JSON.parse(JSON.stringify(read(payload))), {
     ...message,
     ...further,
     id: 'an-id',
+    channel: 'news',
     requireInteraction: true,
-    actions: [{ title: 'Open', action: '0', url: message.url }],
+    actions: [
+      { title: 'Open', action: '0', url: message.url },
+      { title: 'Not any more', action: 'turn-off-channel', url: message.url },
+    ],
   });
 });
 
@@ -452,6 +457,31 @@ test('a message without a token, or with a member of this name that is none, rep
     await report(receipt, 'shown');
   }
   assert.deepEqual(bodies, []);
+});
+
+test('a message that alerts again alerts unless it is on the screen itself, whatever else has its tag', async () => {
+  const onScreen: { readonly data: { readonly deskbell: { readonly id?: string } } }[] = [];
+  const alerts: unknown[] = [];
+  const scope = runScript({
+    registration: {
+      scope: 'https://example.org/',
+      getNotifications: async () => onScreen,
+      showNotification: async (_title: string, { renotify }: { renotify: boolean }) => {
+        alerts.push(renotify);
+      },
+    },
+    navigator: { locks },
+  });
+  scope['self'].clients = { matchAll: async () => [] };
+  const receive = (id: string) =>
+    scope['receive']({ title: 't', message: 'm', receivedAtMs: 1, renotify: true, id });
+  await receive('one');
+  onScreen.push({ data: { deskbell: {} } });
+  await receive('one');
+  onScreen.push({ data: { deskbell: { id: 'one' } } });
+  await receive('one');
+  await receive('two');
+  assert.deepEqual(alerts, [true, true, false, true]);
 });
 
 test('a notification is shown first, and reported then, unless the site’s hook removes the token', async () => {

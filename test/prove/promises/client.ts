@@ -248,6 +248,40 @@ export const client: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'Relative URLs of a message are relative to the page that subscribed, without its query, whichever page is visited later',
+    test: { file: library, title: 'the page that subscribed is kept' },
+    changes: {
+      [page]: {
+        'they are relative to the page that was visited last': [
+          'isAsked ? ownPageUrl() : (pageUrl ?? ownPageUrl())',
+          'isAsked || pageUrl !== undefined ? ownPageUrl() : (pageUrl ?? ownPageUrl())',
+        ],
+        'they are relative to the first page that ever subscribed': [
+          'isAsked ? ownPageUrl() : (pageUrl ?? ownPageUrl())',
+          'pageUrl ?? (isAsked ? ownPageUrl() : ownPageUrl())',
+        ],
+        'what may be secret in the query is kept': ['return origin + pathname;', 'return location.href;'],
+      },
+    },
+  },
+  {
+    claim: 'What the browser refuses while it subscribes has the reason `permission-denied`',
+    test: { file: library, title: 'what the browser refuses while it subscribes' },
+    changes: {
+      [subscription]: {
+        'it is taken for a push service that does not answer': [
+          "if ((cause as Error).name === 'NotAllowedError') throw permissionDenied(cause);",
+          '',
+        ],
+        'a push service that does not answer is taken for it': [
+          "if ((cause as Error).name === 'NotAllowedError') throw",
+          'if ((cause as Error).name) throw',
+        ],
+      },
+    },
+  },
+  {
     claim: 'Where a page load subscribes again, the service gets the former subscription and removes its row',
     test: { file: library, title: 'who was subscribed is subscribed anew' },
     changes: {

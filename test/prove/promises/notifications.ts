@@ -31,6 +31,37 @@ export const notifications: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A button turn-off-channel turns its channel off in the declarative form too',
+    test: {
+      file: 'test/client/service-worker.test.ts',
+      title: 'the declarative form is read as the message that it is',
+    },
+    changes: {
+      'src/client/worker/read-push.ts': {
+        'the service worker does not read the channel': ["    channel: form['channel'],", ''],
+      },
+      'src/protocol/message/declarative-form.ts': {
+        'the form does not have the channel': ['    channel,\n    web_push', '    web_push'],
+      },
+    },
+  },
+  {
+    claim: 'With renotify the second copy of a message makes no sound, and another message with its tag does',
+    test: {
+      file: 'test/client/service-worker.test.ts',
+      title: 'a message that alerts again alerts unless',
+    },
+    changes: {
+      'src/client/worker/show.ts': {
+        'another message is taken for a copy': [
+          'messageOf(shown)?.id === id',
+          'messageOf(shown)?.id !== undefined',
+        ],
+        'the copy alerts again': ['!(await isOnScreen(message))', 'true'],
+      },
+    },
+  },
+  {
     claim: 'Without placeholders all braces are text',
     test: { file: templates, title: 'braces are text' },
     changes: {
