@@ -50,6 +50,10 @@ test('an audience is counted where few are looked at, and estimated from a sampl
   // the rarest tag of all is what is looked at
   assert.equal(await sizeOf({ all: ['first', 'fourth'] }, 400), '150 subscriptions');
 
+  // of any, all that have one of them are: about 600 and 300
+  assert.equal(await sizeOf({ any: ['first', 'fourth'] }, 1100), '750 subscriptions');
+  assert.match(await sizeOf({ any: ['first', 'fourth'] }, 750), /, an estimate$/);
+
   // estimated: within a quarter of what there are, and called so
   for (const [tags, exact] of [
     [{ all: ['fourth'] }, 300],

@@ -1,6 +1,7 @@
 // What the console says of a broadcast, and what it does to one: real requests to a real listener with a real database.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import { addSubscriptions, commitSlice, madeUpBroadcast } from '../store/store-under-test.ts';
 import { pickDeliveryOptions } from '../../src/store/delivery-options.ts';
 import { decode, signIn, type Visitor } from './console-visitor.ts';
@@ -217,6 +218,23 @@ test('a broadcast is duplicated with its message, audience and options, and make
   );
   await visitor.submit('/console/send', fieldsOf(visitor.page.html));
   assert.match(wordsOf(visitor.page), /Give the id of a subscription at least/);
+  const endpoint = 'https://fcm.googleapis.com/fcm/send/1';
+  const p256dh = generateVapidKeys().publicKey;
+  const subscriptions = [{ endpoint, p256dh, auth: 'A'.repeat(22) }];
+  const given = await operator.sender.createBroadcast({ subscriptions }, { title: 'x', message: 'y' });
+  await visitor.open(`/console/send?from=${given.broadcast.id}`);
+  assert.match(wordsOf(visitor.page), /It went to a list of .*: choose an audience\./);
+  // ids as far as they fit into the form
+  for (const [count, isRepeated] of [
+    [1000, true],
+    [1001, false],
+  ] as const) {
+    const ids = Array.from({ length: count }, (_, index) => index + 1);
+    const listed = await operator.sender.createBroadcast({ ids }, { title: 'x', message: 'y' });
+    const { html } = await visitor.open(`/console/send?from=${listed.broadcast.id}`);
+    assert.equal(html.includes(ids.join(', ')), isRepeated, String(count));
+    assert.equal(html.includes('choose an audience'), !isRepeated, String(count));
+  }
   assert.equal((await visitor.open('/console/send?from=999')).status, 404);
 });
 

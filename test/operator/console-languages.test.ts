@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { signIn, type Visitor } from './console-visitor.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';
-import { startOperator, type RunningOperator } from './running-operator.ts';
+import { startOperator, startStage, type RunningOperator } from './running-operator.ts';
 
 const wordsOf = ({ html }: Visitor['page']): string =>
   html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
@@ -108,6 +108,50 @@ test('a preview shows a language, or what a person gets with their data, as text
   assert.match(page.html, /data-shows="title" dir="auto">Bom dia, &lt;b&gt;Ada&lt;\/b&gt;</);
   const wrong = await visitor.submit('/console/send', { ...fields, title: 'Hello {', step: 'edit' });
   assert.match(wordsOf(wrong), /brace at character 7 belongs to no placeholder/);
+});
+
+test('this browser gets the text of the language, or of the person, that the preview is for', async (t) => {
+  const operator = await startStage(t, []);
+  const { store, userAgent } = operator;
+  await store.readers.setPerson('ada', { data: { name: 'Ada' }, language: 'de' });
+  const visitor = await signIn(operator);
+  const subscription = JSON.stringify(await userAgent.subscribe((await store.vapidKeys.current())!));
+  const fields = { ...message, languages: 'de', 'texts.de.title': 'Guten Morgen, {name|du}' };
+  for (const [reader, title] of [
+    [{}, 'Good morning, there'],
+    [{ shownLanguage: 'de' }, 'Guten Morgen, du'],
+    [{ shownUser: 'ada' }, 'Guten Morgen, Ada'],
+  ] as const) {
+    await visitor.open('/console/send');
+    await visitor.post('/console/send', '/console/send/test', { ...fields, ...reader, subscription });
+    assert.equal(visitor.page.status, 200, visitor.page.html);
+    const received = (await userAgent.nextMessage()).json() as { readonly title: string };
+    assert.equal(received.title, title);
+  }
+  assert.equal(await store.subscriptions.count(), 0, 'it is not stored');
+});
+
+test('the review looks at the 10,000 oldest subscriptions, and says so, until all are to be counted', async (t) => {
+  const operator = await startOperator(t);
+  const { store } = operator;
+  await store.subscriptions.putAll(
+    Array.from({ length: 10_001 }, (_, index) => ({
+      subscription: madeUpSubscription(index),
+      vapidPublicKey,
+      assign: { tags: [] },
+    })),
+  );
+  const visitor = await signIn(operator);
+  await visitor.open('/console/send');
+  const fields = { ...message, languages: 'de', 'texts.de.title': 'Guten Morgen', audience: 'all' };
+  const first = wordsOf(await visitor.submit('/console/send', fields));
+  assert.match(first, /Recipients about 10,000 subscriptions, an estimate/);
+  assert.match(first, /Of the 10,000 oldest subscriptions of the audience;/);
+  assert.match(first, /the message’s own 10,000/);
+  const exact = wordsOf(await visitor.submit('/console/send', { step: 'count' }));
+  assert.match(exact, /Recipients 10,001 subscriptions/);
+  assert.doesNotMatch(exact, /oldest/);
+  assert.match(exact, /the message’s own 10,001/);
 });
 
 const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Tokyo'];

@@ -567,6 +567,37 @@ test('while a message is typed, the server says its size, its recipients, its st
   assert.match(visitor.page.html, /<option value="news">news: 5<\/option>/);
 });
 
+/** Of a message to the first ids. */
+const toFirstIds = (count: number): Readonly<Record<string, string>> => ({
+  title: 'Hello',
+  message: '',
+  audience: 'ids',
+  ids: Array.from({ length: count }, (_, index) => index + 1).join(' '),
+});
+
+test('ids are looked up: 500 while they are typed, 2,500 in the review, and all of them to count exactly', async (t) => {
+  const operator = await startOperator(t);
+  await addPeople(operator.store, 3);
+  const visitor = await signIn(operator);
+  const typed = async (count: number) => {
+    await visitor.open('/console/send');
+    const { html } = await visitor.post('/console/send', '/console/send/draft', toFirstIds(count));
+    return (JSON.parse(html) as { readonly notes: { readonly recipients: string } }).notes.recipients;
+  };
+  const reviewed = async (count: number) => {
+    await visitor.open('/console/send');
+    return wordsOf(await visitor.submit('/console/send', toFirstIds(count)));
+  };
+  assert.equal(await typed(500), '3 subscriptions');
+  assert.equal(await typed(501), 'at most 501 subscriptions, an estimate');
+  assert.match(await reviewed(2500), /Recipients 3 subscriptions/);
+  assert.match(await reviewed(2501), /Recipients at most 2,501 subscriptions, an estimate/);
+  assert.match(
+    wordsOf(await visitor.submit('/console/send', { step: 'count' })),
+    /Recipients 3 subscriptions/,
+  );
+});
+
 test('a message is previewed in four browsers, with what each of them never shows', async (t) => {
   const operator = await startOperator(t);
   const visitor = await signIn(operator);

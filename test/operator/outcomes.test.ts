@@ -158,8 +158,12 @@ test('the API answers why somebody got nothing, in the push service’s words, a
   const ofEve = (await ofPerson('/v1/people/eve/outcomes')).map(([, id]) => id);
   assert.deepEqual(ofEve, [...ids.slice(0, 40), ...ids.slice(0, 40)]);
   await store.subscriptions.removeById(ids[40]!);
+  for (let count = 0; count < 20; count += 1) await sender.createBroadcast({ user: 'eve' }, message);
   const visitor = await signIn(operator, 'read');
-  assert.match((await visitor.open('/console/people?user=eve')).html, /There are more than 20;/);
+  const { html } = await visitor.open('/console/people?user=eve');
+  assert.match(html, /There are more than 20;/);
+  const [, olderUrl = ''] = /rel="next" href="([^"]+)"/.exec(html) ?? [];
+  assert.match(olderUrl, /user=eve/);
 });
 
 test('the console answers it on the pages of broadcast, person and subscription, with exact numbers', async (t) => {

@@ -20,6 +20,91 @@ export const consolePage: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'Recipients by ids are exact, unless more than 500 are looked up while the form is filled in, or 2,500 in the review',
+    test: { file: consolePages, title: 'ids are looked up: 500 while they are typed' },
+    changes: {
+      'src/delivery/broadcast/estimate-audience.ts': {
+        'the review looks up no more than the form': [
+          'ids.size * lookupCost > maxCandidates ?',
+          'ids.size * lookupCost > Math.min(maxCandidates, defaultMaxCandidates) ?',
+        ],
+        'fewer are looked up': ['const lookupCost = 40;', 'const lookupCost = 41;'],
+        'more are looked up': ['const lookupCost = 40;', 'const lookupCost = 39;'],
+      },
+      'src/operator/console/pages/send.ts': {
+        'they cannot be counted exactly': [
+          'isCounted ? Infinity : reviewCandidates',
+          'isCounted ? reviewCandidates : reviewCandidates',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Of more than 10,000 subscriptions the review looks at the oldest, unless all are to be counted',
+    test: {
+      file: 'test/operator/console-languages.test.ts',
+      title: 'the review looks at the 10,000 oldest subscriptions',
+    },
+    changes: {
+      'src/operator/console/pages/send.ts': {
+        'those of more are never counted': [
+          'isTest, isCounted ? Infinity : reviewRows, store)',
+          'isTest, isCounted ? reviewRows : reviewRows, store)',
+        ],
+        'more are looked at': ['const reviewRows = 10_000;', 'const reviewRows = 10_001;'],
+      },
+      'src/operator/console/reader-counts.ts': { 'it does not say so': ['hasMore &&', '!hasMore &&'] },
+    },
+  },
+  {
+    claim: 'Send to this browser sends the text of the language or of the person that the preview is for',
+    test: {
+      file: 'test/operator/console-languages.test.ts',
+      title: 'this browser gets the text of the language',
+    },
+    changes: {
+      'src/operator/console/pages/send.ts': {
+        'it sends the message’s own': [
+          '          reader: await findShownReader(fields, store.readers),\n',
+          '',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The subscriptions with one of several tags are an estimate where together more are looked at',
+    test: { file: 'test/delivery/estimate-audience.test.ts', title: 'an audience is counted where few' },
+    changes: {
+      'src/delivery/broadcast/estimate-audience.ts': {
+        'the most frequent tag alone counts': [
+          'return any.reduce((sum, tag) => sum + having(tag), 0);',
+          'return Math.max(...any.map(having));',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'The page with the older broadcasts to a person is still that person’s',
+    test: { file: 'test/operator/outcomes.test.ts', title: 'the API answers why somebody got nothing' },
+    changes: {
+      'src/operator/console/pages/people.ts': {
+        'it is nobody’s': ['query, store, { user }),', 'query, store),'],
+      },
+    },
+  },
+  {
+    claim: 'A duplicate has up to 1,000 ids; with more, and for given subscriptions, it asks for an audience',
+    test: { file: broadcastPages, title: 'a broadcast is duplicated with its message' },
+    changes: {
+      'src/operator/console/duplicate.ts': {
+        'it has more': ['const maxIds = 1000;', 'const maxIds = 1001;'],
+        'it has fewer': ['const maxIds = 1000;', 'const maxIds = 999;'],
+        'the form does not ask': ['audienceFields === undefined', '!audience'],
+      },
+    },
+  },
+  {
     claim: 'State and buttons of a page that is opened after a change are those after it',
     test: { file: livePages, title: 'who comes after a change never gets' },
     changes: {
