@@ -11,7 +11,7 @@ import {
   subscriptionBody,
 } from './service-api.ts';
 import { readState, updateState } from './stored-state.ts';
-import { atPushService, ownName, reconcile } from './subscription.ts';
+import { atPushService, ownName, reconcile, sendChoices } from './subscription.ts';
 import { assertSupport, missingSupport, permissionDenied } from './support.ts';
 import { WorkerRegistration } from './worker-registration.ts';
 
@@ -230,7 +230,9 @@ class DeskbellClient extends EventTarget {
   async setChannels(choices: Choices): Promise<readonly Channel[]> {
     assertSupport();
     return withLock(async () => {
-      const { body } = await this.#current();
+      const { registration, body } = await this.#current();
+      // A page load may have failed to send what was turned off: it would undo what is chosen now.
+      if (registration && body) await sendChoices(registration.scope, body, this.#service);
       const channels = body ? await this.#service.choose(body, choices) : undefined;
       // It does not say that it does not know a subscription: it answers as it does to those who have chosen nothing.
       if (channels?.every(({ name, isOn }) => choices[name] !== !isOn)) return channels;

@@ -25,11 +25,14 @@ export async function readState(scope: string): Promise<StoredState> {
   return (await inStore('readonly', (store) => read(store, scope))) ?? {};
 }
 
+/** Changes to what is kept, or what makes them of it as it is then. */
+export type StateChanges = StoredState | ((state: StoredState) => StoredState);
+
 /** Changes these members and leaves the others. */
-export async function updateState(scope: string, changes: StoredState): Promise<void> {
+export async function updateState(scope: string, changes: StateChanges): Promise<void> {
   await inStore('readwrite', async (store) => {
-    const state = await read(store, scope);
-    store.put({ ...state, ...changes }, keyOf(scope));
+    const state = (await read(store, scope)) ?? {};
+    store.put({ ...state, ...(typeof changes === 'function' ? changes(state) : changes) }, keyOf(scope));
   });
 }
 

@@ -23,7 +23,7 @@ export async function reconcile(
   const existing = await pushManager.getSubscription();
   const subscription = await subscribe(pushManager, vapidKey, service.timeoutMs, isRefused);
   const body = subscriptionBody(subscription);
-  const { storedBody, choices } = await readState(scope);
+  const { storedBody } = await readState(scope);
   const known = storedBody ?? (existing && subscriptionBody(existing));
   const former = known === body ? undefined : known;
   try {
@@ -40,14 +40,29 @@ export async function reconcile(
     throw error;
   }
   if (former) await service.remove(former);
-  if (choices) {
-    await service.choose(body, choices).catch((error: ClientError) => {
-      // What the service refuses, such as a channel that is no more, is given up.
-      if (!error.status) throw error;
-    });
-  }
-  await updateState(scope, { storedBody: body, choices: undefined });
+  await sendChoices(scope, body, service);
+  await updateState(scope, { storedBody: body });
   return subscription;
+}
+
+/**
+ * Has the service take what was turned off while it could not be reached.
+ *
+ * @throws {ClientError}
+ */
+export async function sendChoices(scope: string, body: string, service: ServiceApi): Promise<void> {
+  const { choices: sent } = await readState(scope);
+  if (!sent) return;
+  await service.choose(body, sent).catch((error: ClientError) => {
+    // What the service refuses, such as a channel that is no more, is given up.
+    const { status = 0 } = error;
+    if (status < 400 || status > 499 || status === 429) throw error;
+  });
+  // What was turned off meanwhile is still to be sent.
+  await updateState(scope, ({ choices = {} }) => {
+    const left = Object.entries(choices).filter(([name]) => !Object.hasOwn(sent, name));
+    return { choices: left.length > 0 ? Object.fromEntries(left) : undefined };
+  });
 }
 
 /**

@@ -469,6 +469,24 @@ test('what was turned off while the service was away is sent at the next page lo
   );
 });
 
+test('what was turned off while the service was away does not undo a later choice', async () => {
+  const first = openPage();
+  await first.client.subscribe();
+  await change(first.indexedDB, { choices: { news: false } });
+  let isAway = true;
+  const service: Browser['service'] = (request, body) =>
+    isAway ? [503, { detail: 'away' }] : withoutChannels(request, body);
+  const { client, asked } = openPage({}, { service }, first.indexedDB);
+  assert.equal(await reasonOf(client.resync()), 'server-refused');
+  isAway = false;
+  await client.setChannels({ news: true });
+  await client.resync();
+  assert.deepEqual(
+    asked.flatMap(({ body: { choices } }) => choices ?? []),
+    [{ news: false }, { news: true }],
+  );
+});
+
 test('messages come in their order, as events too, until the loop is ended; those of another registration do not', async () => {
   const { client, arrive } = openPage();
   const events: string[] = [];

@@ -318,7 +318,7 @@ async function startReporting(
 const vapidKey = Buffer.alloc(65, 4).toString('base64url');
 
 /** A scope whose page is subscribed, at a service that gives these answers to what is asked of channels; without one it is away. */
-async function startChoosing(answers: number[]) {
+async function startChoosing(answers: number[], beforeAnswer?: () => Promise<void>) {
   const asked: string[] = [];
   const bodies: unknown[] = [];
   const syncs: string[] = [];
@@ -343,6 +343,7 @@ async function startChoosing(answers: number[]) {
       if (pathname === '/push/webPush') return Response.json('Subscription received.');
       assert.equal(pathname, '/push/webPush/channels');
       bodies.push(JSON.parse(String(body)));
+      await beforeAnswer?.();
       const status = answers.shift();
       if (status === undefined) throw new TypeError('Failed to fetch');
       return Response.json([], { status });
@@ -415,6 +416,31 @@ test('Background Sync turns off what was kept; what the service refuses is given
     await scope['renew']();
     assert.deepEqual(bodies, [{ ...proof, choices: { news: false } }]);
     assert.equal(await waiting(), undefined);
+  }
+});
+
+test('what is turned off while another choice is on its way is kept, and sent', async () => {
+  const offers = Promise.withResolvers<void>();
+  const { scope, proof, bodies, waiting } = await startChoosing([200, 200], async () => {
+    if (bodies.length > 1) return;
+    offers.resolve(scope['turnOff']('offers'));
+    while (Object.keys((await waiting()) as object).length < 2) await new Promise(setImmediate);
+  });
+  await scope['turnOff']('news');
+  await offers.promise;
+  assert.deepEqual(bodies, [
+    { ...proof, choices: { news: false } },
+    { ...proof, choices: { offers: false } },
+  ]);
+  assert.equal(await waiting(), undefined);
+});
+
+test('a choice that the service cannot take now is kept', async () => {
+  for (const status of [429, 503]) {
+    const { scope, waiting } = await startChoosing([status]);
+    await scope['updateOwnState']({ choices: { news: false } });
+    await assert.rejects(scope['renew']());
+    assert.deepEqual(await waiting(), { news: false });
   }
 });
 

@@ -26,8 +26,7 @@ export async function renewWithRetries(former: PushSubscription | null): Promise
 
 /** Has the service turn a channel off; it gets the subscription first, in case that it has lost it. */
 export async function turnOff(channel: string): Promise<void> {
-  const { choices } = await readOwnState();
-  await updateOwnState({ choices: { ...choices, [channel]: false } });
+  await updateOwnState(({ choices }) => ({ choices: { ...choices, [channel]: false } }));
   await renewWithRetries(null);
 }
 

@@ -2,13 +2,13 @@
 /// <reference lib="webworker" />
 import type { PushMessage } from '../push-message.ts';
 import type { ServiceWorkerHooks } from '../service-worker-hooks.ts';
-import { readState, updateState, type StoredState } from '../stored-state.ts';
+import { readState, updateState, type StateChanges, type StoredState } from '../stored-state.ts';
 
 export const worker = self as unknown as ServiceWorkerGlobalScope;
 
 /** Of this registration. */
 export const readOwnState = (): Promise<StoredState> => readState(worker.registration.scope);
-export const updateOwnState = (changes: StoredState): Promise<void> =>
+export const updateOwnState = (changes: StateChanges): Promise<void> =>
   updateState(worker.registration.scope, changes);
 
 /** What the site's own service worker has set, before or after it has imported this script. */

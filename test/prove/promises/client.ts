@@ -76,7 +76,7 @@ export const client: readonly DocumentedPromise[] = [
     test: { file: ownWorkers, title: "adds Deskbell to the site's own service worker" },
     changes: {
       'src/client/stored-state.ts': {
-        'what is stored is lost': ['store.put({ ...state, ...changes }', 'store.put({ ...state }'],
+        'what is stored is lost': ['changes(state) : changes)', 'changes(state) : {})'],
       },
       'src/client/service-worker.ts': {
         'a new version of the site takes effect before its pages are closed': [
@@ -242,8 +242,42 @@ export const client: readonly DocumentedPromise[] = [
     test: { file: library, title: 'what was turned off while the service was away' },
     changes: {
       [subscription]: {
-        'it is not': ['  if (choices) {', '  if (!choices) {'],
-        'it is sent on and on': ['storedBody: body, choices: undefined }', 'storedBody: body }'],
+        'it is not': ['if (!sent) return;', 'if (sent) return;'],
+        'it is sent on and on': ['!Object.hasOwn(sent, name)', 'true'],
+      },
+    },
+  },
+  {
+    claim: 'What was turned off while the service was away does not undo a later choice',
+    test: { file: library, title: 'what was turned off while the service was away does not undo' },
+    changes: {
+      [page]: {
+        'it is sent after it': [
+          'if (registration && body) await sendChoices',
+          'if (!registration && body) await sendChoices',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'What is turned off while another choice is on its way is sent too',
+    test: { file: 'test/client/service-worker.test.ts', title: 'what is turned off while another choice' },
+    changes: {
+      [subscription]: {
+        'it is forgotten with the other': [
+          'left.length > 0 ? Object.fromEntries(left) : undefined',
+          'undefined',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A choice that the service cannot take now is kept',
+    test: { file: 'test/client/service-worker.test.ts', title: 'a choice that the service cannot take now' },
+    changes: {
+      [subscription]: {
+        'it is given up where the service is busy': [' || status === 429', ''],
+        'it is given up where the service has failed': [' || status > 499', ''],
       },
     },
   },
@@ -367,7 +401,7 @@ export const client: readonly DocumentedPromise[] = [
         'it forgets what was turned off before': ['{ ...choices, [channel]: false }', '{ [channel]: false }'],
       },
       'src/client/subscription.ts': {
-        'it is given up': ['if (!error.status) throw error;', ''],
+        'it is given up': ['if (status < 400 || status > 499 || status === 429) throw error;', ''],
       },
     },
   },
