@@ -13,6 +13,7 @@ const program = createProgram({
   input: Readable.from([]),
   output: createOutput(process, () => {}),
   stop: new AbortController().signal,
+  stopPrinting: new AbortController().signal,
   onHangup: () => {},
 });
 

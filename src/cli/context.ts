@@ -8,8 +8,13 @@ export interface Context {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly input: Readable;
   readonly output: Output;
-  /** Aborted by SIGINT, SIGTERM and SIGHUP, and when nobody reads standard output any longer: end cleanly and soon. */
+  /** Aborted by SIGINT, SIGTERM and SIGHUP: end cleanly and soon. */
   readonly stop: AbortSignal;
+  /**
+   * Aborted as `stop` is, and when standard output cannot be written any longer: for commands that do nothing but print. The work of
+   * others goes on without what it prints.
+   */
+  readonly stopPrinting: AbortSignal;
   /** Calls `listener` on SIGHUP, which otherwise ends the command as SIGTERM does. */
   onHangup(listener: () => void): void;
 }

@@ -8,6 +8,7 @@ import { runCommandLine } from './program.ts';
 /** Runs the command line that this process was started with. */
 export async function runProcess(): Promise<void> {
   const stop = new AbortController();
+  const closed = new AbortController();
 
   const interrupt = (signal: NodeJS.Signals): void =>
     stop.abort(new DeskbellError('ERR_INTERRUPTED', `Interrupted by ${signal}`));
@@ -24,7 +25,7 @@ export async function runProcess(): Promise<void> {
       output.diagnostic(formatError(fault));
       process.exitCode = exitCodes.failed;
     }
-    stop.abort(fault);
+    closed.abort(fault);
   });
 
   const exitCode = await runCommandLine(process.argv.slice(2), {
@@ -33,6 +34,7 @@ export async function runProcess(): Promise<void> {
     input: process.stdin,
     output,
     stop: stop.signal,
+    stopPrinting: AbortSignal.any([stop.signal, closed.signal]),
     onHangup: (listener) => (onHangup = listener),
   });
   process.exitCode ||= exitCode;

@@ -1,13 +1,24 @@
 // Each command once as a process of its own whose output nobody reads to the end, as in `deskbell keys show | head -0`: it
 // ends by itself and reports no error. What it says is tested in the files of the commands.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { suite, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
+import { createUserAgent, startPushService, type PushService } from '../../src/push-service/index.ts';
+import { until } from '../../tools/until.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
-import { runCommand, startCommand, temporaryFolder } from './run-command.ts';
+import {
+  environmentFor,
+  mainFile,
+  runCommand,
+  runUntilStopped,
+  startCommand,
+  temporaryFolder,
+} from './run-command.ts';
 
 /** They run until they are told to stop; their own files end them by signals. */
 const endless = ['demo', 'push-service', 'serve', 'worker'];
@@ -69,6 +80,70 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
     child.stdout.once('data', () => child.stdout.destroy());
     const [complaints, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
     assert.deepEqual([complaints, exitCode], ['', 0]);
+  });
+
+  suite('has its work done all the same', () => {
+    let pushService: PushService;
+    before(async () => (pushService = await startPushService()));
+    after(() => pushService.close());
+
+    /** A data directory with one subscription, and the state of its only broadcast. */
+    async function setUp() {
+      const data = await temporaryFolder();
+      const own = environmentFor(data, pushService);
+      const { stdout: keys } = await runCommand(['keys', 'generate', '--json'], { environment: own });
+      const userAgent = await createUserAgent({ webSocketUrl: pushService.webSocketUrl });
+      const { publicKey } = JSON.parse(keys) as { publicKey: string };
+      const input = JSON.stringify(await userAgent.subscribe(publicKey));
+      await userAgent.close();
+      await runCommand(['subscriptions', 'import', '-'], { environment: own, input });
+      const stateOf = async (): Promise<string> => {
+        const { stdout } = await runCommand(['broadcasts', 'show', '1', '--json'], { environment: own });
+        return (JSON.parse(stdout) as { state: string }).state;
+      };
+      return { own, stateOf };
+    }
+
+    for (const json of [[], ['--json']]) {
+      test(`a broadcast goes on to its end when nobody reads ${['what it prints', ...json].join(' ')}`, async () => {
+        const { own, stateOf } = await setUp();
+        const child = startCommand(['send', '--all', 'Tea', ...json], { environment: own });
+        child.stdout.destroy();
+        const [complaints, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+        assert.deepEqual([complaints, exitCode, await stateOf()], ['', 0, 'done']);
+      });
+    }
+
+    test('a broadcast goes on to its end when its output is on a full disk, and the command fails then', async () => {
+      const { own, stateOf } = await setUp();
+      const full = openSync('/dev/full', 'w');
+      const words = ['send', '--all', 'Tea'];
+      const child = spawn(process.execPath, [mainFile, ...words], {
+        env: { ...process.env, ...own },
+        stdio: ['ignore', full, 'pipe'],
+      });
+      closeSync(full);
+      const [complaints, [exitCode]] = await Promise.all([text(child.stderr!), once(child, 'exit')]);
+      assert.match(
+        complaints,
+        /^deskbell: Standard output cannot be written: the disk is full\. .* \[ERR_OUTPUT\]\n$/,
+      );
+      assert.deepEqual([exitCode, await stateOf()], [1, 'done']);
+    });
+
+    for (const words of [['worker'], ['serve', '--deliver', '--port', '0']]) {
+      test(`${words[0]} goes on delivering until it is told to stop`, async () => {
+        const { own, stateOf } = await setUp();
+        const { child, end } = runUntilStopped(words, { environment: own });
+        child.stdout.destroy();
+        await runCommand(['send', '--all', 'Tea', '--detach'], { environment: own });
+        await until(async () => {
+          assert.equal(child.exitCode, null, 'it has ended');
+          return (await stateOf()) === 'done';
+        }, 'the end of the broadcast');
+        assert.equal(await end(), 0);
+      });
+    }
   });
 
   for (const [name, words] of Object.entries(commands)) {

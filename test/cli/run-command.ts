@@ -47,14 +47,15 @@ export async function runCommand(
   { environment = {}, input = '' }: Omit<RunOptions, 'cwd'> = {},
 ): Promise<RunResult> {
   const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
-  const stop = new AbortController();
-  const output = createOutput(streams as unknown as NodeJS.Process, (cause) => stop.abort(cause));
+  const { signal } = new AbortController();
+  const output = createOutput(streams as unknown as NodeJS.Process, () => {});
   const running = runCommandLine(words, {
     invocation: invocationOf([process.execPath, mainFile], process.cwd()),
     environment: { ...ownEnvironment(), ...environment },
     input: Readable.from(input === '' ? [] : [Buffer.from(input)]),
     output,
-    stop: stop.signal,
+    stop: signal,
+    stopPrinting: signal,
     onHangup: () => {},
   }).finally(() => {
     streams.stdout.end();

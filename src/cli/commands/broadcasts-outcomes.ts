@@ -7,7 +7,7 @@ import { createDataCommand } from '../data/data-command.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import type { JsonFlag } from '../output/output.ts';
 
-export function outcomesCommand({ environment, output, stop }: Context): Command {
+export function outcomesCommand({ environment, output, stopPrinting }: Context): Command {
   return createDataCommand(environment, {
     name: 'outcomes',
     description:
@@ -24,7 +24,7 @@ export function outcomesCommand({ environment, output, stop }: Context): Command
       await store.broadcasts.get(id);
       if (!json) await output.line(toLines(csvHeader));
       for await (const outcomes of readOutcomes(store.attempts, id)) {
-        stop.throwIfAborted();
+        stopPrinting.throwIfAborted();
         const lines = json
           ? outcomes.map((outcome) => JSON.stringify(rowOutcomeView.toJson(outcome))).join('\n')
           : toLines(toCsv(outcomes));

@@ -11,7 +11,7 @@ import { withNamedData } from '../data/open-data.ts';
 import { addPeopleFlags, expressionOf, type PeopleFlags } from '../flags/people-flags.ts';
 import { subscriptionPages } from '../input/subscription-pages.ts';
 
-export function listCommand({ environment, output, stop }: Context): Command {
+export function listCommand({ environment, output, stopPrinting }: Context): Command {
   const command = createCommand({
     name: 'list',
     description:
@@ -29,7 +29,7 @@ export function listCommand({ environment, output, stop }: Context): Command {
     const matching = expression && checkExpression(expression);
     await withNamedData(flags, environment, ({ store }) =>
       output.table(flags, {
-        rows: rowsOf(subscriptionPages(store.subscriptions, stop, matching)),
+        rows: rowsOf(subscriptionPages(store.subscriptions, stopPrinting, matching)),
         toJson: subscriptionView.toJson,
         toText: formatColumns,
         header: columns('ID', 'REGISTERED', 'RENEWED', 'PUSH SERVICE', 'USER', 'TAGS'),

@@ -54,7 +54,7 @@ async function runIn(
   context: Context,
   options: DemoOptions,
 ): Promise<void> {
-  const { output, stop } = context;
+  const { output, stopPrinting } = context;
   const startedAt = performance.now();
   const tell: Tell = async (party, what) => {
     const elapsedMs = (performance.now() - startedAt).toFixed(0).padStart(5);
@@ -99,7 +99,7 @@ async function runIn(
     );
     open.push(operator);
     await output.line(describeNext(address, sendCommand, operator));
-    await Promise.race([untilStopped(stop), showAll(userAgent, context, tell)]);
+    await Promise.race([untilStopped(stopPrinting), showAll(userAgent, context, tell)]);
   } finally {
     for (const part of open.reverse()) await part.close();
   }

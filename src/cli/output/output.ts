@@ -1,5 +1,5 @@
 // Where commands write: results to standard output, diagnostics to standard error. When standard output fails
-// (`deskbell subscriptions export | head`, a full disk) the command is told once and nothing more is written.
+// (`deskbell subscriptions export | head`, a full disk) the command is told once, and what it goes on to print is dropped.
 import { once } from 'node:events';
 
 import { createPrinter, type Style } from './printer.ts';

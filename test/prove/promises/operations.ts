@@ -726,4 +726,11 @@ export const operations: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: '`serve` and `worker` go on where nobody reads their output any longer',
+    test: { file: 'test/cli/processes.test.ts', title: 'goes on delivering until it is told to stop' },
+    changes: {
+      'src/cli/run-process.ts': { 'they stop': ['closed.abort(fault);', 'stop.abort(fault);'] },
+    },
+  },
 ];

@@ -447,4 +447,20 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
       'src/delivery/broadcast/count-readers.ts': { 'it counts twice': ['      seen.add(id);\n', ''] },
     },
   },
+  {
+    claim: 'A broadcast whose output nobody reads any longer, or is on a full disk, goes on to its end',
+    test: { file: 'test/cli/processes.test.ts', title: 'a broadcast goes on to its end when' },
+    changes: {
+      'src/cli/run-process.ts': { 'it is paused': ['closed.abort(fault);', 'stop.abort(fault);'] },
+    },
+  },
+  {
+    claim: 'The exit code of a command whose output is on a full disk is 1',
+    test: { file: 'test/cli/processes.test.ts', title: 'when its output is on a full disk' },
+    changes: {
+      'src/cli/run-process.ts': {
+        'it is that of the work': ['process.exitCode ||= exitCode;', 'process.exitCode = exitCode;'],
+      },
+    },
+  },
 ];
