@@ -2,6 +2,7 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { SendOptions } from '../delivery/sender-interface.ts';
 import type { SendResult } from '../delivery/sender.ts';
+import { assertNotBlank } from '../protocol/message/assert-not-blank.ts';
 import { encodeForReaders, isForReaders } from '../protocol/message/encode-payload.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';
@@ -27,6 +28,7 @@ export async function sendMessage(
   message: Message,
   options: SendOptions,
 ): Promise<SentMessages> {
+  assertNotBlank(message);
   if ('subscription' in to) {
     const result = await sender.send(to.subscription, message, options);
     const items = [sentMessageToJson(undefined, to.subscription.endpoint, result)];

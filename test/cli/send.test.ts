@@ -350,17 +350,34 @@ suite('deskbell send', () => {
     assert.match(stderr, /99999999999; give a whole number from 0 to 2147483647/);
   });
 
-  test('title and text may be empty', async () => {
+  test('title or text may be empty', async () => {
     const { send } = await setUp(1);
-    for (const words of [
-      ['--id', '1', '--title', '', '--message', ''],
+    for (const [title, body, ...words] of [
+      ['Hello', '', '--id', '1'],
       // a time that is over by now is no reason to leave it to a worker
-      ['--all', '--title=', '--message=', '--at', new Date(Date.now() - 1000).toISOString()],
-    ]) {
-      const { exitCode, stderr } = await send(...words);
+      ['', 'Hello', '--all', '--at', new Date(Date.now() - 1000).toISOString()],
+    ] as const) {
+      const { exitCode, stderr } = await send(...words, `--title=${title}`, `--message=${body}`);
       assert.equal(exitCode, 0, stderr);
-      assert.deepEqual((await userAgent.nextMessage()).json(), { title: '', message: '' });
+      assert.deepEqual((await userAgent.nextMessage()).json(), { title, message: body });
     }
+  });
+
+  test('a blank message is refused', async () => {
+    const { sendOwn } = await setUp(1);
+    for (const text of ['', ' \n']) {
+      const { exitCode, stderr } = await sendOwn([text]);
+      assert.match(
+        stderr,
+        /^deskbell: The text of the message is blank, so nothing was sent; .*\[ERR_USAGE\]\n$/,
+      );
+      assert.equal(exitCode, 2);
+    }
+    const { exitCode, stderr } = await sendOwn(['--title=', '--message= ']);
+    assert.match(stderr, /^deskbell: The members title and message of the message are both blank; /);
+    assert.equal(exitCode, 1);
+    const asFile = await sendOwn(['--json-message', '-'], JSON.stringify({ title: '', message: '' }));
+    assert.match(asFile.stderr, /are both blank; .*\[ERR_MESSAGE_INVALID\]\n$/);
   });
 
   test('a subject with its scheme in capitals is sent as push services expect it, and is kept', async () => {

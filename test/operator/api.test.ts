@@ -453,6 +453,37 @@ suite('/v1/broadcasts', () => {
     assert.deepEqual({ ...shown, ...deliveryOptionsToAsk }, shown);
   });
 
+  test('a message whose title and text are blank is refused, in each language, also where it recurs or is to one', async (t) => {
+    const { ask } = await startStage(t, [{}]);
+    const german = { ...message, texts: { de: { title: ' ', message: '\n' } } };
+    for (const [blank, names] of [
+      [{ title: '', message: ' ' }, ['title', 'message']],
+      [german, ['texts.de.title', 'texts.de.message']],
+    ] as const) {
+      const bodies = {
+        '/v1/broadcasts': { audience: 'all' },
+        '/v1/schedules': { audience: 'all', cron: '0 9 * * 1' },
+        '/v1/messages': { to: { id: 1 } },
+      };
+      for (const [path, body] of Object.entries(bodies)) {
+        const response = await ask(path, { method: 'POST', body: { ...body, message: blank } });
+        assert.equal(response.status, 400, path);
+        const { detail, errors } = (await response.json()) as {
+          detail: string;
+          errors: { pointer: string }[];
+        };
+        assert.equal(
+          detail,
+          `The members ${names.join(' and ')} of the message are both blank; give at least one of them a text.`,
+        );
+        assert.deepEqual(
+          errors.map(({ pointer }) => pointer),
+          names.map((name) => `/message/${name.replaceAll('.', '/')}`),
+        );
+      }
+    }
+  });
+
   test('one is made once for its key, listed, found, paused, resumed and cancelled', async (t) => {
     const stage = await startStage(t, [{}, {}]);
     const { ask, read } = stage;

@@ -7,6 +7,7 @@ import {
   type StoredSubscription,
   type SubscriptionStore,
 } from '../../store/subscriptions.ts';
+import { assertNotBlank } from '../../protocol/message/assert-not-blank.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { parseIds, parsePositiveInteger, parseTime } from '../flags/arguments.ts';
 import { addDeliveryFlags, readDeliveryFlags } from '../flags/delivery-flags.ts';
@@ -109,6 +110,7 @@ export function sendCommand(context: Context): Command {
       }
       const given = { text, defaultTitle: hostTitle(configuration) };
       const message = await readMessage(flags, context, given);
+      assertNotBlank(message);
       await withExistingData(configuration, async (data) => {
         if (flags.dryRun) return dryRun(flags, message, data, configuration, context);
         await storeSettings(configuration, { replace: false });

@@ -52,6 +52,12 @@ export async function readMessage(
       'Give the text of the message once: as an argument, or with an option',
     );
   }
+  if (given?.trim() === '') {
+    throw new DeskbellError(
+      'ERR_USAGE',
+      'The text of the message is blank, so nothing was sent; give a text, and check variables of the shell in it',
+    );
+  }
   if (jsonMessage !== undefined) return readJsonMessage(jsonMessage, context);
   const { message = given, title = given === undefined ? undefined : defaultTitle } = flags;
   if (title === undefined || message === undefined) {

@@ -3,6 +3,7 @@ import { contentResponse, emptyResponse } from '../../http/description/openapi-r
 import type { Operation } from '../../http/description/operation.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
+import { assertNotBlank } from '../../protocol/message/assert-not-blank.ts';
 import { searchBroadcasts } from '../broadcast-search.ts';
 import { attemptView } from '../../views/attempt.ts';
 import { broadcastView, broadcastWithTimesToJson } from '../../views/broadcast.ts';
@@ -70,6 +71,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     audit: { action: 'broadcast.create' },
     handle: async (request, reply) => {
       const { audience, message, startAt, ...options } = request.body;
+      assertNotBlank(message);
       const key = request.headers['idempotency-key'];
       const { broadcast, isNew } = await sender.createBroadcast(audience, message, {
         ...options,

@@ -2,6 +2,7 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
+import { assertNotBlank } from '../../protocol/message/assert-not-blank.ts';
 import { recurringAudienceSchema } from '../../views/audience.ts';
 import { deliveryOptionSchemas } from '../../views/delivery-options.ts';
 import { exampleMessage, messageSchema } from '../../views/message.ts';
@@ -56,6 +57,7 @@ export function addScheduleRoutes(app: ServiceApp, { store, sender }: OperatorCo
     audit: { action: 'schedule.create' },
     handle: async (request) => {
       const { audience, message, ...options } = request.body;
+      assertNotBlank(message);
       const schedule = await sender.createSchedule(audience, message, options);
       request.auditTarget = `schedule ${schedule.id}`;
       return scheduleView.toJson(schedule);

@@ -266,4 +266,28 @@ export const notifications: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim:
+      'The operator’s API refuses a message whose title and text are both blank, in one of its languages too',
+    test: { file: 'test/operator/api.test.ts', title: 'a message whose title and text are blank' },
+    changes: {
+      'src/protocol/message/assert-not-blank.ts': {
+        'spaces are a text': ['`.trim() !==', '` !=='],
+        'one language is enough': ["!== '') continue;", "!== '') return;"],
+      },
+      'src/operator/api/broadcasts.ts': { 'broadcasts may be': ['      assertNotBlank(message);\n', ''] },
+      'src/operator/api/schedules.ts': { 'schedules may be': ['      assertNotBlank(message);\n', ''] },
+      'src/operator/send-message.ts': { 'single messages may be': ['  assertNotBlank(message);\n', ''] },
+    },
+  },
+  {
+    claim: '`deskbell send` refuses a message whose title and text are both blank',
+    test: { file: 'test/cli/send.test.ts', title: 'a blank message is refused' },
+    changes: {
+      'src/cli/commands/send.ts': { 'it sends it': ['      assertNotBlank(message);\n', ''] },
+      'src/cli/flags/message-flags.ts': {
+        'a blank argument is one': ["given?.trim() === ''", 'given === null'],
+      },
+    },
+  },
 ];

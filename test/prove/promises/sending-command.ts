@@ -309,7 +309,7 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
   },
   {
     claim: '`send --at` sends at once where the time is over by now',
-    test: { file: 'test/cli/send.test.ts', title: 'title and text may be empty' },
+    test: { file: 'test/cli/send.test.ts', title: 'title or text may be empty' },
     changes: {
       'src/cli/send/send-broadcast.ts': {
         'it is left to a worker': [
