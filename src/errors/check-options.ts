@@ -92,11 +92,11 @@ export function wrong(
   return new DeskbellError(code, `"${name}" ${what}.`, cause === undefined ? {} : { cause });
 }
 
-/** Never the value itself, unless it is a number: it may be a secret. */
+/** Never the value itself, unless it is a number: it may be a secret. Of the right type, it may have the wrong value. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === 'number') return String(value);
-  return Array.isArray(value) ? 'an array' : `of type ${typeof value}`;
+  return Array.isArray(value) ? 'an array' : `this ${typeof value}`;
 }
 
 function checkObject(

@@ -94,6 +94,13 @@ suite('schedules of the command line', () => {
     ]) {
       assert.equal((await run('send', ...words, ...message)).exitCode, 2, words.join(' '));
     }
+    for (const [flag, value, expected] of [
+      ['--local-time', '9', 'a local time such as 09:00 or 2026-12-01T09:00'],
+      ['--timezone', 'Berlin', 'the name of a time zone, such as Europe/Berlin'],
+    ] as const) {
+      const { stderr } = await run('send', '--all', flag, value, ...message);
+      assert.match(stderr, new RegExp(`"${flag}" must be ${expected}, not this string\\.`));
+    }
   });
 
   test('a worker that is running makes the broadcast when its time has come, and delivers it', async () => {

@@ -28,7 +28,7 @@ export function addDeliveryFlags(
   for (const { name, option } of flags) {
     const isOfAnyMessage = Object.hasOwn(pushOptionChecks, name);
     if (isOfAnyMessage === (kind === 'any')) {
-      command.addOption(createOption(name, option).conflicts([...conflicts]));
+      command.addOption(createOption(option).conflicts([...conflicts]));
     }
   }
   return command;
@@ -51,13 +51,13 @@ export function formatDeliveryFlags(options: object): string {
     .join(' ');
 }
 
-function createOption(name: string, option: OptionDescription): Option {
+function createOption(option: OptionDescription): Option {
   const { schema, description, byDefault, flag, check } = option;
   const words = byDefault === undefined ? description : `${description} (default: ${byDefault})`;
   const created = new Option(`--${flag}`, words);
   if (schema.type === 'boolean') return created;
   if (schema.enum !== undefined) return created.choices(schema.enum);
-  return created.argParser(parserOf(schema) ?? ((value) => checked(value, name, check)));
+  return created.argParser(parserOf(schema) ?? ((value) => checked(value, created.long!, check)));
 }
 
 /** A text that is not usable is refused with the other flags. */
