@@ -170,6 +170,16 @@ describe('on a full disk', { skip }, () => {
     assert.match(warnings[1] ?? '', /^The disk of the database has free space again: sending continues/);
   });
 
+  test('a database is not opened, which says that the disk is full', async () => {
+    const directory = mkdtempSync(join(folder, 'data-'));
+    const path = join(directory, 'deskbell.db');
+    await (await openSqliteStore({ path })).close();
+    fill();
+    await assert.rejects(openSqliteStore({ path }), (error) => error instanceof DiskFullError);
+    rmSync(filler);
+    rmSync(directory, { recursive: true });
+  });
+
   test('a broadcast can be stopped while it waits, and resumed later', async () => {
     await using bench = await startBroadcast();
     const { pushService, store, sender, run } = bench;

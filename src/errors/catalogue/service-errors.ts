@@ -84,7 +84,7 @@ export const serviceErrors = {
   ERR_STORE_UNAVAILABLE: entry(
     503,
     'The store does not answer',
-    'Check the disk and the data directory, or the PostgreSQL server.',
+    'Remove the fault that the message or the log of the service names, and try again.',
     true,
   ),
 } as const satisfies Record<string, ServiceErrorEntry>;

@@ -15,11 +15,18 @@ const SQLITE_FULL = 13;
 const SQLITE_CANTOPEN = 14;
 const SQLITE_CONSTRAINT = 19;
 const SQLITE_NOTADB = 26;
+/** Extended: the index of the log, in memory that processes share, could not grow. */
+const SQLITE_IOERR_SHMSIZE = 4874;
+
+function extendedCode(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
+    ? error.errcode
+    : undefined;
+}
 
 function primaryCode(error: unknown): number | undefined {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
-    ? error.errcode & primaryCodeMask
-    : undefined;
+  const code = extendedCode(error);
+  return code === undefined ? undefined : code & primaryCodeMask;
 }
 
 /** True where another process holds the write lock: the same statement may succeed in a moment. */
@@ -50,6 +57,7 @@ export function toStoreError(error: unknown, path: string): unknown {
     case SQLITE_FULL:
       return new DiskFullError(path, error);
     case SQLITE_IOERR:
+      if (extendedCode(error) === SQLITE_IOERR_SHMSIZE) return new DiskFullError(path, error);
       return unavailable(
         isOnReadOnlyDisk(dirname(path))
           ? `cannot be written: ${hindranceOf(path)}`

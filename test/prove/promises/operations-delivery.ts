@@ -390,4 +390,13 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'A database that is opened on a full disk says that the disk is full',
+    test: { file: 'test/delivery/full-disk.test.ts', title: 'a database is not opened, which says' },
+    changes: {
+      'src/store/sqlite/database-errors.ts': {
+        'it says that the disk has a fault': ['extendedCode(error) === SQLITE_IOERR_SHMSIZE', 'false'],
+      },
+    },
+  },
 ];
