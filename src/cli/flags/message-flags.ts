@@ -88,7 +88,8 @@ function createOption([name, member]: readonly [string, MemberDescription]): Opt
   if (name === 'actions') return actionOption();
   const {
     schema,
-    description,
+    description: ofMember,
+    flagDescription: description = ofMember,
     flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
   } = member;
   if (schema.type === 'boolean') return new Option(`--${flag}`, description);

@@ -14,6 +14,8 @@ export interface MemberDescription {
   readonly expected?: string;
   /** Of the command line; by default the name in kebab case. */
   readonly flag?: string;
+  /** Of the flag, where it takes less than the member does. */
+  readonly flagDescription?: string;
   /** Of the console's form. */
   readonly field: FieldDescription;
   /** Only the encoder reads it: it does not reach the browser. */
@@ -150,6 +152,8 @@ export const messageMembers = {
     expected: 'a string that is not empty, or null for a unique tag',
     byDefault: '`deskbell`',
     flag: 'notification-tag',
+    flagDescription:
+      'A notification replaces an earlier one with the same tag. For one that replaces none, give the message with --json-message and the tag null.',
     field: { label: 'Tag', group: 'behaviour' },
   },
   renotify: {
