@@ -9,6 +9,10 @@ const flushIntervalMs = 200;
 /** Of a reader that does not keep up; beyond, what is waiting is dropped. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
+/** Of the writers that are open. One listener for all: Node warns of more than ten. */
+const flushes = new Set<() => void>();
+const flushAll = (): void => flushes.forEach((flush) => flush());
+
 export function createBatchWriter(firstFd: number) {
   let fd = firstFd;
   let batch = '';
@@ -36,7 +40,8 @@ export function createBatchWriter(firstFd: number) {
     if (rest.length > maxWaitingBytes) drop('their reader does not keep up.');
   };
   const timer = setInterval(flush, flushIntervalMs).unref();
-  process.once('exit', flush);
+  if (flushes.size === 0) process.once('exit', flushAll);
+  flushes.add(flush);
   return {
     write(line: string): void {
       batch += line;
@@ -51,7 +56,8 @@ export function createBatchWriter(firstFd: number) {
     /** Flushes, and writes nothing any more. */
     close(): void {
       clearInterval(timer);
-      process.off('exit', flush);
+      flushes.delete(flush);
+      if (flushes.size === 0) process.off('exit', flushAll);
       flush();
     },
   };

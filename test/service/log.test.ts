@@ -37,6 +37,14 @@ describe('the log', () => {
     assert.match(fault.error.stack, /log\.test/);
   });
 
+  test('needs no listener of its own for the end of the process', () => {
+    const others = process.listenerCount('exit');
+    const logs = Array.from({ length: 20 }, () => createLog());
+    assert.equal(process.listenerCount('exit'), others + 1);
+    for (const log of logs) log.close();
+    assert.equal(process.listenerCount('exit'), others);
+  });
+
   test('is readable lines for a terminal', async () => {
     const file = join(folder, 'readable.log');
     const log = createLog({ file, isReadable: true });
