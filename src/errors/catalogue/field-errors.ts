@@ -4,10 +4,10 @@ import { entry, type CatalogueEntry } from './catalogue-entry.ts';
 
 export const fieldErrors = {
   ERR_FIELD_MISSING: entry('A required field is missing', 'Add the field.'),
-  ERR_FIELD_TYPE: entry('A field has the wrong type', 'Send the type that the description document names.'),
+  ERR_FIELD_TYPE: entry('A field has the wrong type', 'Give a value of the type that the message names.'),
   ERR_FIELD_VALUE: entry(
     'A field has a value that is not allowed',
-    'Send a value that the description document allows.',
+    'Give a value that is allowed, as the message says.',
   ),
   ERR_ENDPOINT_INVALID: entry(
     'The endpoint is not a usable URL',
