@@ -259,10 +259,16 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
     const data = await temporaryFolder();
-    const { exitCode, stderr } = await runCommand(['serve', '--port', String(port), '--data', data]);
+    for (const [flag, ...words] of [
+      ['--port', String(port)],
+      ['--operator', `127.0.0.1:${port}`, '--port', '0', '--subject', 'mailto:push@example.org'],
+    ] as const) {
+      const { exitCode, stderr } = await runCommand(['serve', flag, ...words, '--data', data]);
+      assert.equal(exitCode, 1);
+      const fault = `Cannot listen on 127\\.0\\.0\\.1 port ${port} \\(${flag}\\): the address is already in use by another program\\.`;
+      assert.match(stderr, new RegExp(`^deskbell: ${fault} .* \\[ERR_LISTEN\\]\n$`));
+    }
     taken.close();
-    assert.equal(exitCode, 1);
-    assert.match(stderr, /^deskbell: .*already in use by another program.* \[ERR_LISTEN\]\n$/);
   });
 
   test('an address that this machine does not have is a clear fault', async () => {

@@ -40,7 +40,7 @@ export function pushServiceCommand({ output, stop, onHangup }: Context): Command
     .option('--events', 'Prints events as JSON Lines.')
     .action(async ({ port, host, tls = false, events, json }: PushServiceFlags) => {
       const { startPushService } = await import('../../push-service/start-push-service.ts');
-      const pushService = await listenOn({ host, port }, () =>
+      const pushService = await listenOn({ host, port }, '--port', () =>
         startPushService({
           host,
           port,

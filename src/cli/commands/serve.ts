@@ -110,7 +110,7 @@ export function serveCommand(context: Context): Command {
           operator = await openConfiguredOperator(configuration, access, opened, parts, environment);
           if (operator !== undefined) await storeOperatorAddress(data, operator.address);
         }
-        await listenOn({ host, port }, () => server.listen({ host, port }));
+        await listenOn({ host, port }, '--port', () => server.listen({ host, port }));
         const address = `${addressOf(host, (server.server.address() as AddressInfo).port)}${prefix}`;
         await output.result(
           flags,

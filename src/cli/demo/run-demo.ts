@@ -125,7 +125,7 @@ async function serve(
       onSubscribe: ({ endpoint }) =>
         tell('service', `checks the subscription of ${new URL(endpoint).origin} and stores it`),
     });
-    await listenOn({ host, port: wanted }, () => server.listen({ host, port: wanted }));
+    await listenOn({ host, port: wanted }, '--port', () => server.listen({ host, port: wanted }));
     return server;
   };
   const server = await open(port ?? (isOnce ? 0 : 8080)).catch((error: unknown) => {

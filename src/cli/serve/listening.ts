@@ -7,17 +7,19 @@ import type { Context } from '../context.ts';
 /**
  * Runs `open`, which listens on `host` and `port`.
  *
+ * @param flag by which the port is given
  * @throws {DeskbellError} ERR_LISTEN
  */
 export async function listenOn<Result>(
   { host, port }: { readonly host: string; readonly port: number },
+  flag: '--port' | '--operator' | '--metrics',
   open: () => Promise<Result>,
 ): Promise<Result> {
   try {
     return await open();
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
-    throw new DeskbellError('ERR_LISTEN', `Cannot listen on ${host} port ${port}`, { cause });
+    throw new DeskbellError('ERR_LISTEN', `Cannot listen on ${host} port ${port} (${flag})`, { cause });
   }
 }
 

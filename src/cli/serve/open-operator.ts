@@ -104,7 +104,7 @@ export async function openMetricsListener(
   const { loadClient } = await import('../../operator/metrics/metrics.ts');
   await loadClient();
   const address = parseListenAddress(where);
-  return listen(createMetricsListener({ ...access, ...address, ...parts }), address, access);
+  return listen(createMetricsListener({ ...access, ...address, ...parts }), address, access, '--metrics');
 }
 
 /** @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN */
@@ -116,15 +116,17 @@ export async function openOperator(
 ): Promise<OpenOperator> {
   const { createOperator } = await import('../../operator/create-operator.ts');
   const hashPerson = createPersonHash(sessionKey);
-  return listen(createOperator({ ...access, ...address, ...parts, store, hashPerson }), address, access);
+  const listener = createOperator({ ...access, ...address, ...parts, store, hashPerson });
+  return listen(listener, address, access, '--operator');
 }
 
 async function listen(
   app: FastifyInstance,
   { host, port }: ListenAddress,
   { tls }: ListenerAccess,
+  flag: '--operator' | '--metrics',
 ): Promise<OpenOperator> {
-  await listenOn({ host, port }, () => app.listen({ host, port }));
+  await listenOn({ host, port }, flag, () => app.listen({ host, port }));
   const address = addressOf(host, (app.server.address() as AddressInfo).port);
   return {
     address: tls === undefined ? address : address.replace(/^http/, 'https'),

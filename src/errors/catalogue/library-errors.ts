@@ -71,7 +71,7 @@ export const libraryErrors = {
   ERR_FILE: entry('A file or folder cannot be used', 'Check the path, its permissions and the disk.'),
   ERR_LISTEN: entry(
     'The address cannot be listened on',
-    'Give another --port (0 picks a free one) or --host.',
+    'Give another address or port (0 picks a free one), or end the program that uses it.',
   ),
   ERR_DATA_MISSING: entry(
     'The data directory does not exist',
