@@ -44,7 +44,7 @@ export async function runCommandLine(words: readonly string[], context: Context)
     debug ||= command.optsWithGlobals()['debug'] === true;
   });
   try {
-    await program.parseAsync(words, { from: 'user' });
+    await program.parseAsync(withoutVainHelp(words, program), { from: 'user' });
     return exitCodes.done;
   } catch (error) {
     // Commander has printed the help, the version or its message itself.
@@ -55,6 +55,18 @@ export async function runCommandLine(words: readonly string[], context: Context)
     context.output.diagnostic(formatError(error, { debug }));
     return exitCodeOf(error);
   }
+}
+
+/** Without --help after a command that there is none of: commander would print the help of those above it. */
+function withoutVainHelp(words: readonly string[], program: Command): readonly string[] {
+  let command = program;
+  for (const name of words.filter((word) => !word.startsWith('-'))) {
+    const named = command.commands.find((child) => child.name() === name);
+    if (named !== undefined) command = named;
+    else if (command.commands.length === 0) return words;
+    else return words.filter((word) => !['-h', '--help'].includes(word));
+  }
+  return words;
 }
 
 /** What commander prints, such as the help, goes where all output goes. */

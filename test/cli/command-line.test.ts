@@ -49,9 +49,13 @@ suite('command line', { concurrency: 4 }, () => {
     for (const [words, suggestion] of [
       [['sevre'], 'serve'],
       [['broadcasts', 'lst'], 'list'],
+      [['subscription', 'list', '--help'], 'subscriptions'],
+      [['broadcasts', 'lst', '-h'], 'list'],
       [['serve', '--prot', '1'], '--port'],
     ] as const) {
-      assert.match((await runCommand(words)).stderr, new RegExp(`Did you mean ${suggestion}\\?`));
+      const { exitCode, stdout, stderr } = await runCommand(words);
+      assert.deepEqual([exitCode, stdout], [2, '']);
+      assert.match(stderr, new RegExp(`Did you mean ${suggestion}\\?`));
     }
   });
 
