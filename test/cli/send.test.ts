@@ -223,6 +223,8 @@ suite('deskbell send', () => {
       readers.stdout,
       /Of these:\n {2}3 get the message's own text\nIn de, 58 bytes:\n\{"title":"Hallo"/,
     );
+    const nobody = await send('--ids', '99', '--dry-run', '--texts', '{"de":{"title":"Hallo"}}');
+    assert.doesNotMatch(nobody.stdout, /Of these/);
     const inGerman = await send('--all', '--dry-run', '--json', '--texts', '{"de":{"title":"Hallo"}}');
     assert.deepEqual(parseLines(inGerman.stdout)[0].texts, {
       de: { payloadBytes: 58, payload: { title: 'Hallo', message: 'Tea is ready ☕', lang: 'de' } },

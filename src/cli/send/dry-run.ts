@@ -86,6 +86,7 @@ function readerLines(readers: ReaderCounts): readonly string[] {
   );
   const head = hasMore ? `Of the ${formatCount(lookedAt)} oldest subscriptions:` : 'Of these:';
   const counts = [...texts, ...describeReaderCounts(readers)];
+  if (counts.length === 0) return [];
   return [head, ...counts.map(([count, words]) => `  ${formatCount(count)} ${words}`)];
 }
 
