@@ -189,7 +189,7 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
         .split('\n')
         .slice(1, -1),
       [
-        '       1  subscriptions',
+        '       1  subscription',
         '       2  subscriptions that had ended',
         '       3  attempts',
         '       4  receipts',

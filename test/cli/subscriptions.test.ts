@@ -110,7 +110,7 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
       },
     );
     assert.equal(exitCode, 1);
-    assert.match(stderr, /^deskbell: 7 of the lines .* \[ERR_LINES_REFUSED\]\n$/);
+    assert.match(stderr, /^deskbell: Not valid and not imported: 7 lines\. .* \[ERR_LINES_REFUSED\]\n$/);
     const reports = parseLines(stdout);
     assert.deepEqual(reports.pop(), { imported: 3, refused: 7 });
     assert.deepEqual(
@@ -185,6 +185,20 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
       );
       assert.equal(exported[1].vapidPublicKey, two.keys.p256dh);
     }
+  });
+
+  test('of lines that are not valid, the first twenty are printed; a file that is no text is called so', async () => {
+    const data = await newData();
+    const load = async (input: string) => {
+      const { stderr } = await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
+      return stderr.trimEnd().split('\n');
+    };
+    const shown = await load('x\n'.repeat(21));
+    assert.deepEqual([shown.length, shown[20]], [22, 'And 1 more line; --refused keeps all of them.']);
+    assert.match(shown[19]!, /^line 20: /);
+    assert.match(shown[21]!, /^deskbell: Not valid and not imported: 21 lines\. .* \[ERR_LINES_REFUSED\]$/);
+    const [, binary] = await load('x\0');
+    assert.match(binary!, /^deskbell: Not valid and not imported: 1 line\. The input looks like no text\. /);
   });
 
   test('CSV with a column of whole subscriptions is imported', async () => {

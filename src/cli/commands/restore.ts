@@ -1,6 +1,6 @@
 // `deskbell restore`: makes a data directory of a backup.
 import type { Command } from 'commander';
-import { formatCount } from '../../errors/format-count.ts';
+import { countOf } from '../../errors/format-count.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import { formatResumption, resumptionToJson } from '../output/format-resumption.ts';
 import { createCommand } from '../command.ts';
@@ -29,7 +29,7 @@ export function restoreCommand(context: Context): Command {
       const { subscriptions, resumption } = await restore(file, data);
       const paused = resumption.broadcastIds;
       const restored = { data, subscriptions, paused, sending: resumptionToJson(resumption) };
-      const text = `${data} is restored with ${formatCount(subscriptions)} subscriptions.`;
+      const text = `${data} is restored with ${countOf(subscriptions, 'subscription')}.`;
       await output.result(flags, restored, text);
       if (flags.json) return;
       output.diagnostic('It sends nothing by itself: neither broadcasts nor schedules nor webhook events.');

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { formatCount } from '../../errors/format-count.ts';
+import { countOf, formatCount } from '../../errors/format-count.ts';
 import { vapidFileName } from '../../keys/key-file.ts';
 import type { Progress } from '../../store/copy/copy-database.ts';
 import type { CopyState } from '../../store/copy/copy-store.ts';
@@ -100,7 +100,7 @@ function formatResult({ from, to }: Record<'from' | 'to', string>, copied: Progr
   const rows = Object.values(copied).reduce((sum, tally) => sum + tally.rows, 0);
   const subscriptions = copied['subscriptions']?.rows ?? 0;
   return (
-    `Copied ${formatCount(subscriptions)} subscriptions, ${formatCount(rows)} rows in all, from ${from} to ${to}. ` +
+    `Copied ${countOf(subscriptions, 'subscription')}, ${formatCount(rows)} rows in all, from ${from} to ${to}. ` +
     'Counts and checksums of all tables are the same.'
   );
 }

@@ -3,6 +3,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
+import { countOf } from '../../errors/format-count.ts';
 import type { SubscriptionStore } from '../../store/subscriptions.ts';
 import { withUnlisted } from '../../store/unlisted-push-services.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
@@ -21,6 +22,9 @@ import { maxLineBytes, parseRow, readImportedRow, type ImportedRow } from '../in
 
 /** Rows per transaction. */
 const batchSize = 1000;
+
+/** So many lines that are not valid are printed for people; --refused has all. */
+const maxShown = 20;
 
 interface Counts {
   imported: number;
@@ -85,12 +89,14 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         const memberOf = createMemberOf(columns);
         const lines = readRows(readInput(file, { input, stop }), { maxLineBytes, memberOf });
         await using refusedFile = refused === undefined ? undefined : await openPrivate(refused);
+        let isBinary = false;
         const report = async ({ text, ...fault }: Refused): Promise<void> => {
           // as one line, to be imported again: no string of JSON has a line break in it
           const row = text?.replaceAll(/\s*\n\s*/g, ' ');
           await refusedFile?.appendFile(`${JSON.stringify({ ...fault, text: row })}\n`);
+          isBinary ||= text?.includes('\0') ?? false;
           if (json) await output.line(JSON.stringify(fault));
-          else output.diagnostic(describe(fault));
+          else if (counts.refused <= maxShown) output.diagnostic(describe(fault));
         };
         let failure: unknown;
         const missed = createMissedColumns({ user: userColumn, tags: tagsColumn });
@@ -111,6 +117,10 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         await importLines(lines, parse, store.subscriptions, counts, report).catch((error: unknown) => {
           failure = error;
         });
+        if (!json && counts.refused > maxShown)
+          output.diagnostic(
+            `And ${countOf(counts.refused - maxShown, 'more line')}; --refused keeps all of them.`,
+          );
         if (!failure || counts.imported + counts.refused > 0) {
           await output.result({ json }, counts, `Imported ${counts.imported}, refused ${counts.refused}.`);
         }
@@ -119,7 +129,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         if (counts.refused > 0) {
           throw new DeskbellError(
             'ERR_LINES_REFUSED',
-            `${counts.refused} of the lines were not valid and are not imported`,
+            `Not valid and not imported: ${countOf(counts.refused, 'line')}${isBinary ? '. The input looks like no text' : ''}`,
           );
         }
       });

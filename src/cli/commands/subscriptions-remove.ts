@@ -62,15 +62,18 @@ export function formatRemoved({
   attempts,
   receipts,
 }: RemovedPerson): string {
-  const lines = [
-    [subscriptions, 'subscriptions'],
-    [ended, 'subscriptions that had ended'],
-    [attempts, 'attempts'],
-    [receipts, 'receipts'],
-    [recipients, 'places in lists of recipients'],
-    [broadcasts, 'broadcasts to this person alone'],
-    [schedules, 'schedules for this person alone'],
-  ].map(([count, what]) => `${String(count).padStart(8)}  ${what}`);
+  const counts = [
+    [subscriptions, 'subscription', ''],
+    [ended, 'subscription', ' that had ended'],
+    [attempts, 'attempt', ''],
+    [receipts, 'receipt', ''],
+    [recipients, 'place', ' in lists of recipients'],
+    [broadcasts, 'broadcast', ' to this person alone'],
+    [schedules, 'schedule', ' for this person alone'],
+  ] as const;
+  const lines = counts.map(
+    ([count, one, rest]) => `${String(count).padStart(8)}  ${one}${count === 1 ? '' : 's'}${rest}`,
+  );
   return `Removed:\n${lines.join('\n')}\nBackups of the database, exported files and logs may still name the person.`;
 }
 

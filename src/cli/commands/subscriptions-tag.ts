@@ -1,6 +1,7 @@
 // `deskbell subscriptions tag` and `untag`: add tags to subscriptions, or take them away.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { countOf } from '../../errors/format-count.ts';
 import { checkExpression, checkTags } from '../../audience/user-and-tags.ts';
 import type { Store } from '../../store/store.ts';
 import { parseIds } from '../flags/arguments.ts';
@@ -53,7 +54,7 @@ function createTagCommand(
           const found = await Promise.all(ids.map((id) => store.people.changeTags(id, changes)));
           subscriptions += found.filter(Boolean).length;
         }
-        await output.result(flags, { subscriptions }, `Changed ${subscriptions} subscriptions.`);
+        await output.result(flags, { subscriptions }, `Changed ${countOf(subscriptions, 'subscription')}.`);
         if (subscriptions === 0) {
           throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', 'There is no such subscription');
         }

@@ -1,6 +1,7 @@
 // Changes the current VAPID pair of a data directory, and removes pairs that are no longer needed. Each step leaves a state
 // in which every subscription can be sent to; whoever rotates after a crash completes what was begun.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { countOf } from '../../errors/format-count.ts';
 import { addKeyPair, copyCurrentPair, readKeyRing, removeKeyPair } from '../../keys/key-ring.ts';
 import { generateVapidKeys, type VapidKeys } from '../../protocol/vapid-token.ts';
 import type { Store } from '../../store/store.ts';
@@ -64,7 +65,7 @@ export async function retireKey(
   if (subscriptions > 0 && !force) {
     throw new DeskbellError(
       'ERR_KEY_IN_USE',
-      `${subscriptions} subscriptions were made with the key ${publicKey}; their browsers replace it at their next visit`,
+      `${countOf(subscriptions, 'subscription')} ${subscriptions === 1 ? 'was' : 'were'} made with the key ${publicKey}; browsers replace it at their next visit`,
     );
   }
   await removeKeyPair(directory, publicKey);

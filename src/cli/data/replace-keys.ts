@@ -1,5 +1,6 @@
 // Writes the VAPID pair of a data directory, in place of all that are there where that is forced.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { countOf } from '../../errors/format-count.ts';
 import { writeKeyFile } from '../../keys/key-file.ts';
 import { readKeyRing, removeKeyPair } from '../../keys/key-ring.ts';
 import type { VapidKeys } from '../../protocol/vapid-token.ts';
@@ -44,6 +45,6 @@ async function assertNoSubscribersLost(
   if (current === keys.publicKey) return;
   throw new DeskbellError(
     'ERR_KEY_FILE_EXISTS',
-    `${directory} has ${await subscriptions.count()} subscriptions that were made with another pair`,
+    `${directory} has ${countOf(await subscriptions.count(), 'subscription')} made with another pair`,
   );
 }

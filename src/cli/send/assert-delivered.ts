@@ -1,5 +1,5 @@
 // Which ends of a broadcast make `send` fail, and with which exit code.
-import { formatCount } from '../../errors/format-count.ts';
+import { countOf } from '../../errors/format-count.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 
@@ -8,13 +8,15 @@ export function assertDelivered({ id, state, counts }: Broadcast): void {
   if (state === 'cancelled')
     throw new DeskbellError('ERR_BROADCAST_UNFINISHED', `Broadcast ${id} was cancelled`);
   if (state !== 'done') {
-    const pending = formatCount(counts.pending);
     throw new DeskbellError(
       'ERR_BROADCAST_UNFINISHED',
-      `Broadcast ${id} is ${state} with ${pending} messages pending`,
+      `Broadcast ${id} is ${state} with ${countOf(counts.pending, 'message')} pending`,
     );
   }
   const failed = counts.rejected + counts.expired + counts.exhausted;
   if (failed === 0) return;
-  throw new DeskbellError('ERR_NOT_ACCEPTED', `${formatCount(failed)} messages were not accepted`);
+  throw new DeskbellError(
+    'ERR_NOT_ACCEPTED',
+    `${countOf(failed, 'message')} ${failed === 1 ? 'was' : 'were'} not accepted`,
+  );
 }

@@ -55,4 +55,14 @@ export const importing: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'Of lines that are not valid, an import without `--json` prints the first twenty',
+    test: { file: 'test/cli/subscriptions.test.ts', title: 'of lines that are not valid, the first twenty' },
+    changes: {
+      'src/cli/commands/subscriptions-import.ts': {
+        'it prints all': ['counts.refused <= maxShown', 'counts.refused > 0'],
+        'it does not say how many more there are': ['!json && counts.refused > maxShown', 'false'],
+      },
+    },
+  },
 ];

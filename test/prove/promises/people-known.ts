@@ -572,10 +572,10 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
     changes: {
       'src/cli/commands/subscriptions-remove.ts': {
         'those that had ended are not told': [
-          "[ended, 'subscriptions that had ended']",
-          "[subscriptions, 'subscriptions that had ended']",
+          "[ended, 'subscription', ' that had ended']",
+          "[subscriptions, 'subscription', ' that had ended']",
         ],
-        'attempts are told as receipts': ["[receipts, 'receipts']", "[attempts, 'receipts']"],
+        'attempts are told as receipts': ["[receipts, 'receipt', '']", "[attempts, 'receipt', '']"],
       },
     },
   },
