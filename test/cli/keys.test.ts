@@ -50,6 +50,11 @@ suite('deskbell keys', { concurrency: true }, () => {
     await writeFile(file, JSON.stringify(keys));
     const imported = await runCommand(['keys', 'generate', '--import', file, '--data', data]);
     assert.equal(imported.exitCode, 0, imported.stderr);
+    const again = await runCommand(['keys', 'generate', '--import', file, '--data', data]);
+    assert.deepEqual(again, {
+      ...imported,
+      stderr: 'This pair is there already; nothing was changed.\n',
+    });
     const { stdout } = await runCommand(['keys', 'show', '--private', '--json', '--data', data]);
     assert.deepEqual(JSON.parse(stdout), keys);
     assert.doesNotThrow(() =>

@@ -61,9 +61,10 @@ function generateCommand(context: Context): Command {
           : parseKeyPair(await text(readInput(flags.import, context)));
       const force = flags.force ?? false;
       const { replaceKeys } = await import('../data/replace-keys.ts');
-      await replaceKeys(data, keys, { force, database });
+      const isNew = await replaceKeys(data, keys, { force, database });
       const { publicKey } = keys;
       await output.result(flags, { publicKey }, `Public key: ${publicKey}`);
+      if (!isNew) output.diagnostic('This pair is there already; nothing was changed.');
     });
 }
 

@@ -1,7 +1,8 @@
 // Writes the VAPID pair of a data directory, in place of all that are there where that is forced.
+import { join } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { countOf } from '../../errors/format-count.ts';
-import { writeKeyFile } from '../../keys/key-file.ts';
+import { readPairFile, vapidFileName, writeKeyFile } from '../../keys/key-file.ts';
 import { readKeyRing, removeKeyPair } from '../../keys/key-ring.ts';
 import type { VapidKeys } from '../../protocol/vapid-token.ts';
 import type { Store } from '../../store/store.ts';
@@ -10,27 +11,34 @@ import { exists } from './open-data.ts';
 
 /**
  * @param options `force`: replaces the pairs that are there, and so loses their subscribers
+ * @returns false where this pair is the current one already
  * @throws {DeskbellError} ERR_KEY_FILE_EXISTS, ERR_VAPID_KEY_INVALID, ERR_FILE, ERR_STORE_UNAVAILABLE
  */
 export async function replaceKeys(
   directory: string,
   keys: VapidKeys,
   { force, database }: { readonly force: boolean; readonly database?: string | undefined },
-): Promise<void> {
+): Promise<boolean> {
   const isThere = database !== undefined || (await exists(databasePathOf(directory)));
   const store = isThere ? await openStore(directory, { database }) : undefined;
   try {
     if (store !== undefined && !force) await assertNoSubscribersLost(directory, store, keys);
+    const current = await store?.vapidKeys.current();
+    const isCurrent = current === keys.publicKey;
+    if (!force && (isCurrent || current === undefined)) {
+      const there = await readPairFile(join(directory, vapidFileName));
+      if (there?.publicKey === keys.publicKey) return false;
+    }
     await makeDirectory(directory);
     await writeKeyFile(directory, keys, { force });
-    const isCurrent = (await store?.vapidKeys.current()) === keys.publicKey;
     if (force || !isCurrent) await store?.vapidKeys.replaceAll(keys.publicKey);
   } finally {
     await store?.close();
   }
-  if (!force) return;
+  if (!force) return true;
   const [, ...others] = await readKeyRing(directory);
   for (const { publicKey } of others) await removeKeyPair(directory, publicKey);
+  return true;
 }
 
 /** A lost key file beside a database with subscribers asks for a backup, not for a new pair. */
