@@ -21,7 +21,8 @@ export function inviteCommand({ environment, output }: Context): Command {
     name: 'invite',
     description:
       'Prints a link, and on a terminal its QR code: the browser that opens it within ten minutes and subscribes gets the messages ' +
-      'to this person. It works once. Opening it alone, as previews of links do, does not use it up.',
+      'to this person. It works once. Opening it alone, as previews of links do, does not use it up. It opens the page of the service, which ' +
+      'serve --push-only has only with --registrations invited.',
     settings: [...dataSettings, 'publicUrl', 'host', 'port', 'prefix'],
     json: 'Prints JSON.',
     examples: ['deskbell invite me', 'deskbell invite me --public-url https://bell.example.org'],
