@@ -44,7 +44,7 @@ export async function runCommandLine(words: readonly string[], context: Context)
     debug ||= command.optsWithGlobals()['debug'] === true;
   });
   try {
-    await program.parseAsync(withoutVainHelp(words, program), { from: 'user' });
+    await program.parseAsync(withoutHelpOfUnknownCommand(words, program), { from: 'user' });
     return exitCodes.done;
   } catch (error) {
     // Commander has printed the help, the version or its message itself.
@@ -58,7 +58,7 @@ export async function runCommandLine(words: readonly string[], context: Context)
 }
 
 /** Without --help after a command that there is none of: commander would print the help of those above it. */
-function withoutVainHelp(words: readonly string[], program: Command): readonly string[] {
+function withoutHelpOfUnknownCommand(words: readonly string[], program: Command): readonly string[] {
   let command = program;
   for (const name of words.filter((word) => !word.startsWith('-'))) {
     const named = command.commands.find((child) => child.name() === name);
