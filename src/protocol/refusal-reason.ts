@@ -1,5 +1,6 @@
 // The reason that a push service gives for a refusal: Windows in a header field, Apple and autopush in JSON, FCM in text
 // or HTML. The form is recognized by the response, not by the host, since others host autopush too.
+import { cutText } from '../errors/cut-text.ts';
 import type { PushResponse } from './push-response.ts';
 
 /** Why a message will not be tried again. */
@@ -54,8 +55,8 @@ const appleReasons: ReadonlyMap<string, RejectionReason> = new Map([
 /**
  * Reads the reason of a rejection.
  *
- * @returns `text`: one line of at most 200 characters without paths, tokens or control characters, empty where the
- *   response has no text; `reason`: set where the push service names a known one
+ * @returns `text`: one line of at most 200 characters without paths, tokens, control characters or
+ *   lone surrogates, empty where the response has no text; `reason`: set where the push service names a known one
  */
 export function readRejection({ headers, body }: PushResponse): Rejection {
   const rejection = readAnyRejection(headers, body);
@@ -106,5 +107,5 @@ function clean(text: string): string {
     .replaceAll(longWords, '…')
     .replaceAll(/[\p{C}\s]+/gu, ' ')
     .trim();
-  return line.length > maxDetailCharacters ? `${line.slice(0, maxDetailCharacters - 1)}…` : line;
+  return cutText(line, maxDetailCharacters);
 }

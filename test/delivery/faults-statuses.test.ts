@@ -46,6 +46,7 @@ const cases: readonly StatusCase[] = [
   { status: 200, headers: { 'x-wns-status': 'channelthrottled' }, ...passing },
   ...[300, 301, 302, 303, 304, 307, 308].map((status) => ({ status, ...reject('redirected') })),
   { status: 400, body: 'bad TTL, perhaps', ...reject('bad-request') },
+  { status: 400, body: `${'n'.repeat(29)} ${'no '.repeat(56)}${'😀'.repeat(5)}`, ...reject('bad-request') },
   { status: 400, body: errno(110), ...reject('bad-encryption') },
   { status: 400, body: errno(111), ...reject('bad-ttl') },
   { status: 400, body: errno(113), ...reject('bad-topic') },

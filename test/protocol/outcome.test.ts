@@ -251,6 +251,11 @@ test('the push service is quoted: JSON by its words, HTML by its title, text as 
 
 test('what is quoted is short and shows no endpoint', () => {
   assert.equal(detailOf(...ofFcm(400, 'no '.repeat(2000)))?.length, 200);
+  for (const before of ['no '.repeat(66), `${'no '.repeat(66)}n`]) {
+    const quoted = detailOf(...ofFcm(400, before + '😀'.repeat(10))) ?? '';
+    assert.ok(quoted.isWellFormed() && quoted.length <= 200 && quoted.endsWith('…'), quoted);
+  }
+  assert.equal(detailOf(...ofApple(400, 'no \ud83d way')), 'no way');
   const token = 'gAAAAABn-x_7'.repeat(8);
   for (const [body, quoted] of [
     [

@@ -132,6 +132,19 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
       assert.deepEqual([attempt?.sinceMs, attempt?.atMs], [nowMs, nowMs]);
     });
 
+    test('words that PostgreSQL refuses do not keep a page from being committed', async () => {
+      await addSubscriptions(store, 1);
+      const broadcastId = await createBroadcast();
+      const detail = 'no \ud83d \\ud83d way';
+      await settleAll(broadcastId, (row) => ({
+        ...result(row, 'rejected', { status: 400, reason: 'bad-request', detail }),
+        alarm: { reason: 'bad-request', detail: `${detail} \0` },
+      }));
+      const [attempt] = await store.attempts.list({ broadcastId, limit: 1 });
+      assert.equal(attempt?.detail, 'no \ufffd \\ud83d way');
+      assert.equal((await store.broadcasts.get(broadcastId)).state, 'done');
+    });
+
     test('pages of a broadcast’s attempts have each one once, by outcome and all together', async () => {
       await addSubscriptions(store, 500);
       const broadcastId = await createBroadcast({ sliceRows: 7 });

@@ -1,5 +1,6 @@
 // `deskbell broadcasts list`: one line per broadcast, newest first.
 import type { Command } from 'commander';
+import { cutText } from '../../errors/cut-text.ts';
 import { formatCount } from '../../errors/format-count.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
@@ -53,12 +54,8 @@ function formatColumns(broadcast: Broadcast, shown: readonly CountName[]): strin
     new Date(startAtMs).toISOString().replace(/\.\d+Z$/, 'Z'),
     ...[recipients, ...shown.map((name) => counts[name]), alarms.length].map(formatCount),
   );
-  return `${cells}  ${shorten(readPayloadTexts(payload).title)}`.trimEnd();
+  return `${cells}  ${cutText(readPayloadTexts(payload).title, maxTitle)}`.trimEnd();
 }
-
-/** Text of the application, in one line. */
-const shorten = (title: string): string =>
-  title.length > maxTitle ? `${title.slice(0, maxTitle - 1)}…` : title;
 
 function columns(id: string, state: string, start: string, ...numbers: readonly string[]): string {
   const cells = numbers.map((number) => number.padStart(11)).join('');

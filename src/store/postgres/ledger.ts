@@ -91,7 +91,7 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
     recordAnswers: async ({ id, origins, answers = [] }) => {
       const row = await database.first<{ readonly states: readonly PushServiceState[] }>(
         `select ${functions}.record_single_answers($1, $2, $3, $4) as states`,
-        [database.now(), id, JSON.stringify(origins.map(toAnswered)), JSON.stringify(answers)],
+        [database.now(), id, toJson(origins.map(toAnswered)), toJson(answers)],
       );
       return row?.states ?? [];
     },
@@ -105,6 +105,12 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
     },
   };
 }
+
+/** JSON without NUL and lone surrogates, which `jsonb` refuses: one in a push service's words would fail its page each time. */
+const toJson = (value: object, members?: string[]): string =>
+  JSON.stringify(value, members).replaceAll(/\\(?:u(0000|d[89a-f]..)|.)/g, (escape, refused) =>
+    refused === undefined ? escape : '\ufffd',
+  );
 
 /** What `record_single_answers` gets of one push service. */
 function toAnswered(told: SingleAnswers): object {
@@ -154,19 +160,17 @@ function toArguments(
     results: toArrayText(rows.map(({ result }) => result)),
     attempts: toArrayText(rows.map(({ attempts }) => attempts)),
     answered: toArrayText(rows.map(isAnswer)),
-    retries: JSON.stringify(rows.flatMap(toRetry)),
-    gone: JSON.stringify(rows.flatMap(toGone)),
+    retries: toJson(rows.flatMap(toRetry)),
+    gone: toJson(rows.flatMap(toGone)),
     accepted_ids: toArrayText(accepted.flatMap(({ subscriptionId }) => subscriptionId ?? [])),
     accepted_hashes: accepted.flatMap(({ subscriptionId, endpoint }) =>
       subscriptionId === undefined ? [hashEndpoint(endpoint)] : [],
     ),
-    alarms: JSON.stringify(
-      rows.flatMap(({ origin, alarm }) => (alarm === undefined ? [] : [{ origin, ...alarm }])),
-    ),
-    answers: JSON.stringify(answers),
-    sets: JSON.stringify(gathered.sets, setMembers),
+    alarms: toJson(rows.flatMap(({ origin, alarm }) => (alarm === undefined ? [] : [{ origin, ...alarm }]))),
+    answers: toJson(answers),
+    sets: toJson(gathered.sets, setMembers),
     set_ids: gathered.sets.map(({ ids }) => Buffer.from(ids)),
-    set_answers: JSON.stringify(gathered.answers),
+    set_answers: toJson(gathered.answers),
   };
 }
 

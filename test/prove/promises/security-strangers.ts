@@ -626,6 +626,27 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What is quoted of an answer has no half of a character, however it is cut',
+    test: { file: 'test/protocol/outcome.test.ts', title: 'what is quoted is short and shows no endpoint' },
+    changes: {
+      'src/errors/cut-text.ts': {
+        'a pair of surrogates is cut in two': ["replace(/[\\uD800-\\uDBFF]$/, '')", "replace(/^$/, '')"],
+      },
+    },
+  },
+  {
+    claim: 'No words of a push service keep PostgreSQL from storing what came of a page',
+    test: {
+      file: 'test/store/attempts-suite.ts',
+      title: 'words that PostgreSQL refuses do not keep a page from being committed',
+    },
+    changes: {
+      'src/store/postgres/ledger.ts': {
+        'its words are passed on as they are': ["refused === undefined ? escape : '\\ufffd',", 'escape,'],
+      },
+    },
+  },
+  {
     claim: 'Where nothing else is configured, an answer may take thirty seconds',
     test: { file: 'test/transport/origin.test.ts', title: 'without options, an answer may take thirty' },
     changes: {
