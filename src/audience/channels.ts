@@ -1,6 +1,7 @@
 // Channels, which readers switch on and off, and their choices, as applications write them. Whoever takes them from outside
 // checks them here first.
 import { fieldError } from '../errors/field-error.ts';
+import { isPlainText } from '../errors/plain-text.ts';
 import { checkLanguage } from './reader-facts.ts';
 import { checkName } from './user-and-tags.ts';
 
@@ -54,8 +55,7 @@ export const checkChannelName = (name: unknown, pointer: string): string =>
 export function checkTitle(title: unknown, pointer: string): string {
   if (typeof title !== 'string') throw fieldError('ERR_FIELD_TYPE', pointer, 'A title must be a string.');
   const text = title.trim();
-  const isPlain = text.isWellFormed() && !/\p{Cc}/u.test(text);
-  if (isPlain && text !== '' && Array.from(text).length <= maxTitleCharacters) return text;
+  if (isPlainText(text) && text !== '' && Array.from(text).length <= maxTitleCharacters) return text;
   throw fieldError(
     'ERR_FIELD_VALUE',
     pointer,

@@ -2,6 +2,7 @@
 // takes them from outside checks them here first.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { fieldError } from '../errors/field-error.ts';
+import { isPlainText } from '../errors/plain-text.ts';
 
 /** Both are the application's own. A subscription without a user is anonymous. */
 export interface UserAndTags {
@@ -59,7 +60,7 @@ export function checkUser(user: unknown, pointer: string): string {
       `The user has ${bytes} bytes; it must have 1 to ${maxUserBytes} bytes of UTF-8.`,
     );
   }
-  if (user.isWellFormed() && !/\p{Cc}/u.test(user)) return user;
+  if (isPlainText(user)) return user;
   throw fieldError(
     'ERR_FIELD_VALUE',
     pointer,

@@ -5,9 +5,11 @@ export const maxKeyCharacters = 200;
 
 /** @throws {DeskbellError} ERR_MESSAGE_INVALID */
 export function checkIdempotencyKey(key: unknown): asserts key is string {
-  if (typeof key === 'string' && key.length > 0 && key.length <= maxKeyCharacters) return;
+  const isShort = typeof key === 'string' && key.length > 0 && key.length <= maxKeyCharacters;
+  // what one database stores, the other stores too
+  if (isShort && key.isWellFormed() && !key.includes('\0')) return;
   throw new DeskbellError(
     'ERR_MESSAGE_INVALID',
-    `The idempotency key must be a string of 1 to ${maxKeyCharacters} characters.`,
+    `The idempotency key must be a string of 1 to ${maxKeyCharacters} characters, none of them NUL or a lone surrogate.`,
   );
 }

@@ -8,11 +8,12 @@ import { checkTags, checkUser } from '../audience/user-and-tags.ts';
 import { parseIsoTime } from '../delivery/parse-iso-time.ts';
 import { readRecurrence } from '../delivery/schedule/recurrence.ts';
 import type { Formats } from '../errors/describe-schema.ts';
+import { isPlainText } from '../errors/plain-text.ts';
 import { createValidatorCompiler } from '../http/validation.ts';
 import { decodeBase64 } from '../protocol/base64.ts';
 import { messageFormats } from '../protocol/message/value-schema.ts';
 import { isP256Point } from '../protocol/p256.ts';
-import { isLocalTime } from '../store/delivery-options.ts';
+import { deliveryOptions, isLocalTime, maxLabelCharacters } from '../store/delivery-options.ts';
 import { authBytes } from '../protocol/subscription.ts';
 
 /** @param check throws a `DeskbellError` where a value does not fit */
@@ -50,6 +51,14 @@ export const operatorFormats: Formats = {
   'data-text': {
     fits: checkedBy((value) => checkValue(value, '')),
     words: 'a text of at most 200 characters',
+  },
+  topic: {
+    fits: checkedBy((value) => deliveryOptions.topic.check(value, 'topic')),
+    words: `a label of at most ${maxLabelCharacters} characters, none of them a control character`,
+  },
+  'plain-text': {
+    fits: isPlainText,
+    words: 'text without control characters',
   },
   'frequency-cap': {
     fits: checkedBy(parsePerPerson),

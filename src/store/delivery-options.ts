@@ -8,7 +8,9 @@ import {
   mustBe,
   type OptionCheck,
   type OptionChecks,
+  wrong,
 } from '../errors/check-options.ts';
+import { isPlainText } from '../errors/plain-text.ts';
 import type { ValueSchema } from '../protocol/message/value-schema.ts';
 import { pushOptionChecks, urgencies, type PushOptions } from '../protocol/request.ts';
 import { checkChannelName } from '../audience/channels.ts';
@@ -57,6 +59,9 @@ export interface DeliveryOptions extends PushOptions {
 
 /** About three broadcasts a day for as long as receipts are kept. It bounds what is read of each subscription. */
 const maxSkipInactive = 100;
+
+/** Of the label that a topic is made of, in UTF-16 code units: a URL may be one. */
+export const maxLabelCharacters = 2048;
 
 export const priorities = ['normal', 'high'] as const;
 
@@ -115,9 +120,9 @@ export const deliveryOptions: {
     },
   },
   topic: {
-    schema: { type: 'string' },
+    schema: { type: 'string', maxLength: maxLabelCharacters, format: 'topic' },
     description: 'A later message with the same label replaces an undelivered earlier one.',
-    check: pushOptionChecks.topic,
+    check: checkTopic,
     flag: 'topic <label>',
     field: { label: 'Topic', hint: 'A later message with the same one replaces an undelivered one.' },
   },
@@ -210,6 +215,16 @@ export const deliveryOptions: {
     field: { label: 'Ask browsers to report what was shown and clicked' },
   },
 };
+
+/** What one database stores, the other stores too. */
+function checkTopic(topic: unknown, name: string): void {
+  pushOptionChecks.topic(topic, name);
+  const text = topic as string;
+  const fault = (what: string) => wrong(name, what, { code: 'ERR_MESSAGE_INVALID' });
+  if (text.length > maxLabelCharacters)
+    throw fault(`has ${text.length} characters; give at most ${maxLabelCharacters}`);
+  if (!isPlainText(text)) throw fault('has a control character or a lone surrogate; give text without them');
+}
 
 /** What is stored in columns of their names; `receipts` has a form of its own in both tables. */
 export type StoredOptions = Omit<DeliveryOptions, 'receipts'>;

@@ -1,6 +1,7 @@
 // SQL that is the same in both databases: what the roles without a hot path are written in, once, in the file of the role. It
 // names tables with their schema (`deskbell.audit`) and values by name (`:nowMs`). Roles that differ, or that are called for
 // each message, have a file of their own name in `sqlite/` and in `postgres/`.
+import { fieldError } from '../errors/field-error.ts';
 import type { StoredSubscription } from './subscriptions.ts';
 
 export type PortableValue = string | number | boolean | Uint8Array | null;
@@ -80,6 +81,18 @@ export function* run<Row = never>(
   values: PortableValues = {},
 ): Generator<PortableStatement, readonly Row[], readonly unknown[]> {
   return (yield { sql, values }) as readonly Row[];
+}
+
+/**
+ * PostgreSQL has no text with NUL; so SQLite gets none either.
+ *
+ * @throws {DeskbellError} ERR_FIELD_VALUE
+ */
+export function checkTexts(values: PortableValues): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (typeof value !== 'string' || !value.includes('\0')) continue;
+    throw fieldError('ERR_FIELD_VALUE', `/${name}`, `"${name}" has the character NUL; give text without it.`);
+  }
 }
 
 /** As many values of one name as a list of `in` has: `:id0, :id1`. */

@@ -634,6 +634,22 @@ describe('a broadcast', () => {
     assert.throws(() => bench.createSender({ threads: 1, encrypt }), { code: 'ERR_CONFIGURATION' });
   });
 
+  test('refuses a topic that not every database stores, or that is longer than any URL', async () => {
+    await using bench = await openBroadcastBench();
+    const sender = bench.createSender();
+    const code = 'ERR_MESSAGE_INVALID';
+    for (const topic of ['a\0b', 'a\nb', '\ud83d']) {
+      const fault = '"topic" has a control character or a lone surrogate; give text without them.';
+      await assert.rejects(sender.createBroadcast('all', message, { topic }), { code, message: fault });
+    }
+    const fault = '"topic" has 2049 characters; give at most 2048.';
+    const options = { topic: 'x'.repeat(2049) };
+    await assert.rejects(sender.createBroadcast('all', message, options), { code, message: fault });
+    for (const topic of ['😀', 'Tea is ready!', 'x'.repeat(2048)]) {
+      assert.equal((await sender.createBroadcast('all', message, { topic })).broadcast.topic, topic);
+    }
+  });
+
   test('needs a store, a good message, and a sender that is open', async () => {
     const without = createSender({ vapid });
     await assert.rejects(without.broadcast('all', message), { code: 'ERR_CONFIGURATION' });
@@ -649,6 +665,7 @@ describe('a broadcast', () => {
       [message, { startAt: new Date('never') }, 'ERR_MESSAGE_INVALID'],
       [message, { startAt: new Date(Date.now() - 61_000) }, 'ERR_MESSAGE_INVALID'],
       [message, { idempotencyKey: '' }, 'ERR_MESSAGE_INVALID'],
+      [message, { idempotencyKey: 'a\0b' }, 'ERR_MESSAGE_INVALID'],
     ] as const;
     for (const [badMessage, options, code] of bad) {
       await assert.rejects(sender.broadcast('all', badMessage, options), { code });

@@ -554,6 +554,13 @@ suite('/v1/broadcasts', () => {
       ['action=broadcast.cancel&since=2020-01-01T00:00:00Z&until=2099-01-01T00:00:00Z', 1],
     ] as const)
       assert.equal((await read<Page>(`/v1/audit?${query}`)).items.length, count, query);
+    for (const name of ['operator', 'action']) {
+      const problem = await (await ask(`/v1/audit?${name}=a%00b`)).text();
+      assert.match(
+        problem,
+        new RegExp(`ERR_REQUEST_INVALID.*/${name}.*give text without control characters`, 's'),
+      );
+    }
     const [newest, before] = (await read<Page<{ id: number }>>('/v1/audit')).items;
     const records = await read<Page<{ id: number; at: string }>>('/v1/audit?limit=1');
     const [stored] = await stage.store.audit.list({ limit: 1 });

@@ -13,6 +13,8 @@ const leaseMs = 10_000;
 
 /** Markup, an attribute's end, a terminal's escape, and a character that turns text around. */
 const hostile = `<img src=x onerror=alert(1)>"'&\u001B[31m\u202E`;
+/** As names and labels are. */
+const label = hostile.replaceAll(/\p{Cc}/gu, '');
 const escaped = /&lt;img src=x onerror=alert\(1\)&gt;&quot;&#39;&amp;/;
 
 /** The words that a page shows. */
@@ -24,7 +26,7 @@ async function refusedBroadcast(
   { store, sender }: RunningOperator,
   message = { title: hostile, message: hostile },
 ) {
-  const { broadcast } = await sender.createBroadcast('all', message, { topic: hostile });
+  const { broadcast } = await sender.createBroadcast('all', message, { topic: label });
   const { id } = broadcast;
   for (;;) {
     const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
@@ -96,8 +98,8 @@ test('what strangers wrote is text on every page, and no page shows an endpoint 
   const message = { title: hostile, message: hostile };
   await operator.store.schedules.add(madeUpSchedule({ message, topic: hostile }));
   await operator.store.audit.begin({ operator: 'shop', action: 'broadcast.pause', target: hostile });
-  const title = hostile.replaceAll(/\p{Cc}/gu, '');
-  await operator.store.channels.put({ name: 'news', title, titles: { de: title }, isOnByDefault: true });
+  const ofNews = { title: label, titles: { de: label }, isOnByDefault: true };
+  await operator.store.channels.put({ name: 'news', ...ofNews });
   await operator.store.readers.setPerson('user-1', { data: { name: hostile }, channels: { news: false } });
   const visitor = await signIn(operator);
   const paths = [

@@ -162,6 +162,8 @@ function formatsOf(pushService: string): FormatValues {
     'channel-title': fc.constantFrom('News', 'Новости'),
     'data-name': fc.constantFrom('name', '_x1'),
     'data-text': fc.string({ unit: 'grapheme', maxLength: 20 }),
+    topic: fc.string({ unit: 'grapheme', maxLength: 20 }),
+    'plain-text': fc.string({ unit: 'grapheme', maxLength: 20 }),
     'local-time': fc.constantFrom('09:00', '23:59'),
     'quiet-hours': fc.constantFrom('22:00-07:00', '12:00-13:30'),
     timezone: fc.constantFrom('UTC', 'Europe/Berlin'),

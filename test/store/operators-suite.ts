@@ -143,6 +143,13 @@ export function describeOperators(name: string, prepare: () => Promise<StoreUnde
       assert.deepEqual(await read({ operator: 'nobody' }, 9), [[]]);
     });
 
+    test('text with NUL is refused, where it is stored and where it is looked for', async () => {
+      const refused = { code: 'ERR_FIELD_VALUE', message: /"operator" has the character NUL/ };
+      await assert.rejects(store.audit.begin({ operator: 'a\0b', action: 'broadcast.pause' }), refused);
+      await assert.rejects(store.audit.list({ operator: 'a\0b', limit: 1 }), refused);
+      assert.deepEqual(await store.audit.list({ limit: 1 }), []);
+    });
+
     test('an audit record is there before its change, and is completed after it', async () => {
       const first = await store.audit.begin({ operator: 'shop', action: 'broadcast.create' });
       const record = { id: first, atMs: nowMs, operator: 'shop', action: 'broadcast.create' };

@@ -9,8 +9,12 @@ import { readPage } from './page.ts';
 const moment = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
 
 const filters = {
-  operator: Type.Optional(Type.String({ description: 'Name of the operator who made the change.' })),
-  action: Type.Optional(Type.String({ description: 'What was done, such as broadcast.pause.' })),
+  operator: Type.Optional(
+    Type.String({ format: 'plain-text', description: 'Name of the operator who made the change.' }),
+  ),
+  action: Type.Optional(
+    Type.String({ format: 'plain-text', description: 'What was done, such as broadcast.pause.' }),
+  ),
   since: moment('Only changes at this time or later.'),
   until: moment('Only changes before this time.'),
 };

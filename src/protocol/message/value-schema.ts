@@ -1,5 +1,6 @@
 // The part of JSON Schema that members of a message are described by, and which values fit.
 import type { Formats } from '../../errors/describe-schema.ts';
+import { isPlainText } from '../../errors/plain-text.ts';
 import { readLanguage } from '../language.ts';
 import { typeOf } from '../../errors/type-of.ts';
 
@@ -43,7 +44,7 @@ export const messageFormats: Formats = {
     words: 'a BCP 47 language tag, such as de or pt-BR',
   },
   'action-name': {
-    fits: (value: string) => value.isWellFormed() && !/\p{Cc}/u.test(value),
+    fits: isPlainText,
     words: 'a name of at least one character, none of them a control character',
   },
   timestamp: {

@@ -1,11 +1,12 @@
 // Portable SQL in PostgreSQL: a round trip for each statement.
 import { hashEndpoint } from '../../protocol/endpoint.ts';
-import type {
-  GivenSubscriptions,
-  OwnTables,
-  PortableDatabase,
-  PortableStatement,
-  PortableValue,
+import {
+  checkTexts,
+  type GivenSubscriptions,
+  type OwnTables,
+  type PortableDatabase,
+  type PortableStatement,
+  type PortableValue,
 } from '../portable-sql.ts';
 import type { PostgresDatabase, Query, Value } from './database.ts';
 
@@ -87,7 +88,11 @@ const toPostgres = (value: PortableValue): Value =>
   value instanceof Uint8Array ? Buffer.from(value) : value;
 
 /** Runs portable SQL within a transaction. */
-export function runWith<Row>(query: Query, { sql, values }: PortableStatement): Promise<readonly Row[]> {
+export async function runWith<Row>(
+  query: Query,
+  { sql, values }: PortableStatement,
+): Promise<readonly Row[]> {
+  checkTexts(values);
   const names: string[] = [];
   const numbered = sql.replaceAll(/(?<!:):(\w+)/g, (_, name: string) => {
     if (!names.includes(name)) names.push(name);

@@ -1,12 +1,13 @@
 // Portable SQL in SQLite: all of a transaction runs in one piece, within the transaction that all writes of a turn share.
 import type { SQLInputValue } from 'node:sqlite';
-import type {
-  GivenSubscriptions,
-  PortableDatabase,
-  PortableStatement,
-  PortableValues,
-  OwnTables,
-  Work,
+import {
+  checkTexts,
+  type GivenSubscriptions,
+  type PortableDatabase,
+  type PortableStatement,
+  type PortableValues,
+  type OwnTables,
+  type Work,
 } from '../portable-sql.ts';
 import type { SqliteDatabase } from './database.ts';
 import { inBatches } from './in-batches.ts';
@@ -78,7 +79,9 @@ function finish<Result>(
   return step.value;
 }
 
-const toSqlite = (values: PortableValues): Record<string, SQLInputValue> =>
-  Object.fromEntries(
+function toSqlite(values: PortableValues): Record<string, SQLInputValue> {
+  checkTexts(values);
+  return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
   );
+}

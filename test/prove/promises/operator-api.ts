@@ -275,6 +275,16 @@ export const operatorApi: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What one database takes for the name of an operator, the other takes too',
+    test: { file: 'test/store/operators-suite.ts', title: 'text with NUL is refused' },
+    changes: {
+      'src/store/sqlite/portable-database.ts': { 'SQLite takes NUL': ['checkTexts(values);', ''] },
+      'src/store/postgres/portable-database.ts': {
+        'PostgreSQL names no field': ['checkTexts(values);', ''],
+      },
+    },
+  },
+  {
     claim: 'A message as plain text takes urgency, TTL and topic from the query',
     test: { file: 'test/operator/api.test.ts', title: 'plain text is a message to a person' },
     changes: {

@@ -585,12 +585,14 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
     changes: {
       [namesOf]: {
         'it may be longer': ['export const maxUserBytes = 128;', 'export const maxUserBytes = 129;'],
-        'it may have any character': ['if (user.isWellFormed() && !/', 'if (user !== null || !/'],
+        'it may have any character': ['if (isPlainText(user)) return user;', 'return user;'],
         'upper and lower case are one': ['return user;', 'return user.toLowerCase();'],
         'spaces around it go': ['return user;', 'return user.trim();'],
+      },
+      'src/errors/plain-text.ts': {
         'it may have the last control character of ASCII': [
-          String.raw`/\p{Cc}/u.test(user)`,
-          String.raw`/[\x00-\x1f\x80-\x9f]/.test(user)`,
+          String.raw`/\p{Cc}/u.test(text)`,
+          String.raw`/[\x00-\x1f\x80-\x9f]/.test(text)`,
         ],
       },
     },

@@ -394,6 +394,19 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A topic is any text of at most 2,048 characters without control characters',
+    test: {
+      file: 'test/delivery/broadcast.test.ts',
+      title: 'refuses a topic that not every database stores, or that is longer than any URL',
+    },
+    changes: {
+      'src/store/delivery-options.ts': {
+        'it may be of any length': ['if (text.length > maxLabelCharacters)', 'if (text.length > Infinity)'],
+        'it may have any character': ['if (!isPlainText(text))', 'if (!isPlainText(""))'],
+      },
+    },
+  },
+  {
     claim: '`--urgency` and `--topic` are of every attempt of a broadcast',
     test: {
       file: 'test/delivery/faults-statuses.test.ts',
