@@ -9,7 +9,7 @@ import {
 } from './attempts.ts';
 import { maxSetRows } from './attempt-sets.ts';
 import { decodeIds, indexOfId } from './id-set.ts';
-import { placed, placeholders, type PortableDatabase, type PortableValues } from './portable-sql.ts';
+import type { PortableDatabase, PortableValues } from './portable-sql.ts';
 
 export interface AttemptReader extends Pick<AttemptStore, 'list' | 'countAnswers'> {
   /** All attempts of subscriptions in broadcasts, the newest first. @param idRange of subscriptions */
@@ -80,11 +80,11 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
            (select ${database.jsonObject}('origin', a.origin, 'outcome', a.outcome, 'status', a.status,
                                           'reason', a.reason, 'detail', a.detail)
             from deskbell.answers a where a.broadcast_id = s.broadcast_id and a.id = s.answer_id) as answer
-    from deskbell.attempt_sets s where s.id in (${placeholders('id', knownSetBatch)}) order by s.id desc`;
+    from deskbell.attempt_sets s where ${database.isOneOf('s.id', 'ids')} order by s.id desc`;
   const readKnownSets = async (ids: readonly number[]): Promise<readonly SetRow[]> => {
     const rows = await database.read<Omit<SetRow, keyof AnswerColumns> & { readonly answer: unknown }>(
       selectKnownSets,
-      placed('id', ids, knownSetBatch),
+      { ids },
     );
     return rows.map(({ answer, ...set }) => ({ ...set, ...database.readJson<AnswerColumns>(answer) }));
   };
@@ -94,9 +94,9 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
     // without the sets themselves, of which there may be thousands
     const found = await database.read<{ readonly id: number }>(
       `select s.id from deskbell.attempt_sets s
-       where s.broadcast_id in (${placeholders('broadcast', broadcastIds.length)})
+       where ${database.isOneOf('s.broadcast_id', 'broadcastIds')}
          and s.first_id <= :lastId and s.last_id >= :firstId`,
-      { ...placed('broadcast', broadcastIds), firstId, lastId },
+      { broadcastIds, firstId, lastId },
     );
     const setIds = found.map(({ id }) => id).sort((one, other) => other - one);
     const attempts: AttemptRecord[] = [];
@@ -188,9 +188,10 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
                 sum(c.rows) as rows, max(c.last_at_ms) as last_at_ms
          from deskbell.answer_counts c
          join deskbell.answers a on a.broadcast_id = c.broadcast_id and a.id = c.answer_id
-         where c.broadcast_id in (${broadcastIds.map(Number).join(', ')})
+         where ${database.isOneOf('c.broadcast_id', 'broadcastIds')}
          group by c.broadcast_id, c.answer_id, a.origin, a.outcome, a.status, a.reason, a.detail
          order by sum(c.rows) desc, c.broadcast_id desc, c.answer_id`,
+        { broadcastIds },
       );
       return rows.map((row): AnswerCount => ({
         broadcastId: row.broadcast_id,

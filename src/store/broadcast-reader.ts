@@ -15,7 +15,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { readOptionRow, type StoredOptions } from './delivery-options.ts';
 import { decodeIds } from './id-set.ts';
 import { noOutcomes, outcomeColumns, sumColumns } from './outcome-columns.ts';
-import { placed, placeholders, type PortableDatabase, type PortableValues } from './portable-sql.ts';
+import type { PortableDatabase, PortableValues } from './portable-sql.ts';
 import { sumReceiptCounts, type ReceiptCount } from './receipts.ts';
 
 /** Broadcasts that one statement reads by their ids. */
@@ -149,11 +149,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       const newestFirst = [...new Set(ids)].sort((one, other) => other - one);
       for (let first = 0; first < newestFirst.length; first += readTogether) {
         const some = newestFirst.slice(first, first + readTogether);
-        // the statement is the same for any number of them
-        const rows = await read(
-          `b.id in (${placeholders('id', readTogether)}) order by b.id desc`,
-          placed('id', some, readTogether),
-        );
+        const rows = await read(`${database.isOneOf('b.id', 'some')} order by b.id desc`, { some });
         found.push(...rows.map(toBroadcast));
       }
       return found;

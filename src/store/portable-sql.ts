@@ -4,7 +4,8 @@
 import { fieldError } from '../errors/field-error.ts';
 import type { StoredSubscription } from './subscriptions.ts';
 
-export type PortableValue = string | number | boolean | Uint8Array | null;
+/** Numbers are what `isOneOf` compares with. */
+export type PortableValue = string | number | boolean | Uint8Array | readonly number[] | null;
 export type PortableValues = Readonly<Record<string, PortableValue>>;
 
 export interface PortableStatement {
@@ -45,6 +46,8 @@ export interface PortableDatabase {
   /** What a query names in the place of a table that the databases have in forms of their own. */
   readonly tables: OwnTables;
   readonly given: GivenSubscriptions;
+  /** Whether a column is one of the numbers that are the value of `name`. However many they are, the text is the same. */
+  isOneOf(column: string, name: string): string;
   /** The collation in which texts are compared byte by byte. */
   readonly byBytes: string;
   /** At the end of a query whose rows are changed next: other transactions pass over them. */
@@ -94,11 +97,3 @@ export function checkTexts(values: PortableValues): void {
     throw fieldError('ERR_FIELD_VALUE', `/${name}`, `"${name}" has the character NUL; give text without it.`);
   }
 }
-
-/** As many values of one name as a list of `in` has: `:id0, :id1`. */
-export const placeholders = (name: string, count: number): string =>
-  Array.from({ length: count }, (_, index) => `:${name}${index}`).join(', ');
-
-/** The values of `placeholders`. @param count of the list; it is filled up with 0, which is no id */
-export const placed = (name: string, ids: readonly number[], count: number = ids.length): PortableValues =>
-  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}${index}`, ids[index] ?? 0]));

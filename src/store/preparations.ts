@@ -114,7 +114,7 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
       const isLast = throughId >= lastId;
       const nowMs = database.now();
       const range = { broadcastId, afterId, throughId, width, isLast, isSplit, sets, nowMs };
-      return database.transaction(() => addRange(range));
+      return database.transaction(() => addRange(range, database));
     },
 
     findUnprepared: async () => {
@@ -149,7 +149,10 @@ interface FoundRange extends Omit<IdRange, 'sliceRows'> {
  *
  * @returns whether the holder is to go on
  */
-function* addRange({ broadcastId, sets, isLast, isSplit, nowMs, ...range }: FoundRange): Work<boolean> {
+function* addRange(
+  { broadcastId, sets, isLast, isSplit, nowMs, ...range }: FoundRange,
+  database: PortableDatabase,
+): Work<boolean> {
   const id = { broadcastId };
   const [moved] = yield* run<{ readonly number: number }>(
     `update deskbell.preparations
@@ -175,7 +178,7 @@ function* addRange({ broadcastId, sets, isLast, isSplit, nowMs, ...range }: Foun
      where audience_id = :audienceId and number >= :number and is_inactive = 0`,
     { ...id, audienceId: broadcast.audience_id, number },
   );
-  if (isSplit) yield* noteGroups(broadcastId, number, sets);
+  if (isSplit) yield* noteGroups(broadcastId, number, sets, database);
   if (!isLast) return true;
   if (isSplit) yield* endSplit(broadcastId, broadcast.audience_id);
   yield* run('delete from deskbell.preparations where broadcast_id = :broadcastId', id);
@@ -194,7 +197,12 @@ const countRows = (sets: readonly MemberSet[]): number =>
   sets.reduce((rows, { ids }) => rows + ids.length, 0);
 
 /** When each slice is free, how many get each text, and until when the last may get theirs. */
-function* noteGroups(broadcastId: number, firstNumber: number, sets: readonly PreparedSet[]): Work<void> {
+function* noteGroups(
+  broadcastId: number,
+  firstNumber: number,
+  sets: readonly PreparedSet[],
+  database: PortableDatabase,
+): Work<void> {
   const recipients = new Map<string, number>();
   const numbers = new Map<number, number[]>();
   let expiresAtMs = 0;
@@ -207,8 +215,8 @@ function* noteGroups(broadcastId: number, firstNumber: number, sets: readonly Pr
   for (const [fromMs, some] of numbers) {
     yield* run(
       `update deskbell.slices set lease_until_ms = :fromMs
-       where broadcast_id = :broadcastId and number in (${some.join(', ')})`,
-      { broadcastId, fromMs },
+       where broadcast_id = :broadcastId and ${database.isOneOf('number', 'some')}`,
+      { broadcastId, fromMs, some },
     );
   }
   for (const [language, rows] of recipients) {

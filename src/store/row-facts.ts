@@ -3,7 +3,7 @@
 import type { AttemptReader, IdRange } from './attempt-reader.ts';
 import type { AttemptRecord } from './attempts.ts';
 import { decodeIds, indexOfId } from './id-set.ts';
-import { placed, placeholders, type PortableDatabase, type PortableValues } from './portable-sql.ts';
+import type { PortableDatabase, PortableValues } from './portable-sql.ts';
 import type { ReceiptEvent } from './receipts.ts';
 
 /** What is to be known of a broadcast. */
@@ -107,13 +107,10 @@ export function createFactsReader(
         ? []
         : await database.read<FoundRetry>(
             `select ${retryColumns}, r.position as id from deskbell.retries r
-             where r.broadcast_id in (${placeholders('broadcast', byId.length)})
+             where ${database.isOneOf('r.broadcast_id', 'broadcastIds')}
                and r.position >= :firstId and r.position <= :lastId`,
             {
-              ...placed(
-                'broadcast',
-                byId.map(({ id }) => id),
-              ),
+              broadcastIds: byId.map(({ id }) => id),
               ...range,
             },
           );
@@ -126,13 +123,10 @@ export function createFactsReader(
              from deskbell.broadcasts b
              join deskbell.audience_members m on m.audience_id = b.audience_id
              join deskbell.retries r on r.broadcast_id = b.id and r.position = m.position
-             where b.id in (${placeholders('broadcast', byPlace.length)})
+             where ${database.isOneOf('b.id', 'broadcastIds')}
                and m.subscription_id >= :firstId and m.subscription_id <= :lastId`,
             {
-              ...placed(
-                'broadcast',
-                byPlace.map(({ id }) => id),
-              ),
+              broadcastIds: byPlace.map(({ id }) => id),
               ...range,
             },
           );
@@ -142,8 +136,8 @@ export function createFactsReader(
   const readMembers = async (given: readonly RowsHead[], { firstId, lastId }: IdRange) => {
     const audiences = given.flatMap(({ audience_id: id }) => id ?? []);
     if (audiences.length === 0) return [];
-    const isWanted = `audience_id in (${placeholders('audience', audiences.length)})`;
-    const values = { ...placed('audience', audiences), firstId, lastId };
+    const isWanted = database.isOneOf('audience_id', 'audiences');
+    const values = { audiences, firstId, lastId };
     const sets = await database.read<{
       readonly audience_id: number;
       readonly ids: Uint8Array;
@@ -187,13 +181,10 @@ export function createFactsReader(
       ? []
       : database.read<{ readonly broadcast_id: number; readonly id: number; readonly event: ReceiptEvent }>(
           `select broadcast_id, subscription_id as id, event from deskbell.receipts
-           where broadcast_id in (${placeholders('broadcast', given.length)})
+           where ${database.isOneOf('broadcast_id', 'broadcastIds')}
              and subscription_id >= :firstId and subscription_id <= :lastId`,
           {
-            ...placed(
-              'broadcast',
-              given.map(({ id }) => id),
-            ),
+            broadcastIds: given.map(({ id }) => id),
             ...range,
           },
         );

@@ -6,7 +6,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
 import type { NoValues } from '../../src/store/sqlite/statement.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
+import { acceptAllSlices, addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
 
 describe('a SQLite database', () => {
   let folder: string;
@@ -110,4 +112,37 @@ describe('a SQLite database', () => {
     assert.equal(database.prepare(sql), database.prepare(sql));
     assert.notEqual(database.prepare(sql), database.prepare(sql, { arrays: true }));
   });
+});
+
+test('ids are values: however many different ones are asked for, there are no more statements', async (t) => {
+  const directory = mkdtempSync(join(fastFolder(), 'deskbell-statements-'));
+  const store = await openSqliteStore({ path: join(directory, 'deskbell.db') });
+  t.after(async () => {
+    await store.close();
+    rmSync(directory, { recursive: true });
+  });
+  await addSubscriptions(store, 3);
+  const ids: number[] = [];
+  while (ids.length < 3) {
+    ids.push((await store.broadcasts.create(madeUpBroadcast(Date.now()))).broadcast.id);
+    await acceptAllSlices(store, 'https://fcm.googleapis.com');
+  }
+  const { mock } = t.mock.method(DatabaseSync.prototype, 'prepare');
+  const askFor = async (some: readonly number[]): Promise<number> => {
+    await store.attempts.countAnswers(some);
+    await store.broadcasts.findAll(some);
+    for (const subscriptionId of some) {
+      await store.attempts.list({ subscriptionId, limit: 10 });
+      await store.attempts.outcomesOf(some[0]!, some);
+      await store.attempts.outcomesTo([subscriptionId], {
+        beforeId: Number.MAX_SAFE_INTEGER,
+        limit: some.length,
+      });
+    }
+    return mock.callCount();
+  };
+  const first = await askFor(ids.slice(0, 1));
+  assert.ok(first > 0);
+  assert.equal(await askFor(ids.slice(1)), first);
+  assert.equal(await askFor(ids), first);
 });

@@ -56,6 +56,7 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
     now: database.clock.now,
     tables,
     given,
+    isOneOf: (column, name) => `${column} = any (:${name}::bigint[])`,
     byBytes: '"C"',
     skipLocked: 'for update skip locked',
     jsonArray: 'jsonb_agg',

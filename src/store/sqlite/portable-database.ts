@@ -5,6 +5,7 @@ import {
   type GivenSubscriptions,
   type PortableDatabase,
   type PortableStatement,
+  type PortableValue,
   type PortableValues,
   type OwnTables,
   type Work,
@@ -39,6 +40,7 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
     now: database.now,
     tables,
     given,
+    isOneOf: (column, name) => `${column} in (select value from json_each(:${name}))`,
     byBytes: 'binary',
     skipLocked: '',
     jsonArray: 'json_group_array',
@@ -82,6 +84,11 @@ function finish<Result>(
 function toSqlite(values: PortableValues): Record<string, SQLInputValue> {
   checkTexts(values);
   return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
+    Object.entries(values).map(([name, value]) => {
+      if (typeof value === 'boolean') return [name, Number(value)];
+      return [name, isList(value) ? JSON.stringify(value) : value];
+    }),
   );
 }
+
+const isList = (value: PortableValue): value is readonly number[] => Array.isArray(value);

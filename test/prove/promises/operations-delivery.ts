@@ -8,6 +8,21 @@ const packagingFiles = 'test/packaging-files.test.ts';
 
 export const operationsOfDelivery: readonly DocumentedPromise[] = [
   {
+    claim: 'Memory does not grow with the broadcasts that somebody has looked at',
+    test: {
+      file: 'test/store/sqlite-database.test.ts',
+      title: 'ids are values: however many different ones are asked for, there are no more statements',
+    },
+    changes: {
+      'src/store/attempt-reader.ts': {
+        'ids are text of a statement': [
+          "where ${database.isOneOf('c.broadcast_id', 'broadcastIds')}",
+          "where c.broadcast_id in (${broadcastIds.join(',')}) and ${database.isOneOf('c.broadcast_id', 'broadcastIds')}",
+        ],
+      },
+    },
+  },
+  {
     claim: 'Older data is deleted every hour, as long as a process runs',
     test: { file: 'test/cli/retention-loop.test.ts', title: 'at the start and every hour' },
     changes: {

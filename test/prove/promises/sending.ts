@@ -933,7 +933,7 @@ export const sending: readonly DocumentedPromise[] = [
           'order by sum(c.rows) desc, c.broadcast_id desc',
           'order by sum(c.rows), c.broadcast_id desc',
         ],
-        'one of them is counted': ['broadcastIds.map(Number)', 'broadcastIds.slice(0, 1).map(Number)'],
+        'one of them is counted': ['{ broadcastIds },', '{ broadcastIds: broadcastIds.slice(0, 1) },'],
       },
     },
   },
