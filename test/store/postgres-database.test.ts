@@ -23,6 +23,7 @@ import type { Lease } from '../../src/store/leases.ts';
 import { hashEndpoint } from '../../src/protocol/endpoint.ts';
 import { describeFunctions, functionsText } from '../../src/store/postgres/functions/all-functions.ts';
 import { keepFunctions } from '../../src/store/postgres/functions/use-functions.ts';
+import { hashInvitation } from '../../src/store/invitations.ts';
 import { inspectDatabase } from '../../src/store/postgres/inspect-database.ts';
 import { migrate } from '../../src/store/postgres/migrate.ts';
 import { migrations } from '../../src/store/postgres/migrations.ts';
@@ -285,6 +286,21 @@ describe('a new PostgreSQL database', () => {
     t.after(close);
     await addSubscriptions(store, 1);
     await assert.rejects(addSubscriptions(store, 1, 1), { code: 'ERR_SUBSCRIPTION_LIMIT' });
+  });
+
+  test('with a limit, an invited browser is registered on one connection', async (t) => {
+    const subscriptionLimit = { maxSubscriptions: 1 };
+    const store = await openPostgresStore({ url: database.url, maxConnections: 1, subscriptionLimit });
+    t.after(() => within(store.close(), 'the store to close'));
+    const register = async (number: number) => {
+      const invitation = hashInvitation(String(number).repeat(22));
+      await store.invitations.add({ tokenHash: invitation, user: 'ann' });
+      const registration = { subscription: madeUpSubscription(number), vapidPublicKey, invitation };
+      const registered = store.subscriptions.register({ ...registration, assign: { user: 'ann' } });
+      return within(registered, 'the registration');
+    };
+    assert.equal((await register(1)).user, 'ann');
+    await assert.rejects(register(2), { code: 'ERR_SUBSCRIPTION_LIMIT' });
   });
 
   test('is left as it is by the doctor, who tells of users that may connect only because everybody may', async () => {

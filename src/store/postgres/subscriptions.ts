@@ -56,34 +56,32 @@ export function createPostgresSubscriptions(
   const pushServicePage = `${functions}.push_service_page($3, $4, $1::bigint, $2::int)`;
   const budget = subscriptionLimit && new InsertBudget(subscriptionLimit);
 
-  const count = async (expression?: AudienceExpression): Promise<number> => {
-    const { condition, values } = expression === undefined ? everything : audienceCondition(expression, 1);
-    const row = await database.first<{ readonly rows: number }>(
-      expression === undefined
-        ? 'select coalesce(sum(subscriptions), 0) as rows from deskbell.subscription_counts'
-        : `select count(*) as rows from deskbell.subscriptions s where ${condition}`,
-      values,
-    );
-    return row?.rows ?? 0;
-  };
-
-  const takeCapacity = async (inserts: InsertBudget, rows: readonly NewRow[]): Promise<void> => {
-    const known = await database.first<{ rows: number }>(
+  const takeCapacity = async (
+    inserts: InsertBudget,
+    rows: readonly NewRow[],
+    query: Query,
+  ): Promise<void> => {
+    const [known] = await query<{ readonly rows: number }>(
       'select count(*) as rows from deskbell.subscriptions where endpoint_hash = any ($1)',
       [rows.map(({ hash }) => hash)],
     );
     const added = rows.length - (known?.rows ?? 0);
     const nowMs = database.clock.now();
-    if (inserts.needsCount(added, nowMs)) inserts.setCount(await count(), nowMs);
+    if (inserts.needsCount(added, nowMs)) inserts.setCount(await countRows(query), nowMs);
     if (added > 0) inserts.take(added);
   };
 
-  /** Writes rows with different endpoints, all that are permitted or none. @returns those in the same order */
+  /**
+   * Writes rows with different endpoints, all that are permitted or none.
+   *
+   * @param query of the transaction that they are part of, whose connection may be the only one
+   * @returns those in the same order
+   */
   const putRows = async (
     rows: readonly NewRow[],
-    query: Query = database.query,
+    query: Query,
   ): Promise<readonly (StoredSubscription | undefined)[]> => {
-    if (budget !== undefined) await takeCapacity(budget, rows);
+    if (budget !== undefined) await takeCapacity(budget, rows, query);
     const stored = await query<PutRow>(
       `select * from ${functions}.put_subscriptions($1, $2, $3, $4, $5, $6, $7)`,
       [
@@ -103,7 +101,7 @@ export function createPostgresSubscriptions(
     });
   };
 
-  const queue = new WriteQueue((rows: readonly NewRow[]) => putRows(rows));
+  const queue = new WriteQueue((rows: readonly NewRow[]) => putRows(rows, database.query));
 
   const putInvited = (row: NewRow, invitation: Uint8Array): Promise<StoredSubscription> =>
     database.transaction(async (query) => {
@@ -139,7 +137,7 @@ export function createPostgresSubscriptions(
       const rows = given.map((row) => toNewRow(row));
       // of rows with one endpoint, the last one
       const unique = [...new Map(rows.map((row) => [row.hash, row])).values()];
-      if (unique.length > 0) await queue.run(() => putRows(unique));
+      if (unique.length > 0) await queue.run(() => putRows(unique, database.query));
     },
 
     findById: async (id) => {
@@ -176,7 +174,7 @@ export function createPostgresSubscriptions(
         }),
       ),
 
-    count,
+    count: (expression) => countRows(database.query, expression),
 
     page: async ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit, matching: expression }) => {
       const { condition, values } = expression === undefined ? everything : audienceCondition(expression, 4);
@@ -216,6 +214,17 @@ export function createPostgresSubscriptions(
       return { found: found.filter(({ id }) => id !== null).map(toStored), rows: looked, throughId };
     },
   };
+}
+
+async function countRows(query: Query, expression?: AudienceExpression): Promise<number> {
+  const { condition, values } = expression === undefined ? everything : audienceCondition(expression, 1);
+  const [row] = await query<{ readonly rows: number }>(
+    expression === undefined
+      ? 'select coalesce(sum(subscriptions), 0) as rows from deskbell.subscription_counts'
+      : `select count(*) as rows from deskbell.subscriptions s where ${condition}`,
+    values,
+  );
+  return row?.rows ?? 0;
 }
 
 /** @param registration where the row that is there may be changed with a proof alone */

@@ -299,6 +299,21 @@ export const postgresql: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'One connection is enough, also to register an invited browser where there is a limit',
+    test: {
+      file: 'test/store/postgres-database.test.ts',
+      title: 'with a limit, an invited browser is registered on one connection',
+    },
+    changes: {
+      'src/store/postgres/subscriptions.ts': {
+        'the limit asks for another one': [
+          'await takeCapacity(budget, rows, query);',
+          'await takeCapacity(budget, rows, database.query);',
+        ],
+      },
+    },
+  },
+  {
     claim: 'The figures of the console go by the clock of the database',
     test: { file: 'test/operator/console-pages.test.ts', title: 'a push service that calls all' },
     changes: {
