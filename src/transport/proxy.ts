@@ -1,5 +1,6 @@
 // The HTTP proxy that connections may have to go through, and how it is given. SOCKS, proxy configuration files and proxy
 // authentication other than Basic are left out.
+import { decodePercent } from '../errors/decode-percent.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
 export interface Proxy {
@@ -11,7 +12,7 @@ export interface Proxy {
   readonly authorization: string | undefined;
 }
 
-/** @throws {DeskbellError} ERR_CONFIGURATION for anything but an http or https URL */
+/** @throws {DeskbellError} ERR_CONFIGURATION for anything but an http or https URL, and for credentials with a stray "%" */
 export function parseProxy(proxyUrl: string): Proxy {
   const url = URL.parse(proxyUrl);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') {
@@ -22,7 +23,13 @@ export function parseProxy(proxyUrl: string): Proxy {
     );
   }
   const isSecure = url.protocol === 'https:';
-  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const credentials = decodePercent(`${url.username}:${url.password}`);
+  if (credentials === undefined) {
+    throw new DeskbellError(
+      'ERR_CONFIGURATION',
+      'The user or password of the proxy has a "%" that is not part of an escape. Write it as %25.',
+    );
+  }
   return {
     hostname: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: Number(url.port) || (isSecure ? 443 : 80),

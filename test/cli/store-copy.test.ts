@@ -179,6 +179,11 @@ describe('deskbell store copy', () => {
       [['--from', empty, '--to', `${empty}/.`], 2, /are both .*empty/],
       [['--from', empty, '--to', 'mysql://ada:secret@host/x'], 2, /--to: it must be a URL such as postgres:/],
       [
+        ['--from', empty, '--to', 'postgres://ada:secret@host/x%'],
+        2,
+        /--to: the name of its database has a "%"/,
+      ],
+      [
         ['--from', url, '--to', empty],
         1,
         /127\.0\.0\.1:1\/deskbell cannot be reached.*ERR_STORE_UNAVAILABLE/,

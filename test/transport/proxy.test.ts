@@ -218,4 +218,11 @@ test('a proxy is an http or https URL, and a bad one is not repeated in the erro
       text,
     );
   }
+  for (const text of ['http://ann:%secret@proxy:3128', 'http://secret%:x@proxy:3128']) {
+    const message =
+      'The user or password of the proxy has a "%" that is not part of an escape. Write it as %25.';
+    assert.throws(() => createTransport({ proxy: text }), { code: 'ERR_CONFIGURATION', message });
+  }
+  const { authorization = '' } = parseProxy('http://ann:100%25%20%C3%A4@proxy:3128');
+  assert.equal(Buffer.from(authorization.replace('Basic ', ''), 'base64').toString(), 'ann:100% ä');
 });

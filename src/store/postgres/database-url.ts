@@ -1,5 +1,6 @@
 // The URL of a PostgreSQL database, as libpq reads it: checked, taken apart into one URL for each of its hosts, and named
 // without its password.
+import { decodePercent } from '../../errors/decode-percent.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'];
@@ -15,7 +16,13 @@ export function checkDatabaseUrl(text: string): void {
       'it must be a URL such as postgres://user:password@host:5432/database, with several hosts separated by commas',
     );
   }
-  const { searchParams } = urls[0];
+  const { pathname, searchParams } = urls[0];
+  if (decodePercent(pathname) === undefined) {
+    throw new DeskbellError(
+      'ERR_CONFIGURATION',
+      'the name of its database has a "%" that is not part of an escape; write it as %25',
+    );
+  }
   checkParameter('sslmode', searchParams.get('sslmode'), sslModes);
   checkParameter('target_session_attrs', searchParams.get('target_session_attrs'), sessionAttributes);
 }

@@ -938,6 +938,18 @@ export const sending: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A proxy with a stray "%" in its user or password is refused, without its password',
+    test: { file: 'test/transport/proxy.test.ts', title: 'a proxy is an http or https URL, and a bad one' },
+    changes: {
+      'src/errors/decode-percent.ts': {
+        'the fault of the decoder is passed on': [
+          'return undefined;',
+          "throw new URIError('URI malformed');",
+        ],
+      },
+    },
+  },
+  {
     claim: 'A 2xx of Windows’ push service with `dropped` is `rejected` whatever its number',
     test: { file: 'test/protocol/outcome.test.ts', title: 'kept and not repeated' },
     changes: {
