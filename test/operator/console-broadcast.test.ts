@@ -243,7 +243,7 @@ function fieldsOf(html: string): Readonly<Record<string, string>> {
   const form = html.slice(html.indexOf('<form method="post" action="/console/send"')).split('</form>')[0]!;
   const texts = form.matchAll(/<input[^>]*\sname="(\w+)"[^>]*\svalue="([^"]*)"([^>]*)/g);
   const areas = form.matchAll(/<textarea\s+name="(\w+)"[^>]*>([^<]*)</g);
-  const selects = form.matchAll(/<select name="(\w+)">([^]*?)<\/select>/g);
+  const selects = form.matchAll(/<select name="(\w+)"[^>]*>([^]*?)<\/select>/g);
   return Object.fromEntries([
     ...Array.from(texts)
       .filter(([input, , , rest]) => !input.includes('checkbox') || rest!.includes('checked'))

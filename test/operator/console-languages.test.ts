@@ -249,7 +249,7 @@ test('the review says how many get which text, who is left out, held or would ge
   assert.match(await review({ ...skipping, step: 'test' }), /Recipients 24 subscriptions/);
   await visitor.submit('/console/send/test-group');
   assert.match(wordsOf(visitor.page), /Sent to the test group: 24 subscriptions with the tag letter/);
-  assert.match(await review({ skipInactive: '101' }), /skipInactive.*must be a whole number from 1 to 100/);
+  assert.match(await review({ skipInactive: '101' }), /Skip inactive.*must be a whole number from 1 to 100/);
 
   await visitor.open('/console/send');
   await visitor.submit('/console/send', { ...fields, quietHours, skipInactive: '2', zone: 'Europe/Berlin' });

@@ -470,12 +470,13 @@ test('what cannot be sent is said in words, and nothing that was typed is lost',
   const visitor = await signIn(operator);
   for (const [fields, fault] of [
     [{ url: 'javascript:alert(1)' }, /member url of the message is not usable/],
-    [{ data: '{' }, /Give a JSON value/],
-    [{ ttlSeconds: '-1' }, /Give a whole number/],
+    [{ data: '{' }, /&quot;Data&quot; must be a JSON value/],
+    [{ ttlSeconds: '-1' }, /&quot;TTL in seconds&quot; must be a whole number/],
     [{ startAt: '2020-01-01T09:00' }, /more than a minute ago; give a time to come/],
     [{ message: 'x'.repeat(4000) }, /at most 3993 fit into one push message/],
     [{ audience: 'ids' }, /Give the id of a subscription/],
-    [{ audience: 'tags' }, /An audience needs a user or a tag/],
+    [{ audience: 'tags' }, /Give a tag in one of the three fields/],
+    [{ audience: 'user' }, /Give the user whose devices get the message/],
     [{ replace: 'tag' }, /member tag of the message is not usable/],
   ] as const) {
     await visitor.open('/console/send');
@@ -485,6 +486,56 @@ test('what cannot be sent is said in words, and nothing that was typed is lost',
     assert.match(html, /value="Kept"/);
   }
   assert.deepEqual(await operator.store.broadcasts.list({ limit: 1 }), []);
+});
+
+/** By the name of its field, in the order of the form: what is said beside each that is marked as wrong. */
+const faultsOf = ({ html }: Visitor['page']): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    [...html.matchAll(/id="field-([\w.-]+)"[^>]*aria-invalid="true"/g)].map(([, name]) => [
+      name!,
+      decode(new RegExp(`data-fault="${name}">([^<]*)<`).exec(html)![1]!),
+    ]),
+  );
+
+test('every field that is wrong is marked with its own sentence, and a list above the form leads to each', async (t) => {
+  const operator = await startOperator(t);
+  const visitor = await signIn(operator);
+  await visitor.open('/console/send');
+  const wrong = {
+    title: 'Hello',
+    url: 'javascript:alert(1)',
+    ttlSeconds: '1h',
+    quietHours: '25',
+    perPerson: 'often',
+    localTime: '9',
+    timeZone: 'Mars',
+    data: '{',
+  };
+  const page = await visitor.submit('/console/send', wrong);
+  assert.equal(page.status, 400);
+  const faults = faultsOf(page);
+  const { title: _right, ...names } = wrong;
+  assert.deepEqual(Object.keys(faults).toSorted(), Object.keys(names).toSorted());
+  assert.match(faults['ttlSeconds']!, /^"TTL in seconds" must be a whole number/);
+  assert.match(faults['localTime']!, /^"Local time" must be a local time such as 09:00/);
+  assert.match(page.html, /<div class="notice bad" role="alert" tabindex="-1" autofocus>/);
+  const links = [...page.html.matchAll(/<a href="#field-([\w.-]+)">([^<]*)<\/a>/g)];
+  assert.deepEqual(Object.fromEntries(links.map(([, name, text]) => [name, decode(text!)])), faults);
+  const { faults: typed } = JSON.parse(
+    (await visitor.post('/console/send', '/console/send/draft', wrong)).html,
+  );
+  assert.deepEqual(typed, faults);
+  await visitor.open('/console/send');
+  const added = await visitor.submit('/console/send', { title: 'Hello', newLanguage: 'x', step: 'language' });
+  assert.deepEqual(faultsOf(added), { newLanguage: 'Give a BCP 47 language tag, such as de or pt-BR.' });
+  await visitor.open('/console/send');
+  const icons = await visitor.submit('/console/send', {
+    title: 'Hello',
+    actionTitle0: 'Go',
+    actionIcon0: 'x:y',
+  });
+  assert.deepEqual(Object.keys(faultsOf(icons)), ['actionIcon0']);
+  assert.match(icons.html, /<details class="card" open>\s*<summary>Buttons/);
 });
 
 test('a start is a time in the zone of the form: what clocks skip or show twice is said, and what is past refused', async (t) => {

@@ -27,10 +27,11 @@ export function startComposer(form: HTMLFormElement): void {
   form.addEventListener('input', () => {
     update();
     clearTimeout(timer);
-    timer = setTimeout(ask, pauseMs);
+    timer = setTimeout(() => void ask(), pauseMs);
   });
   update();
-  void ask();
+  // what the server has refused stands beside its fields until something is typed
+  void ask(shownFaults(form));
   const button = form.querySelector<HTMLButtonElement>('[data-send-to-me]')!;
   if (!('serviceWorker' in navigator && 'PushManager' in window && button.dataset['vapidKey'])) return;
   button.hidden = false;
@@ -45,19 +46,22 @@ interface Draft {
   readonly shown?: Readonly<Record<string, string>>;
 }
 
+type Asker = (refused?: Draft['faults']) => Promise<void>;
+
 /** @returns asks what the form amounts to. Only the answer to the last question is shown */
-function createAsker(form: HTMLFormElement, onDraft: (draft: Draft) => void): () => Promise<void> {
+function createAsker(form: HTMLFormElement, onDraft: (draft: Draft) => void): Asker {
   let asking = new AbortController();
   let announced = '';
-  return async () => {
+  return async (refused = {}) => {
     asking.abort();
     asking = new AbortController();
     const { signal } = asking;
     const draft = await readDraft(form, signal);
     if (signal.aborted) return;
-    showDraft(form, draft);
+    const faults = { ...refused, ...draft.faults };
+    showDraft(form, { ...draft, faults });
     onDraft(draft);
-    const news = [...Object.values(draft.faults), draft.notes['startAt'], draft.notes['recipients']];
+    const news = [...Object.values(faults), draft.notes['startAt'], draft.notes['recipients']];
     const text = news.filter(Boolean).join(' ');
     // what stands there as the page opens is not announced
     if (announced !== '' && text !== announced) announce(text);
@@ -93,6 +97,14 @@ function showDraft(form: HTMLFormElement, { notes, faults }: Draft): void {
     else field.removeAttribute('aria-invalid');
   }
 }
+
+const shownFaults = (form: HTMLFormElement): Draft['faults'] =>
+  Object.fromEntries(
+    [...form.querySelectorAll<HTMLElement>('[data-fault]')].map((place) => [
+      place.dataset['fault']!,
+      place.textContent,
+    ]),
+  );
 
 function showAudience(form: HTMLFormElement): void {
   const chosen = new FormData(form).get('audience');

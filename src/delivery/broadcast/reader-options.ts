@@ -3,6 +3,7 @@
 import { checkKnown } from '../../audience/channels.ts';
 import { formatWallTime, nextTimeOfDay, parseTimeOfDay, parseWallTime } from '../../audience/zone-time.ts';
 import { wrong } from '../../errors/check-options.ts';
+import { fieldError } from '../../errors/field-error.ts';
 import type { EncodedMessage } from '../../protocol/message/encode-payload.ts';
 import { memberError } from '../../protocol/message/message-error.ts';
 import type { Placeholder } from '../../protocol/message/placeholders.ts';
@@ -28,15 +29,20 @@ export function checkReaderOptions(
   isRecurring = false,
 ): void {
   if (localTime === undefined) {
-    if (ifTimePassed !== undefined) throw wrong('ifTimePassed', 'goes with localTime', { code });
+    if (ifTimePassed !== undefined)
+      throw fieldError(code, '/ifTimePassed', '"ifTimePassed" goes with localTime.');
     return;
   }
   const wallMs = parseWallTime(localTime);
   if (wallMs === undefined) return;
   if (isRecurring)
-    throw wrong('localTime', 'must be a time of day, such as 09:00, where the broadcast recurs', { code });
+    throw fieldError(
+      code,
+      '/localTime',
+      '"localTime" must be a time of day, such as 09:00, where the broadcast recurs.',
+    );
   if (wallMs + lastZoneMs < nowMs)
-    throw wrong('localTime', 'is over in all time zones; give a time to come', { code });
+    throw fieldError(code, '/localTime', '"localTime" is over in all time zones; give a time to come.');
 }
 
 /** @returns the options with the full local time, and the broadcast's own time zone where it matters */

@@ -175,8 +175,9 @@ export const select = (
   name: string,
   options: readonly (readonly [value: string, text: string])[],
   chosen = '',
+  attributes: Html | false = false,
 ): Html =>
-  html`<select name="${name}">
+  html`<select name="${name}" ${attributes}>
     ${options.map(
       ([value, text]) =>
         html`<option value="${value}" ${value === chosen && html`selected`}>${escapeControls(text)}</option>`,

@@ -15,6 +15,7 @@ import type { Channel } from '../../audience/channels.ts';
 import { actionCount, describeLanguage, languagesOf, renderLanguages } from './languages.ts';
 import { csrfField } from './csrf.ts';
 import type { Fields } from './forms.ts';
+import { actionFields } from './message-form.ts';
 import { renderPreviews } from './preview.ts';
 import type { ConsoleSession } from './sessions.ts';
 
@@ -197,7 +198,7 @@ const renderActions = (form: FormState): Html =>
   folded(
     'Buttons',
     form,
-    ['actionTitle0', 'actionTitle1', 'actionTitle2'],
+    actionFields,
     html`${Array.from(
       { length: actionCount },
       (_, index) =>

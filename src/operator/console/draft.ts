@@ -8,10 +8,10 @@ import { memberDescriptions } from '../../protocol/message/members.ts';
 import type { Store } from '../../store/store.ts';
 import type { FormState } from './form-fields.ts';
 import { toStart } from './form-times.ts';
-import type { Fields } from './forms.ts';
+import { optionalField, type Fields } from './forms.ts';
 import { describeLocalTime } from './local-time-input.ts';
 import { showMessage } from './shown-message.ts';
-import { toAudience, toMessage, toOptions } from './message-form.ts';
+import { findSingleFaults, toAudience, toMessage } from './message-form.ts';
 
 /** `notes` has `size`, `recipients` and `shown` besides the fields. */
 export interface Draft extends Pick<FormState, 'notes' | 'faults'> {
@@ -36,7 +36,7 @@ export async function describeDraft(
       shown.note === '' ? {} : { shown: shown.note },
       ...parts.map(({ notes }) => notes),
     ) as Fields,
-    faults: Object.assign({}, ...parts.map(({ faults }) => faults)) as Fields,
+    faults: Object.assign(findSingleFaults(fields), ...parts.map(({ faults }) => faults)) as Fields,
     shown: shown.fields,
   };
 }
@@ -73,7 +73,8 @@ const memberField = (member: string): string =>
 function describeMessage(fields: Fields): Draft {
   try {
     const message = toMessage(fields);
-    const { receipts: isWithReceipts = false, channel } = toOptions({ ...fields, startAt: '' });
+    const isWithReceipts = fields['receipts'] === 'yes';
+    const channel = optionalField(fields, 'channel');
     const [longest] = measureMessage(message, { isWithReceipts, channel }).toSorted(
       (one, other) => other.bytes - one.bytes,
     );

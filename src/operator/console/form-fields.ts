@@ -21,11 +21,29 @@ interface InputOptions {
 
 type Input = (attributes: Html) => Html;
 
+const fieldId = (name: string): string => `field-${name}`;
+
+/**
+ * Above a form that is refused: leads to each field that is wrong, and has the focus.
+ *
+ * @param message where no field is
+ */
+export function renderFaults(faults: Fields, message: string): Html {
+  const entries = Object.entries(faults);
+  return html`<div class="notice bad" role="alert" tabindex="-1" autofocus>
+    <h2>This cannot be sent yet</h2>
+    ${entries.length === 0 && html`<p>${message}</p>`}
+    <ul class="plain">
+      ${entries.map(([name, fault]) => html`<li><a href="#${fieldId(name)}">${fault}</a></li>`)}
+    </ul>
+  </div>`;
+}
+
 /** The script of the page writes notes and faults anew while the form is filled in. */
 function field(form: FormState, name: string, { label, hint }: InputOptions, input: Input): Html {
   const fault = form.faults[name] ?? '';
   const described = [hint !== undefined && `hint-${name}`, `note-${name}`, `fault-${name}`].filter(Boolean);
-  const attributes = html`aria-describedby="${described.join(' ')}"
+  const attributes = html`id="${fieldId(name)}" aria-describedby="${described.join(' ')}"
   ${fault !== '' && html`aria-invalid="true"`}`;
   return html`<div class="field">
     <label>${label} ${input(attributes)}</label>
@@ -54,8 +72,8 @@ export const checkbox = (form: FormState, name: string, label: string, hint?: st
   </label>`;
 
 export const choice = (
-  { fields }: FormState,
+  form: FormState,
   name: string,
   label: string,
   options: readonly (readonly [value: string, text: string])[],
-): Html => html`<label>${label} ${select(name, options, fields[name])}</label>`;
+): Html => field(form, name, { label }, (attributes) => select(name, options, form.fields[name], attributes));

@@ -3,6 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../../delivery/broadcast/create-broadcast.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { checkMessage } from '../../protocol/message/check-message.ts';
 import { memberDescriptions } from '../../protocol/message/members.ts';
 import type { Message, MessageAction } from '../../protocol/message/message.ts';
 import type { ValueSchema } from '../../protocol/message/value-schema.ts';
@@ -17,7 +19,12 @@ import { zoneName } from './local-time-input.ts';
 const audienceNames = ['audience', 'user', 'tagsAll', 'tagsAny', 'tagsNone', 'ids', 'testTag'];
 const defaultTestTag = 'test';
 const deliveryNames = [...Object.keys(deliveryOptions), 'startAt', zoneName, 'idempotencyKey'];
-const actionNames = ['actionTitle', 'actionUrl', 'actionIcon', 'actionName'];
+export const actionFields: readonly string[] = [
+  'actionTitle',
+  'actionUrl',
+  'actionIcon',
+  'actionName',
+].flatMap((name) => Array.from({ length: actionCount }, (_, index) => `${name}${index}`));
 
 /** Every field of the form, but those of its languages. */
 const fieldNames: readonly string[] = [
@@ -28,7 +35,7 @@ const fieldNames: readonly string[] = [
   'shownUser',
   'replace',
   ...deliveryNames,
-  ...actionNames.flatMap((name) => Array.from({ length: actionCount }, (_, index) => `${name}${index}`)),
+  ...actionFields,
 ];
 
 export function readFields(body: unknown): Fields {
@@ -57,7 +64,7 @@ export function toMessage(fields: Fields): Message {
   };
 }
 
-/** What a field means by the schema of its member; undefined where it is empty. */
+/** What a field means by the schema of its member or option; undefined where it is empty. */
 function toValue(fields: Fields, name: string, { type, format, items }: ValueSchema): unknown {
   if (type === 'boolean') return toFlag(fields, name);
   if (format === 'timestamp') return toTime(fields, name)?.getTime();
@@ -98,6 +105,33 @@ export function toOptions(fields: Fields): BroadcastOptions {
   };
 }
 
+/** Those whose value is that of one field. */
+const singleMembers = Object.entries(memberDescriptions).filter(
+  ([name]) => !['tag', 'actions', 'texts'].includes(name),
+);
+
+/**
+ * What is wrong with single members and options, by the names of their fields: each is read and checked by itself, so that all are
+ * named at once.
+ */
+export function findSingleFaults(fields: Fields): Fields {
+  const faults: Record<string, string> = {};
+  const attempt = (name: string, schema: ValueSchema, check: (value: unknown) => void): void => {
+    try {
+      const value = toValue(fields, name, schema);
+      if (value !== undefined) check(value);
+    } catch (error) {
+      if (!(error instanceof DeskbellError)) throw error;
+      faults[name] = error.message;
+    }
+  };
+  for (const [name, { schema }] of singleMembers)
+    attempt(name, schema, (value) => void checkMessage({ title: '', message: '', [name]: value }));
+  for (const [name, { schema, check, field }] of Object.entries<OptionDescription>(deliveryOptions))
+    attempt(name, schema, (value) => check(value, field.label));
+  return faults;
+}
+
 /** Those of the message to the test group, all of which gets it at once. */
 export function toTestOptions(fields: Fields): BroadcastOptions {
   const {
@@ -114,10 +148,17 @@ export function toTestOptions(fields: Fields): BroadcastOptions {
 /** @throws {DeskbellError} ERR_FIELD_VALUE where nobody is named */
 export function toAudience(fields: Fields): Audience {
   switch (fields['audience']) {
-    case 'user':
-      return { user: textField(fields, 'user') };
-    case 'tags':
-      return { tags: toTags(fields) };
+    case 'user': {
+      const user = textField(fields, 'user');
+      if (user === '') throw fieldFault('user', 'Give the user whose devices get the message.');
+      return { user };
+    }
+    case 'tags': {
+      const tags = toTags(fields);
+      if (Object.values(tags).every(({ length }) => length === 0))
+        throw fieldFault('tagsAll', 'Give a tag in one of the three fields at least.');
+      return { tags };
+    }
     case 'ids': {
       const ids = toList(fields, 'ids').map(Number);
       if (ids.length === 0) throw fieldFault('ids', 'Give the id of a subscription at least.');
@@ -153,11 +194,13 @@ function toFlag(fields: Fields, name: string): boolean | undefined {
   return text === '' ? undefined : text === 'yes';
 }
 
+const labelOf = (name: string): string => ({ ...memberDescriptions, ...deliveryOptions })[name]!.field.label;
+
 function toNumber(fields: Fields, name: string): number | undefined {
   const text = textField(fields, name).trim();
   if (text === '') return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw fieldFault(name, 'Give a whole number.');
+  throw fieldFault(name, `"${labelOf(name)}" must be a whole number, such as 10.`);
 }
 
 function toJson(fields: Fields, name: string): unknown {
@@ -166,6 +209,6 @@ function toJson(fields: Fields, name: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw fieldFault(name, 'Give a JSON value, such as {"order": 7}.');
+    throw fieldFault(name, `"${labelOf(name)}" must be a JSON value, such as {"order": 7}.`);
   }
 }

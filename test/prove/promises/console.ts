@@ -163,6 +163,22 @@ export const consolePage: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'What is wrong is said beside each field, all at once, and in a list above a form that is refused, which leads to the fields',
+    test: { file: consolePages, title: 'every field that is wrong is marked with its own sentence' },
+    changes: {
+      'src/operator/console/draft.ts': {
+        'options are not looked at one by one': [
+          'Object.assign(findSingleFaults(fields), ...parts',
+          'Object.assign({}, ...parts',
+        ],
+      },
+      'src/operator/console/form-fields.ts': {
+        'the list leads nowhere': ['href="#${fieldId(name)}"', 'href="#"'],
+      },
+    },
+  },
+  {
     claim: 'An estimate of recipients says that it is one',
     test: {
       file: 'test/delivery/estimate-audience.test.ts',

@@ -19,6 +19,7 @@ import { sessionOf } from '../require-session.ts';
 import { notice } from '../components.ts';
 import { renderComposer } from '../composer.ts';
 import { describeDraft, toFaults } from '../draft.ts';
+import { renderFaults } from '../form-fields.ts';
 import { duplicate, type Duplicate } from '../duplicate.ts';
 import { toStart } from '../form-times.ts';
 import { idField, textField, type Fields } from '../forms.ts';
@@ -51,21 +52,22 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
   const { store, sender } = parts;
   const estimator = createAudienceEstimator(store);
 
-  /** @param error that is said above the form and beside its fields */
+  /** @param error with which the form is refused: all that is wrong is said above it and beside its fields */
   const sendComposer = async (
     reply: FastifyReply,
     session: ConsoleSession,
     fields: Fields,
     { error, done }: { readonly error?: DeskbellError; readonly done?: Html | undefined } = {},
   ) => {
-    const { notes, shown = {} } = await describeDraft(fields, estimator, store);
+    const { notes, shown = {}, faults: known } = await describeDraft(fields, estimator, store);
+    const faults = error === undefined ? {} : { ...known, ...toFaults(error) };
     const form = {
       fields,
       notes,
       shown,
       channels: await store.channels.list(),
-      faults: error === undefined ? {} : toFaults(error),
-      notice: error === undefined ? done : renderFault(error),
+      faults,
+      notice: error === undefined ? done : renderFaults(faults, error.message),
       vapidPublicKey: await store.vapidKeys.current(),
       ...(await estimator.topTags(maxSuggestions)),
     };
@@ -188,12 +190,6 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     },
   );
 }
-
-const renderFault = ({ message }: DeskbellError): Html =>
-  html`<div class="notice bad" role="alert">
-    <h2>This cannot be sent yet</h2>
-    <p>${message}</p>
-  </div>`;
 
 /** @throws what is not to be shown beside the form */
 function faultToShow(error: unknown, fields: Fields): DeskbellError {
