@@ -4,7 +4,13 @@ import { test } from 'node:test';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { commitSlice, madeUpBroadcast, madeUpSchedule, recordAnswer } from '../store/store-under-test.ts';
+import {
+  addSubscriptions,
+  commitSlice,
+  madeUpBroadcast,
+  madeUpSchedule,
+  recordAnswer,
+} from '../store/store-under-test.ts';
 import { decode, signIn, type Visitor } from './console-visitor.ts';
 import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
 import { startOperator, stoppedClock, type RunningOperator } from './running-operator.ts';
@@ -536,6 +542,30 @@ test('every field that is wrong is marked with its own sentence, and a list abov
   });
   assert.deepEqual(Object.keys(faultsOf(icons)), ['actionIcon0']);
   assert.match(icons.html, /<details class="card" open>\s*<summary>Buttons/);
+});
+
+test('a notification without title and text is refused at each step, and no preview invents one', async (t) => {
+  const operator = await startOperator(t);
+  await addSubscriptions(operator.store, 1);
+  const visitor = await signIn(operator);
+  const blank = 'Title and text are both blank: give one of them.';
+  await visitor.open('/console/send');
+  const preview = /<strong data-shows="title" dir="auto">([^<]*)</;
+  assert.equal(preview.exec(visitor.page.html)![1], '');
+  assert.deepEqual(faultsOf(visitor.page), {});
+  for (const path of ['/console/send', '/console/send/confirm', '/console/send/test-group']) {
+    await visitor.open('/console/send');
+    const page = await visitor.post('/console/send', path, { title: ' ', message: '\n', testTag: 'test' });
+    assert.equal(page.status, 400, path);
+    assert.deepEqual(faultsOf(page), { title: blank, message: blank });
+  }
+  const texts = { title: 'Hello', languages: 'de', 'texts.de.title': ' ' };
+  await visitor.open('/console/send');
+  assert.deepEqual(faultsOf(await visitor.submit('/console/send', texts)), {
+    message: 'Title and text in German (de) are both blank: give one of them.',
+    'texts.de.title': 'Title and text in German (de) are both blank: give one of them.',
+  });
+  assert.deepEqual(await operator.store.broadcasts.list({ limit: 1 }), []);
 });
 
 test('a start is a time in the zone of the form: what clocks skip or show twice is said, and what is past refused', async (t) => {

@@ -6,7 +6,7 @@ export function showPreviews(form: HTMLFormElement, shown: Readonly<Record<strin
   const given = (name: string): string => String(fields.get(name) ?? '');
   const text = (name: string): string => shown[name] ?? given(name);
   const places = (name: string) => form.querySelectorAll<HTMLElement>(`[data-shows="${name}"]`);
-  for (const place of places('title')) place.textContent = text('title') || 'Title';
+  for (const place of places('title')) place.textContent = text('title');
   for (const place of places('message')) place.textContent = text('message');
   for (const place of places('url')) place.textContent = text('url') || 'your page';
   const actions = [...fields.keys()]

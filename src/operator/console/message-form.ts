@@ -5,6 +5,7 @@ import type { Audience } from '../../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../../delivery/broadcast/create-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { checkMessage } from '../../protocol/message/check-message.ts';
+import { localizeMessage } from '../../protocol/message/localize-message.ts';
 import { memberDescriptions } from '../../protocol/message/members.ts';
 import type { Message, MessageAction } from '../../protocol/message/message.ts';
 import type { ValueSchema } from '../../protocol/message/value-schema.ts';
@@ -12,7 +13,7 @@ import { deliveryOptions, type OptionDescription } from '../../store/delivery-op
 import { hasReaderTimes } from '../../store/reader-times.ts';
 import { toTime } from './form-times.ts';
 import { fieldFault, optionalField, textField, textFields, type Fields } from './forms.ts';
-import { actionCount, languageFields, textNames, toTexts } from './languages.ts';
+import { actionCount, describeLanguage, languageFields, textNames, toTexts } from './languages.ts';
 import { zoneName } from './local-time-input.ts';
 
 /** `testTag` names those who get the message before the audience. */
@@ -62,6 +63,26 @@ export function toMessage(fields: Fields): Message {
     texts: toTexts(fields),
     tag: toTag(fields),
   };
+}
+
+/**
+ * The message as it is sent.
+ *
+ * @throws {DeskbellError} ERR_FIELD_VALUE where title and text are blank, in one of its languages
+ */
+export function toSentMessage(fields: Fields): Message {
+  const message = toMessage(fields);
+  for (const { language, message: text, nameOf } of localizeMessage(message)) {
+    if (`${text.title}${text.message}`.trim() !== '') continue;
+    const place = language === undefined ? '' : ` in ${describeLanguage(language)}`;
+    const faults = ['title', 'message'].map((member) =>
+      fieldFault(nameOf(member), `Title and text${place} are both blank: give one of them.`),
+    );
+    throw new DeskbellError('ERR_FIELD_VALUE', faults[0]!.message, {
+      fields: faults.flatMap((fault) => fault.fields),
+    });
+  }
+  return message;
 }
 
 /** What a field means by the schema of its member or option; undefined where it is empty. */

@@ -81,7 +81,7 @@ function renderSurface(surface: Surface, fields: Fields): Html {
       <span class="picture" aria-hidden="true"
         ><img src="${picture}" alt="" ${surface.pictures.includes('icon') && html`data-shows="icon"`}
       /></span>
-      <strong data-shows="title" dir="auto">${title === '' ? 'Title' : title}</strong>
+      <strong data-shows="title" dir="auto">${title}</strong>
       <p class="message" data-shows="message" dir="auto">${message}</p>
       ${
         style === 'windows' &&

@@ -179,6 +179,21 @@ export const consolePage: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A notification whose title and text are both blank is refused by the form',
+    test: { file: consolePages, title: 'a notification without title and text is refused at each step' },
+    changes: {
+      'src/operator/console/message-form.ts': {
+        'spaces are a text': ['${text.message}`.trim()', '${text.message}`'],
+      },
+      'src/operator/console/preview.ts': {
+        'the preview shows a title of its own': [
+          'data-shows="title" dir="auto">${title}<',
+          'data-shows="title" dir="auto">${title || \'Title\'}<',
+        ],
+      },
+    },
+  },
+  {
     claim: 'An estimate of recipients says that it is one',
     test: {
       file: 'test/delivery/estimate-audience.test.ts',

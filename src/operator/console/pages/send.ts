@@ -28,7 +28,7 @@ import {
   initialFields,
   readFields,
   toAudience,
-  toMessage,
+  toSentMessage,
   toOptions,
   toTestGroup,
   toTestOptions,
@@ -123,7 +123,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
       const fields = readFields(request.body);
       try {
         const { operator } = sessionOf(request);
-        const { broadcast } = await sender.createBroadcast(toAudience(fields), toMessage(fields), {
+        const { broadcast } = await sender.createBroadcast(toAudience(fields), toSentMessage(fields), {
           ...toOptions(fields),
           createdBy: { operator: operator.name },
         });
@@ -142,7 +142,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
       const fields = readFields(request.body);
       const session = sessionOf(request);
       try {
-        const { broadcast } = await sender.createBroadcast(toTestGroup(fields), toMessage(fields), {
+        const { broadcast } = await sender.createBroadcast(toTestGroup(fields), toSentMessage(fields), {
           ...toTestOptions(fields),
           createdBy: { operator: session.operator.name },
           idempotencyKey: textField(request.body, 'testKey') || randomUUID(),
@@ -174,7 +174,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
       request.auditTarget = 'subscription';
       try {
         const subscription = JSON.parse(textField(request.body, 'subscription')) as SubscriptionInput;
-        const { items } = await sendMessage(parts, { subscription }, toMessage(fields), {
+        const { items } = await sendMessage(parts, { subscription }, toSentMessage(fields), {
           ttlSeconds,
           urgency,
           topic,
@@ -206,7 +206,7 @@ async function readReview(
   maxRows: number,
   store: Store,
 ) {
-  const message = toMessage(fields);
+  const message = toSentMessage(fields);
   const options = isTest
     ? toTestOptions(fields)
     : { ...toOptions(fields), startAt: toStart(fields, store.now()) };
