@@ -6,6 +6,7 @@ import { createWarningReader } from '../../src/delivery/installation-warnings.ts
 import { until } from '../../tools/until.ts';
 import { createSharedFeeds } from '../../src/operator/shared-feed.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { addSubscriptions, commitSlice } from '../store/store-under-test.ts';
 import { signIn, type Visitor } from './console-visitor.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
 
@@ -104,6 +105,44 @@ test('the buttons of a live page follow the broadcast, for each who may press th
     [false, true],
   );
   for (const page of pages) page.leave();
+});
+
+test('attempts, their reasons and what came of one are live on the page of a broadcast, as they are chosen there', async (t) => {
+  const operator = await startOperator(t);
+  await addSubscriptions(operator.store, 3);
+  const { broadcast } = await operator.sender.createBroadcast('all', { title: 'Hello', message: '' });
+  const viewer = await signIn(operator);
+  const pages = [];
+  for (const [query, place] of [
+    ['', 'attempts'],
+    ['?outcome=accepted', 'attempts'],
+    ['?subscription=2', 'answer'],
+  ] as const) {
+    const { html } = await viewer.open(`/console/broadcasts/${broadcast.id}${query}`);
+    for (const part of [place, 'answers']) assert.match(html, new RegExp(`id="live-${part}"`), query);
+    const page = watch(operator, /data-live="([^"]+)"/.exec(html)![1]!, viewer);
+    pages.push({ page, first: await page.next() });
+  }
+  for (const { first } of pages) assert.match(first, /"live-answers":"<p class=\\"empty quiet\\">Nothing\./);
+  const slice = await operator.store.leases.leaseSlice({ leaseMs: 10_000, broadcastId: broadcast.id });
+  await commitSlice(
+    operator.store,
+    slice!,
+    (recipient) => ({
+      recipient,
+      origin: 'https://fcm.googleapis.com',
+      attempts: 1,
+      result: 'rejected',
+      record: { atMs: Date.now(), attempt: 1, outcome: 'rejected', status: 403, reason: 'vapid-refused' },
+    }),
+    10_000,
+  );
+  const [all, accepted, one] = await Promise.all(pages.map(({ page }) => page.next()));
+  for (const text of [all, accepted, one]) assert.match(text!, /"live-answers":"[^]*>403</);
+  assert.equal(all!.match(/subscriptions\/\d+\\"/g)?.length, 3);
+  assert.doesNotMatch(accepted!, /"live-attempts"/);
+  assert.match(one!, /"live-answer":[^]*rejected/);
+  for (const { page } of pages) page.leave();
 });
 
 test('the alarms of a live page link to where they are acknowledged, for who may do so', async (t) => {

@@ -194,6 +194,21 @@ export const consolePage: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What was not accepted, the attempts and what came of one are live while the broadcast runs',
+    test: { file: livePages, title: 'attempts, their reasons and what came of one are live' },
+    changes: {
+      'src/operator/console/pages/broadcast.ts': {
+        'what is chosen on the page is forgotten': [
+          'readParts(broadcast, address.query)',
+          'readParts(broadcast, {})',
+        ],
+      },
+      'src/operator/console/pages/broadcast-attempts.ts': {
+        'the reasons stay as the page was loaded': ["live('answers', answers)", 'answers'],
+      },
+    },
+  },
+  {
     claim: 'An estimate of recipients says that it is one',
     test: {
       file: 'test/delivery/estimate-audience.test.ts',

@@ -14,6 +14,7 @@ import {
   card,
   empty,
   isFiltered,
+  live,
   notice,
   numberField,
   older,
@@ -21,14 +22,47 @@ import {
   searchForm,
   selectField,
 } from '../components.ts';
-import { idField, textFields, type Fields } from '../forms.ts';
+import { idField, textField, textFields, type Fields } from '../forms.ts';
 import { outcomesTable } from '../outcomes-table.ts';
 
 const attemptRows = 50;
 
-export async function renderAttempts({ id }: Broadcast, query: unknown, store: Store): Promise<Html> {
-  const given = textFields(query, ['outcome', 'subscription', 'user']);
-  const isAsked = given['user'] !== '' || given['subscription'] !== '';
+const readGiven = (query: unknown): Fields => textFields(query, ['outcome', 'subscription', 'user']);
+const isAsked = ({ user, subscription }: Fields): boolean =>
+  [user, subscription].some((text) => text!.trim() !== '');
+
+/** What is chosen on the page, which its live parts need too. */
+export const chosenAttempts = (query: unknown): Fields => ({
+  ...readGiven(query),
+  before: textField(query, 'before'),
+});
+
+/** What changes while the broadcast runs. */
+interface AttemptParts {
+  /** What came of the one that is asked for. */
+  readonly answer?: Html;
+  /** Where nobody is. */
+  readonly attempts?: Html;
+  readonly answers: Html;
+}
+
+export async function readAttempts({ id }: Broadcast, query: unknown, store: Store): Promise<AttemptParts> {
+  const given = readGiven(query);
+  return {
+    ...(isAsked(given)
+      ? { answer: await renderAnswer(id, given, store) }
+      : { attempts: await renderAll(id, query, given, store) }),
+    answers: answersTable(await store.attempts.countAnswers([id]), 'Nothing.'),
+  };
+}
+
+export async function renderAttempts(
+  { id }: Broadcast,
+  query: unknown,
+  { answer, attempts, answers }: AttemptParts,
+  store: Store,
+): Promise<Html> {
+  const given = readGiven(query);
   const [nobody] = await store.attempts.outcomesOf(id, [Number.MAX_SAFE_INTEGER]);
   const isKept = nobody!.state !== 'noLongerKept' && nobody!.state !== 'notTracked';
   return html`<section class="card" aria-labelledby="why">
@@ -39,7 +73,7 @@ export async function renderAttempts({ id }: Broadcast, query: unknown, store: S
         'Show',
         'What came of one',
       )}
-      ${isAsked && (await renderAnswer(id, query, given, store))}
+      ${answer && live('answer', answer)}
       ${
         isKept
           ? html`<p>
@@ -55,19 +89,29 @@ export async function renderAttempts({ id }: Broadcast, query: unknown, store: S
       html`<p class="quiet small">
           Everything but acceptances, each time counted: a message that is tried again is counted each time.
         </p>
-        ${answersTable(await store.attempts.countAnswers([id]), 'Nothing.')}`,
+        ${live('answers', answers)}`,
     )}
     ${
       isKept &&
-      (isAsked
+      (attempts === undefined
         ? html`<p><a href="/console/broadcasts/${id}#attempts">All attempts of the broadcast</a></p>`
-        : await renderAll(id, query, given, store))
+        : html`<section class="card" aria-labelledby="attempts">
+            <h2 id="attempts">Attempts</h2>
+            <p class="quiet small">All of them, the newest first, ${attemptRows} on a page.</p>
+            ${searchForm(
+              `/console/broadcasts/${id}#attempts`,
+              [selectField(given, 'outcome', 'Outcome', attemptOutcomes)],
+              'Show',
+              'Attempts by outcome',
+            )}
+            ${live('attempts', attempts)}
+          </section>`)
     }`;
 }
 
-async function renderAnswer(broadcastId: number, query: unknown, given: Fields, store: Store): Promise<Html> {
+async function renderAnswer(broadcastId: number, given: Fields, store: Store): Promise<Html> {
   const { user = '', subscription } = given;
-  const subscriptionId = idField(query, 'subscription');
+  const subscriptionId = idField(given, 'subscription');
   if (subscription !== '' && subscriptionId === undefined)
     return notice('bad', 'A subscription is named by its number.');
   try {
@@ -103,16 +147,6 @@ async function renderAll(id: number, query: unknown, given: Fields, { attempts: 
   });
   const attempts = found.slice(0, attemptRows);
   const last = found.length > attemptRows ? attempts.at(-1) : undefined;
-  return html`<section class="card" aria-labelledby="attempts">
-    <h2 id="attempts">Attempts</h2>
-    <p class="quiet small">All of them, the newest first, ${attemptRows} on a page.</p>
-    ${searchForm(
-      `/console/broadcasts/${id}#attempts`,
-      [selectField(given, 'outcome', 'Outcome', attemptOutcomes)],
-      'Show',
-      'Attempts by outcome',
-    )}
-    ${attemptsTable(attempts, isFiltered(given) ? 'No attempt fits.' : 'No attempt yet.')}
-    ${last && older(`/console/broadcasts/${id}`, { ...given, before: String(last.id) })}
-  </section>`;
+  return html`${attemptsTable(attempts, isFiltered(given) ? 'No attempt fits.' : 'No attempt yet.')}
+  ${last && older(`/console/broadcasts/${id}`, { ...given, before: String(last.id) })}`;
 }

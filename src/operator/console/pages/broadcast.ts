@@ -23,7 +23,7 @@ import { titleOf } from '../broadcast-title.ts';
 import { describeLanguage } from '../languages.ts';
 import { optionFacts, renderTexts } from '../message-parts.ts';
 import { hasReaders, renderReaders } from '../reader-counts.ts';
-import { renderAttempts } from './broadcast-attempts.ts';
+import { chosenAttempts, readAttempts, renderAttempts } from './broadcast-attempts.ts';
 import { renderCharts, renderProgress, renderServices } from './broadcast-progress.ts';
 
 /** What can be done to a broadcast: in which states, what is said afterwards, with which count, and before, if it cannot be undone. */
@@ -65,18 +65,20 @@ const allControls = Object.entries<Control>(controls) as [ControlName, Control][
 export function addBroadcastPages(app: FastifyInstance, { store }: OperatorContext, addLive: AddLive): void {
   const find = ({ params }: Pick<FastifyRequest, 'params'>): Promise<Broadcast> =>
     store.broadcasts.get(idField(params, 'id') ?? 0);
-  const readParts = async (broadcast: Broadcast) =>
-    renderParts(
+  const readParts = async (broadcast: Broadcast, query: unknown) => ({
+    ...renderParts(
       broadcast,
       await store.statistics.outcomesOf(broadcast.id),
       isOver(broadcast) ? [] : await store.broadcasts.timesToCome(broadcast.id),
       store.now(),
-    );
+    ),
+    ...(await readAttempts(broadcast, query, store)),
+  });
 
   addLive('/live/broadcasts/:id', async (address) => {
     const broadcast = await find(address);
     return {
-      shared: await readParts(broadcast),
+      shared: await readParts(broadcast, address.query),
       own: (session) => ({ controls: renderControls(broadcast, session) }),
       status: describeStatus(broadcast),
     };
@@ -85,13 +87,15 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
   app.get('/broadcasts/:id', async (request, reply) => {
     const broadcast = await find(request);
     const session = sessionOf(request);
-    const parts = await readParts(broadcast);
+    const parts = await readParts(broadcast, request.query);
     return sendPage(reply, {
       title: `Broadcast ${broadcast.id}`,
       entry: 'Broadcasts',
       lead: html`<p class="quiet">${titleOf(broadcast)}</p>`,
       actions: live('controls', renderControls(broadcast, session)),
-      liveUrl: isOver(broadcast) ? undefined : `/console/live/broadcasts/${broadcast.id}`,
+      liveUrl: isOver(broadcast)
+        ? undefined
+        : urlWith(`/console/live/broadcasts/${broadcast.id}`, chosenAttempts(request.query)),
       status: describeStatus(broadcast),
       content: html`
         ${live('progress', parts.progress)} ${live('alarms', parts.alarms)}
@@ -99,7 +103,7 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
         ${card('Outcomes over its run', live('charts', parts.charts))}
         ${card('Push services', live('services', parts.services))}
         ${renderMessage(broadcast, broadcast.texts && (await store.broadcasts.texts(broadcast.id)))}
-        ${await renderAttempts(broadcast, request.query, store)}
+        ${await renderAttempts(broadcast, request.query, parts, store)}
       `,
     });
   });
