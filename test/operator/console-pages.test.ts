@@ -787,6 +787,11 @@ test('subscriptions are found by user, tags, push service and id; one is removed
   assert.equal(await count('pushService=web.push.apple.com'), 0);
   assert.match((await visitor.open('/console/subscriptions?tagsAll=a%20b!')).html, /A tag must be/);
   assert.equal((await visitor.open('/console/subscriptions?id=3')).url, '/console/subscriptions/3');
+  for (const id of ['abc', '2,3']) {
+    assert.equal(await count(`id=${id}`), 0);
+    assert.match(visitor.page.html, /named by its number; give one, such as 7/);
+    assert.match(visitor.page.html, new RegExp(`name="id" value="${id}"`));
+  }
   await visitor.open('/console/subscriptions/3/remove');
   assert.match(wordsOf(visitor.page), /Remove 1 subscription\? .*Subscription 3 of user-2 is deleted/);
   await visitor.submit('/console/subscriptions/3/remove');

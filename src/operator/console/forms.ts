@@ -60,6 +60,13 @@ export function idField(body: unknown, name: string): number | undefined {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
 
+/** The subscription that is searched for, or undefined where the field is empty. @throws {DeskbellError} ERR_FIELD_VALUE */
+export function subscriptionField(query: unknown, name: string): number | undefined {
+  const id = idField(query, name);
+  if (id !== undefined || textField(query, name).trim() === '') return id;
+  throw fieldFault(name, 'A subscription is named by its number; give one, such as 7.');
+}
+
 /** What is wrong with a field, in a sentence. */
 export const fieldFault = (name: string, detail: string): DeskbellError =>
   fieldError('ERR_FIELD_VALUE', `/${name}`, detail);

@@ -22,7 +22,7 @@ import {
   searchForm,
   selectField,
 } from '../components.ts';
-import { idField, textField, textFields, type Fields } from '../forms.ts';
+import { idField, subscriptionField, textField, textFields, type Fields } from '../forms.ts';
 import { outcomesTable } from '../outcomes-table.ts';
 
 const attemptRows = 50;
@@ -110,11 +110,9 @@ export async function renderAttempts(
 }
 
 async function renderAnswer(broadcastId: number, given: Fields, store: Store): Promise<Html> {
-  const { user = '', subscription } = given;
-  const subscriptionId = idField(given, 'subscription');
-  if (subscription !== '' && subscriptionId === undefined)
-    return notice('bad', 'A subscription is named by its number.');
+  const { user = '' } = given;
   try {
+    const subscriptionId = subscriptionField(given, 'subscription');
     if (subscriptionId !== undefined) return await renderOutcomes(broadcastId, [subscriptionId], store);
     const devices = await findPersonDevices(user, store);
     const ids = idsOf(devices);

@@ -24,7 +24,7 @@ import {
   timeFromNow,
 } from '../components.ts';
 import { doneUrl } from '../done.ts';
-import { audited, idField, optionalField, textFields, type Fields } from '../forms.ts';
+import { audited, idField, optionalField, subscriptionField, textFields, type Fields } from '../forms.ts';
 import { toTags } from '../message-form.ts';
 import { changes, pages, sendPage, sendQuestion, type Question } from '../page.ts';
 import { renderOwnChoices } from '../reader-cards.ts';
@@ -40,7 +40,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     const { query } = request;
     const id = idField(query, 'id');
     if (id !== undefined) return reply.redirect(`/console/subscriptions/${id}`, 303);
-    const given = textFields(query, Object.keys(filters));
+    const given = textFields(query, [...Object.keys(filters), 'id']);
     return sendPage(reply, {
       title: 'Subscriptions',
       content: html`${renderFilters(given)} ${await renderList(given, idField(query, 'after'), parts)}`,
@@ -102,6 +102,7 @@ async function renderList(
 ): Promise<Html> {
   let found: Awaited<ReturnType<typeof findSubscriptions>>;
   try {
+    subscriptionField(given, 'id');
     const filter = { matching: readExpression(given), pushService: readOrigin(given['pushService'] ?? '') };
     found = await findSubscriptions(store.subscriptions, filter, { afterId, limit: pageRows });
   } catch (error) {
