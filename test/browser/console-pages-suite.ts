@@ -273,7 +273,7 @@ export async function preferScheme(page: Page, scheme: Scheme, schemes: readonly
   assert.equal(await page.evaluate(`matchMedia('(prefers-color-scheme: ${scheme})').matches`), true);
 }
 
-/** What does not fit: the page, a table within it, a field in its place, or the entry of the navigation that one is at. */
+/** What does not fit: the page, a table within it, a field in its place, the texts below a chart, or the entry of the navigation that one is at. */
 const cutOff = `(() => {
   const width = document.documentElement.clientWidth;
   const tooWide = [...document.querySelectorAll('html, .table, pre, details > summary')]
@@ -284,9 +284,12 @@ const cutOff = `(() => {
   const fields = [...document.querySelectorAll('label > :is(input, select, textarea)')]
     .filter((field) => field.checkVisibility() && right(field) > right(field.parentElement) + 1)
     .map(({ name }) => 'the field ' + name);
+  const axes = [...document.querySelectorAll('.ticks')]
+    .filter(({ children }) => new Set([...children].map((tick) => tick.offsetTop)).size > 1)
+    .map(({ textContent }) => 'the axis ' + textContent);
   const current = document.querySelector('.bar nav [aria-current]')?.getBoundingClientRect();
   const isHidden = current !== undefined && (current.left < 0 || current.right > width);
-  return [...tooWide, ...fields, ...(isHidden ? ['the current entry of the navigation'] : [])];
+  return [...tooWide, ...fields, ...axes, ...(isHidden ? ['the current entry of the navigation'] : [])];
 })()`;
 
 /** What axe finds: WCAG 2.2 A and AA, and its best practices. @param rules otherwise these alone */
