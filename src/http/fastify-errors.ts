@@ -16,16 +16,33 @@ const fastifyCodes: Readonly<Record<string, { code: ServiceErrorCode; message: s
   ECONNRESET: { code: 'ERR_REQUEST_INVALID', message: 'The request ended before its body was complete.' },
 };
 
+/** What an application refuses with, as `http-errors` and Fastify's plug-ins do. */
+const refusals: Readonly<Record<number, ServiceErrorCode>> = {
+  401: 'ERR_UNAUTHENTICATED',
+  403: 'ERR_FORBIDDEN',
+  429: 'ERR_RATE_LIMITED',
+};
+
+interface ThrownError {
+  readonly code?: string;
+  readonly statusCode?: number;
+  readonly message?: string;
+  /** Whether the message is for clients (`http-errors`). */
+  readonly expose?: boolean;
+}
+
 /** Any error as one of ours. */
 export function toFault(error: unknown, { routeOptions }: FastifyRequest): DeskbellError {
   if (error instanceof DeskbellError) return error;
-  const { code = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
+  const { code = '', statusCode = 500, message = '', expose } = Object(error) as ThrownError;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const message = `The body is larger than the ${routeOptions.bodyLimit} bytes that are read.`;
-    return new DeskbellError('ERR_BODY_TOO_LARGE', message, { cause: error });
+    const detail = `The body is larger than the ${routeOptions.bodyLimit} bytes that are read.`;
+    return new DeskbellError('ERR_BODY_TOO_LARGE', detail, { cause: error });
   }
   const known = fastifyCodes[code];
   if (known) return new DeskbellError(known.code, known.message, { cause: error });
-  const fallback = statusCode >= 400 && statusCode < 500 ? 'ERR_REQUEST_INVALID' : 'ERR_INTERNAL';
-  return new DeskbellError(fallback, serviceErrors[fallback].title, { cause: error });
+  const isRefusal = statusCode >= 400 && statusCode < 500;
+  const fallback = refusals[statusCode] ?? (isRefusal ? 'ERR_REQUEST_INVALID' : 'ERR_INTERNAL');
+  const detail = isRefusal && expose === true ? message : serviceErrors[fallback].title;
+  return new DeskbellError(fallback, detail, { cause: error });
 }

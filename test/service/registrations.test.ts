@@ -221,6 +221,28 @@ describe('a registration that onSubscribe refuses', () => {
     assert.deepEqual(console(), []);
   });
 
+  test('is answered with the status of an error that has one, and with its text only where that is for clients', async () => {
+    for (const [thrown, status, code, detail] of [
+      [{ statusCode: 403 }, 403, 'ERR_FORBIDDEN', 'Refused'],
+      [{ statusCode: 403, expose: true }, 403, 'ERR_FORBIDDEN', 'row 7 of blocked'],
+      [{ statusCode: 401 }, 401, 'ERR_UNAUTHENTICATED', 'No session'],
+      [{ statusCode: 429 }, 429, 'ERR_RATE_LIMITED', 'Too many requests'],
+      [{ statusCode: 422 }, 400, 'ERR_REQUEST_INVALID', 'The request is not valid'],
+      [{ statusCode: 502, expose: true }, 500, 'ERR_INTERNAL', /the server log has the details/],
+      [{}, 500, 'ERR_INTERNAL', /the server log has the details/],
+    ] as const) {
+      answer = () => {
+        throw Object.assign(new Error('row 7 of blocked'), thrown);
+      };
+      const response = await post(newSubscription());
+      const problem = (await response.json()) as { readonly code: string; readonly detail: string };
+      assert.deepEqual([response.status, problem.code], [status, code]);
+      if (typeof detail === 'string') assert.equal(problem.detail, detail);
+      else assert.match(problem.detail, detail);
+    }
+    assert.deepEqual(await rows(), []);
+  });
+
   test('is known by what it will be: a new one has no id, and the user of its token, of its row or of the one it replaces', async () => {
     const first = newSubscription();
     answer = () => ({ user: 'ada', tags: ['de'] });

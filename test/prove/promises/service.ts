@@ -38,6 +38,20 @@ export const servicePage: readonly DocumentedPromise[] = [
   },
   {
     claim:
+      'An error of onSubscribe with a statusCode is answered with it, and with its message only where that is for clients',
+    test: {
+      file: 'test/service/registrations.test.ts',
+      title: 'is answered with the status of an error that has one',
+    },
+    changes: {
+      'src/http/fastify-errors.ts': {
+        'every refusal is a 400': ['refusals[statusCode] ??', ''],
+        'every message is for clients': ['isRefusal && expose === true', 'isRefusal'],
+      },
+    },
+  },
+  {
+    claim:
       '`onUnsubscribe` is called once a client has removed its row, and where nothing was removed it is not',
     test: {
       file: 'test/service/http.test.ts',
