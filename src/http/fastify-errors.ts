@@ -5,10 +5,6 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { serviceErrors, type ServiceErrorCode } from '../errors/catalogue/service-errors.ts';
 
 const fastifyCodes: Readonly<Record<string, { code: ServiceErrorCode; message: string }>> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: {
-    code: 'ERR_CONTENT_TYPE',
-    message: 'The content type of the body is not one that is read here.',
-  },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
     code: 'ERR_REQUEST_INVALID',
     message: 'The body is not as long as its content-length says.',
@@ -23,6 +19,9 @@ const refusals: Readonly<Record<number, ServiceErrorCode>> = {
   429: 'ERR_RATE_LIMITED',
 };
 
+/** What a scope may read. */
+const contentTypes = ['application/json', 'text/plain', 'application/x-www-form-urlencoded'];
+
 interface ThrownError {
   readonly code?: string;
   readonly statusCode?: number;
@@ -32,12 +31,18 @@ interface ThrownError {
 }
 
 /** Any error as one of ours. */
-export function toFault(error: unknown, { routeOptions }: FastifyRequest): DeskbellError {
+export function toFault(error: unknown, { routeOptions, server }: FastifyRequest): DeskbellError {
   if (error instanceof DeskbellError) return error;
   const { code = '', statusCode = 500, message = '', expose } = Object(error) as ThrownError;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     const detail = `The body is larger than the ${routeOptions.bodyLimit} bytes that are read.`;
     return new DeskbellError('ERR_BODY_TOO_LARGE', detail, { cause: error });
+  }
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    const types = contentTypes.filter((type) => server.hasContentTypeParser(type)).join(' or ');
+    return new DeskbellError('ERR_CONTENT_TYPE', `The body must have content-type: ${types}.`, {
+      cause: error,
+    });
   }
   const known = fastifyCodes[code];
   if (known) return new DeskbellError(known.code, known.message, { cause: error });

@@ -1,7 +1,7 @@
 // The validator of the operator's schemas, and the formats that they name: what a value must be beyond its type and size, checked
 // by what the rest of Deskbell checks it with, so that a schema refuses what would be refused later.
 import { parsePerPerson } from '../audience/frequency-cap.ts';
-import { checkTitle } from '../audience/channels.ts';
+import { checkChannelName, checkTitle } from '../audience/channels.ts';
 import { checkValue, dataName } from '../audience/reader-facts.ts';
 import { parseQuietHours } from '../audience/quiet-hours.ts';
 import { checkTags, checkUser } from '../audience/user-and-tags.ts';
@@ -34,6 +34,10 @@ export const operatorFormats: Formats = {
   },
   tag: {
     fits: checkedBy((value) => checkTags([value], '')),
+    words: '1 to 64 bytes of letters, digits and ". _ : -" that begin with a letter or digit',
+  },
+  'channel-name': {
+    fits: checkedBy((value) => checkChannelName(value, '')),
     words: '1 to 64 bytes of letters, digits and ". _ : -" that begin with a letter or digit',
   },
   tags: {

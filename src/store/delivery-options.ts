@@ -159,7 +159,7 @@ export const deliveryOptions: {
     },
   },
   channel: {
-    schema: { type: 'string', format: 'tag' },
+    schema: { type: 'string', format: 'channel-name' },
     description: 'Reaches only readers who have this channel on.',
     check: (value, name) => void checkChannelName(value, `/${name}`),
     flag: 'channel <name>',

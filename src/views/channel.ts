@@ -20,7 +20,7 @@ const members = {
 };
 
 /** Names are written as tags are. */
-export const channelNameSchema = Type.String({ minLength: 1, format: 'tag' });
+export const channelNameSchema = Type.String({ minLength: 1, format: 'channel-name' });
 
 const example = {
   title: 'News',

@@ -346,13 +346,15 @@ suite('POST /v1/messages', () => {
       ],
       ['/v1/messages?user=me', '', 400, 'ERR_REQUEST_INVALID', /^The body is empty; give a string/],
       ['/v1/messages?user=nobody', 'x', 404, 'ERR_SUBSCRIPTION_NOT_FOUND', /./],
-      ['/v1/broadcasts', 'x', 415, 'ERR_CONTENT_TYPE', /./],
+      ['/v1/broadcasts', 'x', 415, 'ERR_CONTENT_TYPE', /content-type: application\/json\.$/],
     ] as const) {
       const response = await post(path, body);
       const problem = (await response.json()) as { readonly code: string; readonly detail: string };
       assert.deepEqual([response.status, problem.code], [status, code], path);
       assert.match(problem.detail, detail);
     }
+    const html = (await (await post('/v1/messages?user=me', 'x', 'text/html')).json()) as Problem;
+    assert.equal(html.detail, 'The body must have content-type: application/json or text/plain.');
     const body = JSON.stringify({ to: { id: 1 }, message });
     const both = await post('/v1/messages?user=me', body, 'application/json');
     assert.deepEqual([both.status, await codeOf(both)], [400, 'ERR_REQUEST_INVALID']);

@@ -152,6 +152,7 @@ function formatsOf(pushService: string): FormatValues {
         .filter((text) => text.isWellFormed() && !/\p{Cc}/u.test(text)),
     ),
     tag,
+    'channel-name': tag,
     tags: fc.array(tag, { maxLength: 3 }).map((tags) => tags.join(',')),
     link: fc.constantFrom('https://example.org/x', '/orders/7', '?a=b', ''),
     picture: fc.constantFrom('data:image/png;base64,AA==', 'icon.png'),

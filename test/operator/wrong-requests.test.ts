@@ -147,6 +147,13 @@ const faults: readonly (readonly [string, unknown, readonly string[]])[] = [
     { user: 7 },
     ['user is of type number; give 1 to 128 bytes of UTF-8 without control characters or null.'],
   ],
+  [
+    'PUT /v1/channels/b%20d',
+    { title: 'News' },
+    [
+      'name is not usable: The name of a channel must be 1 to 64 bytes of letters, digits and ". _ : -", and begin with a letter or digit.',
+    ],
+  ],
   ['GET /v1/subscriptions/0', undefined, ['id is 0; give a whole number from 1.']],
   [
     'GET /v1/subscriptions?limit=many',
