@@ -45,13 +45,15 @@ export function rejectUnmatched(app: FastifyInstance, method: string, url: strin
   };
 }
 
-function allowedMethods(app: FastifyInstance, url: string): string[] {
+const allowedMethods = (app: FastifyInstance, url: string): string[] =>
+  app.supportedMethods.filter((method) => hasRoute(app, method, url));
+
+/** Whether a route takes the request. */
+export function hasRoute(app: FastifyInstance, method: string, url: string): boolean {
   const [path = ''] = url.split(/[?#]/, 1);
-  return app.supportedMethods.filter((method) => {
-    const route = app.findRoute({ method, url: path });
-    // For a target that it cannot read, such as that of CONNECT, the router finds its own answer, which has no searchParams.
-    if (route?.searchParams === undefined) return false;
-    const wildcard = route.params['*'];
-    return wildcard === undefined || isOneSegment(path, wildcard);
-  });
+  const route = app.findRoute({ method, url: path });
+  // For a target that it cannot read, such as that of CONNECT, the router finds its own answer, which has no searchParams.
+  if (route?.searchParams === undefined) return false;
+  const wildcard = route.params['*'];
+  return wildcard === undefined || isOneSegment(path, wildcard);
 }

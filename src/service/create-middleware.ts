@@ -6,12 +6,16 @@ import { allowCredentials } from './cors.ts';
 import { addRoutes } from './create-service.ts';
 import { renderMalformedUrl } from '../http/malformed-requests.ts';
 import { toRequestHead } from '../http/filter.ts';
+import { hasRoute } from '../http/unknown-paths.ts';
 import { render } from '../http/render-error.ts';
 import { prepareScope } from './scope.ts';
 import { middlewareChecks } from './check-options.ts';
 import { resolveOptions, type MiddlewareOptions } from './options.ts';
 
-/** A request handler for Express, connect or `node:http`. */
+/**
+ * A request handler for Express, connect or `node:http`. Under a mount path it answers every path; without one, it leaves unknown
+ * paths to `next`, where that is given.
+ */
 export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMessage> {
   (request: Request, response: ServerResponse, next?: (error?: unknown) => void): void;
   /** Waits for what is being answered. */
@@ -52,20 +56,25 @@ export function createMiddleware<Request extends IncomingMessage = IncomingMessa
     () => undefined,
   );
 
-  const answer = (request: MountedRequest, response: ServerResponse): void => {
+  const open = new Set<ServerResponse>();
+  const answer = (request: MountedRequest, response: ServerResponse, next: Next): void => {
+    const { method = '', url = '' } = request;
+    if (next !== undefined && isAtRoot(request) && !hasRoute(app, method, url)) {
+      open.delete(response);
+      return next();
+    }
+    response.removeHeader(allowCredentials);
     const location = locationOfFolder(request);
     if (location === undefined) return app.routing(request, response);
     const { status, headers } = render(toRequestHead(request), 308, { location }, Buffer.alloc(0), rules);
     response.writeHead(status, headers).end();
   };
-  const open = new Set<ServerResponse>();
-  const handle = (request: MountedRequest, response: ServerResponse, next = destroy(response)): void => {
+  const handle = (request: MountedRequest, response: ServerResponse, next: Next): void => {
     // of a client that is gone "close" has been emitted already
     if (!response.destroyed) open.add(response);
     response.once('close', () => open.delete(response));
-    response.removeHeader(allowCredentials);
-    if (isReady) answer(request, response);
-    else ready.then(() => answer(request, response), next);
+    if (isReady) answer(request, response, next);
+    else ready.then(() => answer(request, response, next), next ?? (() => response.destroy()));
   };
   const close = async (): Promise<void> => {
     await Promise.all(Array.from(open, isClosed));
@@ -78,6 +87,10 @@ const isClosed = (response: ServerResponse): Promise<unknown> =>
   new Promise((resolve) => response.once('close', resolve));
 
 type MountedRequest = IncomingMessage & { readonly originalUrl?: string };
+type Next = Parameters<ServiceMiddleware>[2];
+
+/** Whether there is no mount path, which Express and Connect take off `url`. */
+const isAtRoot = ({ url, originalUrl = url }: MountedRequest): boolean => url === originalUrl;
 
 /**
  * Under a mount, `/push` and `/push/` both come as `/`; addresses in the page there are relative to `/push/`.
@@ -89,6 +102,3 @@ function locationOfFolder({ url = '', originalUrl = url }: MountedRequest): stri
   if (!/^\/(?:\?|$)/.test(url) || path.endsWith('/')) return undefined;
   return `${path.slice(path.lastIndexOf('/') + 1)}/${query === undefined ? '' : `?${query}`}`;
 }
-
-/** For a handler with no other handler after it. */
-const destroy = (response: ServerResponse) => (): void => void response.destroy();

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
 import express, { type RequestHandler } from 'express';
@@ -158,6 +159,78 @@ describe('the service in Express', () => {
     const mine = await sendJson(base, 'POST', '/mine', { a: 1 });
     assert.deepEqual(await mine.json(), { a: 1 });
     assert.equal(mine.headers.get('access-control-allow-origin'), null);
+  });
+
+  test('without a mount path leaves what it does not know to what comes after it, and has no part in it', async (t) => {
+    const service = createMiddleware({
+      store,
+      vapidPublicKey,
+      sessionKey: randomBytes(32),
+      pushOnly: true,
+      log: { info: () => {}, error: () => {} },
+    });
+    const app = express();
+    app.use((_request, response, next) => {
+      response.set('access-control-allow-credentials', 'true');
+      next();
+    });
+    app.use(service);
+    const slow = Promise.withResolvers<void>();
+    app.use((request, response) => {
+      if (request.url === '/slow') slow.resolve();
+      else response.send(`mine ${request.method} ${request.url}`);
+    });
+    const server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const ask = async (path: string, method = 'GET') => fetch(base + path, { method });
+    assert.equal((await (await ask('/vapidKey')).text()).includes('mine'), false);
+    for (const [path, method] of [
+      ['/after?x=1', 'GET'],
+      ['/', 'GET'],
+      ['/vapidKey', 'PUT'],
+      ['/%ff', 'GET'],
+    ] as const) {
+      const response = await ask(path, method);
+      assert.equal(await response.text(), `mine ${method} ${path}`);
+      assert.equal(response.headers.get('access-control-allow-credentials'), 'true');
+    }
+    ask('/slow').catch(() => {});
+    await slow.promise;
+    await service.close();
+  });
+
+  test('in node:http answers below a prefix that is taken off, and without one every path', async (t) => {
+    const logged: object[] = [];
+    const keep = (record: object): void => void logged.push({ ...record });
+    const push = createMiddleware({
+      store,
+      vapidPublicKey,
+      sessionKey: randomBytes(32),
+      pushOnly: true,
+      log: { info: keep, error: keep },
+    });
+    const server = createServer((request, response) => {
+      const { url = '' } = request;
+      if (!url.startsWith('/push/')) return push(request, response);
+      push(Object.assign(request, { originalUrl: url, url: url.slice('/push'.length) }), response);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    for (const [path, status] of [
+      ['/push/vapidKey', 200],
+      ['/vapidKey', 200],
+      ['/push/nothing', 404],
+      ['/nothing', 404],
+    ] as const)
+      assert.equal((await fetch(base + path)).status, status, path);
+    assert.match(JSON.stringify(logged), /"\/push\/vapidKey"/);
+    await push.close();
   });
 
   test('leads from the mount’s path to its folder, which addresses in the page are relative to', async (t) => {

@@ -51,6 +51,19 @@ export const servicePage: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'Without a mount path the middleware leaves unknown paths to what comes after it',
+    test: {
+      file: 'test/service/express.test.ts',
+      title: 'without a mount path leaves what it does not know',
+    },
+    changes: {
+      'src/service/create-middleware.ts': {
+        'it answers every path': ['next !== undefined && isAtRoot(request) &&', 'false &&'],
+        'it waits for the answers of others': ['open.delete(response);\n      return next', 'return next'],
+      },
+    },
+  },
+  {
     claim:
       '`onUnsubscribe` is called once a client has removed its row, and where nothing was removed it is not',
     test: {
