@@ -62,6 +62,29 @@ export function testConsole(browserTest: BrowserTest): void {
   );
 
   browserTest(
+    'console: a form that is refused leads to what is wrong, which stays marked until something is typed',
+    async ({ testBrowser }) => {
+      await using cleanup = new Cleanup();
+      const operator = await startOperator(cleanup);
+      const url = `http://localhost:${operator.port}`;
+      const page = await openConsole(testBrowser, { url, token: await operator.add('ada', 'full') }, []);
+      await go(page, `${url}/console/send`);
+      await press(page, 'form.composer .primary');
+      const focused = (property: string) => page.evaluate(`document.activeElement.${property}`);
+      await until(async () => (await focused('role')) === 'alert', 'the focus on what is wrong');
+      // what the form amounts to has been asked for anew
+      const answers = `performance.getEntriesByType('resource').filter(({ name, responseEnd }) => name.endsWith('/draft') && responseEnd > 0).length`;
+      const marked = `[...document.querySelectorAll('[aria-invalid]')].map(({ name }) => name)`;
+      await until(async () => (await page.evaluate(answers)) === 1, 'the first answer');
+      assert.deepEqual(await page.evaluate(marked), ['title', 'message']);
+      await page.click('[role="alert"] a');
+      assert.equal(await focused('name'), 'title');
+      await page.keyboard.type('Hello');
+      await until(async () => ((await page.evaluate(marked)) as unknown[]).length === 0, 'no field is wrong');
+    },
+  );
+
+  browserTest(
     'console: while a message is typed, the page says how large it is, to how many it goes and when, by keyboard alone',
     async ({ testBrowser }) => {
       await using cleanup = new Cleanup();
