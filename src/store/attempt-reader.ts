@@ -183,12 +183,13 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
 
     countAnswers: async (broadcastIds) => {
       if (broadcastIds.length === 0) return [];
+      // PostgreSQL does not conclude from the one condition that the other holds too, and would read all answers
       const rows = await database.read<CountRow>(
         `select c.broadcast_id, a.origin, a.outcome, a.status, a.reason, a.detail,
                 sum(c.rows) as rows, max(c.last_at_ms) as last_at_ms
          from deskbell.answer_counts c
          join deskbell.answers a on a.broadcast_id = c.broadcast_id and a.id = c.answer_id
-         where ${database.isOneOf('c.broadcast_id', 'broadcastIds')}
+         where ${database.isOneOf('c.broadcast_id', 'broadcastIds')} and ${database.isOneOf('a.broadcast_id', 'broadcastIds')}
          group by c.broadcast_id, c.answer_id, a.origin, a.outcome, a.status, a.reason, a.detail
          order by sum(c.rows) desc, c.broadcast_id desc, c.answer_id`,
         { broadcastIds },
