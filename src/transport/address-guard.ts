@@ -1,7 +1,7 @@
 // Which addresses a push service may have. An endpoint is text from a stranger: without this guard it could point a
 // push request at the machine itself or at its private network (SSRF). The guard looks at addresses only; which host
 // names are admitted is the endpoint policy's part.
-import { lookup } from 'node:dns/promises';
+import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
@@ -16,6 +16,35 @@ export const resolveWithSystem: Resolve = async (hostname) => {
   const addresses = await lookup(hostname, { all: true });
   return addresses.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
 };
+
+/**
+ * The addresses that DNS has for a public name, IPv4 first. The system's resolver keeps a thread for each name until it is
+ * answered, and a process has few of them for all of its threads together: whoever names hosts with silent DNS servers
+ * could stop every look-up. This one keeps a socket, and ends it when it is not waited for any more. It does not read the
+ * hosts file.
+ *
+ * @param signal ends it
+ * @throws {Error} with DNS's code, such as ENOTFOUND or ETIMEOUT, where neither family has an address
+ */
+export async function resolveWithDns(
+  hostname: string,
+  signal: AbortSignal,
+  resolver = new Resolver({ timeout: 2000, tries: 2 }),
+): Promise<readonly ResolvedAddress[]> {
+  const ipv4 = resolver.resolve4(hostname).then(ofFamily(4));
+  const ipv6 = resolver.resolve6(hostname).then(ofFamily(6));
+  const cancel = (): void => resolver.cancel();
+  signal.addEventListener('abort', cancel);
+  const answers = await Promise.allSettled([ipv4, ipv6]);
+  signal.removeEventListener('abort', cancel);
+  const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  return addresses.length === 0 ? ipv4 : addresses;
+}
+
+const ofFamily =
+  (family: 4 | 6) =>
+  (addresses: readonly string[]): readonly ResolvedAddress[] =>
+    addresses.map((address) => ({ address, family }));
 
 // RFC 4291 §2.4, IANA: the only part of IPv6 from which public addresses are given out. All that embeds an IPv4
 // address lies outside of it (mapped, compatible, NAT64) or is named by a range of its own (6to4, Teredo).

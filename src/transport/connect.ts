@@ -77,7 +77,7 @@ async function openConnection(
   settings: ConnectSettings,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const route = await findRoute(origin, settings);
+  const route = await findRoute(origin, settings, signal);
   const reader = new SocketReader();
   const isSecure = origin.protocol === 'https:';
   const tls = isSecure ? tlsOptions(route.host, settings.trust(), ['h2', 'http/1.1']) : undefined;

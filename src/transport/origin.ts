@@ -44,8 +44,6 @@ export interface OriginSettings extends ConnectSettings, SessionSettings, Admiss
   readonly random: () => number;
   /** Milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly now: () => number;
-  /** Of the endpoint policy. */
-  readonly isUnlisted: (origin: string) => boolean;
 }
 
 export class Origin implements SessionEvents {

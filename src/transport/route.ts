@@ -1,6 +1,7 @@
 // Where the connection to an origin goes: which addresses, and whether through a proxy.
 //
-// Without a proxy the guard checks every address that the origin's name has, and only those are connected to.
+// Without a proxy the guard checks every address that the origin's name has, and only those are connected to. Names that
+// the operator gave and those of known push services are resolved as the system does it, all others by DNS alone.
 // Behind a proxy the guard cannot see the address: the proxy resolves the name. What it can see (IP literals that are
 // not public) it refuses; keeping the rest of an inner network out of reach is the proxy's part, and the endpoint
 // policy's list of hosts goes before both.
@@ -12,6 +13,7 @@ import {
   isPublicAddress,
   literalAddress,
   resolveHost,
+  resolveWithDns,
   resolveWithSystem,
   type Resolve,
 } from './address-guard.ts';
@@ -32,10 +34,12 @@ export interface Route {
 }
 
 export interface RouteSettings {
-  /** By default the system's resolver. */
+  /** By default the system's resolver, and DNS for push services that nobody has listed. */
   readonly resolve: Resolve | undefined;
   /** True for origins that the operator named: any address will do. */
   readonly isNamedOrigin: (origin: string) => boolean;
+  /** True for origins that a stranger named, since any public host is admitted. */
+  readonly isUnlisted: (origin: string) => boolean;
   readonly proxy?: Proxy | undefined;
   readonly noProxy?: readonly string[] | undefined;
   readonly connectOverride?:
@@ -43,8 +47,11 @@ export interface RouteSettings {
     | undefined;
 }
 
-/** @throws {DeskbellError} ERR_ADDRESS_BLOCKED, ERR_CONNECTION */
-export async function findRoute(origin: URL, settings: RouteSettings): Promise<Route> {
+/**
+ * @param signal ends look-ups that are made by DNS
+ * @throws {DeskbellError} ERR_ADDRESS_BLOCKED, ERR_CONNECTION
+ */
+export async function findRoute(origin: URL, settings: RouteSettings, signal: AbortSignal): Promise<Route> {
   const { proxy, resolve = resolveWithSystem } = settings;
   const host = origin.hostname.replace(/^\[(.*)\]$/, '$1');
   const port = Number(origin.port) || (origin.protocol === 'https:' ? 443 : 80);
@@ -55,7 +62,9 @@ export async function findRoute(origin: URL, settings: RouteSettings): Promise<R
   }
   const isGuarded = !settings.isNamedOrigin(origin.origin);
   if (proxy === undefined || isProxyBypassed(origin.hostname, settings.noProxy)) {
-    const addresses = await resolveHost(origin.hostname, resolve, isGuarded);
+    const withDns: Resolve = (hostname) => resolveWithDns(hostname, signal);
+    const isStrange = settings.resolve === undefined && settings.isUnlisted(origin.origin);
+    const addresses = await resolveHost(origin.hostname, isStrange ? withDns : resolve, isGuarded);
     return { host, port, addresses, addressPort: port, isGuarded };
   }
   const literal = literalAddress(origin.hostname)?.[0]?.address;

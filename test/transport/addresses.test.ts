@@ -260,11 +260,13 @@ test('a guarded name that turns inside between two look-ups is refused at the se
   let asked = 0;
   const settings = {
     isNamedOrigin: () => false,
+    isUnlisted: () => false,
     resolve: () => Promise.resolve([answers[asked++] as ResolvedAddress]),
   };
   const origin = new URL('https://rebind.example.org');
-  assert.deepEqual((await findRoute(origin, settings)).addresses, [answers[0]]);
-  await assert.rejects(findRoute(origin, settings), { code: 'ERR_ADDRESS_BLOCKED' });
+  const { signal } = new AbortController();
+  assert.deepEqual((await findRoute(origin, settings, signal)).addresses, [answers[0]]);
+  await assert.rejects(findRoute(origin, settings, signal), { code: 'ERR_ADDRESS_BLOCKED' });
 });
 
 test('an address that turns inside between its check and the connection is refused before anything is sent', async () => {

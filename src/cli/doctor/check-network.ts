@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { TLSSocket } from 'node:tls';
+import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { systemClock } from '../../transport/clock.ts';
 import { connect, type ConnectSettings } from '../../transport/connect.ts';
 import { parseProxy } from '../../transport/proxy.ts';
@@ -82,6 +83,7 @@ async function contactOf(origin: string, options: NetworkOptions): Promise<Conta
 async function connectTo(url: URL, options: NetworkOptions): Promise<Outcome> {
   const { pushServices = [], ca, proxy, noProxy, resolve, connectOverride } = options;
   const { connectTimeoutMs = defaultTimeouts.connectTimeoutMs } = options;
+  const { isNamedOrigin, isUnlisted } = createEndpointPolicy(pushServices);
   const settings: ConnectSettings = {
     trust: createTrust(ca),
     connectTimeoutMs,
@@ -90,7 +92,8 @@ async function connectTo(url: URL, options: NetworkOptions): Promise<Outcome> {
     connectOverride,
     proxy: proxy === undefined ? undefined : parseProxy(proxy),
     noProxy,
-    isNamedOrigin: (origin) => pushServices.includes(origin),
+    isNamedOrigin,
+    isUnlisted,
   };
   const startedMs = performance.now();
   const { socket, protocol } = await connect(url, settings, new AbortController().signal);

@@ -357,8 +357,8 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
     changes: {
       'src/cli/doctor/check-network.ts': {
         'it goes through the proxy to all': ['    noProxy,', '    noProxy: [],'],
-        'it connects to any address': ['pushServices.includes(origin)', 'pushServices !== undefined'],
-        'it connects to public addresses alone': ['pushServices.includes(origin)', 'origin === undefined'],
+        'it connects to any address': ['    isNamedOrigin,', '    isNamedOrigin: () => true,'],
+        'it connects to public addresses alone': ['    isNamedOrigin,', '    isNamedOrigin: () => false,'],
         'it asks for the time through the proxy alone': [
           'if (proxy === undefined || isProxyBypassed(url.hostname, noProxy)) return',
           'if (proxy === undefined) return',

@@ -669,6 +669,27 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'DNS servers that do not answer for hosts of strangers keep no message from a listed push service',
+    test: {
+      file: 'test/transport/name-lookups.test.ts',
+      title: 'silent DNS servers of strangers keep no message',
+    },
+    changes: {
+      'src/transport/route.ts': {
+        'their names are resolved as all others are': ['isStrange ? withDns : resolve', 'resolve'],
+      },
+    },
+  },
+  {
+    claim: 'A look-up of a stranger’s host ends with the attempt to connect to it',
+    test: { file: 'test/transport/name-lookups.test.ts', title: 'a look-up by DNS ends when it is not' },
+    changes: {
+      'src/transport/address-guard.ts': {
+        'it goes on': ["signal.addEventListener('abort', cancel);", ''],
+      },
+    },
+  },
+  {
     claim: 'A VAPID token is for the origin of the push service and valid for twelve hours',
     test: { file: 'test/protocol/rfc8292.test.ts', title: 'a token of ours names the origin with its port' },
     changes: {
