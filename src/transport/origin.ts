@@ -2,11 +2,12 @@
 //
 // A request is
 //   QUEUED    waits for a connection with capacity, and until pacing permits one more
-//   IN FLIGHT added to a session → answered | failed | handed back by the push service unprocessed → QUEUED
+//   IN FLIGHT added to a session → answered | failed | handed back by the push service unprocessed → QUEUED,
+//             or deferred
 // and ends as exactly one result:
 //   response  any status
 //   failure   no connection could be made (nothing was sent), or the answer never came (in doubt)
-//   deferred  the breaker is open, the queue is full, or the breaker opened while it was queued: nothing was sent
+//   deferred  the breaker is open, the queue is full, or the breaker opened while it was queued: nothing was processed
 //
 // One connection is opened until ALPN has selected the protocol. Then there are as many as the requests wanted in flight
 // need: HTTP/2 carries a hundred each, or what the push service allows, HTTP/1.1 one; both up to a bound.
@@ -168,7 +169,7 @@ export class Origin implements SessionEvents {
     this.#inFlight -= 1;
     exchange.timesHandedBack += 1;
     const isWanted = !exchange.isSettled && !this.#aborted.signal.aborted;
-    if (isWanted && exchange.timesHandedBack < maxTimesHandedBack) this.#handedBack.push(exchange);
+    if (isWanted && exchange.timesHandedBack < maxTimesHandedBack) this.#queueAgain(exchange);
     else {
       const message = `${this.#url.host} handed the request back ${exchange.timesHandedBack} times without looking at it.`;
       this.#fail(exchange, new DeskbellError('ERR_CONNECTION', message), false);
@@ -197,6 +198,14 @@ export class Origin implements SessionEvents {
     // What is read from others may depend on the time.
     if (outcome.kind === 'accepted') this.#lastAccepted = answer;
     return answer;
+  }
+
+  /** Unless nothing may be sent any more. */
+  #queueAgain(exchange: Exchange): void {
+    this.#admission.recordUnsent();
+    const deferral = this.#admission.admit();
+    if (deferral === undefined) this.#handedBack.push(exchange);
+    else this.#defer(exchange, deferral);
   }
 
   #fail(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void {

@@ -170,6 +170,30 @@ test('a run of 429 with Retry-After makes the origin wait that long', async () =
   );
 });
 
+test('what is handed back while a push service has asked to wait is not sent', async (t) => {
+  let requests = 0;
+  const server = createSecureServer(serverTls);
+  server.on('stream', (stream: ServerHttp2Stream) => {
+    stream.on('error', () => {});
+    requests += 1;
+    if (requests <= 10) {
+      stream.respond({ ':status': 429, 'retry-after': '60' });
+      stream.end();
+    } else if (requests === 50) stream.session?.goaway(0, 19);
+  });
+  const peer = await startServer(server, 'https');
+  const transport = createTransport({ pushServices: [peer.origin], ca: [certificate.cert] });
+  t.after(async () => {
+    await transport.close(0);
+    await peer.close();
+  });
+  const results = await sendMany(transport, peer.origin, 50, 50);
+  assert.deepEqual(tally(results), { 429: 10, deferred: 40 });
+  const handedBack = results.find(({ kind }) => kind === 'deferred');
+  assert.ok(handedBack?.kind === 'deferred' && handedBack.retryAfterMs > 50_000);
+  assert.equal(requests, 50);
+});
+
 test('a 429 now and then slows the origin down and does not stop it', async () => {
   await withPeer(
     await startHttp((response, request) => {

@@ -480,6 +480,18 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What a push service hands back is not sent while it has asked to wait',
+    test: {
+      file: 'test/transport/origin.test.ts',
+      title: 'what is handed back while a push service has asked to wait',
+    },
+    changes: {
+      'src/transport/origin.ts': {
+        'it is sent at once': ['if (deferral === undefined) this', "if (deferral?.reason !== '') this"],
+      },
+    },
+  },
+  {
     claim: 'The audience of a schedule is by user, tags or both too, and is evaluated at each occurrence',
     test: { file: 'test/delivery/schedules.test.ts', title: 'an audience by ' },
     changes: {
