@@ -39,8 +39,12 @@ export interface Session {
 export interface SessionEvents {
   answered(exchange: Exchange, response: PushResponse, latencyMs: number): void;
   failed(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void;
-  /** The push service certainly did not process it: it may be sent again. */
-  handedBack(exchange: Exchange): void;
+  /**
+   * The push service certainly did not process it: it may be sent again.
+   *
+   * @param isRefused not at once: the push service takes no request now, or not as many
+   */
+  handedBack(exchange: Exchange, isRefused: boolean): void;
   /** There may be more capacity or none at all any more, or something to flush. */
   changed(session: Session): void;
   /** The connection has ended. Called once, last. */

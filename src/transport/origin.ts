@@ -3,7 +3,7 @@
 // A request is
 //   QUEUED    waits for a connection with capacity, and until pacing permits one more
 //   IN FLIGHT added to a session → answered | failed | handed back by the push service unprocessed → QUEUED,
-//             or deferred
+//             after a pause where it was refused, or deferred
 // and ends as exactly one result:
 //   response  any status
 //   failure   no connection could be made (nothing was sent), or the answer never came (in doubt)
@@ -20,7 +20,7 @@ import type { ConnectSettings, Protocol } from './connect.ts';
 import type { Timer } from './clock.ts';
 import { settle, type Exchange, type Session, type SessionEvents, type SessionSettings } from './exchange.ts';
 import { Fifo } from './fifo.ts';
-import { maxStreams } from './http2/protocol.ts';
+import { ErrorCode, maxStreams } from './http2/protocol.ts';
 import { openSession } from './open-session.ts';
 import { maxLimit } from './pacing.ts';
 import type { Answer, OriginSnapshot } from './transport.ts';
@@ -35,6 +35,8 @@ const maxGreetingConnections = 2;
 const maxHttp1Connections = 32;
 /** A request that is handed back so often fails. */
 const maxTimesHandedBack = 10;
+/** How long nothing is sent after a request was refused the first time; each time twice as long. */
+const firstRefusalPauseMs = 20;
 /** After a connection attempt that failed while other connections are open. */
 const reconnectAfterMs = 1000;
 /** When to ask again after a full queue. */
@@ -63,6 +65,8 @@ export class Origin implements SessionEvents {
   #connecting = 0;
   /** Runs while no further connection is opened, since the last one could not be made. */
   #connectPause: Timer | undefined;
+  /** Runs while nothing is sent, since a request was refused. */
+  #refusalPause: Timer | undefined;
   #isPumpDue = false;
   #lastAccepted: Answer | undefined;
 
@@ -147,6 +151,7 @@ export class Origin implements SessionEvents {
   destroy(error: DeskbellError): void {
     this.#aborted.abort(error);
     this.#connectPause?.cancel();
+    this.#refusalPause?.cancel();
     this.#failQueued(error);
     for (const session of this.#sessions) session.destroy(error);
   }
@@ -165,13 +170,16 @@ export class Origin implements SessionEvents {
     this.#pumpSoon();
   }
 
-  handedBack(exchange: Exchange): void {
+  handedBack(exchange: Exchange, isRefused: boolean): void {
     this.#inFlight -= 1;
     exchange.timesHandedBack += 1;
+    const { timesHandedBack } = exchange;
     const isWanted = !exchange.isSettled && !this.#aborted.signal.aborted;
-    if (isWanted && exchange.timesHandedBack < maxTimesHandedBack) this.#queueAgain(exchange);
-    else {
-      const message = `${this.#url.host} handed the request back ${exchange.timesHandedBack} times without looking at it.`;
+    if (isWanted && timesHandedBack < maxTimesHandedBack) {
+      if (isRefused) this.#refused(timesHandedBack);
+      this.#queueAgain(exchange);
+    } else {
+      const message = `${this.#url.host} handed the request back ${timesHandedBack} times without looking at it.`;
       this.#fail(exchange, new DeskbellError('ERR_CONNECTION', message), false);
     }
     this.#pumpSoon();
@@ -208,6 +216,18 @@ export class Origin implements SessionEvents {
     else this.#defer(exchange, deferral);
   }
 
+  /** It has more to do than it can: what it refused goes out again after a pause, unless the breaker opens for it. */
+  #refused(times: number): void {
+    const resume = (): void => {
+      this.#refusalPause = undefined;
+      this.#pumpSoon();
+    };
+    const pauseMs = firstRefusalPauseMs * 2 ** (times - 1);
+    this.#refusalPause ??= this.#settings.startTimer(resume, pauseMs, true);
+    const message = `${this.#url.host} refuses requests (HTTP/2 error ${ErrorCode.refusedStream}).`;
+    if (this.#admission.recordFailure(new DeskbellError('ERR_CONNECTION', message))) this.#deferQueued();
+  }
+
   #fail(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void {
     if (this.#admission.recordFailure(error)) this.#deferQueued();
     this.#settle(exchange, { kind: 'failure', error, inDoubt });
@@ -225,12 +245,13 @@ export class Origin implements SessionEvents {
 
   #pump(): void {
     for (const session of this.#sessions) {
-      let free = Math.min(session.freeCapacity, this.#admission.maxInFlight - this.#inFlight, this.#queued);
+      const queued = this.#refusalPause === undefined ? this.#queued : 0;
+      let free = Math.min(session.freeCapacity, this.#admission.maxInFlight - this.#inFlight, queued);
       this.#inFlight += Math.max(0, free);
       for (; free > 0; free -= 1) session.add(this.#next());
       session.flush();
     }
-    if (this.#queued === 0) return;
+    if (this.#queued === 0 || this.#refusalPause !== undefined) return;
     if (this.#inFlight >= this.#admission.maxInFlight) this.#admission.recordLimitReached();
     this.#openConnections();
   }

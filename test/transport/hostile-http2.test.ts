@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { createTransport } from '../../src/transport/create-transport.ts';
 import type { Transport, TransportOptions } from '../../src/transport/transport.ts';
 import {
   answer,
@@ -19,6 +20,7 @@ import {
   type Wire,
 } from './http2-wire.ts';
 import { ManualClock } from './manual-clock.ts';
+import { certificate } from './peers.ts';
 import { describe, sendMany, sendOne, tally, withPeer } from './sending.ts';
 import { until } from '../../tools/until.ts';
 
@@ -393,20 +395,86 @@ test('REFUSED_STREAM is sent again on the same connection; other resets are in d
   );
 });
 
+const refused = (streamId: number): Buffer => frame(type.rstStream, 0, streamId, uint32(7));
+
+test('what is refused goes out again after a pause, which doubles, and to the same push service nothing meanwhile', async () => {
+  const clock = new ManualClock();
+  let requests = 0;
+  await withWire(
+    onEachRequest((wire, streamId) => {
+      requests += 1;
+      wire.send(requests < 4 ? refused(streamId) : answer(streamId));
+    }),
+    async (transport, origin) => {
+      const sent = [sendOne(transport, origin)];
+      for (const [tries, pauseMs] of [20, 40, 80].entries()) {
+        await until(() => transport.snapshot()[0]?.queued === 1 && requests > tries, 'the refusal');
+        if (tries === 2) sent.push(sendOne(transport, origin));
+        clock.advance(pauseMs - 1);
+        await delay(10);
+        assert.equal(requests, tries + 1);
+        clock.advance(1);
+      }
+      assert.deepEqual(tally(await Promise.all(sent)), { 201: 2 });
+    },
+    clock,
+  );
+});
+
+test('a push service that refuses ten requests in a row is left alone for a while', async () => {
+  let requests = 0;
+  const script = onEachRequest((wire, streamId) => {
+    requests += 1;
+    wire.send(refused(streamId));
+  });
+  await withWire(script, async (transport, origin, wires) => {
+    assert.deepEqual(tally(await sendMany(transport, origin, 400, 400)), { deferred: 400 });
+    assert.ok(requests < 200, `${requests} requests`);
+    const result = await sendOne(transport, origin);
+    assert.ok(result.kind === 'deferred' && !result.isIncompatible);
+    assert.match(result.reason, /refuses requests \(HTTP\/2 error 7\)/);
+    assert.deepEqual(
+      wires.flatMap(({ goaways }) => goaways),
+      [],
+    );
+  });
+});
+
+test('any number of refusals breaks no rule of HTTP/2', async () => {
+  const clock = new ManualClock();
+  let requests = 0;
+  const script = onEachRequest((wire, streamId) => {
+    requests += 1;
+    const ping = frame(type.ping, 0, 0, Buffer.alloc(8));
+    wire.send(ping, requests <= 900 ? refused(streamId) : answer(streamId));
+  });
+  const peer = await startWire(script);
+  const options = { ...clock, pushServices: [peer.origin], ca: [certificate.cert] };
+  const transport = createTransport(options, { hasBreaker: false });
+  let isDone = false;
+  const sent = sendMany(transport, peer.origin, 400, 400).finally(() => (isDone = true));
+  await until(() => {
+    clock.advance(100);
+    return isDone;
+  }, 'all answers');
+  assert.deepEqual(tally(await sent), { 201: 400 });
+  assert.deepEqual(
+    peer.wires.flatMap(({ goaways }) => goaways),
+    [],
+  );
+  await transport.close(0);
+  await peer.close();
+});
+
 test('a push service that hands everything back does not keep us busy for ever', async () => {
-  for (const refusal of [type.rstStream, type.goaway]) {
-    const script = onEachRequest((wire, streamId) => {
-      if (refusal === type.goaway) wire.send(frame(type.goaway, 0, 0, uint32(0, 0)));
-      else wire.send(frame(type.rstStream, 0, streamId, uint32(7)));
-    });
-    await withWire(script, async (transport, origin, wires) => {
-      const results = await sendMany(transport, origin, 50, 50);
-      const { ERR_CONNECTION: failed = 0, deferred = 0 } = tally(results);
-      assert.equal(failed + deferred, 50);
-      assert.ok(failed >= 10, `${failed} failed`);
-      assert.ok(wires.length <= 60, `${wires.length} connections`);
-    });
-  }
+  const script = onEachRequest((wire) => wire.send(frame(type.goaway, 0, 0, uint32(0, 0))));
+  await withWire(script, async (transport, origin, wires) => {
+    const results = await sendMany(transport, origin, 50, 50);
+    const { ERR_CONNECTION: failed = 0, deferred = 0 } = tally(results);
+    assert.equal(failed + deferred, 50);
+    assert.ok(failed >= 10, `${failed} failed`);
+    assert.ok(wires.length <= 60, `${wires.length} connections`);
+  });
 });
 
 test('a push service that sends GOAWAY at once is not connected to again and again', async () => {

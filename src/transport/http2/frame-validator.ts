@@ -4,7 +4,7 @@ import { FrameReader } from './frame-reader.ts';
 import { HeaderAssembler, unpad, type Block } from './header-assembler.ts';
 import { ErrorCode, Flag, FrameType, Http2Fault } from './protocol.ts';
 
-/** Frames in a row without a completed answer; more are taken as an attack. */
+/** Frames in a row of which none ends a request of ours; more are taken as an attack. */
 const maxIdleFrames = 1000;
 
 /** Called for each frame that is well-formed. Bytes are valid during the call only. */
@@ -48,7 +48,7 @@ export class FrameValidator {
     this.#reader.read(chunk);
   }
 
-  /** An answer has come: the frames before it were worth reading. */
+  /** A request has ended, of which we send as many as we like: the frames before it were worth reading. */
   progressed(): void {
     this.#idleFrames = 0;
   }

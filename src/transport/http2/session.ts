@@ -201,7 +201,7 @@ export class Http2Session implements Session {
 
   #takeReset(stream: Stream, errorCode: number): void {
     if (stream.answer !== undefined) this.#answer(stream, stream.answer);
-    else if (errorCode === ErrorCode.refusedStream) this.#handBack(stream);
+    else if (errorCode === ErrorCode.refusedStream) this.#handBack(stream, true);
     else this.#fail(stream, connectionError(this.#host, `reset the request (HTTP/2 error ${errorCode})`));
   }
 
@@ -219,7 +219,7 @@ export class Http2Session implements Session {
   #takeGoaway(lastStreamId: number): void {
     this.#retire();
     for (const stream of this.#streams.values()) {
-      if (stream.id > lastStreamId) this.#handBack(stream);
+      if (stream.id > lastStreamId) this.#handBack(stream, false);
     }
   }
 
@@ -233,13 +233,12 @@ export class Http2Session implements Session {
     // The answer is complete before the request is: the rest of the request is not needed.
     if (!stream.isWhollySent) this.#sent.reset(stream.id, ErrorCode.cancel);
     this.#forget(stream);
-    this.#frames.progressed();
     this.#events.answered(stream.exchange, stream.response(header), this.#readAtMs - stream.sentAtMs);
   }
 
-  #handBack(stream: Stream): void {
+  #handBack(stream: Stream, isRefused: boolean): void {
     this.#forget(stream);
-    this.#events.handedBack(stream.exchange);
+    this.#events.handedBack(stream.exchange, isRefused);
   }
 
   #fail(stream: Stream, error: DeskbellError): void {
@@ -256,6 +255,7 @@ export class Http2Session implements Session {
   #forget(stream: Stream): void {
     this.#streams.delete(stream);
     this.#flow.forget(stream);
+    this.#frames.progressed();
     if (this.#streams.size > 0) return;
     this.#busyAtMs = this.#settings.monotonicNow();
     this.#socket.unref();

@@ -492,6 +492,49 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'After a refusal over HTTP/2 nothing is sent for 20 ms, and twice as long each time',
+    test: {
+      file: 'test/transport/hostile-http2.test.ts',
+      title: 'what is refused goes out again after a pause',
+    },
+    changes: {
+      'src/transport/origin.ts': {
+        'it is always as long': ['2 ** (times - 1)', '1'],
+        'other messages are sent meanwhile': [
+          'this.#refusalPause === undefined ? this.#queued : 0',
+          'this.#refusalPause === undefined ? this.#queued : this.#queue.length',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Ten refusals over HTTP/2 in a row open the circuit breaker',
+    test: {
+      file: 'test/transport/hostile-http2.test.ts',
+      title: 'a push service that refuses ten requests in a row',
+    },
+    changes: {
+      'src/transport/origin.ts': {
+        'they do not': [
+          "if (this.#admission.recordFailure(new DeskbellError('ERR_CONNECTION', message))) this",
+          "if (message === '') this",
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Refusals over HTTP/2 are no breach of it, however many come',
+    test: { file: 'test/transport/hostile-http2.test.ts', title: 'any number of refusals breaks no rule' },
+    changes: {
+      'src/transport/http2/session.ts': {
+        'they count as frames that end no request': [
+          'this.#frames.progressed();',
+          'if (stream.answer !== undefined) this.#frames.progressed();',
+        ],
+      },
+    },
+  },
+  {
     claim: 'The audience of a schedule is by user, tags or both too, and is evaluated at each occurrence',
     test: { file: 'test/delivery/schedules.test.ts', title: 'an audience by ' },
     changes: {
