@@ -14,6 +14,8 @@ import type { Transport, TransportOptions, TransportRules } from './transport.ts
 import { createTrust } from './trust.ts';
 
 const maxOrigins = 1000;
+/** Of them after some were forgotten, so that not each new one looks through all. */
+const maxOriginsKept = 900;
 
 /**
  * Opens nothing yet: connections are made when there is something to send.
@@ -100,10 +102,18 @@ export function createTransport(
   };
 }
 
-/** Endpoints come from strangers, who can name any number of hosts under the known domains. */
+/**
+ * Endpoints come from strangers, who can name any number of hosts under the known domains. Push services that are to get
+ * nothing for a while are kept; where these are too many, those are forgotten whose wait ends first.
+ */
 function forgetIdle(origins: Map<string, Origin>): void {
-  for (const [name, origin] of origins) {
-    if (origin.isIdle) origins.delete(name);
+  const idle = [...origins]
+    .filter(([, origin]) => origin.isIdle)
+    .map(([name, origin]) => ({ name, waitMs: origin.waitMs }))
+    .sort((a, b) => a.waitMs - b.waitMs);
+  for (const { name, waitMs } of idle) {
+    if (waitMs > 0 && origins.size <= maxOriginsKept) return;
+    origins.delete(name);
   }
 }
 

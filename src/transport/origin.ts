@@ -86,6 +86,11 @@ export class Origin implements SessionEvents {
     return this.#queued + this.#inFlight + this.#connecting + this.#sessions.size === 0;
   }
 
+  /** How long it is to get nothing, from now. */
+  get waitMs(): number {
+    return this.#admission.deferral()?.waitMs ?? 0;
+  }
+
   /** Those that take requests or soon will. */
   get #openSessions(): number {
     let open = 0;

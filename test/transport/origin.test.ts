@@ -194,6 +194,28 @@ test('what is handed back while a push service has asked to wait is not sent', a
   assert.equal(requests, 50);
 });
 
+test('a push service that has asked to wait is not forgotten for others, nor is it kept for ever', async (t) => {
+  const clock = new ManualClock();
+  const transport = createTransport({
+    ...clock,
+    resolve: () => Promise.reject(new Error('no such host')),
+  });
+  t.after(() => transport.close(0));
+  const waiting = 'https://fcm.googleapis.com';
+  transport.pause(waiting, 3_600_000);
+  // each of them is not to be connected to for a second
+  for (let number = 0; number < 2500; number += 1) {
+    await sendOne(transport, `https://h${number}.push.apple.com`);
+  }
+  assert.ok(transport.snapshot().length <= 1000);
+  assert.equal(describe(await sendOne(transport, waiting)), 'deferred');
+  clock.advance(3_600_000);
+  for (let number = 0; number < 1000; number += 1) {
+    await sendOne(transport, `https://n${number}.push.apple.com`);
+  }
+  assert.ok(!transport.snapshot().some(({ origin }) => origin === waiting));
+});
+
 test('a 429 now and then slows the origin down and does not stop it', async () => {
   await withPeer(
     await startHttp((response, request) => {

@@ -535,6 +535,20 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A push service that is to be waited for is forgotten last, and there are at most 1,000',
+    test: {
+      file: 'test/transport/origin.test.ts',
+      title: 'a push service that has asked to wait is not forgotten',
+    },
+    changes: {
+      'src/transport/create-transport.ts': {
+        'it is forgotten as others are': ['if (waitMs > 0 && origins.size', 'if (waitMs < 0 && origins.size'],
+        'any number is kept': ['origins.size <= maxOriginsKept', 'origins.size > 0'],
+        'the one whose wait ends last is forgotten': ['a.waitMs - b.waitMs', 'b.waitMs - a.waitMs'],
+      },
+    },
+  },
+  {
     claim: 'The audience of a schedule is by user, tags or both too, and is evaluated at each occurrence',
     test: { file: 'test/delivery/schedules.test.ts', title: 'an audience by ' },
     changes: {
