@@ -74,16 +74,16 @@ export class Admission {
   }
 
   /** @returns why the request may not be sent; `undefined` where it may, and then it counts as admitted */
-  admit(): Deferral | undefined {
+  admit(exchange: object): Deferral | undefined {
     if (this.#breaker.isClosed) return undefined;
     const deferral = this.deferral();
-    if (deferral === undefined) this.#breaker.admitProbe();
+    if (deferral === undefined) this.#breaker.admitProbe(exchange);
     return deferral;
   }
 
   /** What was admitted has ended before it was sent. */
-  recordUnsent(): void {
-    this.#breaker.recordUnsent();
+  recordUnsent(exchange: object): void {
+    this.#breaker.recordUnsent(exchange);
   }
 
   /** @returns why nothing may be sent; `undefined` where something may */
@@ -112,7 +112,7 @@ export class Admission {
   }
 
   /** @returns true where nothing may be sent from now on */
-  recordAnswer({ response, outcome }: Answer, latencyMs: number): boolean {
+  recordAnswer(exchange: object, { response, outcome }: Answer, latencyMs: number): boolean {
     const nowMs = this.#settings.monotonicNow();
     this.#failures = undefined;
     this.#httpFaults.recordAnswer();
@@ -121,7 +121,7 @@ export class Admission {
     this.#answers += 1;
     this.#pacing.recordAnswer(latencyMs, nowMs);
     if (response.status < 300) {
-      this.#breaker.recordSuccess();
+      this.#breaker.recordSuccess(exchange);
       return false;
     }
     // Only a problem of the push service as a whole is a failure; a rejected message is not, nor one that its subscription waits for.
@@ -131,7 +131,7 @@ export class Admission {
         outcome.isGoneAtLast === true ||
         (outcome.reason === 'throttled' && !outcome.slowsOrigin));
     if (outcome.kind !== 'retry' || isOfOne) {
-      this.#breaker.recordSuccess();
+      this.#breaker.recordSuccess(exchange);
       return false;
     }
     if (outcome.slowsOrigin) {
@@ -139,13 +139,13 @@ export class Admission {
       this.#pacing.recordThrottled(nowMs);
     }
     const reason = `${this.#origin.host} answers with status ${response.status}.`;
-    return this.#breaker.recordFailure(reason, nowMs, outcome.afterMs);
+    return this.#breaker.recordFailure(exchange, reason, nowMs, outcome.afterMs);
   }
 
   /** No answer came. @returns true where nothing may be sent from now on */
-  recordFailure(error: DeskbellError): boolean {
+  recordFailure(exchange: object, error: DeskbellError): boolean {
     this.#recordNoAnswer();
-    const isStopped = this.#breaker.recordFailure(error.message, this.#settings.monotonicNow());
+    const isStopped = this.#breaker.recordFailure(exchange, error.message, this.#settings.monotonicNow());
     return this.recordHttpFault(error) || isStopped;
   }
 
@@ -159,7 +159,7 @@ export class Admission {
   /** No connection could be made, and there is no other one. */
   recordConnectFailure(error: DeskbellError): void {
     // A blocked address is no evidence about whether the push service works.
-    if (error.code === 'ERR_ADDRESS_BLOCKED') return this.#breaker.recordSuccess();
+    if (error.code === 'ERR_ADDRESS_BLOCKED') return;
     this.#recordNoAnswer();
     this.#breaker.open(error.message, this.#settings.monotonicNow());
   }

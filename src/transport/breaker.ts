@@ -2,8 +2,9 @@
 //
 //   CLOSED     admits every request. Ten failures in a row, or a connection that cannot be made, → OPEN
 //   OPEN       admits nothing until its time is over. Then → HALF_OPEN
-//   HALF_OPEN  admits one request, the probe. A success → CLOSED; a failure → OPEN, twice as long.
-//              One that ends before it is sent leaves its place to the next
+//   HALF_OPEN  admits one request, the probe. Its success → CLOSED; its failure → OPEN, twice as long.
+//              One that ends before it is sent leaves its place to the next. What comes of other requests, which were
+//              sent before, changes nothing
 //
 // A failure is a problem of the origin and not of one request: no answer in time, a lost connection, 429, 500, 502, 503,
 // 504. OPEN lasts from 1 s doubling to 60 s, or as long as `Retry-After` asks, at most an hour. What another sender was asked
@@ -24,7 +25,8 @@ export class Breaker {
   #retryAfterMs = 0;
   #askedUntilMs = 0;
   #takenUntilMs = 0;
-  #hasProbe = false;
+  /** In HALF_OPEN, the request that was admitted. */
+  #probe: object | undefined;
   #reason = '';
 
   get isClosed(): boolean {
@@ -45,10 +47,10 @@ export class Breaker {
   waitMs(nowMs: number): number {
     if (this.#state === 'OPEN' && nowMs >= this.#openUntilMs) {
       this.#state = 'HALF_OPEN';
-      this.#hasProbe = false;
+      this.#probe = undefined;
     }
     if (this.#state === 'OPEN') return this.#openUntilMs - nowMs;
-    return this.#state === 'HALF_OPEN' && this.#hasProbe ? firstOpenMs : 0;
+    return this.#state === 'HALF_OPEN' && this.#probe !== undefined ? firstOpenMs : 0;
   }
 
   /** How long the push service has asked to wait, from now, with `Retry-After`; 0 where this is known already. */
@@ -66,20 +68,20 @@ export class Breaker {
   }
 
   /** A request is sent, only where `waitMs` is 0: in HALF_OPEN it is the probe. */
-  admitProbe(): void {
-    this.#hasProbe = true;
+  admitProbe(request: object): void {
+    this.#probe = request;
   }
 
   /** A request that was admitted has ended before it was sent: there is no result to wait for. */
-  recordUnsent(): void {
-    this.#hasProbe = false;
+  recordUnsent(request: object): void {
+    if (request === this.#probe) this.#probe = undefined;
   }
 
-  recordSuccess(): void {
+  recordSuccess(request: object): void {
     this.#failuresInRow = 0;
     this.#retryAfterMs = 0;
     // Answers to requests from before the breaker opened do not close it.
-    if (this.#state === 'OPEN') return;
+    if (this.#state !== 'CLOSED' && !this.#isProbe(request)) return;
     this.#state = 'CLOSED';
     this.#openMs = firstOpenMs;
   }
@@ -88,12 +90,17 @@ export class Breaker {
    * @param retryAfterMs what the push service asked for, 0 for nothing
    * @returns true where the breaker has opened just now
    */
-  recordFailure(reason: string, nowMs: number, retryAfterMs = 0): boolean {
+  recordFailure(request: object, reason: string, nowMs: number, retryAfterMs = 0): boolean {
     this.#failuresInRow += 1;
     this.#retryAfterMs = Math.min(Math.max(this.#retryAfterMs, retryAfterMs), maxRetryAfterMs);
+    if (this.#state === 'HALF_OPEN' && !this.#isProbe(request)) return false;
     return this.#state === 'HALF_OPEN' || this.#failuresInRow >= maxFailuresInRow
       ? this.open(reason, nowMs)
       : false;
+  }
+
+  #isProbe(request: object): boolean {
+    return this.#state === 'HALF_OPEN' && request === this.#probe;
   }
 
   /**

@@ -104,7 +104,7 @@ export class Origin implements SessionEvents {
       this.#defer(exchange, { waitMs: queueFullRetryMs, reason, isIncompatible: false });
       return;
     }
-    const deferral = this.#admission.admit();
+    const deferral = this.#admission.admit(exchange);
     if (deferral !== undefined) this.#defer(exchange, deferral);
     else {
       this.#queue.push(exchange);
@@ -125,7 +125,7 @@ export class Origin implements SessionEvents {
   /** Ends a request whose time is over: one that is queued is not sent, one that is in flight may have arrived. */
   expire(exchange: Exchange, error: DeskbellError): void {
     const wasQueued = this.#queue.remove(exchange) || this.#handedBack.remove(exchange);
-    if (wasQueued) this.#admission.recordUnsent();
+    if (wasQueued) this.#admission.recordUnsent(exchange);
     this.#settle(exchange, { kind: 'failure', error, inDoubt: !wasQueued });
   }
 
@@ -164,7 +164,7 @@ export class Origin implements SessionEvents {
   answered(exchange: Exchange, response: PushResponse, latencyMs: number): void {
     this.#inFlight -= 1;
     const answer = this.#readAnswer(response);
-    if (this.#admission.recordAnswer(answer, latencyMs)) this.#deferQueued();
+    if (this.#admission.recordAnswer(exchange, answer, latencyMs)) this.#deferQueued();
     this.#settle(exchange, answer);
     if (this.#queued > 0) this.#pumpSoon();
   }
@@ -181,7 +181,7 @@ export class Origin implements SessionEvents {
     const { timesHandedBack } = exchange;
     const isWanted = !exchange.isSettled && !this.#aborted.signal.aborted;
     if (isWanted && timesHandedBack < maxTimesHandedBack) {
-      if (isRefused) this.#refused(timesHandedBack);
+      if (isRefused) this.#refused(exchange);
       this.#queueAgain(exchange);
     } else {
       const message = `${this.#url.host} handed the request back ${timesHandedBack} times without looking at it.`;
@@ -215,26 +215,27 @@ export class Origin implements SessionEvents {
 
   /** Unless nothing may be sent any more. */
   #queueAgain(exchange: Exchange): void {
-    this.#admission.recordUnsent();
-    const deferral = this.#admission.admit();
+    this.#admission.recordUnsent(exchange);
+    const deferral = this.#admission.admit(exchange);
     if (deferral === undefined) this.#handedBack.push(exchange);
     else this.#defer(exchange, deferral);
   }
 
   /** It has more to do than it can: what it refused goes out again after a pause, unless the breaker opens for it. */
-  #refused(times: number): void {
+  #refused(exchange: Exchange): void {
     const resume = (): void => {
       this.#refusalPause = undefined;
       this.#pumpSoon();
     };
-    const pauseMs = firstRefusalPauseMs * 2 ** (times - 1);
+    const pauseMs = firstRefusalPauseMs * 2 ** (exchange.timesHandedBack - 1);
     this.#refusalPause ??= this.#settings.startTimer(resume, pauseMs, true);
     const message = `${this.#url.host} refuses requests (HTTP/2 error ${ErrorCode.refusedStream}).`;
-    if (this.#admission.recordFailure(new DeskbellError('ERR_CONNECTION', message))) this.#deferQueued();
+    const error = new DeskbellError('ERR_CONNECTION', message);
+    if (this.#admission.recordFailure(exchange, error)) this.#deferQueued();
   }
 
   #fail(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void {
-    if (this.#admission.recordFailure(error)) this.#deferQueued();
+    if (this.#admission.recordFailure(exchange, error)) this.#deferQueued();
     this.#settle(exchange, { kind: 'failure', error, inDoubt });
   }
 
@@ -328,8 +329,9 @@ export class Origin implements SessionEvents {
 
   #endQueued(end: (exchange: Exchange) => void): void {
     while (this.#queued > 0) {
-      this.#admission.recordUnsent();
-      end(this.#next());
+      const exchange = this.#next();
+      this.#admission.recordUnsent(exchange);
+      end(exchange);
     }
   }
 

@@ -9,6 +9,8 @@ import { Admission } from '../../src/transport/admission.ts';
 import type { Answer } from '../../src/transport/transport.ts';
 
 const minuteMs = 60_000;
+/** Any request; the probe, where there is one. */
+const one = {};
 
 function open(): { admission: Admission; clock: { ms: number } } {
   const clock = { ms: 5_000_000 };
@@ -29,38 +31,38 @@ function loseConnection(admission: Admission, requests: number): boolean {
   const error = httpFault();
   let isStopped = false;
   for (let request = 0; request < requests; request += 1)
-    isStopped = admission.recordFailure(error) || isStopped;
+    isStopped = admission.recordFailure(one, error) || isStopped;
   return admission.recordHttpFault(error) || isStopped;
 }
 
 test('two connections lost to HTTP faults are tolerated, the third stops the origin and calls it incompatible', () => {
   const { admission, clock } = open();
   assert.equal(loseConnection(admission, 3), false);
-  admission.recordAnswer(read(created), 5);
+  admission.recordAnswer(one, read(created), 5);
   assert.equal(loseConnection(admission, 3), false);
-  admission.recordAnswer(read(created), 5);
-  assert.equal(admission.admit(), undefined);
+  admission.recordAnswer(one, read(created), 5);
+  assert.equal(admission.admit(one), undefined);
   assert.equal(loseConnection(admission, 3), true);
-  assert.deepEqual(admission.admit(), {
+  assert.deepEqual(admission.admit(one), {
     waitMs: minuteMs,
     reason: 'It broke HTTP/2.',
     isIncompatible: true,
   });
   clock.ms += minuteMs;
-  assert.equal(admission.admit(), undefined);
+  assert.equal(admission.admit(one), undefined);
 });
 
 test('answers between the faults do not shorten the pauses: each is twice as long, up to an hour', () => {
   const { admission, clock } = open();
   const pauses: number[] = [];
   for (let round = 0; round < 11; round += 1) {
-    for (let answer = 0; answer < 100; answer += 1) admission.recordAnswer(read(created), 5);
+    for (let answer = 0; answer < 100; answer += 1) admission.recordAnswer(one, read(created), 5);
     loseConnection(admission, 50);
-    const waitMs = admission.admit()?.waitMs ?? 0;
+    const waitMs = admission.admit(one)?.waitMs ?? 0;
     pauses.push(waitMs / minuteMs);
     clock.ms += waitMs;
-    assert.equal(admission.admit(), undefined, 'one request probes it');
-    admission.recordAnswer(read(created), 5);
+    assert.equal(admission.admit(one), undefined, 'one request probes it');
+    admission.recordAnswer(one, read(created), 5);
   }
   // The first two only open the breaker for a second, since 50 requests failed.
   assert.deepEqual(pauses.slice(2), [1, 2, 4, 8, 16, 32, 60, 60, 60]);
@@ -69,25 +71,25 @@ test('answers between the faults do not shorten the pauses: each is twice as lon
 test('a fault after 10,000 answers, or after two hours, begins anew', () => {
   for (const pass of [
     ({ admission }: ReturnType<typeof open>): void => {
-      for (let answer = 0; answer < 10_000; answer += 1) admission.recordAnswer(read(created), 5);
+      for (let answer = 0; answer < 10_000; answer += 1) admission.recordAnswer(one, read(created), 5);
     },
     ({ clock }: ReturnType<typeof open>): void => void (clock.ms += 120 * minuteMs),
   ]) {
     const opened = open();
     for (let count = 0; count < 20; count += 1) {
       assert.equal(loseConnection(opened.admission, 1), false);
-      opened.admission.recordAnswer(read(created), 5);
+      opened.admission.recordAnswer(one, read(created), 5);
       pass(opened);
     }
-    assert.equal(opened.admission.admit(), undefined);
+    assert.equal(opened.admission.admit(one), undefined);
   }
 });
 
 test('other failures stop the origin without calling it incompatible', () => {
   const { admission } = open();
   const lost = new DeskbellError('ERR_CONNECTION', 'It ended the connection.');
-  for (let failure = 0; failure < 10; failure += 1) admission.recordFailure(lost);
-  assert.deepEqual(admission.admit(), {
+  for (let failure = 0; failure < 10; failure += 1) admission.recordFailure(one, lost);
+  assert.deepEqual(admission.admit(one), {
     waitMs: 1000,
     reason: 'It ended the connection.',
     isIncompatible: false,
@@ -100,7 +102,7 @@ test('a push service is unreachable after tries that have failed for fifteen sec
   admission.recordConnectFailure(lost);
   clock.ms += minuteMs;
   assert.equal(admission.snapshot().unreachableMs, undefined, 'one failure says nothing');
-  admission.recordAnswer(read(created), 1);
+  admission.recordAnswer(one, read(created), 1);
   admission.recordConnectFailure(lost);
   clock.ms += 14_999;
   admission.recordConnectFailure(lost);
@@ -108,7 +110,7 @@ test('a push service is unreachable after tries that have failed for fifteen sec
   clock.ms += 1;
   admission.recordConnectFailure(lost);
   assert.equal(admission.snapshot().unreachableMs, 15_000);
-  admission.recordAnswer(read({ ...created, status: 500 }), 1);
+  admission.recordAnswer(one, read({ ...created, status: 500 }), 1);
   assert.equal(admission.snapshot().unreachableMs, undefined, 'whatever it answers');
 });
 
@@ -116,8 +118,8 @@ test('a Retry-After that is a date counts from the clock', () => {
   const { admission, clock } = open();
   const headers = { 'retry-after': new Date(clock.ms + 30_000).toUTCString() };
   for (let answer = 0; answer < 10; answer += 1)
-    admission.recordAnswer(read({ status: 503, headers, body: '' }, clock.ms), 5);
-  assert.equal(admission.admit()?.waitMs, 30_000);
+    admission.recordAnswer(one, read({ status: 503, headers, body: '' }, clock.ms), 5);
+  assert.equal(admission.admit(one)?.waitMs, 30_000);
 });
 
 test('without the breaker, failures never stop the origin', () => {
@@ -127,7 +129,7 @@ test('without the breaker, failures never stop the origin', () => {
   });
   const lost = new DeskbellError('ERR_PROTOCOL', 'It broke HTTP/2.');
   for (let failure = 0; failure < 30; failure += 1) {
-    admission.recordFailure(lost);
-    assert.equal(admission.admit(), undefined);
+    admission.recordFailure(one, lost);
+    assert.equal(admission.admit(one), undefined);
   }
 });

@@ -4,17 +4,21 @@ import { test } from 'node:test';
 
 import { Breaker } from '../../src/transport/breaker.ts';
 
+/** Any request; the probe, where there is one. */
+const one = {};
+
 const openBreaker = (nowMs: number): Breaker => {
   const breaker = new Breaker();
-  for (let run = 1; run <= 10; run += 1) assert.equal(breaker.recordFailure('it is down', nowMs), run === 10);
+  for (let run = 1; run <= 10; run += 1)
+    assert.equal(breaker.recordFailure(one, 'it is down', nowMs), run === 10);
   return breaker;
 };
 
 test('CLOSED lets everything pass; nine bad answers in a row do not open it, and a good one begins anew', () => {
   const breaker = new Breaker();
   for (let round = 0; round < 5; round += 1) {
-    for (let run = 1; run <= 9; run += 1) assert.equal(breaker.recordFailure('x', 0), false);
-    breaker.recordSuccess();
+    for (let run = 1; run <= 9; run += 1) assert.equal(breaker.recordFailure(one, 'x', 0), false);
+    breaker.recordSuccess(one);
   }
   assert.equal(breaker.waitMs(0), 0);
   assert.equal(breaker.isClosed, true);
@@ -31,11 +35,11 @@ test('ten bad answers in a row open it for a second', () => {
 test('HALF_OPEN lets one request pass; a good answer closes it', () => {
   const breaker = openBreaker(0);
   assert.equal(breaker.waitMs(1000), 0);
-  breaker.admitProbe();
+  breaker.admitProbe(one);
   assert.ok(breaker.waitMs(1000) > 0);
-  breaker.recordSuccess();
+  breaker.recordSuccess(one);
   assert.equal(breaker.waitMs(1000), 0);
-  breaker.admitProbe();
+  breaker.admitProbe(one);
   assert.equal(breaker.waitMs(1000), 0);
 });
 
@@ -46,36 +50,36 @@ test('each bad probe opens it twice as long, up to a minute; a good one begins a
     assert.equal(breaker.waitMs(nowMs), openMs);
     nowMs += openMs;
     assert.equal(breaker.waitMs(nowMs), 0);
-    breaker.admitProbe();
-    assert.equal(breaker.recordFailure('still down', nowMs), true);
+    breaker.admitProbe(one);
+    assert.equal(breaker.recordFailure(one, 'still down', nowMs), true);
   }
   nowMs += 60_000;
   assert.equal(breaker.waitMs(nowMs), 0);
-  breaker.admitProbe();
-  breaker.recordSuccess();
-  for (let run = 0; run < 10; run += 1) breaker.recordFailure('down again', nowMs);
+  breaker.admitProbe(one);
+  breaker.recordSuccess(one);
+  for (let run = 0; run < 10; run += 1) breaker.recordFailure(one, 'down again', nowMs);
   assert.equal(breaker.waitMs(nowMs), 1000);
 });
 
 test('the longest Retry-After of the run keeps it open, at most an hour', () => {
   const breaker = new Breaker();
-  for (let run = 0; run < 10; run += 1) breaker.recordFailure('busy', 0, run === 4 ? 90_000 : 30_000);
+  for (let run = 0; run < 10; run += 1) breaker.recordFailure(one, 'busy', 0, run === 4 ? 90_000 : 30_000);
   assert.equal(breaker.waitMs(0), 90_000);
   const forever = new Breaker();
-  for (let run = 0; run < 10; run += 1) forever.recordFailure('busy', 0, 28 * 86_400_000);
+  for (let run = 0; run < 10; run += 1) forever.recordFailure(one, 'busy', 0, 28 * 86_400_000);
   assert.equal(forever.waitMs(0), 3_600_000);
   const other = new Breaker();
-  other.recordFailure('busy', 0, 90_000);
-  other.recordSuccess();
-  for (let run = 0; run < 10; run += 1) other.recordFailure('busy', 0);
+  other.recordFailure(one, 'busy', 0, 90_000);
+  other.recordSuccess(one);
+  for (let run = 0; run < 10; run += 1) other.recordFailure(one, 'busy', 0);
   assert.equal(other.waitMs(0), 1000, 'of a run that has ended');
 });
 
 test('what was in flight when it opened neither closes nor re-opens it', () => {
   const breaker = openBreaker(0);
-  breaker.recordSuccess();
+  breaker.recordSuccess(one);
   assert.equal(breaker.waitMs(500), 500);
-  for (let run = 0; run < 50; run += 1) assert.equal(breaker.recordFailure('late', 900), false);
+  for (let run = 0; run < 50; run += 1) assert.equal(breaker.recordFailure(one, 'late', 900), false);
   assert.equal(breaker.waitMs(1000), 0);
 });
 
@@ -90,10 +94,10 @@ test('what another sender was asked opens it for so long, and one request tries 
   breaker.pause('another was asked', 5000);
   breaker.pause('another was asked', 3000);
   assert.deepEqual([breaker.waitMs(1000), breaker.reason], [4000, 'another was asked']);
-  breaker.recordSuccess();
+  breaker.recordSuccess(one);
   assert.equal(breaker.waitMs(4999), 1, 'an answer to what was sent before does not close it');
   assert.equal(breaker.waitMs(5000), 0);
-  breaker.admitProbe();
+  breaker.admitProbe(one);
   assert.equal(breaker.waitMs(5000), 1000);
   assert.equal(breaker.takeWait(0), 0, 'it was not asked itself');
 });
@@ -101,7 +105,7 @@ test('what another sender was asked opens it for so long, and one request tries 
 test('Retry-After is given away once, and again where it ends later', () => {
   const breaker = new Breaker();
   const fail = (nowMs: number, retryAfterMs: number): void => {
-    for (let run = 0; run < 10; run += 1) breaker.recordFailure('x', nowMs, retryAfterMs);
+    for (let run = 0; run < 10; run += 1) breaker.recordFailure(one, 'x', nowMs, retryAfterMs);
   };
   fail(0, 30_000);
   assert.deepEqual([breaker.takeWait(10_000), breaker.takeWait(10_000)], [20_000, 0]);
@@ -109,4 +113,20 @@ test('Retry-After is given away once, and again where it ends later', () => {
   assert.equal(breaker.takeWait(10_000), 0, 'that is not news');
   fail(10_000, 60_000);
   assert.equal(breaker.takeWait(10_000), 60_000);
+});
+
+test('only the probe decides what comes of HALF_OPEN: late answers to others change nothing', () => {
+  const breaker = openBreaker(0);
+  const [probe, other] = [{}, {}];
+  assert.equal(breaker.waitMs(1000), 0);
+  breaker.recordSuccess(other);
+  assert.equal(breaker.isClosed, false);
+  breaker.admitProbe(probe);
+  breaker.recordUnsent(other);
+  assert.equal(breaker.waitMs(1000), 1000, 'its place is taken');
+  for (let run = 0; run < 20; run += 1) assert.equal(breaker.recordFailure(other, 'late', 1000), false);
+  breaker.recordSuccess(other);
+  assert.equal(breaker.isClosed, false);
+  breaker.recordSuccess(probe);
+  assert.equal(breaker.isClosed, true);
 });

@@ -499,7 +499,7 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
     changes: {
       'src/transport/origin.ts': {
-        'it is always as long': ['2 ** (times - 1)', '1'],
+        'it is always as long': ['2 ** (exchange.timesHandedBack - 1)', '1'],
         'other messages are sent meanwhile': [
           'this.#refusalPause === undefined ? this.#queued : 0',
           'this.#refusalPause === undefined ? this.#queued : this.#queue.length',
@@ -516,8 +516,8 @@ export const sendingLater: readonly DocumentedPromise[] = [
     changes: {
       'src/transport/origin.ts': {
         'they do not': [
-          "if (this.#admission.recordFailure(new DeskbellError('ERR_CONNECTION', message))) this",
-          "if (message === '') this",
+          'if (this.#admission.recordFailure(exchange, error)) this.#deferQueued();\n  }',
+          "if (error.message === '') this.#deferQueued();\n  }",
         ],
       },
     },
@@ -545,6 +545,22 @@ export const sendingLater: readonly DocumentedPromise[] = [
         'it is forgotten as others are': ['if (waitMs > 0 && origins.size', 'if (waitMs < 0 && origins.size'],
         'any number is kept': ['origins.size <= maxOriginsKept', 'origins.size > 0'],
         'the one whose wait ends last is forgotten': ['a.waitMs - b.waitMs', 'b.waitMs - a.waitMs'],
+      },
+    },
+  },
+  {
+    claim: 'Only the one message that is tried decides whether a push service is sent to again',
+    test: { file: 'test/transport/breaker.test.ts', title: 'only the probe decides what comes of HALF_OPEN' },
+    changes: {
+      'src/transport/breaker.ts': {
+        'any answer does': [
+          "return this.#state === 'HALF_OPEN' && request === this.#probe;",
+          "return this.#state === 'HALF_OPEN' && request !== undefined;",
+        ],
+        'another one that was not sent takes its place away': [
+          'if (request === this.#probe) this',
+          'if (request !== undefined) this',
+        ],
       },
     },
   },
