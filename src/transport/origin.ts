@@ -221,14 +221,18 @@ export class Origin implements SessionEvents {
     else this.#defer(exchange, deferral);
   }
 
-  /** It has more to do than it can: what it refused goes out again after a pause, unless the breaker opens for it. */
+  /**
+   * It has more to do than it can, or takes fewer streams than were sent before its SETTINGS came: what it refused goes out again
+   * after a pause, unless the breaker opens for it. All that it refuses until the pause is over counts once.
+   */
   #refused(exchange: Exchange): void {
+    if (this.#refusalPause !== undefined) return;
     const resume = (): void => {
       this.#refusalPause = undefined;
       this.#pumpSoon();
     };
     const pauseMs = firstRefusalPauseMs * 2 ** (exchange.timesHandedBack - 1);
-    this.#refusalPause ??= this.#settings.startTimer(resume, pauseMs, true);
+    this.#refusalPause = this.#settings.startTimer(resume, pauseMs, true);
     const message = `${this.#url.host} refuses requests (HTTP/2 error ${ErrorCode.refusedStream}).`;
     const error = new DeskbellError('ERR_CONNECTION', message);
     if (this.#admission.recordFailure(exchange, error)) this.#deferQueued();

@@ -421,22 +421,44 @@ test('what is refused goes out again after a pause, which doubles, and to the sa
   );
 });
 
-test('a push service that refuses ten requests in a row is left alone for a while', async () => {
+test('a push service that refuses requests after ten pauses in a row is left alone for a while', async () => {
+  const clock = new ManualClock();
   let requests = 0;
   const script = onEachRequest((wire, streamId) => {
     requests += 1;
     wire.send(refused(streamId));
   });
-  await withWire(script, async (transport, origin, wires) => {
-    assert.deepEqual(tally(await sendMany(transport, origin, 400, 400)), { deferred: 400 });
-    assert.ok(requests < 200, `${requests} requests`);
-    const result = await sendOne(transport, origin);
-    assert.ok(result.kind === 'deferred' && !result.isIncompatible);
-    assert.match(result.reason, /refuses requests \(HTTP\/2 error 7\)/);
-    assert.deepEqual(
-      wires.flatMap(({ goaways }) => goaways),
-      [],
-    );
+  await withWire(
+    script,
+    async (transport, origin, wires) => {
+      let isDone = false;
+      const sent = sendMany(transport, origin, 400, 400).finally(() => (isDone = true));
+      await until(() => {
+        if (!isDone) clock.advance(20);
+        return isDone;
+      }, 'all results');
+      assert.deepEqual(tally(await sent), { deferred: 400 });
+      assert.ok(requests < 2000, `${requests} requests, where each message is sent ten times`);
+      const result = await sendOne(transport, origin);
+      assert.ok(result.kind === 'deferred' && !result.isIncompatible);
+      assert.match(result.reason, /refuses requests \(HTTP\/2 error 7\)/);
+      assert.deepEqual(
+        wires.flatMap(({ goaways }) => goaways),
+        [],
+      );
+    },
+    clock,
+  );
+});
+
+test('more than a push service takes before its SETTINGS have come is refused, and sent again', async () => {
+  let requests = 0;
+  const script = onEachRequest((wire, streamId) => {
+    requests += 1;
+    wire.send(requests <= 50 ? answer(streamId) : requests <= 100 ? refused(streamId) : answer(streamId));
+  });
+  await withWire(script, async (transport, origin) => {
+    assert.deepEqual(tally(await sendMany(transport, origin, 100, 100)), { 201: 100 });
   });
 });
 

@@ -508,10 +508,10 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'Ten refusals over HTTP/2 in a row open the circuit breaker',
+    claim: 'Refusals over HTTP/2 after ten pauses in a row open the circuit breaker',
     test: {
       file: 'test/transport/hostile-http2.test.ts',
-      title: 'a push service that refuses ten requests in a row',
+      title: 'a push service that refuses requests after ten pauses',
     },
     changes: {
       'src/transport/origin.ts': {
@@ -519,6 +519,18 @@ export const sendingLater: readonly DocumentedPromise[] = [
           'if (this.#admission.recordFailure(exchange, error)) this.#deferQueued();\n  }',
           "if (error.message === '') this.#deferQueued();\n  }",
         ],
+      },
+    },
+  },
+  {
+    claim: 'What a push service refuses at once counts as one refusal',
+    test: {
+      file: 'test/transport/hostile-http2.test.ts',
+      title: 'more than a push service takes before its SETTINGS',
+    },
+    changes: {
+      'src/transport/origin.ts': {
+        'each message counts': ['if (this.#refusalPause !== undefined) return;', ''],
       },
     },
   },
