@@ -295,6 +295,15 @@ suite('broadcasts of the command line', () => {
     await reportUnreachable(data);
     await until(() => unreachable.test(worker.written()), 'what it says of push services');
     const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
+    const workers = database.prepare(`select id from senders where report ->> 'kind' = 'worker'`);
+    await until(() => workers.get() !== undefined, "the worker's report");
+    for (const time of [
+      ['--at', at],
+      ['--cron', '0 0 29 2 *'],
+    ]) {
+      const { exitCode, stderr } = await run('send', '--all', ...time, ...message);
+      assert.deepEqual([exitCode, stderr], [0, ''], 'where a worker runs, none is asked for');
+    }
     // its state is set too, so that the times at which it can be leased are noted anew
     database.exec("update broadcasts set start_at_ms = 0, state = 'running' where id = 1");
     database.close();

@@ -12,12 +12,13 @@ import type { SubscriptionStore } from '../../store/subscriptions.ts';
 import type { DeliveryOptions } from '../../store/delivery-options.ts';
 import { hasReaderTimes } from '../../store/reader-times.ts';
 import type { Schedule } from '../../store/schedules.ts';
+import type { Store } from '../../store/store.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { Configuration } from '../configuration/configuration.ts';
-import { createCommandHint, type CommandHint } from '../output/command-hint.ts';
+import { createCommandHint } from '../output/command-hint.ts';
 import type { Context } from '../context.ts';
 import { compileForDelivery } from './compile-for-delivery.ts';
 import { openSender } from './open-sender.ts';
@@ -65,7 +66,11 @@ export async function sendBroadcast(
       const { cron, timezone } = flags;
       const times = { ...options, timeZone: undefined, cron, timezone };
       const schedule = await sender.createSchedule(expressionOf(flags) ?? 'all', message, times);
-      await printNewSchedule(schedule, flags, context.output, hint);
+      await printNewSchedule(schedule, flags, context.output);
+      await hintAtWorkers(data.store, flags, context.output, 'It needs one of these to be running', [
+        hint('worker'),
+        hint('serve --deliver'),
+      ]);
       if ((await data.store.sending.findPause()) === undefined) return;
       return context.output.diagnostic(
         `Sending is paused, so that nothing is sent by schedules until this command:\n  ${hint('sending resume')}`,
@@ -83,7 +88,9 @@ export async function sendBroadcast(
     if (flags.detach || isForLater) {
       const stored = await sender.createBroadcast(audience, message, broadcastOptions);
       const broadcast = await waitUntilPrepared(stored.broadcast, data.store.broadcasts, context);
-      await printStored({ ...stored, broadcast }, flags, context.output, hint);
+      await printStored({ ...stored, broadcast }, flags, context.output);
+      const commands = ['worker', 'serve --deliver', `broadcasts resume ${broadcast.id}`].map(hint);
+      await hintAtWorkers(data.store, flags, context.output, 'To deliver it, run one of these', commands);
     } else {
       const run = await sender.broadcast(audience, message, broadcastOptions);
       await runBroadcast(run, data.store, context, { json: flags.json ?? false, hint });
@@ -164,31 +171,31 @@ function readLine(number: number, parse: () => Subscription): Subscription {
   }
 }
 
-async function printNewSchedule(
-  schedule: Schedule,
-  { json }: BroadcastFlags,
-  output: Output,
-  hint: CommandHint,
-): Promise<void> {
+async function printNewSchedule(schedule: Schedule, { json }: BroadcastFlags, output: Output): Promise<void> {
   if (json) return output.line(JSON.stringify({ event: 'schedule', ...scheduleView.toJson(schedule) }));
   await output.line(`Schedule ${schedule.id} sends first at ${isoTime(schedule.nextAtMs)}.`);
-  output.diagnostic(
-    `It needs one of these to be running:\n  ${hint('worker')}\n  ${hint('serve --deliver')}`,
-  );
 }
 
 async function printStored(
   { broadcast, isNew }: { readonly broadcast: Broadcast; readonly isNew: boolean },
   { json }: BroadcastFlags,
   output: Output,
-  hint: CommandHint,
 ): Promise<void> {
-  const { id, startAtMs } = broadcast;
+  const { startAtMs } = broadcast;
   if (json) return output.line(JSON.stringify({ event: 'broadcast', isNew, ...broadcastToJson(broadcast) }));
   const state = stateOf(broadcast);
   const time = state === 'scheduled' ? ` for ${new Date(startAtMs).toISOString()}` : '';
   await output.line(`${nameBroadcast(broadcast)} is ${isNew ? '' : 'already '}${state}${time}.`);
-  output.diagnostic(
-    `To deliver it, run one of these:\n  ${hint('worker')}\n  ${hint('serve --deliver')}\n  ${hint(`broadcasts resume ${id}`)}`,
-  );
+}
+
+/** Where nobody delivers what is stored. */
+async function hintAtWorkers(
+  { senders }: Store,
+  { json }: BroadcastFlags,
+  output: Output,
+  what: string,
+  commands: readonly string[],
+): Promise<void> {
+  if (json || (await senders.list()).some(({ kind }) => kind === 'worker')) return;
+  output.diagnostic([`${what}:`, ...commands].join('\n  '));
 }
