@@ -1,6 +1,7 @@
 // Calls whose answer PostgreSQL gave and nobody got: each is repeated, is done once, and says what it did.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { Client } from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { useSharedServer } from '../../tools/postgres-server.ts';
@@ -148,4 +149,20 @@ describe('where the answer of PostgreSQL to a statement or to its commit is lost
       }
     });
   }
+});
+
+test('PostgreSQL keeps no id of a call whose answer has come', async (t) => {
+  const server = await getServer();
+  const database = await server.createDatabase();
+  t.after(() => database.remove());
+  const store = await openPostgresStore({ url: database.url });
+  t.after(() => store.close());
+  for (let count = 0; count < 20; count += 1) {
+    await store.audit.begin({ operator: 'ada', action: 'broadcast.pause' });
+  }
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  const { rows } = await client.query('select id from deskbell.commits');
+  await client.end();
+  assert.equal(rows.length, 1, 'but the last one');
 });

@@ -37,6 +37,8 @@ export class PostgresDatabase {
   readonly #waiting: (() => void)[] = [];
   #pending = 0;
   #onIdle: (() => void) | undefined;
+  /** Ids of `once` whose answers have come: the next one deletes them. */
+  readonly #answered: string[] = [];
   /** For messages: without user and password. */
   readonly label: string;
   /** The time that statements are given: `null` where it is the database's own. */
@@ -110,17 +112,21 @@ export class PostgresDatabase {
    * Runs several statements as one transaction that is committed once: where the answer to the commit was lost, its id in
    * `commits` says that it was made, and the result is what `work` had come to.
    */
-  once<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+  async once<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
     const id = randomUUID();
+    const answered = this.#answered.splice(0);
     let result: Result | undefined;
-    return this.transaction(async (query) => {
+    const done = await this.transaction(async (query) => {
       const isNew = await query(
-        'insert into deskbell.commits (id, at_ms) values ($1, $2) on conflict do nothing returning id',
-        [id, this.clock.now()],
+        `with answered as (delete from deskbell.commits where id = any ($3))
+         insert into deskbell.commits (id, at_ms) values ($1, $2) on conflict do nothing returning id`,
+        [id, this.clock.now(), answered],
       );
       if (isNew.length > 0) result = await work(query);
       return result as Result;
     });
+    this.#answered.push(id);
+    return done;
   }
 
   async #askTime(): Promise<number> {
