@@ -53,11 +53,14 @@ export async function reconcile(
 export async function sendChoices(scope: string, body: string, service: ServiceApi): Promise<void> {
   const { choices: sent } = await readState(scope);
   if (!sent) return;
-  await service.choose(body, sent).catch((error: ClientError) => {
+  const channels = await service.choose(body, sent).catch((error: ClientError) => {
     // What the service refuses, such as a channel that is no more, is given up.
     const { status = 0 } = error;
     if (status < 400 || status > 499 || status === 429) throw error;
+    return [];
   });
+  // It does not know the subscription: they are sent again once it has it.
+  if (channels.some(({ name, isOn }) => sent[name] === !isOn)) return;
   // What was turned off meanwhile is still to be sent.
   await updateState(scope, ({ choices = {} }) => {
     const left = Object.entries(choices).filter(([name]) => !Object.hasOwn(sent, name));

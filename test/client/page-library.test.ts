@@ -487,6 +487,31 @@ test('what was turned off while the service was away does not undo a later choic
   );
 });
 
+test('what was turned off is kept while the service does not know the subscription', async () => {
+  const first = openPage();
+  await first.client.subscribe();
+  await change(first.indexedDB, { choices: { news: false } });
+  let stores = 0;
+  const service: Browser['service'] = (request, { choices }) => {
+    if (request === 'GET vapidKey') return [200, vapidKey];
+    if (request === 'POST webPush') {
+      stores += 1;
+      // at the page load
+      if (stores === 1) return [503, { detail: 'away' }];
+    }
+    const isKnown = stores > 1;
+    const { news = true } = (choices ?? {}) as { news?: boolean };
+    return [200, [{ name: 'news', title: 'News', isOn: isKnown ? news : true }]];
+  };
+  const { client, asked } = openPage({}, { service }, first.indexedDB);
+  await client.channels();
+  await client.resync();
+  assert.deepEqual(
+    asked.flatMap(({ body: { choices } }) => choices ?? []),
+    [{ news: false }, {}, { news: false }],
+  );
+});
+
 test('messages come in their order, as events too, until the loop is ended; those of another registration do not', async () => {
   const { client, arrive } = openPage();
   const events: string[] = [];

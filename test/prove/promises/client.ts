@@ -260,6 +260,15 @@ export const client: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'What was turned off is kept while the service does not know the subscription',
+    test: { file: library, title: 'what was turned off is kept while' },
+    changes: {
+      [subscription]: {
+        'it is forgotten': ['if (channels.some(({ name, isOn }) => sent[name] === !isOn)) return;', ''],
+      },
+    },
+  },
+  {
     claim: 'What is turned off while another choice is on its way is sent too',
     test: { file: 'test/client/service-worker.test.ts', title: 'what is turned off while another choice' },
     changes: {
