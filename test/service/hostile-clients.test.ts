@@ -143,6 +143,23 @@ describe('a client that', () => {
     });
   }
 
+  test('pipelines many more than 32 registrations has 32 of them handled', async (t) => {
+    let handled = 0;
+    const onSubscribe = (): void => {
+      handled += 1;
+    };
+    const service = await startService({ onSubscribe, pushServices: [] }, t);
+    const socket = await openConnection(service.port);
+    const closed = once(socket, 'close');
+    socket.on('error', () => undefined);
+    const body = JSON.stringify(newSubscription());
+    socket.write(`${post}Content-Length: ${body.length}\r\n\r\n${body}`.repeat(100));
+    socket.resume();
+    await within(closed, 'the end of the connection');
+    await assertServesOthers(service);
+    assert.equal(handled, 32);
+  });
+
   test('goes on sending after a request that is not valid costs no memory', async (t) => {
     const held = Promise.withResolvers<void>();
     const onSubscribe = (): Promise<void> => held.promise;

@@ -204,6 +204,7 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
         'one less may wait': ['const maxOpenResponses = 32;', 'const maxOpenResponses = 31;'],
         'one more may wait': ['const maxOpenResponses = 32;', 'const maxOpenResponses = 33;'],
         'those that are answered count': ['open.splice(0, finished);', ''],
+        'what has arrived with them is handled': ['return !socket.destroyed;', 'return true;'],
       },
     },
   },
