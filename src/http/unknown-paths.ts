@@ -45,7 +45,8 @@ export function rejectUnmatched(app: FastifyInstance, method: string, url: strin
   };
 }
 
-const allowedMethods = (app: FastifyInstance, url: string): string[] =>
+/** Of the path; none where it is unknown. */
+export const allowedMethods = (app: FastifyInstance, url: string): string[] =>
   app.supportedMethods.filter((method) => hasRoute(app, method, url));
 
 /** Whether a route takes the request. */

@@ -6,7 +6,7 @@ import { allowCredentials } from './cors.ts';
 import { addRoutes } from './create-service.ts';
 import { renderMalformedUrl } from '../http/malformed-requests.ts';
 import { toRequestHead } from '../http/filter.ts';
-import { hasRoute } from '../http/unknown-paths.ts';
+import { allowedMethods, hasRoute } from '../http/unknown-paths.ts';
 import { render } from '../http/render-error.ts';
 import { prepareScope } from './scope.ts';
 import { middlewareChecks } from './check-options.ts';
@@ -59,7 +59,8 @@ export function createMiddleware<Request extends IncomingMessage = IncomingMessa
   const open = new Set<ServerResponse>();
   const answer = (request: MountedRequest, response: ServerResponse, next: Next): void => {
     const { method = '', url = '' } = request;
-    if (next !== undefined && isAtRoot(request) && !hasRoute(app, method, url)) {
+    const isUnknown = (): boolean => !hasRoute(app, method, url) && allowedMethods(app, url).length === 0;
+    if (next !== undefined && isAtRoot(request) && isUnknown()) {
       open.delete(response);
       return next();
     }
