@@ -7,6 +7,8 @@ export type GoneHook = (subscription: EndedSubscription) => void | Promise<void>
 
 const intervalMs = 1000;
 const batchSize = 100;
+/** How long a sender that is closed goes on with those that fail, each of which may take its time. */
+const maxCloseMs = 10_000;
 
 export interface GoneReports {
   /** Reports what has not been reported yet, and ends. */
@@ -22,6 +24,8 @@ export function startGoneReports(
   let reporting = Promise.resolve();
   let isReporting = false;
   let isFailing = false;
+  /** By `performance.now()`. */
+  let closesAtMs = Infinity;
 
   /** Tells of all of them. @throws what `onGone` threw first, once the others have been told */
   const report = async (): Promise<void> => {
@@ -33,6 +37,7 @@ export function startGoneReports(
         try {
           await onGone(subscription);
         } catch (error) {
+          if (performance.now() > closesAtMs) throw error;
           failure ??= { error };
           continue;
         }
@@ -60,6 +65,7 @@ export function startGoneReports(
   return {
     async close() {
       clearInterval(timer);
+      closesAtMs = performance.now() + maxCloseMs;
       await reporting;
       await reportSafely();
     },

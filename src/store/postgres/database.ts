@@ -116,7 +116,7 @@ export class PostgresDatabase {
     const id = randomUUID();
     const answered = this.#answered.splice(0);
     let result: Result | undefined;
-    const done = await this.transaction(async (query) => {
+    const commit = this.transaction(async (query) => {
       const isNew = await query(
         `with answered as (delete from deskbell.commits where id = any ($3))
          insert into deskbell.commits (id, at_ms) values ($1, $2) on conflict do nothing returning id`,
@@ -125,8 +125,14 @@ export class PostgresDatabase {
       if (isNew.length > 0) result = await work(query);
       return result as Result;
     });
-    this.#answered.push(id);
-    return done;
+    try {
+      const done = await commit;
+      this.#answered.push(id);
+      return done;
+    } catch (error) {
+      this.#answered.push(...answered);
+      throw error;
+    }
   }
 
   async #askTime(): Promise<number> {

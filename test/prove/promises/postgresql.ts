@@ -80,8 +80,8 @@ export const postgresql: readonly DocumentedPromise[] = [
           'removeById: (id) =>\n      database.transaction(',
         ],
         'a repeated removal by endpoint finds nothing': [
-          'queue.run(() =>\n        database.once(',
-          'queue.run(() =>\n        database.transaction(',
+          '        return database.once(async (query) => {',
+          '        return database.transaction(async (query) => {',
         ],
       },
     },
