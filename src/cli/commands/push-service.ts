@@ -17,7 +17,7 @@ interface PushServiceFlags {
 
 const certificateName = 'deskbell-push-service.pem';
 
-export function pushServiceCommand({ output, stop, onHangup }: Context): Command {
+export function pushServiceCommand({ output, stop, stopPrinting, onHangup }: Context): Command {
   return createCommand({
     name: 'push-service',
     description:
@@ -59,7 +59,7 @@ export function pushServiceCommand({ output, stop, onHangup }: Context): Command
           `Push service listens on ${output.style('bold', origin)} (user agents: ${webSocketUrl}, faults: ${controlUrl})${trust}`,
         );
         ignoreHangup({ output, onHangup });
-        await untilStopped(stop);
+        await untilStopped(events ? stopPrinting : stop);
       } finally {
         await pushService.close();
         if (certificateFile !== undefined) await rm(certificateFile, { force: true });

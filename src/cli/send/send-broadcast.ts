@@ -196,6 +196,8 @@ async function hintAtWorkers(
   what: string,
   commands: readonly string[],
 ): Promise<void> {
-  if (json || (await senders.list()).some(({ kind }) => kind === 'worker')) return;
+  // All is stored: nothing may fail now.
+  const found = await senders.list().catch(() => []);
+  if (json || found.some(({ kind }) => kind === 'worker')) return;
   output.diagnostic([`${what}:`, ...commands].join('\n  '));
 }

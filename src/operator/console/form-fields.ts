@@ -26,13 +26,13 @@ const fieldId = (name: string): string => `field-${name}`;
 /**
  * Above a form that is refused: leads to each field that is wrong, and has the focus.
  *
- * @param message where no field is
+ * @param message of what belongs to no field, or empty
  */
 export function renderFaults(faults: Fields, message: string): Html {
   const entries = Object.entries(faults);
   return html`<div class="notice bad" role="alert" tabindex="-1" autofocus>
     <h2>This cannot be sent yet</h2>
-    ${entries.length === 0 && html`<p>${message}</p>`}
+    ${message !== '' && html`<p>${message}</p>`}
     <ul class="plain">
       ${entries.map(([name, fault]) => html`<li><a href="#${fieldId(name)}">${fault}</a></li>`)}
     </ul>
@@ -67,7 +67,13 @@ export const textArea = (form: FormState, name: string, options: InputOptions): 
 
 export const checkbox = (form: FormState, name: string, label: string, hint?: string): Html =>
   html`<label class="check">
-    <input type="checkbox" name="${name}" value="yes" ${form.fields[name] === 'yes' && html`checked`} />
+    <input
+      type="checkbox"
+      id="${fieldId(name)}"
+      name="${name}"
+      value="yes"
+      ${form.fields[name] === 'yes' && html`checked`}
+    />
     ${label} ${hint !== undefined && html`<small>${hint}</small>`}
   </label>`;
 

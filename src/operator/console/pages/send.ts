@@ -67,7 +67,8 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
       shown,
       channels: await store.channels.list(),
       faults,
-      notice: error === undefined ? done : renderFaults(faults, error.message),
+      notice:
+        error === undefined ? done : renderFaults(faults, error.fields.length === 0 ? error.message : ''),
       vapidPublicKey: await store.vapidKeys.current(),
       ...(await estimator.topTags(maxSuggestions)),
     };
