@@ -132,9 +132,7 @@ describe('a broadcast meets', { concurrency: 6 }, () => {
       recorder.faults.inject({ kind: 'goaway', afterStreams });
       const broadcast = await broadcastToAll(stage, { sender: { threads } });
       assert.deepEqual(recorder.service.tallySinks()[0]?.sinksByMessages, { 1: count });
-      // where a connection ends before its GOAWAY is read, what was on its way counts as tried
-      const again = broadcast.origins[0]!.attempts - count;
-      assert.ok(again >= 0 && again <= count / 100, `${again} more attempts than messages`);
+      assert.equal(broadcast.origins[0]?.attempts, count);
       const goAways = recorder.seen.filter(({ what }) => what === 'goaway').length;
       assert.ok(goAways > 0);
     });
