@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../../delivery/broadcast/create-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { isBlank } from '../../protocol/message/assert-not-blank.ts';
 import { checkMessage } from '../../protocol/message/check-message.ts';
 import { localizeMessage } from '../../protocol/message/localize-message.ts';
 import { memberDescriptions } from '../../protocol/message/members.ts';
@@ -73,7 +74,7 @@ export function toMessage(fields: Fields): Message {
 export function toSentMessage(fields: Fields): Message {
   const message = toMessage(fields);
   for (const { language, message: text, nameOf } of localizeMessage(message)) {
-    if (`${text.title}${text.message}`.trim() !== '') continue;
+    if (!isBlank(text)) continue;
     const place = language === undefined ? '' : ` in ${describeLanguage(language)}`;
     const faults = ['title', 'message'].map((member) =>
       fieldFault(nameOf(member), `Title and text${place} are both blank: give one of them.`),

@@ -182,8 +182,8 @@ export const consolePage: readonly DocumentedPromise[] = [
     claim: 'A notification whose title and text are both blank is refused by the form',
     test: { file: consolePages, title: 'a notification without title and text is refused at each step' },
     changes: {
-      'src/operator/console/message-form.ts': {
-        'spaces are a text': ['${text.message}`.trim()', '${text.message}`'],
+      'src/protocol/message/assert-not-blank.ts': {
+        'spaces are a text': ['`.trim() ===', '` ==='],
       },
       'src/operator/console/preview.ts': {
         'the preview shows a title of its own': [

@@ -272,8 +272,8 @@ export const notifications: readonly DocumentedPromise[] = [
     test: { file: 'test/operator/api.test.ts', title: 'a message whose title and text are blank' },
     changes: {
       'src/protocol/message/assert-not-blank.ts': {
-        'spaces are a text': ['`.trim() !==', '` !=='],
-        'one language is enough': ["!== '') continue;", "!== '') return;"],
+        'spaces are a text': ['`.trim() ===', '` ==='],
+        'one language is enough': ['if (!isBlank(text)) continue;', 'if (!isBlank(text)) return;'],
       },
       'src/operator/api/broadcasts.ts': { 'broadcasts may be': ['      assertNotBlank(message);\n', ''] },
       'src/operator/api/schedules.ts': { 'schedules may be': ['      assertNotBlank(message);\n', ''] },
