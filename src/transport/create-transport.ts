@@ -59,7 +59,7 @@ export function createTransport(
 
   return {
     send(request, done, timeoutMs) {
-      const exchange: Exchange = { request, done, timesHandedBack: 0, isSettled: false };
+      const exchange: Exchange = { request, done, timesRefused: 0, isSettled: false };
       const fault = isClosed
         ? new DeskbellError('ERR_CLOSED', 'The transport is closed.')
         : checkRequest(request);

@@ -9,8 +9,8 @@ import type { PushRequest, TransportResult } from './transport.ts';
 export interface Exchange {
   readonly request: PushRequest;
   readonly done: (result: TransportResult) => void;
-  /** How often a push service has handed it back unprocessed. */
-  timesHandedBack: number;
+  /** How often a push service has refused it. */
+  timesRefused: number;
   /** Ends it, where its sender gave it a time. */
   timeout?: Timer | undefined;
   isSettled: boolean;
@@ -42,9 +42,9 @@ export interface SessionEvents {
   /**
    * The push service certainly did not process it: it may be sent again.
    *
-   * @param isRefused not at once: the push service takes no request now, or not as many
+   * @param refusal how it was refused, where not at once: the push service takes no request now, or not as many
    */
-  handedBack(exchange: Exchange, isRefused: boolean): void;
+  handedBack(exchange: Exchange, refusal: string | undefined): void;
   /** There may be more capacity or none at all any more, or something to flush. */
   changed(session: Session): void;
   /** The connection has ended. Called once, last. */

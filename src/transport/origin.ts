@@ -20,7 +20,7 @@ import type { ConnectSettings, Protocol } from './connect.ts';
 import type { Timer } from './clock.ts';
 import { settle, type Exchange, type Session, type SessionEvents, type SessionSettings } from './exchange.ts';
 import { Fifo } from './fifo.ts';
-import { ErrorCode, maxStreams } from './http2/protocol.ts';
+import { maxStreams } from './http2/protocol.ts';
 import { openSession } from './open-session.ts';
 import { maxLimit } from './pacing.ts';
 import type { Answer, OriginSnapshot } from './transport.ts';
@@ -33,8 +33,8 @@ const maxHttp2Connections = maxLimit / maxStreams;
 /** Until the SETTINGS of the first one: the push service may allow no streams at all. */
 const maxGreetingConnections = 2;
 const maxHttp1Connections = 32;
-/** A request that is handed back so often fails. */
-const maxTimesHandedBack = 10;
+/** A request that is refused so often fails. One that is handed back without that goes out on another connection. */
+const maxTimesRefused = 10;
 /** How long nothing is sent after a request was refused the first time; each time twice as long. */
 const firstRefusalPauseMs = 20;
 /** After a connection attempt that failed while other connections are open. */
@@ -175,18 +175,11 @@ export class Origin implements SessionEvents {
     this.#pumpSoon();
   }
 
-  handedBack(exchange: Exchange, isRefused: boolean): void {
+  handedBack(exchange: Exchange, refusal: string | undefined): void {
     this.#inFlight -= 1;
-    exchange.timesHandedBack += 1;
-    const { timesHandedBack } = exchange;
-    const isWanted = !exchange.isSettled && !this.#aborted.signal.aborted;
-    if (isWanted && timesHandedBack < maxTimesHandedBack) {
-      if (isRefused) this.#refused(exchange);
-      this.#queueAgain(exchange);
-    } else {
-      const message = `${this.#url.host} handed the request back ${timesHandedBack} times without looking at it.`;
-      this.#fail(exchange, new DeskbellError('ERR_CONNECTION', message), false);
-    }
+    if (exchange.isSettled) this.#admission.recordUnsent(exchange);
+    else if (refusal === undefined) this.#queueAgain(exchange);
+    else this.#refused(exchange, `${this.#url.host} refuses requests (${refusal}).`);
     this.#pumpSoon();
   }
 
@@ -221,20 +214,28 @@ export class Origin implements SessionEvents {
     else this.#defer(exchange, deferral);
   }
 
+  #refused(exchange: Exchange, reason: string): void {
+    const error = new DeskbellError('ERR_CONNECTION', reason);
+    exchange.timesRefused += 1;
+    if (exchange.timesRefused >= maxTimesRefused) this.#fail(exchange, error, false);
+    else {
+      this.#pauseAfterRefusal(exchange, error);
+      this.#queueAgain(exchange);
+    }
+  }
+
   /**
    * It has more to do than it can, or takes fewer streams than were sent before its SETTINGS came: what it refused goes out again
    * after a pause, unless the breaker opens for it. All that it refuses until the pause is over counts once.
    */
-  #refused(exchange: Exchange): void {
+  #pauseAfterRefusal(exchange: Exchange, error: DeskbellError): void {
     if (this.#refusalPause !== undefined) return;
     const resume = (): void => {
       this.#refusalPause = undefined;
       this.#pumpSoon();
     };
-    const pauseMs = firstRefusalPauseMs * 2 ** (exchange.timesHandedBack - 1);
+    const pauseMs = firstRefusalPauseMs * 2 ** (exchange.timesRefused - 1);
     this.#refusalPause = this.#settings.startTimer(resume, pauseMs, true);
-    const message = `${this.#url.host} refuses requests (HTTP/2 error ${ErrorCode.refusedStream}).`;
-    const error = new DeskbellError('ERR_CONNECTION', message);
     if (this.#admission.recordFailure(exchange, error)) this.#deferQueued();
   }
 

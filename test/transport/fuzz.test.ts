@@ -56,7 +56,7 @@ async function converse(protocol: 'h2' | 'http/1.1', chunks: readonly Uint8Array
       const exchange: Exchange = {
         request: { origin: 'https://push.example.org', path: '/x', headers: pushHeaders, body: pushBody },
         done: () => {},
-        timesHandedBack: 0,
+        timesRefused: 0,
         isSettled: false,
       };
       results.set(exchange, []);

@@ -349,6 +349,22 @@ test('GOAWAY every 7 requests: each of 1000 messages is processed exactly once',
   );
 });
 
+test('GOAWAY on every connection after its first request: what waits goes out, however often it is handed back', async () => {
+  let processed = 0;
+  await withWire(
+    onEachRequest((wire, streamId) => {
+      if (streamId > 1) return;
+      processed += 1;
+      wire.send(frame(type.goaway, 0, 0, uint32(1, 0)), answer(1));
+    }),
+    async (transport, origin, wires) => {
+      assert.deepEqual(tally(await sendMany(transport, origin, 60, 60)), { 201: 60 });
+      assert.equal(processed, 60);
+      assert.equal(wires.length, 60);
+    },
+  );
+});
+
 test('a graceful GOAWAY lets what is in flight be answered', async () => {
   await withWire(
     onEachRequest((wire, streamId) => {
@@ -488,15 +504,27 @@ test('any number of refusals breaks no rule of HTTP/2', async () => {
   await peer.close();
 });
 
-test('a push service that hands everything back does not keep us busy for ever', async () => {
+test('a push service whose GOAWAY hands back the first request of each connection is left alone for a while', async () => {
+  const clock = new ManualClock();
   const script = onEachRequest((wire) => wire.send(frame(type.goaway, 0, 0, uint32(0, 0))));
-  await withWire(script, async (transport, origin, wires) => {
-    const results = await sendMany(transport, origin, 50, 50);
-    const { ERR_CONNECTION: failed = 0, deferred = 0 } = tally(results);
-    assert.equal(failed + deferred, 50);
-    assert.ok(failed >= 10, `${failed} failed`);
-    assert.ok(wires.length <= 60, `${wires.length} connections`);
-  });
+  await withWire(
+    script,
+    async (transport, origin, wires) => {
+      let isDone = false;
+      const sent = sendMany(transport, origin, 50, 50).finally(() => (isDone = true));
+      await until(() => {
+        if (!isDone) clock.advance(200);
+        return isDone;
+      }, 'all results');
+      const { ERR_CONNECTION: failed = 0, deferred = 0 } = tally(await sent);
+      assert.equal(failed + deferred, 50);
+      assert.ok(wires.length <= 10, `${wires.length} connections`);
+      const result = await sendOne(transport, origin);
+      assert.ok(result.kind === 'deferred' && !result.isIncompatible);
+      assert.match(result.reason, /refuses requests \(HTTP\/2 GOAWAY before the first one\)/);
+    },
+    clock,
+  );
 });
 
 test('a push service that sends GOAWAY at once is not connected to again and again', async () => {

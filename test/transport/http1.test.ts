@@ -108,7 +108,7 @@ async function exchangeWith(
   session.add({
     request: { origin, path: '/', headers: pushHeaders, body: pushBody },
     done() {},
-    timesHandedBack: 0,
+    timesRefused: 0,
     isSettled: false,
   });
   for (const piece of pieces) {

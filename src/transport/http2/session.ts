@@ -9,7 +9,8 @@
 //   CLOSED    every request has been reported
 //
 // What becomes of a request when its answer does not come:
-//   its stream is above GOAWAY's last-stream-id, or reset with REFUSED_STREAM → handed back: it was not processed
+//   its stream is above GOAWAY's last-stream-id, or reset with REFUSED_STREAM → handed back: it was not processed. Refused
+//                                                                              where no request can be sent at once
 //   its status is known, and only the rest of the answer is lost             → answered
 //   everything else                                                          → failed, in doubt
 import type { Socket } from 'node:net';
@@ -201,7 +202,7 @@ export class Http2Session implements Session {
 
   #takeReset(stream: Stream, errorCode: number): void {
     if (stream.answer !== undefined) this.#answer(stream, stream.answer);
-    else if (errorCode === ErrorCode.refusedStream) this.#handBack(stream, true);
+    else if (errorCode === ErrorCode.refusedStream) this.#handBack(stream, `HTTP/2 error ${errorCode}`);
     else this.#fail(stream, connectionError(this.#host, `reset the request (HTTP/2 error ${errorCode})`));
   }
 
@@ -218,8 +219,10 @@ export class Http2Session implements Session {
   /** RFC 9113 §6.8: what is above `lastStreamId` was not and will not be processed. */
   #takeGoaway(lastStreamId: number): void {
     this.#retire();
+    // Where it has processed others, the next connection will process these.
+    const refusal = lastStreamId === 0 ? 'HTTP/2 GOAWAY before the first one' : undefined;
     for (const stream of this.#streams.values()) {
-      if (stream.id > lastStreamId) this.#handBack(stream, false);
+      if (stream.id > lastStreamId) this.#handBack(stream, refusal);
     }
   }
 
@@ -236,9 +239,9 @@ export class Http2Session implements Session {
     this.#events.answered(stream.exchange, stream.response(header), this.#readAtMs - stream.sentAtMs);
   }
 
-  #handBack(stream: Stream, isRefused: boolean): void {
+  #handBack(stream: Stream, refusal: string | undefined): void {
     this.#forget(stream);
-    this.#events.handedBack(stream.exchange, isRefused);
+    this.#events.handedBack(stream.exchange, refusal);
   }
 
   #fail(stream: Stream, error: DeskbellError): void {

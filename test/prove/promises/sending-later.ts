@@ -499,10 +499,40 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
     changes: {
       'src/transport/origin.ts': {
-        'it is always as long': ['2 ** (exchange.timesHandedBack - 1)', '1'],
+        'it is always as long': ['2 ** (exchange.timesRefused - 1)', '1'],
         'other messages are sent meanwhile': [
           'this.#refusalPause === undefined ? this.#queued : 0',
           'this.#refusalPause === undefined ? this.#queued : this.#queue.length',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'GOAWAY before a connection has processed any request counts as a refusal',
+    test: {
+      file: 'test/transport/hostile-http2.test.ts',
+      title: 'a push service whose GOAWAY hands back the first',
+    },
+    changes: {
+      'src/transport/http2/session.ts': {
+        'it does not': ['const refusal = lastStreamId === 0 ?', 'const refusal = lastStreamId < 0 ?'],
+      },
+    },
+  },
+  {
+    claim: 'What any other GOAWAY hands back goes out on another connection, however often',
+    test: {
+      file: 'test/transport/hostile-http2.test.ts',
+      title: 'GOAWAY on every connection after its first request',
+    },
+    changes: {
+      'src/transport/http2/session.ts': {
+        'it is refused': ['const refusal = lastStreamId === 0 ?', 'const refusal = lastStreamId >= 0 ?'],
+      },
+      'src/transport/origin.ts': {
+        'it counts as an attempt': [
+          'else if (refusal === undefined) this.#queueAgain(exchange);',
+          'else if (refusal === undefined && ++exchange.timesRefused < 10) this.#queueAgain(exchange);',
         ],
       },
     },
