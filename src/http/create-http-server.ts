@@ -1,9 +1,12 @@
 // A Fastify instance with what every listener of ours needs: time-outs and limits that bound what one client can take, and
 // answers in the one form of errors to what Node and Fastify would answer in their own.
 import Fastify, { type FastifyInstance } from 'fastify';
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 
 import { handleClientError } from './client-errors.ts';
+import { serveAllOfLocalhost, type FindAddresses } from './localhost.ts';
 import { dropContentType, handleConnectAndExpect, renderMalformedUrl } from './malformed-requests.ts';
 import { limitOpenResponses } from './open-responses.ts';
 import { trackRequestStarts } from './request-start.ts';
@@ -31,12 +34,14 @@ export interface ListenerSettings {
   readonly tls?: TlsFiles | undefined;
   /** Characters of one parameter in a path. Default: 100. */
   readonly maxParamLength?: number | undefined;
+  /** Default: as the system resolves it. */
+  readonly findAddresses?: FindAddresses | undefined;
 }
 
 export function createHttpServer(
   options: HttpServerOptions,
   rules: ResponseRules,
-  { tls, maxParamLength = 100 }: ListenerSettings = {},
+  { tls, maxParamLength = 100, findAddresses }: ListenerSettings = {},
 ): FastifyInstance {
   const requestTimeout = options.requestTimeoutMs ?? defaultTimeLimits.requestTimeoutMs;
   // Node refuses more than the whole request has.
@@ -47,6 +52,7 @@ export function createHttpServer(
   const http = {
     headersTimeout,
     requestTimeout,
+    keepAliveTimeout: options.keepAliveTimeoutMs ?? defaultTimeLimits.keepAliveTimeoutMs,
     connectionsCheckingInterval: options.timeoutCheckIntervalMs ?? defaultTimeLimits.timeoutCheckIntervalMs,
     maxHeaderSize: options.maxHeaderBytes ?? 16_384,
     // The check and its answer are ours, so that this answer has the form of all others.
@@ -55,10 +61,11 @@ export function createHttpServer(
     optimizeEmptyRequests: true,
   };
   const app = Fastify({
-    ...(tls === undefined ? { http } : { https: { ...http, ...tls, handshakeTimeout: headersTimeout } }),
+    serverFactory: (handler) =>
+      tls === undefined
+        ? createServer(http, handler)
+        : createTlsServer({ ...http, ...tls, handshakeTimeout: headersTimeout }, handler),
     routerOptions: { maxParamLength: maxParamLength },
-    requestTimeout,
-    keepAliveTimeout: options.keepAliveTimeoutMs ?? defaultTimeLimits.keepAliveTimeoutMs,
     // A request that arrives while the server closes is still answered, with `connection: close`.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -72,6 +79,7 @@ export function createHttpServer(
   // Only filters ask for it, and it costs a callback for each request.
   if (rules.filters.length > 0) trackRequestStarts(app.server);
   limitOpenResponses(app.server);
+  serveAllOfLocalhost(app, tls !== undefined, findAddresses);
   dropContentType(app);
   handleConnectAndExpect(app, rules);
   closeUnreadResponses(app, options.readTimeoutMs ?? defaultTimeLimits.readTimeoutMs);
@@ -89,15 +97,16 @@ function closeConnections(app: FastifyInstance, graceMs: number): void {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
   });
-  app.addHook('preClose', (done) => {
-    const timer = setInterval(() => app.server.closeIdleConnections(), 20);
-    const grace = setTimeout(() => {
+  let timer: NodeJS.Timeout;
+  let grace: NodeJS.Timeout;
+  app.addHook('preClose', async () => {
+    timer = setInterval(() => app.server.closeIdleConnections(), 20);
+    grace = setTimeout(() => {
       for (const socket of open) socket.destroy();
     }, graceMs);
-    app.server.once('close', () => {
-      clearInterval(timer);
-      clearTimeout(grace);
-    });
-    done();
+  });
+  app.addHook('onClose', async () => {
+    clearInterval(timer);
+    clearTimeout(grace);
   });
 }

@@ -1,6 +1,8 @@
 // What holds for every listener, over HTTP and over TLS: clients that read nothing, and the end of the server.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { connect as connectTcp, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls, type Server as TlsServer } from 'node:tls';
 import { test, type TestContext } from 'node:test';
@@ -11,27 +13,35 @@ import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import { until, within } from '../../tools/until.ts';
 
 const rules = { errors: operatorErrors, headers: {}, filters: [], preflightHeaders: () => undefined };
-const tls = makeCertificate(['127.0.0.1']);
+/** What `localhost` resolves to here: two addresses that a Linux machine has, and one that it does not have. */
+const localAddresses = ['127.0.0.1', '127.0.0.2', '192.0.2.1'].map((address) => ({ address }));
+const tls = makeCertificate(['127.0.0.1', '127.0.0.2']);
 const patient = { headersTimeoutMs: 600_000, requestTimeoutMs: 600_000 };
 /** More than the system keeps for a client that reads nothing. */
 const largeAnswer = Buffer.alloc(32 * 1024 * 1024);
+
+const findAddresses = async (): Promise<{ address: string }[]> => localAddresses;
 
 async function startListener(
   t: TestContext,
   isSecure: boolean,
   options: HttpServerOptions,
+  host = '127.0.0.1',
 ): Promise<{ readonly app: FastifyInstance; readonly port: number }> {
-  const app = createHttpServer(options, rules, isSecure ? { tls } : {});
+  const app = createHttpServer(options, rules, { findAddresses, ...(isSecure && { tls }) });
   app.get('/large', (_request, reply) => reply.send(largeAnswer));
-  await app.listen({ host: '127.0.0.1', port: 0 });
+  await app.listen({ host, port: 0 });
   t.after(() => app.close());
   return { app, port: (app.server.address() as AddressInfo).port };
 }
 
-async function openSocket(t: TestContext, isSecure: boolean, port: number): Promise<Socket> {
-  const socket = isSecure
-    ? connectTls({ port, host: '127.0.0.1', ca: tls.cert })
-    : connectTcp(port, '127.0.0.1');
+async function openSocket(
+  t: TestContext,
+  isSecure: boolean,
+  port: number,
+  host = '127.0.0.1',
+): Promise<Socket> {
+  const socket = isSecure ? connectTls({ port, host, ca: tls.cert }) : connectTcp(port, host);
   t.after(() => socket.destroy());
   socket.on('error', () => undefined);
   await once(socket, isSecure ? 'secureConnect' : 'connect');
@@ -68,7 +78,33 @@ for (const [scheme, isSecure] of [
     await within(app.close(), 'the end of the server');
     await within(closed, 'the end of the connection');
   });
+
+  test(`over ${scheme}, all addresses of localhost are served alike`, async (t) => {
+    const { app, port } = await startListener(t, isSecure, { closeGraceMs: 300, ...patient }, 'localhost');
+    for (const { address } of localAddresses.slice(0, 2)) {
+      const socket = await openSocket(t, isSecure, port, address);
+      socket.write('no HTTP\r\n\r\n');
+      assert.match(await text(socket), /^HTTP\/1.1 400 [^]*"code":"ERR_REQUEST_INVALID"/, address);
+    }
+    const silent = await openSocket(t, isSecure, port, '127.0.0.2');
+    silent.write('GET /large HTTP/1.1\r\n');
+    const closed = new Promise((resolve) => silent.resume().once('close', resolve));
+    await within(app.close(), 'the end of the server');
+    await within(closed, 'the end of the connection');
+    await assert.rejects(openSocket(t, isSecure, port, '127.0.0.2'));
+  });
 }
+
+test('a server that is closed while it looks up localhost does not listen', async () => {
+  const { promise, resolve } = Promise.withResolvers<{ address: string }[]>();
+  const app = createHttpServer({}, rules, { findAddresses: () => promise });
+  app.listen({ host: 'localhost', port: 0 }).catch(() => {});
+  await app.ready();
+  await app.close();
+  resolve(localAddresses);
+  await nextTurn();
+  assert.equal(app.server.listening, false);
+});
 
 test('a TLS handshake may take as long as headers', async (t) => {
   const { app, port } = await startListener(t, true, { headersTimeoutMs: 300 });

@@ -237,6 +237,26 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'The limits hold on every address of localhost',
+    test: { file: listener, title: 'localhost' },
+    changes: {
+      'src/http/localhost.ts': {
+        'the second one is not served': [
+          'for (const { address } of rest) others',
+          'for (const { address } of rest.slice(9)) others',
+        ],
+        'its server listens when the server is closed': ['other.close(() => ended())', 'ended()'],
+        'a server listens after it is closed': ['if (isClosed) return;', ''],
+      },
+      [server]: {
+        'Fastify makes the server': [
+          'serveAllOfLocalhost(app, tls !== undefined, findAddresses);',
+          'void [serveAllOfLocalhost, findAddresses];',
+        ],
+      },
+    },
+  },
+  {
     claim: 'A TLS handshake that does not end is given up, and keeps no server that is closed',
     test: { file: listener, title: 'TLS' },
     changes: {

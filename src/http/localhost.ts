@@ -1,0 +1,61 @@
+// `localhost` is two addresses on most machines, 127.0.0.1 and ::1, and a server of Node's listens on the first. For others, Fastify
+// would open servers that have none of our limits and do not end with ours; so connections to them are handed to the one server.
+import type { FastifyInstance } from 'fastify';
+import { lookup } from 'node:dns/promises';
+import { createServer, type ListenOptions, type Server } from 'node:net';
+
+/** Resolves a host name to all of its addresses. */
+export type FindAddresses = (host: string) => Promise<readonly { readonly address: string }[]>;
+
+/** @param isSecure the server speaks TLS */
+export function serveAllOfLocalhost(
+  app: FastifyInstance,
+  isSecure: boolean,
+  findAddresses: FindAddresses = (host) => lookup(host, { all: true }),
+): void {
+  const { server } = app;
+  const listen = server.listen.bind(server) as (options: ListenOptions) => unknown;
+  const close = server.close.bind(server);
+  const others: Server[] = [];
+  let isClosed = false;
+
+  const listenOnAll = async (options: ListenOptions): Promise<void> => {
+    const [first, ...rest] = await findAddresses('localhost');
+    if (isClosed) return;
+    server.once('listening', () => {
+      for (const { address } of rest) others.push(handConnectionsTo(app, isSecure, address));
+    });
+    listen({ ...options, host: first?.address });
+  };
+
+  Object.assign(server, {
+    listen(options: ListenOptions) {
+      if (options.host === 'localhost') {
+        listenOnAll(options).catch((error: unknown) => server.emit('error', error));
+      } else listen(options);
+      return server;
+    },
+    close(done?: (error?: Error) => void) {
+      let open = 1 + others.length;
+      const ended = (error?: Error): void => {
+        open -= 1;
+        if (open === 0) done?.(error);
+      };
+      for (const other of others) other.close(() => ended());
+      return close(ended);
+    },
+  });
+  app.addHook('preClose', async () => {
+    isClosed = true;
+  });
+}
+
+/** Listens on the port of the server on another address; not where the machine does not have it. */
+function handConnectionsTo({ server }: FastifyInstance, isSecure: boolean, host: string): Server {
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const options = { allowHalfOpen: !isSecure, noDelay: true };
+  const other = createServer(options, (socket) => void server.emit('connection', socket));
+  other.maxConnections = server.maxConnections;
+  return other.on('error', () => {}).listen({ host, port });
+}
