@@ -160,7 +160,9 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
     const attempts: AttemptRecord[] = [];
     for (const { id } of broadcasts) {
       const history = await historyOf(id, subscriptionId);
-      const isBefore = (attempt: AttemptRecord) => id !== from?.broadcast_id || attempt.id < beforeId;
+      // where retention has dropped the set, the broadcast is not known any more, and ids alone tell
+      const isLater = from !== undefined && id !== from.broadcast_id;
+      const isBefore = (attempt: AttemptRecord) => isLater || attempt.id < beforeId;
       attempts.push(...history.filter((attempt) => isWanted(attempt) && isBefore(attempt)));
       if (attempts.length >= limit) break;
     }

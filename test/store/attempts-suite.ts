@@ -124,6 +124,21 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
       assert.equal((await store.attempts.list({ broadcastId: first, limit: 10 })).length, 3);
     });
 
+    test('pages of a subscription’s attempts end, though retention drops those where a page begins', async () => {
+      await addSubscriptions(store, 1);
+      const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
+      for (let broadcast = 0; broadcast < 3; broadcast += 1) {
+        nowMs += 1000;
+        await settleAll(await createBroadcast(), accepted);
+      }
+      const list = (beforeId?: number) =>
+        store.attempts.list({ subscriptionId: row!.id, beforeId, limit: 2 });
+      const [newest, older] = await list();
+      while (await store.retention.prune({ attemptsBeforeMs: nowMs }));
+      assert.deepEqual(await list(), [newest]);
+      assert.deepEqual(await list(older!.id), []);
+    });
+
     test('an attempt by a clock that was ahead of the store is not later than it was stored', async () => {
       await addSubscriptions(store, 1);
       const broadcastId = await createBroadcast();
