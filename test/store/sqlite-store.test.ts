@@ -382,16 +382,16 @@ describe('the SQLite file', () => {
     assert.deepEqual(readdirSync(alone), ['deskbell.db']);
   });
 
-  test('close() waits for the writes that were asked for, and refuses later ones', async () => {
+  test('close() waits for the writes that were asked for, and refuses later calls', async () => {
     const path = newPath();
     const store = await openSqliteStore({ path });
     const put = store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
     await store.close();
     await put;
     await store.close();
-    await assert.rejects(store.subscriptions.put(madeUpSubscription(2), vapidPublicKey), {
-      code: 'ERR_CLOSED',
-    });
+    const isClosed = { code: 'ERR_CLOSED' };
+    await assert.rejects(store.subscriptions.put(madeUpSubscription(2), vapidPublicKey), isClosed);
+    await assert.rejects(store.subscriptions.count(), isClosed);
     await withStore(path, async (again) => assert.equal(await again.subscriptions.count(), 1));
   });
 });

@@ -75,8 +75,9 @@ export class SqliteDatabase {
     return statement;
   }
 
-  /** Runs a query now, outside of any transaction. @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT */
+  /** Runs a query now, outside of any transaction. @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_CLOSED */
   async read<Result>(query: () => Result): Promise<Result> {
+    if (!this.#database.isOpen) throw closedError();
     try {
       return query();
     } catch (error) {
@@ -89,10 +90,10 @@ export class SqliteDatabase {
    *
    * @param work synchronous; it may throw, which undoes what it did and leaves the rest of the transaction alone
    * @returns what `work` returned, once that is durable
-   * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_FIELD_VALUE, or what `work` threw
+   * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_FIELD_VALUE, ERR_CLOSED, or what `work` threw
    */
   write<Result>(work: () => Result): Promise<Result> {
-    if (this.#isClosed) return Promise.reject(new DeskbellError('ERR_CLOSED', 'The store is closed.'));
+    if (this.#isClosed) return Promise.reject(closedError());
     return new Promise<Result>((resolve, reject) => {
       let outcome: (() => void) | undefined;
       this.#jobs.push({
@@ -225,3 +226,5 @@ export class SqliteDatabase {
     throw new DeskbellError('ERR_STORE_UNAVAILABLE', `The disk of the database ${this.#path} is full.`);
   }
 }
+
+const closedError = (): DeskbellError => new DeskbellError('ERR_CLOSED', 'The store is closed.');
