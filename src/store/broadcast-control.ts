@@ -12,8 +12,7 @@ import { run, type PortableDatabase } from './portable-sql.ts';
 import { createPreparations, type MemberFinder } from './preparations.ts';
 
 /** What each database does in its own way. */
-export interface BroadcastWriter
-  extends Pick<BroadcastStore, 'openAudience' | 'addToAudience'>, MemberFinder {
+export interface BroadcastWriter extends Pick<BroadcastStore, 'addToAudience'>, MemberFinder {
   /** Writes a broadcast with its slices. @returns its id; `undefined` where another one has the key */
   insert(draft: NewBroadcast): Promise<number | undefined>;
   /** Decides what a broadcast that is cancelled has marked. */
@@ -23,7 +22,7 @@ export interface BroadcastWriter
 export function createBroadcasts(
   database: PortableDatabase,
   reader: BroadcastReader,
-  { insert, decideMarks, openAudience, addToAudience, ...finder }: BroadcastWriter,
+  { insert, decideMarks, addToAudience, ...finder }: BroadcastWriter,
 ): BroadcastStore {
   /** @throws {DeskbellError} ERR_IDEMPOTENCY_KEY */
   const findExisting = async ({ idempotencyKey, contentHash }: NewBroadcast) => {
@@ -78,7 +77,16 @@ export function createBroadcasts(
   };
 
   return {
-    openAudience,
+    openAudience: async () => {
+      const [row] = await database.transaction(() =>
+        run<{ readonly id: number }>(
+          'insert into deskbell.audiences (created_at_ms) values (:nowMs) returning id',
+          { nowMs: database.now() },
+        ),
+      );
+      if (row === undefined) throw new Error('The list of recipients was not stored.');
+      return row.id;
+    },
     addToAudience,
     ...createPreparations(database, finder),
     ...reader,

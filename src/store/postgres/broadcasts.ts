@@ -59,17 +59,6 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
   return {
     ...createMemberFinder(database),
 
-    openAudience: async () => {
-      const [row] = await database.once((query) =>
-        query<{ readonly id: number }>(
-          `insert into deskbell.audiences (created_at_ms) values (${functions}.clock($1)) returning id`,
-          [database.now()],
-        ),
-      );
-      if (row === undefined) throw new Error('The list of recipients was not stored.');
-      return row.id;
-    },
-
     addToAudience: async (audienceId, members) => {
       const isKnown = await database.first<{ readonly is_known: boolean }>(
         `select ${functions}.add_members($1, $2, $3, $4, $5) as is_known`,

@@ -18,7 +18,6 @@ const maxLooks = 10;
 
 export interface Audiences {
   readonly finder: MemberFinder;
-  open(): Promise<number>;
   add(audienceId: number, members: readonly Subscription[]): Promise<void>;
   /** Inside a transaction. @param audienceId absent for all subscriptions */
   extent(audienceId: number | undefined): Extent;
@@ -48,12 +47,6 @@ export function createAudiences(database: SqliteDatabase): Audiences {
   };
 
   return {
-    open: () =>
-      database.write(() => {
-        const row = statements.open.first({ nowMs: database.now() });
-        if (row === undefined) throw new Error('The list of recipients was not stored.');
-        return row.id;
-      }),
     add: (audienceId, members) => database.write(() => add(audienceId, members)),
     extent: (audienceId) => {
       if (audienceId === undefined) {

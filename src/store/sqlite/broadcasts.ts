@@ -58,7 +58,6 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWrite
 
   return {
     ...finder,
-    openAudience: audiences.open,
     addToAudience: audiences.add,
     insert: (draft) => database.write(() => insert(draft)),
     decideMarks: (id) => database.write(() => finish.decideMarks(id)),
