@@ -6,10 +6,10 @@ import type { BroadcastStore } from './broadcasts.ts';
 import { decodeIds, encodeIds } from './id-set.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 import { receiptWindowMs } from './receipts.ts';
-import type { MemberSet } from './slices.ts';
+import { countMembers, type MemberSet } from './slices.ts';
 import { splitSets, type AudienceSplit, type ReaderFinder, type ReaderGroup } from './split-audience.ts';
 
-export interface IdRange {
+export interface SearchedRange {
   readonly afterId: number;
   readonly throughId: number;
   /** About how many ids to look at. */
@@ -18,15 +18,20 @@ export interface IdRange {
   readonly sliceRows: number;
 }
 
+interface FoundSets {
+  readonly sets: readonly MemberSet[];
+  /** How far it has looked. */
+  readonly throughId: number;
+  /** Of the next range. */
+  readonly width: number;
+}
+
 /** What each database does in its own way. */
 export interface MemberFinder extends ReaderFinder {
   /** So many slices are looked for at once where an audience is split, so that its parts are not too small. */
   readonly slicesToSplit: number;
-  /** The subscriptions that meet an expression now, of some ids behind `afterId`. @returns how far it has looked */
-  findMatching(
-    expression: AudienceExpression,
-    range: IdRange,
-  ): Promise<{ readonly sets: readonly MemberSet[]; readonly throughId: number; readonly width: number }>;
+  /** The subscriptions that meet an expression now, of some ids behind `afterId`. */
+  findMatching(expression: AudienceExpression, range: SearchedRange): Promise<FoundSets>;
   /** @param ids ascending, each once; they need not be stored */
   cutSets(ids: readonly number[], sliceRows: number): Promise<readonly MemberSet[]>;
 }
@@ -128,15 +133,9 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
   };
 }
 
-interface FoundSets {
-  readonly sets: readonly MemberSet[];
-  readonly throughId: number;
-  readonly width: number;
-}
-
 type PreparedSet = MemberSet & ReaderGroup;
 
-interface FoundRange extends Omit<IdRange, 'sliceRows'> {
+interface FoundRange extends Omit<SearchedRange, 'sliceRows'> {
   readonly nowMs: number;
   readonly broadcastId: number;
   readonly sets: readonly PreparedSet[];
@@ -163,8 +162,8 @@ function* addRange(
   );
   if (moved === undefined) return false;
   const { number } = moved;
-  const rows = countRows(sets);
-  const inactive = countRows(sets.filter(({ isInactive }) => isInactive));
+  const rows = countMembers(sets);
+  const inactive = countMembers(sets.filter(({ isInactive }) => isInactive));
   const [broadcast] = yield* run<{ readonly audience_id: number }>(
     `update deskbell.broadcasts set audience = audience + :rows, inactive = inactive + :inactive
      where id = :broadcastId and state = 'paused' returning audience_id`,
@@ -192,9 +191,6 @@ function* addRange(
   );
   return false;
 }
-
-const countRows = (sets: readonly MemberSet[]): number =>
-  sets.reduce((rows, { ids }) => rows + ids.length, 0);
 
 /** When each slice is free, how many get each text, and until when the last may get theirs. */
 function* noteGroups(

@@ -54,13 +54,20 @@ export function cutSlices(extent: Extent, sliceRows: number, max = maxSlices): r
   return slices;
 }
 
-/** Parts of about `sliceRows` ids each. */
-export function cutIds(ids: readonly number[], sliceRows: number): readonly (readonly number[])[] {
+/** Sets of about `sliceRows` members each; none of a set without members. */
+export function cutSet({ ids, ...set }: MemberSet, sliceRows: number): readonly MemberSet[] {
+  if (ids.length === 0) return [];
   const count = Math.max(1, Math.round(ids.length / sliceRows));
-  return Array.from({ length: count }, (_, part) =>
-    ids.slice(Math.round((part * ids.length) / count), Math.round(((part + 1) * ids.length) / count)),
-  ).filter(({ length }) => length > 0);
+  const end = (part: number): number => Math.round((part * ids.length) / count);
+  return Array.from({ length: count }, (_, part) => ({ ...set, ids: ids.slice(end(part), end(part + 1)) }));
 }
+
+/** Ascending. */
+export const joinIds = (sets: readonly MemberSet[]): readonly number[] =>
+  sets.flatMap(({ ids }) => ids).toSorted((one, other) => one - other);
+
+export const countMembers = (sets: readonly MemberSet[]): number =>
+  sets.reduce((members, { ids }) => members + ids.length, 0);
 
 export function idsAfter({ ids }: { readonly ids: readonly number[] }, position: number): readonly number[] {
   const first = ids.findIndex((id) => id > position);

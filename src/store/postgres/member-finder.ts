@@ -2,7 +2,7 @@
 // few are found at once, sets are of any.
 import type { MemberFinder } from '../preparations.ts';
 import { isInactive } from '../receipts.ts';
-import { cutIds, type MemberSet } from '../slices.ts';
+import { countMembers, cutSet, joinIds, type MemberSet } from '../slices.ts';
 import { audienceCondition } from './audience-filter.ts';
 import type { PostgresDatabase } from './database.ts';
 import { partitions } from './migrations.ts';
@@ -57,10 +57,7 @@ export function createMemberFinder(database: PostgresDatabase): MemberFinder {
 
     joinSets: (sets, sliceRows) => {
       const byPartition = Map.groupBy(sets, ({ partition }) => partition);
-      const joined = [...byPartition].map(([partition, some]) => ({
-        partition,
-        ids: some.flatMap(({ ids }) => ids).toSorted((one, other) => one - other),
-      }));
+      const joined = [...byPartition].map(([partition, some]) => ({ partition, ids: joinIds(some) }));
       return cut(joined, sliceRows);
     },
 
@@ -81,8 +78,7 @@ export function createMemberFinder(database: PostgresDatabase): MemberFinder {
     },
 
     cutSets: async (ids, sliceRows) => {
-      if (!isForPartitions(ids.length, sliceRows))
-        return cutIds(ids, sliceRows).map((part) => ({ ids: part }));
+      if (!isForPartitions(ids.length, sliceRows)) return cutSet({ ids }, sliceRows);
       const sets: MemberSet[] = [];
       for (let first = 0; first < ids.length; first += lookUpAtOnce) {
         const some = ids.slice(first, first + lookUpAtOnce);
@@ -94,14 +90,8 @@ export function createMemberFinder(database: PostgresDatabase): MemberFinder {
         );
         const stored = new Set(rows.flatMap((row) => row.ids.split(',').map(Number)));
         // counted as removed, wherever they are looked for
-        const others = cutIds(
-          some.filter((id) => !stored.has(id)),
-          sliceRows,
-        ).map((part) => ({
-          partition: 0,
-          ids: part,
-        }));
-        sets.push(...cut(rows.map(toSet), sliceRows), ...others);
+        const others = { partition: 0, ids: some.filter((id) => !stored.has(id)) };
+        sets.push(...cut(rows.map(toSet), sliceRows), ...cutSet(others, sliceRows));
       }
       return sets;
     },
@@ -115,20 +105,15 @@ const toSet = ({ partition, ids }: PartitionRow): MemberSet => ({
 
 /** @param byPartition one of each. @returns sets of one partition each, or of any where few were found */
 const cut = (byPartition: readonly MemberSet[], sliceRows: number): readonly MemberSet[] => {
-  const found = byPartition.reduce((sum, { ids }) => sum + ids.length, 0);
   const isOfPartitions = byPartition.every(({ partition }) => partition !== undefined);
-  if (!isOfPartitions || !isForPartitions(found, sliceRows)) {
-    const ids = byPartition.flatMap((part) => part.ids).sort((one, other) => one - other);
-    return cutIds(ids, sliceRows).map((part) => ({ ids: part }));
-  }
-  return byPartition.flatMap(({ partition, ids }) =>
-    cutIds(ids, sliceRows).map((part) => ({ partition, ids: part })),
-  );
+  return isOfPartitions && isForPartitions(countMembers(byPartition), sliceRows)
+    ? byPartition.flatMap((set) => cutSet(set, sliceRows))
+    : cutSet({ ids: joinIds(byPartition) }, sliceRows);
 };
 
 /** @param wanted how many members are to be found at once */
 function nextWidth(width: number, sets: readonly MemberSet[], wanted: number): number {
-  const found = sets.reduce((rows, { ids }) => rows + ids.length, 0);
+  const found = countMembers(sets);
   if (found < wanted / 2) return Math.min(2 * width, maxGrowth * wanted);
   return found > 2 * wanted ? Math.ceil((width * wanted) / found) : width;
 }

@@ -4,7 +4,7 @@ import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import type { MemberFinder } from '../preparations.ts';
 import { isInactive } from '../receipts.ts';
-import { cutIds, type Extent, type MemberSet } from '../slices.ts';
+import { cutSet, joinIds, type Extent } from '../slices.ts';
 import { createAudienceFilter } from './audience-filter.ts';
 import type { SqliteDatabase } from './database.ts';
 import { runPortable } from './portable-database.ts';
@@ -69,9 +69,9 @@ export function createAudiences(database: SqliteDatabase): Audiences {
           for (const id of range.ids) if (id <= lastId) ids.push(id);
           throughId = range.throughId;
         }
-        return { sets: cut(ids, sliceRows), throughId, width };
+        return { sets: cutSet({ ids }, sliceRows), throughId, width };
       },
-      cutSets: async (ids, sliceRows) => cut(ids, sliceRows),
+      cutSets: async (ids, sliceRows) => cutSet({ ids }, sliceRows),
       slicesToSplit: 16,
       readersOf: ({ ids }, { channel, skipInactive }) =>
         database.read(() => {
@@ -90,11 +90,7 @@ export function createAudiences(database: SqliteDatabase): Audiences {
             ids: JSON.parse(found) as number[],
           }));
         }),
-      joinSets: (sets, sliceRows) =>
-        cut(
-          sets.flatMap(({ ids }) => ids).toSorted((one, other) => one - other),
-          sliceRows,
-        ),
+      joinSets: (sets, sliceRows) => cutSet({ ids: joinIds(sets) }, sliceRows),
     },
   };
 }
@@ -115,14 +111,8 @@ const selectReaders = (skipInactive: number | undefined): string => `
   where :channel is null or coalesce(p.channels ->> :channel, s.channels ->> :channel, :isOn)
   group by 1, 2, 3`;
 
-const cut = (ids: readonly number[], sliceRows: number): readonly MemberSet[] =>
-  cutIds(ids, sliceRows).map((part) => ({ ids: part }));
-
 function prepareStatements(database: SqliteDatabase) {
   return {
-    open: database.prepare<{ nowMs: number }, { id: number }>(
-      'insert into audiences (created_at_ms) values (:nowMs) returning id',
-    ),
     find: database.prepare<{ audienceId: number }, { members: number }>(
       'select members from audiences where id = :audienceId',
     ),
