@@ -13,8 +13,6 @@ export interface Statement<Given extends Values, Row> {
 }
 
 export interface StatementOptions {
-  /** Integers are read as `bigint`, exact beyond 2^53. */
-  readonly bigints?: boolean;
   /** A row is a tuple of its columns, which takes half the time where there are many. */
   readonly arrays?: boolean;
 }
@@ -40,7 +38,7 @@ export function prepareStatement<Given extends Values, Row = never>(
 function prepareNow<Given extends Values, Row>(
   database: DatabaseSync,
   sql: string,
-  { bigints = false, arrays = false }: StatementOptions,
+  { arrays = false }: StatementOptions,
 ): Statement<Given, Row> {
   const names: string[] = [];
   // node:sqlite looks names up at every call, which doubles the time of a short statement; places cost nothing
@@ -50,7 +48,6 @@ function prepareNow<Given extends Values, Row>(
   });
   const known = new Set(names);
   const statement = database.prepare(placed);
-  statement.setReadBigInts(bigints);
   statement.setReturnArrays(arrays);
 
   const place = (values: Given): SQLInputValue[] => {
