@@ -7,16 +7,12 @@ export function audienceCondition(
   { user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression,
   first: number,
 ): { readonly condition: string; readonly values: readonly Value[] } {
-  const parts: readonly (readonly [condition: (parameter: string) => string, value: Value])[] = [
-    ...(user === undefined ? [] : [[(parameter: string) => `s.user_name = ${parameter}`, user] as const]),
-    ...(all.length === 0 ? [] : [[(parameter: string) => `s.tags @> ${parameter}::text[]`, all] as const]),
-    ...(any.length === 0 ? [] : [[(parameter: string) => `s.tags && ${parameter}::text[]`, any] as const]),
-    ...(none.length === 0
-      ? []
-      : [[(parameter: string) => `coalesce(not s.tags && ${parameter}::text[], true)`, none] as const]),
-  ];
-  return {
-    condition: ['true', ...parts.map(([condition], index) => condition(`$${first + index}`))].join(' and '),
-    values: parts.map(([, value]) => value),
-  };
+  const values: Value[] = [];
+  const parameter = (value: Value): string => `$${first - 1 + values.push(value)}`;
+  const parts = ['true'];
+  if (user !== undefined) parts.push(`s.user_name = ${parameter(user)}`);
+  if (all.length > 0) parts.push(`s.tags @> ${parameter(all)}::text[]`);
+  if (any.length > 0) parts.push(`s.tags && ${parameter(any)}::text[]`);
+  if (none.length > 0) parts.push(`coalesce(not s.tags && ${parameter(none)}::text[], true)`);
+  return { condition: parts.join(' and '), values };
 }

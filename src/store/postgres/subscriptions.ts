@@ -45,8 +45,6 @@ const selectRow = selectFrom('deskbell.subscriptions');
 /** Of rows `s` of the host `$3` with the prefix `$4`. */
 const isOfPushService = `split_part(s.endpoint, '/', 3) collate "C" = $3 and starts_with(s.endpoint, $4)`;
 
-const everything = { condition: 'true', values: [] } as const;
-
 /** @param functions the schema of the database's functions */
 export function createPostgresSubscriptions(
   database: PostgresDatabase,
@@ -177,8 +175,8 @@ export function createPostgresSubscriptions(
 
     count: (expression) => countRows(database.query, expression),
 
-    page: async ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit, matching: expression }) => {
-      const { condition, values } = expression === undefined ? everything : audienceCondition(expression, 4);
+    page: async ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit, matching: expression = {} }) => {
+      const { condition, values } = audienceCondition(expression, 4);
       const rows = await database.query<RowWithTags>(
         `${selectRow} where s.id > $1 and s.id <= $2 and ${condition} order by s.id limit $3`,
         [afterId, throughId, limit, ...values],
@@ -218,7 +216,7 @@ export function createPostgresSubscriptions(
 }
 
 async function countRows(query: Query, expression?: AudienceExpression): Promise<number> {
-  const { condition, values } = expression === undefined ? everything : audienceCondition(expression, 1);
+  const { condition, values } = audienceCondition(expression ?? {}, 1);
   const [row] = await query<{ readonly rows: number }>(
     expression === undefined
       ? 'select coalesce(sum(subscriptions), 0) as rows from deskbell.subscription_counts'

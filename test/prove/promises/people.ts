@@ -36,16 +36,16 @@ export const people: readonly DocumentedPromise[] = [
       },
       'src/store/postgres/audience-filter.ts': {
         'tags of `all` are ignored beside a user': [
-          '(all.length === 0 ?',
-          '(user !== undefined || all.length === 0 ?',
+          'if (all.length > 0)',
+          'if (user === undefined && all.length > 0)',
         ],
         'tags of `any` are ignored beside a user': [
-          '(any.length === 0 ?',
-          '(user !== undefined || any.length === 0 ?',
+          'if (any.length > 0)',
+          'if (user === undefined && any.length > 0)',
         ],
         'tags of `none` are ignored beside a user': [
-          '(none.length === 0',
-          '(user !== undefined || none.length === 0',
+          'if (none.length > 0)',
+          'if (user === undefined && none.length > 0)',
         ],
       },
     },
@@ -61,7 +61,10 @@ export const people: readonly DocumentedPromise[] = [
         ],
       },
       'src/store/postgres/audience-filter.ts': {
-        'they are one': ['`s.user_name = ${parameter}`', '`lower(s.user_name) = lower(${parameter})`'],
+        'they are one': [
+          '`s.user_name = ${parameter(user)}`',
+          '`lower(s.user_name) = lower(${parameter(user)})`',
+        ],
       },
     },
   },
@@ -166,8 +169,8 @@ export const people: readonly DocumentedPromise[] = [
       },
       'src/store/postgres/audience-filter.ts': {
         'upper and lower case are one': [
-          '`s.user_name = ${parameter}`',
-          '`lower(s.user_name) = lower(${parameter})`',
+          '`s.user_name = ${parameter(user)}`',
+          '`lower(s.user_name) = lower(${parameter(user)})`',
         ],
       },
     },
