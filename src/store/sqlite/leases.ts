@@ -19,6 +19,7 @@ import { anyBroadcast, createPushServices } from './push-services.ts';
 import { createPageReader } from './read-page.ts';
 import { createRemovedRows } from './removed-rows.ts';
 import type { SqliteDatabase } from './database.ts';
+import type { NoValues } from './statement.ts';
 
 /** SQLite does not notify of another process's writes, so they are polled for. */
 const lookForWorkEveryMs = 250;
@@ -126,9 +127,12 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
     }
     pushServices.release(only, limit);
     for (;;) {
-      const find = only === anyBroadcast ? statements.findDue : statements.isDue;
-      const broadcastId = find.first({ nowMs, broadcastId: only })?.broadcast_id;
-      if (broadcastId === undefined) return undefined;
+      const due =
+        only === anyBroadcast
+          ? statements.findDue.first({ nowMs })
+          : statements.isDue.first({ nowMs, broadcastId: only });
+      if (due === undefined) return undefined;
+      const { broadcast_id: broadcastId } = due;
       const dues = statements.dueRetries.all({ broadcastId, nowMs, limit });
       if (dues.length > 0) return { broadcastId, dues, ifRefused: undefined };
       statements.noteDueRetries.run({ broadcastId });
@@ -228,8 +232,9 @@ interface DueTimes {
 }
 
 function prepareStatements(database: SqliteDatabase) {
-  const find = (sql: string) =>
-    database.prepare<{ nowMs: number; broadcastId: number }, { broadcast_id: number }>(sql);
+  const selectRetries = `
+    select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms, language, time_zone
+    from retries where broadcast_id = :broadcastId`;
 
   return {
     // begun, given back, or left by a worker that has died
@@ -275,7 +280,7 @@ function prepareStatements(database: SqliteDatabase) {
     noteReleased: database.prepare<{ broadcastId: number }>(
       'update work set slices_at_ms = 0, retries_at_ms = 0 where broadcast_id = :broadcastId',
     ),
-    dueTimes: database.prepare<Readonly<Record<string, never>>, DueTimes>(`
+    dueTimes: database.prepare<NoValues, DueTimes>(`
         select min(at_ms) as slices_at_ms, (select min(retries_at_ms) from work) as retries_at_ms from (
           select 0 as at_ms where exists (select 1 from work where is_high = 0 and next_slice is not null)
             or exists (select 1 from work where is_high = 1 and next_slice is not null)
@@ -295,29 +300,22 @@ function prepareStatements(database: SqliteDatabase) {
         update slices set token = :fenceToken, lease_until_ms = :untilMs
         where broadcast_id = :broadcastId and number = :number
       `),
-    findDue: find(`
-        select broadcast_id from work where retries_at_ms <= :nowMs and :broadcastId = ${anyBroadcast}
-        order by retries_at_ms limit 1
-      `),
-    isDue: find(`
-        select broadcast_id from work where retries_at_ms <= :nowMs and broadcast_id = :broadcastId
-      `),
+    findDue: database.prepare<{ nowMs: number }, { broadcast_id: number }>(
+      'select broadcast_id from work where retries_at_ms <= :nowMs order by retries_at_ms limit 1',
+    ),
+    isDue: database.prepare<{ nowMs: number; broadcastId: number }, { broadcast_id: number }>(
+      'select broadcast_id from work where retries_at_ms <= :nowMs and broadcast_id = :broadcastId',
+    ),
     noteDueRetries: database.prepare<{ broadcastId: number }>(`
         update work set retries_at_ms = (select min(due_at_ms) from retries where broadcast_id = :broadcastId)
         where broadcast_id = :broadcastId
       `),
-    dueRetries: database.prepare<{ broadcastId: number; nowMs: number; limit: number }, DueRow>(`
-        select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms, language, time_zone
-        from retries
-        where broadcast_id = :broadcastId and due_at_ms <= :nowMs
-        order by due_at_ms
-        limit :limit
-      `),
-    retryAt: database.prepare<{ broadcastId: number; position: number }, DueRow>(`
-        select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms, language, time_zone
-        from retries
-        where broadcast_id = :broadcastId and position = :position
-      `),
+    dueRetries: database.prepare<{ broadcastId: number; nowMs: number; limit: number }, DueRow>(
+      `${selectRetries} and due_at_ms <= :nowMs order by due_at_ms limit :limit`,
+    ),
+    retryAt: database.prepare<{ broadcastId: number; position: number }, DueRow>(
+      `${selectRetries} and position = :position`,
+    ),
     takeRetry: database.prepare<{
       broadcastId: number;
       position: number;

@@ -9,6 +9,7 @@ import {
   type PushServiceState,
 } from '../push-services.ts';
 import type { SqliteDatabase } from './database.ts';
+import type { NoValues } from './statement.ts';
 
 export interface PushServices {
   record(answers: readonly PushServiceAnswers[], nowMs: number): void;
@@ -134,7 +135,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
     },
 
     wasAccepted,
-    decide: decide,
+    decide,
 
     drawProbes: (only) => {
       statements.endSuspensions.run({});
@@ -242,7 +243,7 @@ function prepareStatements(database: SqliteDatabase) {
           held_since_ms = :nowMs, draws = 0, probe_at_ms = :nowMs + :pauseMs
         where id = :id and held_since_ms is null and refusals_in_row >= refusals_to_hold
       `),
-    endSuspensions: database.prepare<Readonly<Record<string, never>>>(`
+    endSuspensions: database.prepare<NoValues>(`
         update push_services set held_since_ms = null, refusals_in_row = 0
         where held_since_ms is not null and draws > 0
           and not exists (select 1 from retries r where r.push_service_id = push_services.id)
@@ -279,7 +280,7 @@ function prepareStatements(database: SqliteDatabase) {
     setNextProbes: database.prepare<{ id: number; draws: number; probeAtMs: number }>(
       'update push_services set draws = :draws, probe_at_ms = :probeAtMs where id = :id',
     ),
-    anySuspended: database.prepare<Readonly<Record<string, never>>, object>(
+    anySuspended: database.prepare<NoValues, object>(
       'select 1 from retries where push_service_id is not null limit 1',
     ),
     nextDue: database.prepare<{ broadcastId: number }, { due_at_ms: number | null }>(`
