@@ -3,7 +3,7 @@
 // in no set.
 import { createHash } from 'node:crypto';
 import type { Answer, AttemptOutcome } from './attempts.ts';
-import { settlements, type Settlement } from './broadcasts.ts';
+import { isSettlement } from './broadcasts.ts';
 import { encodeIds } from './id-set.ts';
 import type { RowResult } from './ledger.ts';
 
@@ -107,11 +107,9 @@ const isSame = (one: Answer, other: Answer): boolean =>
   one.reason === other.reason &&
   one.detail === other.detail;
 
-const settled: ReadonlySet<string> = new Set(settlements);
-
 /** `undefined` where nothing came of the row yet. */
 export function outcomeOf({ result, attempts }: RowResult): AttemptOutcome | undefined {
-  if (settled.has(result)) return result as Settlement;
+  if (isSettlement(result)) return result;
   return attempts > 0 && (result === 'retry' || result === 'refused') ? 'retry' : undefined;
 }
 

@@ -30,6 +30,9 @@ export const settlements = ['accepted', 'gone', 'rejected', 'expired', 'exhauste
  */
 export type Settlement = (typeof settlements)[number];
 
+export const isSettlement = (result: string): result is Settlement =>
+  (settlements as readonly string[]).includes(result);
+
 /** Of the alarm that a broadcast raises which is done and whose counts do not add up to its audience. It is about no push service:
  *  its origin is empty. */
 export const countsDifferReason = 'counts-differ';

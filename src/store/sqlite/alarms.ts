@@ -5,12 +5,8 @@ import type { SqliteDatabase } from './database.ts';
 
 export type RaisedAlarm = Omit<Alarm, 'firstAtMs'>;
 
-export interface Alarms {
-  /** Inside a transaction. @returns true where the broadcast has no such alarm yet */
-  raise(broadcastId: number, alarm: RaisedAlarm): boolean;
-}
-
-export function createAlarms(database: SqliteDatabase): Alarms {
+/** @returns raises an alarm, inside a transaction, and says whether the broadcast had no such alarm yet */
+export function createAlarms(database: SqliteDatabase): (broadcastId: number, alarm: RaisedAlarm) => boolean {
   const add = database.prepare<RaisedAlarm & { broadcastId: number; nowMs: number }, { rows: number }>(`
     insert into alarms (broadcast_id, origin, reason, detail, first_at_ms, rows)
     values (:broadcastId, :origin, :reason, :detail, :nowMs, :rows)
@@ -18,10 +14,8 @@ export function createAlarms(database: SqliteDatabase): Alarms {
     returning rows
   `);
 
-  return {
-    raise: (broadcastId, { origin, reason, detail, rows }) =>
-      add.first({ broadcastId, origin, reason, detail, nowMs: database.now(), rows })?.rows === rows,
-  };
+  return (broadcastId, { origin, reason, detail, rows }) =>
+    add.first({ broadcastId, origin, reason, detail, nowMs: database.now(), rows })?.rows === rows;
 }
 
 export const heldDeletionsAlarm = (origin: string, rows: number): RaisedAlarm => ({

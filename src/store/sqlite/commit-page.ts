@@ -1,12 +1,6 @@
 // What came of a page of rows, stored in one transaction: the cursor of the slice, counts, retries, marks on
 // subscriptions that are gone, attempts, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
-import {
-  settlements,
-  type BroadcastState,
-  type OriginCounts,
-  type Recipient,
-  type Settlement,
-} from '../broadcasts.ts';
+import { isSettlement, type BroadcastState, type OriginCounts, type Recipient } from '../broadcasts.ts';
 import { isAnswer, type CommitAnswer, type PageCommit, type PageOfSlice, type RowResult } from '../ledger.ts';
 import { addColumns, listColumns, listParameters, noOutcomes } from '../outcome-columns.ts';
 import { drawOrderEnd } from '../push-services.ts';
@@ -50,7 +44,7 @@ export function createPageCommit(
   const statements = prepareStatements(database);
   const storeAttempts = createAttemptWriter(database);
   const finish = createBroadcastFinisher(database);
-  const alarmLog = createAlarms(database);
+  const raiseAlarm = createAlarms(database);
   const marks = createDeletionGuard(database);
   const outcomes = createOutcomeCounts(database);
   const removed = createRemovedRows(database);
@@ -191,7 +185,7 @@ export function createPageCommit(
     }
     if (page.slice !== undefined) removed.countPassed(broadcastId, page.slice, rows);
     storeAttempts(broadcastId, rows, nowMs);
-    const raised = [...alarms.values()].filter((alarm) => alarmLog.raise(broadcastId, alarm));
+    const raised = [...alarms.values()].filter((alarm) => raiseAlarm(broadcastId, alarm));
     const decided = isCancelled ? finish.decideMarks(broadcastId) : finish.ifOver(broadcastId, nowMs);
     return {
       isLeaseLost: false,
@@ -202,9 +196,6 @@ export function createPageCommit(
   };
 }
 
-const isSettlement = (result: RowResult['result']): result is Settlement =>
-  (settlements as readonly string[]).includes(result);
-
 function addTo(counts: OriginTally, row: RowResult): void {
   counts.attempts += row.attempts;
   if (isSettlement(row.result)) counts[row.result] += 1;
@@ -213,23 +204,16 @@ function addTo(counts: OriginTally, row: RowResult): void {
 
 function addAlarm(alarms: Map<string, RaisedAlarm>, alarm: RaisedAlarm): void {
   const key = `${alarm.origin} ${alarm.reason}`;
-  const rows = (alarms.get(key)?.rows ?? 0) + alarm.rows;
-  alarms.set(key, { ...(alarms.get(key) ?? alarm), rows });
+  const known = alarms.get(key);
+  alarms.set(key, known === undefined ? alarm : { ...known, rows: known.rows + alarm.rows });
 }
 
 function prepareStatements(database: SqliteDatabase) {
   return {
     findHead: database.prepare<
       { broadcastId: number },
-      {
-        state: BroadcastState;
-        start_at_ms: number;
-        per_person: string | null;
-      }
-    >(`
-        select state, start_at_ms, per_person
-        from broadcasts where id = :broadcastId
-      `),
+      { state: BroadcastState; start_at_ms: number; per_person: string | null }
+    >('select state, start_at_ms, per_person from broadcasts where id = :broadcastId'),
     moveCursor: database.prepare<
       {
         broadcastId: number;

@@ -16,7 +16,7 @@ export interface BroadcastFinisher {
 
 export function createBroadcastFinisher(database: SqliteDatabase): BroadcastFinisher {
   const marks = createDeletionGuard(database);
-  const alarms = createAlarms(database);
+  const raiseAlarm = createAlarms(database);
   const finishIfOver = database.prepare<
     { broadcastId: number; nowMs: number },
     { missing: number; removals_after: number | null }
@@ -38,11 +38,11 @@ export function createBroadcastFinisher(database: SqliteDatabase): BroadcastFini
       const held = marks.decideAll(origin);
       if (held === 0) return [];
       const alarm = heldDeletionsAlarm(origin, held);
-      return alarms.raise(broadcastId, alarm) ? [alarm] : [];
+      return raiseAlarm(broadcastId, alarm) ? [alarm] : [];
     });
 
   return {
-    decideMarks: decideMarks,
+    decideMarks,
     ifOver: (broadcastId, nowMs) => {
       const finished = finishIfOver.first({ broadcastId, nowMs });
       if (finished === undefined) return [];
@@ -54,7 +54,7 @@ export function createBroadcastFinisher(database: SqliteDatabase): BroadcastFini
         detail: countsDifferDetail,
         rows: Math.abs(finished.missing),
       };
-      return alarms.raise(broadcastId, alarm) ? [alarm, ...decided] : decided;
+      return raiseAlarm(broadcastId, alarm) ? [alarm, ...decided] : decided;
     },
   };
 }
