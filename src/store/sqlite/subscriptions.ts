@@ -60,7 +60,7 @@ export function createSqliteSubscriptions(
     endpoint = normalizeEndpoint(subscription.endpoint),
   ): StoredSubscription => {
     const { p256dh, auth } = subscription;
-    if (budget !== undefined && statements.findId.first({ endpoint }) === undefined) takeCapacity(budget);
+    if (budget !== undefined && owners.find(endpoint) === undefined) takeCapacity(budget);
     const nowMs = database.now();
     const row = statements.put.first({
       endpoint,
@@ -89,7 +89,7 @@ export function createSqliteSubscriptions(
 
   const register = (registration: Registration): StoredSubscription => {
     const endpoint = normalizeEndpoint(registration.subscription.endpoint);
-    const row = statements.findOwner.first({ endpoint });
+    const row = owners.find(endpoint);
     if (row !== undefined) checkRight({ auth: row.auth, user: row.user ?? undefined }, registration);
     if (registration.invitation !== undefined) consume(registration.invitation, endpoint);
     return put(registration, endpoint);
@@ -248,12 +248,6 @@ function prepareStatements(database: SqliteDatabase) {
                          json_patch(excluded.channels, coalesce(subscriptions.channels, '{}')))
         returning id, created_at_ms, updated_at_ms, language, time_zone, channels
       `),
-    findId: database.prepare<{ endpoint: string }, { id: number }>(
-      'select id from subscriptions where endpoint = :endpoint',
-    ),
-    findOwner: database.prepare<{ endpoint: string }, { auth: Uint8Array; user: string | null }>(
-      'select auth, user from subscriptions where endpoint = :endpoint',
-    ),
     findById: database.prepare<{ id: number }, RowWithTags>(`${selectRow} where s.id = :id`),
     findByEndpoint: database.prepare<{ endpoint: string }, RowWithTags>(
       `${selectRow} where s.endpoint = :endpoint`,

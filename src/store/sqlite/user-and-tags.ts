@@ -4,9 +4,9 @@ import type { UserAndTags } from '../../audience/user-and-tags.ts';
 import { isSameSecret } from '../../protocol/same-secret.ts';
 import type { SqliteDatabase } from './database.ts';
 
-/** A row that its `auth` has been given for. */
-interface OwnRow {
+interface OwnedRow {
   readonly id: number;
+  readonly auth: Uint8Array;
   readonly user: string | null;
 }
 
@@ -14,8 +14,10 @@ interface OwnRow {
 export interface SubscriptionOwners {
   /** In the order of their names. */
   tagsOf(id: number): readonly string[];
+  /** @param endpoint in its normal form */
+  find(endpoint: string): OwnedRow | undefined;
   /** The row of an endpoint, where `auth` is its own. */
-  findOwn(endpoint: string, auth: Uint8Array): OwnRow | undefined;
+  findOwn(endpoint: string, auth: Uint8Array): OwnedRow | undefined;
   /** Replaces user and tags. @returns false where there is no such subscription */
   assign(id: number, userAndTags: UserAndTags): boolean;
   addTag(id: number, tag: string): void;
@@ -38,14 +40,16 @@ export function createSubscriptionOwners(database: SqliteDatabase): Subscription
   const dropTag = database.prepare<{ id: number; tag: string }>(
     'delete from subscription_tags where tag = :tag and subscription_id = :id',
   );
-  const findByEndpoint = database.prepare<{ endpoint: string }, OwnRow & { readonly auth: Uint8Array }>(
+  const findByEndpoint = database.prepare<{ endpoint: string }, OwnedRow>(
     'select id, user, auth from subscriptions where endpoint = :endpoint',
   );
 
   const tagsOf = (id: number): readonly string[] => tagsOfRow.all({ id }).map(({ tag }) => tag);
 
-  const findOwn = (endpoint: string, auth: Uint8Array): OwnRow | undefined => {
-    const row = findByEndpoint.first({ endpoint: normalizeEndpoint(endpoint) });
+  const find = (endpoint: string): OwnedRow | undefined => findByEndpoint.first({ endpoint });
+
+  const findOwn = (endpoint: string, auth: Uint8Array): OwnedRow | undefined => {
+    const row = find(normalizeEndpoint(endpoint));
     return row !== undefined && isSameSecret(row.auth, auth) ? row : undefined;
   };
 
@@ -58,6 +62,7 @@ export function createSubscriptionOwners(database: SqliteDatabase): Subscription
 
   return {
     tagsOf,
+    find,
     findOwn,
     assign,
     addTag: (id, tag) => {
