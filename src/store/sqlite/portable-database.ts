@@ -34,8 +34,6 @@ const given: GivenSubscriptions = {
 };
 
 export function createPortableDatabase(database: SqliteDatabase): PortableDatabase {
-  const runNow = (statement: PortableStatement): readonly unknown[] => runPortable(database, statement);
-
   return {
     now: database.now,
     tables,
@@ -46,8 +44,9 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
     jsonArray: 'json_group_array',
     jsonObject: 'json_object',
     readJson: <Json>(column: unknown) => JSON.parse(String(column)) as Json,
-    read: <Row>(sql: string, values = {}) => database.read(() => runNow({ sql, values }) as readonly Row[]),
-    write: (sql, values = {}) => database.write(() => void runNow({ sql, values })),
+    read: <Row>(sql: string, values = {}) =>
+      database.read(() => runPortable(database, { sql, values }) as readonly Row[]),
+    write: (sql, values = {}) => database.write(() => void runPortable(database, { sql, values })),
     writeInBatches: async (sql, values) => {
       let changed = 0;
       await inBatches(database, () => {
@@ -58,8 +57,8 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
       return changed;
     },
     // one transaction writes at a time, so that no lock is needed
-    transaction: (work) => database.write(() => finish(work(), runNow)),
-    erase: (work) => database.erase(() => finish(work(), runNow)),
+    transaction: (work) => database.write(() => finish(database, work())),
+    erase: (work) => database.erase(() => finish(database, work())),
   };
 }
 
@@ -72,12 +71,9 @@ export const runPortable = (
 const prepare = (database: SqliteDatabase, sql: string) =>
   database.prepare<Record<string, SQLInputValue>, unknown>(sql.replaceAll('deskbell.', ''));
 
-function finish<Result>(
-  work: Work<Result>,
-  runNow: (statement: PortableStatement) => readonly unknown[],
-): Result {
+function finish<Result>(database: SqliteDatabase, work: Work<Result>): Result {
   let step = work.next();
-  while (!step.done) step = work.next(runNow(step.value));
+  while (!step.done) step = work.next(runPortable(database, step.value));
   return step.value;
 }
 
