@@ -74,8 +74,8 @@ export interface AlarmStore {
 /** So long after the end of its broadcast, an alarm stands. */
 export const alarmsKeptMs = 24 * 60 * 60 * 1000;
 
-/** As the index of broadcasts that are over has it. */
-const endedAtMs = 'coalesce(b.finished_at_ms, b.expires_at_ms)';
+/** Of a broadcast `b` that is over, as its index has it. */
+export const endedAtMs = 'coalesce(b.finished_at_ms, b.expires_at_ms)';
 
 /** An alarm of a broadcast `b` that is over for long. */
 export const isPast = `b.state in ('done', 'cancelled') and ${endedAtMs} < :pastMs and a.reason <> '${countsDifferReason}'`;
@@ -113,9 +113,7 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
   const { originCounts, outcomeIntervals } = database.tables;
   return {
     raised: async () => {
-      const rows = await database.read<
-        Omit<RaisedAlarm, 'broadcastIds'> & { readonly ids: unknown; readonly sinceMs: number }
-      >(
+      const rows = await database.read<Omit<RaisedAlarm, 'broadcastIds'> & { readonly ids: unknown }>(
         `select a.origin, a.reason, max(a.detail) as detail, min(a.first_at_ms) as "sinceMs", max(a.rows) as rows,
                 ${database.jsonArray}(a.broadcast_id) as ids
          from deskbell.alarms a join deskbell.broadcasts b on b.id = a.broadcast_id

@@ -1,5 +1,5 @@
 // How long the store keeps what is over. Deleting goes in steps, each a short transaction, so that nobody waits for it.
-import { alarmsKeptMs, isPast } from './alarms.ts';
+import { alarmsKeptMs, endedAtMs, isPast } from './alarms.ts';
 import { keyLifetimeMs } from './message-requests.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 import { pruneReceipts } from './receipts.ts';
@@ -44,8 +44,8 @@ const endedKeptMs = 30 * 24 * 60 * 60 * 1000;
 /** Whoever freezes an audience has made its broadcast long before. */
 const freezingMs = 60 * 60 * 1000;
 
-/** A table that one database alone has, and that nobody looks into after a while. */
-export interface OwnTable {
+/** A table that nobody looks into after a while. */
+export interface AgingTable {
   readonly name: string;
   readonly key: string;
   readonly keptMs: number;
@@ -53,28 +53,29 @@ export interface OwnTable {
   readonly time?: string;
 }
 
+const agingTables: readonly AgingTable[] = [
+  { name: 'message_requests', key: 'key', keptMs: keyLifetimeMs },
+  { name: 'ended_subscriptions', key: 'id', keptMs: endedKeptMs, time: 'gone_at_ms' },
+];
+
+/** @param ownTables that this database alone has */
 export function createRetention(
   database: PortableDatabase,
   shrink: Retention['shrink'],
-  ownTables: readonly OwnTable[] = [],
+  ownTables: readonly AgingTable[] = [],
 ): Retention {
   return {
     prune: (limits) =>
       database.transaction(function* () {
         if (yield* pruneReceipts(database.now())) return true;
         const { broadcastsBeforeMs, attemptsBeforeMs, auditBeforeMs, contactsBeforeMs } = limits;
-        for (const { name, key, keptMs, time } of ownTables) {
+        for (const { name, key, keptMs, time } of [...agingTables, ...ownTables]) {
           if ((yield* dropRows(name, key, database.now() - keptMs, time)) === pruneBatchRows) return true;
         }
         yield* run('delete from deskbell.invitations where expires_at_ms <= :nowMs', {
           nowMs: database.now(),
         });
         yield* dropOldWebhookEvents(database.now());
-        if ((yield* dropRows('message_requests', 'key', database.now() - keyLifetimeMs)) === pruneBatchRows)
-          return true;
-        const endedBeforeMs = database.now() - endedKeptMs;
-        if ((yield* dropRows('ended_subscriptions', 'id', endedBeforeMs, 'gone_at_ms')) === pruneBatchRows)
-          return true;
         if ((yield* pruneRemovals(database.now() - freezingMs)) === pruneBatchRows) return true;
         return (
           (attemptsBeforeMs !== undefined && (yield* pruneAttempts(attemptsBeforeMs, database.now()))) ||
@@ -90,9 +91,6 @@ export function createRetention(
     shrink,
   };
 }
-
-/** As the index of broadcasts that are over has it. */
-const endedAtMs = 'coalesce(b.finished_at_ms, b.expires_at_ms)';
 
 function* findOver(condition: string, beforeMs: number): Work<number | undefined> {
   const [row] = yield* run<{ readonly id: number }>(

@@ -2,7 +2,7 @@
 // the turns that follow are gathered for the next one.
 import { hash } from 'node:crypto';
 import type { ClientRequests, ClientWindow } from '../client-requests.ts';
-import type { OwnTable } from '../retention.ts';
+import type { AgingTable } from '../retention.ts';
 import type { PostgresDatabase } from './database.ts';
 
 /** The requests of one client in one turn. */
@@ -20,7 +20,7 @@ interface WindowRow {
 const forgetEveryMs = 60_000;
 
 /** What services leave that have stopped. */
-export const clientWindows: OwnTable = {
+export const clientWindows: AgingTable = {
   name: 'client_requests',
   key: 'place',
   time: 'ends_at_ms',

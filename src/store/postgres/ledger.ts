@@ -4,12 +4,19 @@ import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { createAttemptGatherer, type GatheredAttempts } from '../attempt-sets.ts';
 import type { Recipient } from '../broadcasts.ts';
-import { countSingleAnswers, isAnswer, type Ledger, type PageCommit, type RowResult } from '../ledger.ts';
-import type { CommitAnswer, SingleAnswers } from '../ledger.ts';
+import {
+  countSingleAnswers,
+  isAnswer,
+  type CommitAnswer,
+  type Ledger,
+  type PageCommit,
+  type RowResult,
+  type SingleAnswers,
+} from '../ledger.ts';
 import { parsePerPerson } from '../../audience/frequency-cap.ts';
 import { outcomeColumns } from '../outcome-columns.ts';
 import { idsAfter } from '../slices.ts';
-import type { OwnTable } from '../retention.ts';
+import type { AgingTable } from '../retention.ts';
 import type { PushServiceState } from '../push-services.ts';
 import { callFunction } from './call-function.ts';
 import { hashEndpoint } from '../../protocol/endpoint.ts';
@@ -24,7 +31,7 @@ interface StoredAnswer extends CommitAnswer {
 }
 
 /** Where a commit is known by its id. No call is repeated for so long. */
-export const commitIds: OwnTable = { name: 'commits', key: 'id', keptMs: 10 * 60 * 1000 };
+export const commitIds: AgingTable = { name: 'commits', key: 'id', keptMs: 10 * 60 * 1000 };
 
 /** @param functions the schema of the database's functions */
 export function createPostgresLedger(database: PostgresDatabase, functions: string): Ledger {

@@ -479,7 +479,7 @@ export const operations: readonly DocumentedPromise[] = [
     claim: 'What is kept of a broadcast is kept from its end on, however long ago it began',
     test: { file: retention, title: 'counts from the end of a broadcast' },
     changes: {
-      'src/store/retention.ts': {
+      'src/store/alarms.ts': {
         'it counts from the start': ['coalesce(b.finished_at_ms, b.expires_at_ms)', 'b.start_at_ms'],
       },
     },
