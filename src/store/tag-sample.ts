@@ -1,4 +1,5 @@
 // A sample of the subscriptions, for figures that need not be exact: pages of rows that begin at ids which are equally far apart.
+import type { PortableDatabase } from './portable-sql.ts';
 
 export interface TagSample {
   /** How many subscriptions there are. */
@@ -16,9 +17,34 @@ const maxPages = 100;
 /** Fewer would follow any order in which the rows came. */
 const minPageRows = 20;
 
-/** The pages to read: `limit` rows from behind each id on. All rows are one page. */
-export function planSample(
-  { subscriptions, firstId, lastId }: Record<'subscriptions' | 'firstId' | 'lastId', number>,
+type Extent = Readonly<Record<'subscriptions' | 'firstId' | 'lastId', number>>;
+
+/**
+ * @param readPages reads `limit` rows from behind each id on
+ * @returns takes a sample of about so many rows
+ */
+export function createTagSample(
+  { read, tables }: PortableDatabase,
+  readPages: (afterIds: readonly number[], limit: number) => Promise<readonly SampledRow[]>,
+): (rows: number) => Promise<TagSample> {
+  // three scalar queries: min and max in one would read the whole index
+  const selectExtent = `
+    select (select coalesce(sum(subscriptions), 0) from ${tables.subscriptionCounts}) as subscriptions,
+      coalesce((select min(id) from deskbell.subscriptions), 1) as "firstId",
+      coalesce((select max(id) from deskbell.subscriptions), 0) as "lastId"`;
+  return async (rows) => {
+    const [extent] = await read<Extent>(selectExtent);
+    const { afterIds, limit } = planSample(extent!, rows);
+    const found = await readPages(afterIds, limit);
+    // where ids are missing, pages have rows in common: each row is taken once
+    const tags = new Map(found.map((row) => [row.id, row.tags]));
+    return { subscriptions: extent!.subscriptions, rows: [...tags.values()] };
+  };
+}
+
+/** The pages to read. All rows are one page. */
+function planSample(
+  { subscriptions, firstId, lastId }: Extent,
   rows: number,
 ): { readonly afterIds: readonly number[]; readonly limit: number } {
   if (subscriptions <= rows) return { afterIds: [firstId - 1], limit: rows };
@@ -29,8 +55,3 @@ export function planSample(
     limit: Math.floor(rows / pages),
   };
 }
-
-/** Where ids are missing, pages have rows in common: each row is taken once. */
-export const tagsOfSample = (rows: readonly SampledRow[]): TagSample['rows'] => [
-  ...new Map(rows.map(({ id, tags }) => [id, tags])).values(),
-];

@@ -2,7 +2,7 @@
 import { checkTagCount } from '../../audience/user-and-tags.ts';
 import { checkOwnerChange, checkTagChange, type PeopleStore } from '../people.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
-import { planSample, tagsOfSample, type SampledRow } from '../tag-sample.ts';
+import { createTagSample, type SampledRow } from '../tag-sample.ts';
 import { removePerson, type PersonColumns } from '../remove-person.ts';
 import { hashEndpoint } from '../../protocol/endpoint.ts';
 import type { PostgresDatabase } from './database.ts';
@@ -73,21 +73,14 @@ export function createPostgresPeople(
         where s.tags is not null group by tag order by tag collate "C"
       `),
 
-    sampleTags: async (rows) => {
-      const size = await database.first<Record<'subscriptions' | 'firstId' | 'lastId', number>>(`
-        select (select coalesce(sum(subscriptions), 0) from deskbell.subscription_counts) as subscriptions,
-          coalesce((select min(id) from deskbell.subscriptions), 1) as "firstId",
-          coalesce((select max(id) from deskbell.subscriptions), 0) as "lastId"
-      `);
-      const { afterIds, limit } = planSample(size!, rows);
-      const found = await database.query<SampledRow>(
+    sampleTags: createTagSample(portable, (afterIds, limit) =>
+      database.query<SampledRow>(
         `select s.id, coalesce(s.tags, '{}') as tags from unnest($1::bigint[]) page (after_id) cross join lateral (
            select id, tags from deskbell.subscriptions where id > page.after_id order by id limit $2
          ) s`,
         [afterIds, limit],
-      );
-      return { subscriptions: size!.subscriptions, rows: tagsOfSample(found) };
-    },
+      ),
+    ),
 
     remove: (user) => removePerson(portable, user, columns),
   };

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkTagCount } from '../../audience/user-and-tags.ts';
 import { checkOwnerChange, checkTagChange, type PeopleStore } from '../people.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
-import { planSample, tagsOfSample, type SampledRow } from '../tag-sample.ts';
+import { createTagSample, type SampledRow } from '../tag-sample.ts';
 import { removePerson, type PersonColumns } from '../remove-person.ts';
 import { createBroadcastFinisher } from './finish-broadcast.ts';
 import type { SqliteDatabase } from './database.ts';
@@ -37,9 +37,7 @@ export function createSqlitePeople(database: SqliteDatabase, portable: PortableD
     });
   };
 
-  const sampleTags: PeopleStore['sampleTags'] = async (rows) => {
-    const size = (await database.read(() => statements.size.first({})))!;
-    const { afterIds, limit } = planSample(size, rows);
+  const samplePages = async (afterIds: readonly number[], limit: number) => {
     const found: SampledRow[] = [];
     for (const afterId of afterIds) {
       const page = await database.read(() => statements.samplePage.all({ afterId, limit }));
@@ -47,7 +45,7 @@ export function createSqlitePeople(database: SqliteDatabase, portable: PortableD
       // one page in each turn of the event loop
       await nextTurn();
     }
-    return { subscriptions: size.subscriptions, rows: tagsOfSample(found) };
+    return found;
   };
 
   return {
@@ -67,7 +65,7 @@ export function createSqlitePeople(database: SqliteDatabase, portable: PortableD
       }),
     changeTags,
     countTags: () => database.read(() => statements.countTags.all({}).map((row) => ({ ...row }))),
-    sampleTags,
+    sampleTags: createTagSample(portable, samplePages),
     remove: (user) => removePerson(portable, user, columns),
   };
 }
@@ -80,12 +78,6 @@ function prepareStatements(database: SqliteDatabase) {
     countTags: database.prepare<NoValues, { tag: string; subscriptions: number }>(
       'select tag, count(*) as subscriptions from subscription_tags group by tag order by tag',
     ),
-    // two scalar queries: min and max in one would read the whole index
-    size: database.prepare<NoValues, Record<'subscriptions' | 'firstId' | 'lastId', number>>(`
-      select (select coalesce(sum(subscriptions), 0) from vapid_keys) as subscriptions,
-        coalesce((select min(id) from subscriptions), 1) as firstId,
-        coalesce((select max(id) from subscriptions), 0) as lastId
-    `),
     samplePage: database.prepare<{ afterId: number; limit: number }, { id: number; tags: string }>(`
       select s.id, (select json_group_array(tag) from subscription_tags where subscription_id = s.id) as tags
       from subscriptions s where s.id > :afterId order by s.id limit :limit

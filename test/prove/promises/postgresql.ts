@@ -368,14 +368,11 @@ export const postgresql: readonly DocumentedPromise[] = [
           'coalesce(max(subscriptions), 0)',
         ],
       },
-      'src/store/postgres/people.ts': {
-        'a sample of tags is of those of one': [
-          'coalesce(sum(subscriptions), 0)',
-          'coalesce(max(subscriptions), 0)',
-        ],
-      },
       'src/store/postgres/portable-database.ts': {
-        'the subscriptions of a key are those of one': ['sum(c.subscriptions) as', 'max(c.subscriptions) as'],
+        'the subscriptions of a key, and in a sample of tags, are those of one': [
+          'sum(c.subscriptions) as',
+          'max(c.subscriptions) as',
+        ],
       },
       'src/store/broadcast-reader.ts': {
         'receipts are those of one': ['sum(count) as count', 'max(count) as count'],
