@@ -9,7 +9,7 @@ import {
 } from './attempts.ts';
 import { maxSetRows } from './attempt-sets.ts';
 import { decodeIds, indexOfId } from './id-set.ts';
-import type { PortableDatabase, PortableValues } from './portable-sql.ts';
+import type { PortableDatabase } from './portable-sql.ts';
 
 export interface AttemptReader extends Pick<AttemptStore, 'list' | 'countAnswers'> {
   /** All attempts of subscriptions in broadcasts, the newest first. @param idRange of subscriptions */
@@ -66,7 +66,7 @@ const newestSets = (wanted: readonly AttemptOutcome[]): string =>
 /** Broadcasts that have attempts, the newest first: others are passed over without being looked at. */
 export const broadcastsWithAttempts = `
   with recursive found (id, number) as (
-    select max(broadcast_id), 1 from deskbell.attempt_sets where broadcast_id <= :maxBroadcastId
+    select max(broadcast_id), 1 from deskbell.attempt_sets where broadcast_id <= :maxId
     union all
     select (select max(s.broadcast_id) from deskbell.attempt_sets s where s.broadcast_id < found.id), number + 1
     from found where found.id is not null and number < :limit
@@ -88,7 +88,6 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
     );
     return rows.map(({ answer, ...set }) => ({ ...set, ...database.readJson<AnswerColumns>(answer) }));
   };
-  const readSets = (sql: string, values: PortableValues) => database.read<SetRow>(sql, values);
 
   const histories: AttemptReader['histories'] = async (broadcastIds, { firstId, lastId }) => {
     // without the sets themselves, of which there may be thousands
@@ -127,7 +126,7 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
   ): Promise<readonly AttemptRecord[]> => {
     const attempts: AttemptRecord[] = [];
     for (let maxId = setOf(beforeId); ;) {
-      const sets = await readSets(newestSets(wanted), { broadcastId, maxId, limit: setBatch });
+      const sets = await database.read<SetRow>(newestSets(wanted), { broadcastId, maxId, limit: setBatch });
       for (const set of sets) {
         const ids = decodeIds(set.ids);
         for (let index = ids.length - 1; index >= 0; index -= 1) {
@@ -154,7 +153,7 @@ export function createAttemptReader(database: PortableDatabase): AttemptReader {
       { id: setOf(beforeId) },
     );
     const broadcasts = await database.read<{ readonly id: number }>(broadcastsWithAttempts, {
-      maxBroadcastId: from?.broadcast_id ?? Number.MAX_SAFE_INTEGER,
+      maxId: from?.broadcast_id ?? Number.MAX_SAFE_INTEGER,
       limit: maxBroadcasts,
     });
     const attempts: AttemptRecord[] = [];

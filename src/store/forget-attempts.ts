@@ -20,7 +20,7 @@ interface SetTable {
 
 const attemptSets: SetTable = {
   name: 'deskbell.attempt_sets',
-  owners: broadcastsWithAttempts.replaceAll(':maxBroadcastId', ':maxId'),
+  owners: broadcastsWithAttempts,
   owner: 'broadcast_id',
   key: 'id',
   ifEmpty: 'delete',

@@ -23,13 +23,6 @@ export function createAttempts(database: PortableDatabase): AttemptStore {
     throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${broadcastId}.`);
   };
 
-  const rowOf = async (heads: readonly RowsHead[], id: number) => {
-    const found = await facts.rows(heads, { firstId: id, lastId: id });
-    return heads.map((head, index) =>
-      toOutcome(head, id, found[index]!.get(id) ?? nothingKnown, database.now()),
-    );
-  };
-
   /** The next id of which anything is stored for the broadcast: ids may be far apart. */
   const nextId = async (
     { id, audience_id: audienceId }: RowsHead,
@@ -76,9 +69,12 @@ export function createAttempts(database: PortableDatabase): AttemptStore {
     ...reader,
 
     outcomesOf: async (broadcastId, subscriptionIds) => {
-      const heads = [await findHead(broadcastId)];
+      const head = await findHead(broadcastId);
       const outcomes: RowOutcome[] = [];
-      for (const id of subscriptionIds) outcomes.push(...(await rowOf(heads, id)));
+      for (const id of subscriptionIds) {
+        const [rows] = await facts.rows([head], { firstId: id, lastId: id });
+        outcomes.push(toOutcome(head, id, rows!.get(id) ?? nothingKnown, database.now()));
+      }
       return outcomes;
     },
 

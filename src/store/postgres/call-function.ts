@@ -2,14 +2,14 @@
 // places.
 import type { Value } from './database.ts';
 
-export interface FunctionCall {
-  /** To stand in a statement. */
-  readonly call: string;
-  readonly values: readonly Value[];
-}
-
-/** @param values by the names of the function's parameters, in any order */
-export function callFunction(name: string, values: Readonly<Record<string, Value>>): FunctionCall {
-  const named = Object.keys(values).map((parameter, index) => `${parameter} => $${index + 1}`);
-  return { call: `${name}(${named.join(', ')})`, values: Object.values(values) };
+/**
+ * @param given by the names of the function's parameters, in any order
+ * @returns `call`: to stand in a statement
+ */
+export function callFunction(
+  name: string,
+  given: Readonly<Record<string, Value>>,
+): { readonly call: string; readonly values: readonly Value[] } {
+  const named = Object.keys(given).map((parameter, index) => `${parameter} => $${index + 1}`);
+  return { call: `${name}(${named.join(', ')})`, values: Object.values(given) };
 }
