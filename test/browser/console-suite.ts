@@ -55,9 +55,18 @@ export function testConsole(browserTest: BrowserTest): void {
       await press(page, 'form[action="/console/send/confirm"] button');
       assert.equal(await textOf(page, 'h1'), 'Broadcast 1');
       assert.match(await textOf(page, 'main'), /done/);
+      assert.deepEqual(faults, []);
+      const other = await testBrowser.browser.newPage();
+      await go(other, `${url}/console/send`);
+      await page.bringToFront();
       await press(page, 'form[action="/console/sign-out"] button');
       assert.equal(await textOf(page, 'h1'), 'Sign in');
-      assert.deepEqual(faults, []);
+      await other.bringToFront();
+      await other.click('[data-send-to-me]');
+      await until(
+        async () => (await textOf(other, '[data-answer]')) === 'It was not sent: your session has ended.',
+        'the answer on the other page',
+      );
     },
   );
 

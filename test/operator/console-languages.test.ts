@@ -129,6 +129,19 @@ test('this browser gets the text of the language, or of the person, that the pre
     assert.equal(received.title, title);
   }
   assert.equal(await store.subscriptions.count(), 0, 'it is not stored');
+test('what is wrong with a message to this browser is said as JSON, which the script of the page shows', async (t) => {
+  const visitor = await signIn(await startOperator(t));
+  for (const [wrong, detail] of [
+    [{ ttlSeconds: 'soon' }, '"TTL in seconds" must be a whole number, such as 10.'],
+    [{ subscription: 'null' }, 'An object is needed, not null.'],
+  ] as const) {
+    await visitor.open('/console/send');
+    await visitor.post('/console/send', '/console/send/test', { ...message, ...wrong });
+    assert.equal(visitor.page.status, 400, visitor.page.html);
+    assert.deepEqual(JSON.parse(visitor.page.html), { detail });
+  }
+});
+
 });
 
 test('the review looks at the 10,000 oldest subscriptions, and says so, until all are to be counted', async (t) => {

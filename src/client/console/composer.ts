@@ -78,13 +78,14 @@ const unknown = (why: string): Draft => ({
 async function readDraft(form: HTMLFormElement, signal: AbortSignal): Promise<Draft> {
   try {
     const response = await fetch('/console/send/draft', { method: 'POST', body: bodyOf(form), signal });
-    if (response.ok) return (await response.json()) as Draft;
-    const isEnded = response.status === 401 || response.status === 403;
-    return unknown(isEnded ? 'your session has ended' : `the server answers ${response.status}`);
+    return response.ok ? ((await response.json()) as Draft) : unknown(refusalOf(response));
   } catch {
     return unknown('the server cannot be reached');
   }
 }
+
+const refusalOf = ({ status }: Response): string =>
+  status === 401 || status === 403 ? 'your session has ended' : `the server answers ${status}`;
 
 function showDraft(form: HTMLFormElement, { notes, faults }: Draft): void {
   for (const place of form.querySelectorAll<HTMLElement>('[data-note]'))
@@ -125,6 +126,8 @@ async function sendToMe(form: HTMLFormElement, button: HTMLButtonElement): Promi
     const body = bodyOf(form);
     body.set('subscription', JSON.stringify(subscription));
     const response = await fetch('/console/send/test', { method: 'POST', body });
+    // what is wrong with the message is said as JSON, anything else as a page
+    if (!response.ok && response.status !== 400) throw new Error(`${refusalOf(response)}.`);
     answer.textContent = describe((await response.json()) as Answer);
   } catch (error) {
     answer.textContent = `It was not sent: ${(error as Error).message}`;

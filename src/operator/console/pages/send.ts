@@ -171,9 +171,9 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     { bodyLimit, config: { audit: { action: 'message.send' } } },
     async (request, reply) => {
       const fields = readFields(request.body);
-      const { ttlSeconds, urgency, topic } = toOptions(fields);
       request.auditTarget = 'subscription';
       try {
+        const { ttlSeconds, urgency, topic } = toOptions(fields);
         const subscription = JSON.parse(textField(request.body, 'subscription')) as SubscriptionInput;
         const { items } = await sendMessage(parts, { subscription }, toSentMessage(fields), {
           ttlSeconds,
