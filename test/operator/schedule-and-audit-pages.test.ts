@@ -49,6 +49,22 @@ test('a schedule is shown with its times and last result, paused, resumed, and r
 
   await visitor.open(`/console/schedules/${id}/remove`);
   assert.equal((await store.schedules.list()).length, 1, 'it was asked first');
+test('a schedule whose message has no title is called by its text, everywhere', async (t) => {
+  const operator = await startOperator(t);
+  const { id } = await operator.store.schedules.add(
+    madeUpSchedule({ message: { title: ' ', message: 'Tea is ready' } }),
+  );
+  const visitor = await signIn(operator);
+  const url = `/console/schedules/${id}`;
+  assert.match(
+    (await visitor.open('/console/schedules')).html,
+    new RegExp(`<a href="${url}"><bdi>Tea is ready</bdi></a>`),
+  );
+  assert.match((await visitor.open(url)).html, /<p class="quiet"><bdi>Tea is ready<\/bdi><\/p>/);
+  assert.match((await visitor.open(`${url}/remove`)).html, /<p class="quiet"><bdi>Tea is ready<\/bdi><\/p>/);
+  assert.match(wordsOf(await visitor.submit(`${url}/remove`)), /Tea is ready is not sent again/);
+});
+
   await visitor.submit(`/console/schedules/${id}/remove`);
   assert.match(wordsOf(visitor.page), /Schedule 1 was removed .* Broadcasts that it made stay/);
   assert.deepEqual(await store.schedules.list(), []);

@@ -12,8 +12,9 @@ import type { Schedule, ScheduleAudience } from '../../../store/schedules.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
-import { badge, card, facts, older, prose, stateBadge, table, time, untrusted } from '../components.ts';
+import { badge, card, facts, older, stateBadge, table, time, untrusted } from '../components.ts';
 import { audited, idField } from '../forms.ts';
+import { scheduleTitle } from '../broadcast-title.ts';
 import { optionFacts, outcomesOf, renderTexts } from '../message-parts.ts';
 import { changes, pages, postForm, sendPage, sendQuestion, type Question } from '../page.ts';
 import type { ConsoleSession } from '../sessions.ts';
@@ -59,7 +60,7 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
     return sendPage(reply, {
       title: `Schedule ${schedule.id}`,
       entry: 'Schedules',
-      lead: html`<p class="quiet">${untrusted(schedule.message.title)}</p>`,
+      lead: html`<p class="quiet">${scheduleTitle(schedule)}</p>`,
       actions: renderActions(schedule, session),
       content: html`
         ${card('When', renderWhen(schedule))} ${card('What, and to whom', renderWhat(schedule))}
@@ -81,13 +82,14 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
   );
 
   app.post('/schedules/:id/remove', audited('schedule.remove'), async (request, reply) => {
-    const { id, message } = await find(request);
+    const schedule = await find(request);
+    const { id } = schedule;
     await schedules.remove(id);
     return sendPage(reply, {
       title: `Schedule ${id} was removed`,
       entry: 'Schedules',
       content: html`<section class="card">
-        <p><strong>${prose(message.title)}</strong> is not sent again. Broadcasts that it made stay.</p>
+        <p><strong>${scheduleTitle(schedule)}</strong> is not sent again. Broadcasts that it made stay.</p>
         <p class="buttons"><a class="button" href="${pages.Schedules}">To the schedules</a></p>
       </section>`,
     });
@@ -118,10 +120,10 @@ const columns = {
 } as const;
 
 function renderRow(schedule: ShownSchedule, session: ConsoleSession): readonly (string | Html)[] {
-  const { id, message, audience } = schedule;
+  const { id, audience } = schedule;
   return [
     String(id),
-    html`<a href="${pages.Schedules}/${id}">${prose(message.title)}</a>
+    html`<a href="${pages.Schedules}/${id}">${scheduleTitle(schedule)}</a>
       <div class="quiet small">to ${renderAudience(audience)}</div>`,
     renderCron(schedule),
     renderTimes(schedule),
@@ -185,11 +187,11 @@ function renderWhat(schedule: ShownSchedule): Html {
     </details>`;
 }
 
-const toQuestion = ({ id, message }: Schedule): Question => ({
-  title: `Remove schedule ${id}?`,
+const toQuestion = (schedule: Schedule): Question => ({
+  title: `Remove schedule ${schedule.id}?`,
   entry: 'Schedules',
-  lead: html`<p class="quiet">${prose(message.title)}</p>`,
+  lead: html`<p class="quiet">${scheduleTitle(schedule)}</p>`,
   consequence: html`It makes no more broadcasts. Those that it has made stay.`,
   button: 'Remove the schedule',
-  backUrl: `${pages.Schedules}/${id}`,
+  backUrl: `${pages.Schedules}/${schedule.id}`,
 });
