@@ -13,6 +13,7 @@ import {
 } from '../store/store-under-test.ts';
 import { decode, signIn, type Visitor } from './console-visitor.ts';
 import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { startOperator, stoppedClock, type RunningOperator } from './running-operator.ts';
 
 const leaseMs = 10_000;
@@ -808,6 +809,17 @@ test('subscriptions are found by user, tags, push service and id; one is removed
     [
       ['person.remove', 'user #6'],
       ['subscription.remove', 'subscription 3'],
+test('a channel that the store cannot keep is a fault of the server, not of the form', async (t) => {
+  const operator = await startOperator(t);
+  const visitor = await signIn(operator);
+  await visitor.open('/console/channels/edit');
+  t.mock.method(operator.store.channels, 'put', () =>
+    Promise.reject(new DeskbellError('ERR_STORE_UNAVAILABLE', 'The disk is full.')),
+  );
+  const { status } = await visitor.submit('/console/channels/edit', { name: 'news', title: 'News' });
+  assert.equal(status, 503);
+});
+
     ],
   );
 });

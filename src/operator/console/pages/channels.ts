@@ -56,7 +56,9 @@ export function addChannelPages(app: FastifyInstance, { store: { channels } }: O
           isOnByDefault: fields['isOn'] === 'yes',
         });
       } catch (error) {
-        return sendForm(reply.code(400), sessionOf(request), fields, toFaults(error));
+        const faults = toFaults(error);
+        if (Object.keys(faults).length === 0) throw error;
+        return sendForm(reply.code(400), sessionOf(request), fields, faults);
       }
       return reply.redirect(pages.Channels, 303);
     },
