@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { unusualPayloads } from '../client/unusual-payloads.ts';
 import {
   notificationsOnScreen,
+  openDemoPage,
   press,
   received,
   reload,
@@ -14,7 +15,7 @@ import {
   waitFor,
 } from '../../tools/browser/demo-page.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
-import type { Backend } from '../../tools/browser/backend.ts';
+import { type Backend, startBackend } from '../../tools/browser/backend.ts';
 import type { BrowserTest } from './browser-test.ts';
 import { until } from '../../tools/until.ts';
 
@@ -273,7 +274,10 @@ export function testDemoPage(browserTest: BrowserTest): void {
       // as after a profile was restored that is older than the service's copy
       const auth = new Uint8Array(16).fill(7);
       await backend.replaceKeys(row.endpoint, auth);
-      await page.evaluate(changeCopy(Buffer.from(auth).toString('base64')));
+      const own = JSON.stringify(Buffer.from(auth).toString('base64'));
+      await page.evaluate(
+        changeState(`{ storedBody: JSON.stringify({ ...JSON.parse(state.storedBody), auth: ${own} }) }`),
+      );
 
       await reload(page);
 
@@ -284,6 +288,23 @@ export function testDemoPage(browserTest: BrowserTest): void {
         { id: row.id, endpoint: row.endpoint, p256dh: row.p256dh, ownAuth: row.auth },
       );
       await deliver(page, 'Own', 'keys');
+    },
+  );
+
+  browserTest(
+    'a channel that was turned off while the service was away is off once the demo page is loaded',
+    async ({ testBrowser, permit }) => {
+      await using backend = await startBackend(testBrowser.access, { channels: true });
+      await permit(backend.url, 'granted');
+      await backend.addChannel({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+      const page = await openDemoPage(testBrowser.browser, backend.url);
+      await press(page, 'Subscribe');
+      await page.evaluate(changeState('{ choices: { news: false } }'));
+
+      await reload(page);
+
+      assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
+      assert.deepEqual((await backend.subscriptions())[0]!.channels, { news: false });
     },
   );
 
@@ -646,8 +667,8 @@ export function testDemoPage(browserTest: BrowserTest): void {
 
 const endpointOf = (subscription: unknown): string => (subscription as StoredSubscription).endpoint;
 
-/** Has the browser remember another `auth` of the service's copy. */
-const changeCopy = (auth: string) => `new Promise((resolve, reject) => {
+/** Changes what the browser remembers. @param changes an expression that is made of `state` */
+const changeState = (changes: string) => `new Promise((resolve, reject) => {
   const opening = indexedDB.open('deskbell');
   opening.onerror = () => reject(opening.error);
   opening.onsuccess = () => {
@@ -655,8 +676,7 @@ const changeCopy = (auth: string) => `new Promise((resolve, reject) => {
     const store = transaction.objectStore('deskbell');
     const key = [new URL('./', location.href).href, 'state'];
     store.get(key).onsuccess = ({ target: { result: state } }) => {
-      const storedBody = JSON.stringify({ ...JSON.parse(state.storedBody), auth: ${JSON.stringify(auth)} });
-      store.put({ ...state, storedBody }, key);
+      store.put({ ...state, ...${changes} }, key);
     };
     transaction.oncomplete = () => resolve();
     transaction.onabort = () => reject(transaction.error);
