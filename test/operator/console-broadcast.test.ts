@@ -4,15 +4,11 @@ import { test, type TestContext } from 'node:test';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import { addSubscriptions, commitSlice, madeUpBroadcast } from '../store/store-under-test.ts';
 import { pickDeliveryOptions } from '../../src/store/delivery-options.ts';
-import { decode, signIn, type Visitor } from './console-visitor.ts';
+import { decode, signIn, wordsOf } from './console-visitor.ts';
 import { startOperator } from './running-operator.ts';
 
 const leaseMs = 10_000;
 const message = { title: 'Ding dong', message: 'Tea is ready' };
-
-/** The words of a page. */
-const wordsOf = ({ html }: Visitor['page']): string =>
-  html.replaceAll(/<(script|style)[^]*?<\/\1>|<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
 
 async function startWith(t: TestContext, subscriptions: number) {
   const operator = await startOperator(t);

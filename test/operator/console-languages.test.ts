@@ -1,13 +1,11 @@
 // The texts of a message in other languages in the console's form, without a script, and what its readers see of them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { signIn, type Visitor } from './console-visitor.ts';
+import { signIn, wordsOf } from './console-visitor.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { startOperator, startStage, type RunningOperator } from './running-operator.ts';
 
-const wordsOf = ({ html }: Visitor['page']): string =>
-  html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
 const message = { title: 'Good morning, {name|there}', message: 'It rains', placeholders: 'yes' };
 
 test('languages are added to the form of a message and taken away again, and nothing that was typed is lost', async (t) => {
@@ -129,6 +127,8 @@ test('this browser gets the text of the language, or of the person, that the pre
     assert.equal(received.title, title);
   }
   assert.equal(await store.subscriptions.count(), 0, 'it is not stored');
+});
+
 test('what is wrong with a message to this browser is said as JSON, which the script of the page shows', async (t) => {
   const visitor = await signIn(await startOperator(t));
   for (const [wrong, detail] of [
@@ -140,8 +140,6 @@ test('what is wrong with a message to this browser is said as JSON, which the sc
     assert.equal(visitor.page.status, 400, visitor.page.html);
     assert.deepEqual(JSON.parse(visitor.page.html), { detail });
   }
-});
-
 });
 
 test('the review looks at the 10,000 oldest subscriptions, and says so, until all are to be counted', async (t) => {

@@ -11,7 +11,7 @@ import {
   madeUpSchedule,
   recordAnswer,
 } from '../store/store-under-test.ts';
-import { decode, signIn, type Visitor } from './console-visitor.ts';
+import { decode, signIn, type Visitor, wordsOf } from './console-visitor.ts';
 import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { startOperator, stoppedClock, type RunningOperator } from './running-operator.ts';
@@ -23,10 +23,6 @@ const hostile = `<img src=x onerror=alert(1)>"'&\u001B[31m\u202E`;
 /** As names and labels are. */
 const label = hostile.replaceAll(/\p{Cc}/gu, '');
 const escaped = /&lt;img src=x onerror=alert\(1\)&gt;&quot;&#39;&amp;/;
-
-/** The words that a page shows. */
-const wordsOf = ({ html }: Visitor['page']): string =>
-  html.replaceAll(/<(script|style)[^]*?<\/\1>|<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
 
 /** A broadcast whose rows were refused, in words that somebody else chose. */
 async function refusedBroadcast(
@@ -809,6 +805,10 @@ test('subscriptions are found by user, tags, push service and id; one is removed
     [
       ['person.remove', 'user #6'],
       ['subscription.remove', 'subscription 3'],
+    ],
+  );
+});
+
 test('a channel that the store cannot keep is a fault of the server, not of the form', async (t) => {
   const operator = await startOperator(t);
   const visitor = await signIn(operator);
@@ -818,10 +818,6 @@ test('a channel that the store cannot keep is a fault of the server, not of the 
   );
   const { status } = await visitor.submit('/console/channels/edit', { name: 'news', title: 'News' });
   assert.equal(status, 503);
-});
-
-    ],
-  );
 });
 
 test('channels are added, changed and removed, and a person’s choices are changed', async (t) => {

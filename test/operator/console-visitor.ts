@@ -67,6 +67,10 @@ const entities: Readonly<Record<string, string>> = { quot: '"', '#39': "'", lt: 
 export const decode = (text: string): string =>
   text.replaceAll(/&([#\w]+);/g, (whole, name) => entities[name] ?? whole);
 
+/** The words that a page shows. */
+export const wordsOf = ({ html }: Visitor['page']): string =>
+  html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+
 export async function signIn(
   operator: RunningOperator,
   role: 'full' | 'read' = 'full',
