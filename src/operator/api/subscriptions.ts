@@ -8,7 +8,6 @@ import { tagsSchema, userKeywords } from '../../views/audience.ts';
 import { subscriptionView } from '../../views/subscription.ts';
 import type { OperatorContext } from '../context.ts';
 import { findSubscriptions } from '../find-subscriptions.ts';
-import { removePerson } from '../remove-person.ts';
 import { splitTags } from '../validator.ts';
 import { idParams, operationsOf } from './operations.ts';
 import { readPage } from './page.ts';
@@ -159,6 +158,6 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
       action: 'person.remove',
       target: ({ query: { user } }) => `user ${parts.hashPerson(user)}`,
     },
-    handle: ({ query: { user } }) => removePerson(parts, user),
+    handle: ({ query: { user } }) => people.remove(user),
   });
 }

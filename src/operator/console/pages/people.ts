@@ -3,10 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { countOf } from '../../../errors/format-count.ts';
 import { countAudience } from '../../../delivery/broadcast/count-audience.ts';
 import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
+import { checkUser } from '../../../audience/user-and-tags.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { OperatorContext } from '../../context.ts';
 import { findPersonDevices, idsOf, maxShownDevices, type PersonDevices } from '../../person-devices.ts';
-import { removePerson } from '../../remove-person.ts';
 import { renderBroadcastsTo } from '../broadcasts-to.ts';
 import {
   badge,
@@ -84,7 +84,7 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
     '/people/remove',
     audited('person.remove', ({ body }) => `user ${parts.hashPerson(textField(body, 'user'))}`),
     async (request, reply) => {
-      const removed = await removePerson(parts, textField(request.body, 'user'));
+      const removed = await store.people.remove(checkUser(textField(request.body, 'user'), '/user'));
       return sendPage(reply, {
         title: 'The person was removed',
         entry: 'Subscriptions',
