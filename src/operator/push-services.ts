@@ -50,22 +50,21 @@ export async function readPushServices({
 
 function add(view: PushServiceView, reported: ReportedPushService): Partial<PushServiceView> {
   const isWorse = severity[reported.breaker] > severity[view.breaker];
-  const latencies = [view.latencyMs, reported.latencyMs].filter((latency) => latency !== undefined);
   return {
     senders: view.senders + 1,
     connections: view.connections + reported.connections,
     inFlight: view.inFlight + reported.inFlight,
     queued: view.queued + reported.queued,
     maxInFlight: view.maxInFlight + reported.maxInFlight,
-    latencyMs: latencies.length === 0 ? undefined : Math.max(...latencies),
+    latencyMs: largest(view.latencyMs, reported.latencyMs),
     answers: view.answers + reported.answers,
     throttled: view.throttled + reported.throttled,
-    unreachableMs: latest(view.unreachableMs, reported.unreachableMs),
+    unreachableMs: largest(view.unreachableMs, reported.unreachableMs),
     ...(isWorse && { breaker: reported.breaker, breakerReason: reported.breakerReason }),
   };
 }
 
-const latest = (one: number | undefined, other: number | undefined): number | undefined =>
+const largest = (one: number | undefined, other: number | undefined): number | undefined =>
   one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 
 const severity = { closed: 0, 'half-open': 1, open: 2 } as const;

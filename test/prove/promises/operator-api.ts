@@ -369,7 +369,10 @@ export const operatorApi: readonly DocumentedPromise[] = [
         'one that is being tested is as good as any': ["'half-open': 1", "'half-open': 0"],
         'one that is being tested is worse than one that is open': ["'half-open': 1", "'half-open': 3"],
         'it is unreachable for the shortest time': ['Math.max(one, other)', 'Math.min(one, other)'],
-        'the latency is that of the last': ['Math.max(...latencies)', 'latencies.at(-1)'],
+        'the latency is that of the last': [
+          'largest(view.latencyMs, reported.latencyMs)',
+          'reported.latencyMs',
+        ],
         'keys that it refuses are left out': ['[...refusedKeys, vapidPublicKey]', 'refusedKeys'],
       },
     },
