@@ -1,6 +1,5 @@
 // The newest broadcasts to a subscription or to the devices of a person, and what came of each.
 import { html, type Html } from '../../http/description/html.ts';
-import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
 import { older } from './components.ts';
 import { idField } from './forms.ts';
@@ -22,13 +21,8 @@ export async function renderBroadcastsTo(
 ): Promise<Html> {
   const beforeId = idField(query, 'before');
   const { outcomes, next } = await attempts.outcomesTo(subscriptionIds, { beforeId, limit: shownBroadcasts });
-  const ids = [...new Set(outcomes.map(({ broadcastId }) => broadcastId))];
-  const found = await Promise.all(ids.map((id) => broadcasts.find(id)));
-  const byId = new Map(
-    found
-      .filter((broadcast): broadcast is Broadcast => broadcast !== undefined)
-      .map((broadcast) => [broadcast.id, broadcast]),
-  );
+  const found = await broadcasts.findAll(outcomes.map(({ broadcastId }) => broadcastId));
+  const byId = new Map(found.map((broadcast) => [broadcast.id, broadcast]));
   const none = next === undefined ? 'No broadcast that is still known.' : `No broadcast from ${next} on.`;
   return html`<p class="quiet small">
       Broadcasts, the newest first. Messages to single subscriptions or to one person are not kept.

@@ -2,7 +2,7 @@
 // and all attempts, by outcome.
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import { attemptOutcomes, type RowOutcome } from '../../../store/attempts.ts';
+import { attemptOutcomes } from '../../../store/attempts.ts';
 import type { Broadcast } from '../../../store/broadcasts.ts';
 import type { Store } from '../../../store/store.ts';
 import { csvFileName } from '../../../views/outcomes-csv.ts';
@@ -22,20 +22,17 @@ import {
   searchForm,
   selectField,
 } from '../components.ts';
-import { idField, subscriptionField, textField, textFields, type Fields } from '../forms.ts';
+import { idField, subscriptionField, textFields, type Fields } from '../forms.ts';
 import { outcomesTable } from '../outcomes-table.ts';
 
 const attemptRows = 50;
 
-const readGiven = (query: unknown): Fields => textFields(query, ['outcome', 'subscription', 'user']);
+/** What is chosen on the page, which its live parts need too. */
+export const chosenAttempts = (query: unknown): Fields =>
+  textFields(query, ['outcome', 'subscription', 'user', 'before']);
+
 const isAsked = ({ user, subscription }: Fields): boolean =>
   [user, subscription].some((text) => text!.trim() !== '');
-
-/** What is chosen on the page, which its live parts need too. */
-export const chosenAttempts = (query: unknown): Fields => ({
-  ...readGiven(query),
-  before: textField(query, 'before'),
-});
 
 /** What changes while the broadcast runs. */
 interface AttemptParts {
@@ -47,11 +44,11 @@ interface AttemptParts {
 }
 
 export async function readAttempts({ id }: Broadcast, query: unknown, store: Store): Promise<AttemptParts> {
-  const given = readGiven(query);
+  const given = chosenAttempts(query);
   return {
     ...(isAsked(given)
       ? { answer: await renderAnswer(id, given, store) }
-      : { attempts: await renderAll(id, query, given, store) }),
+      : { attempts: await renderAll(id, given, store) }),
     answers: answersTable(await store.attempts.countAnswers([id]), 'Nothing.'),
   };
 }
@@ -62,7 +59,7 @@ export async function renderAttempts(
   { answer, attempts, answers }: AttemptParts,
   store: Store,
 ): Promise<Html> {
-  const given = readGiven(query);
+  const given = chosenAttempts(query);
   const [nobody] = await store.attempts.outcomesOf(id, [Number.MAX_SAFE_INTEGER]);
   const isKept = nobody!.state !== 'noLongerKept' && nobody!.state !== 'notTracked';
   return html`<section class="card" aria-labelledby="why">
@@ -111,13 +108,15 @@ export async function renderAttempts(
 
 async function renderAnswer(broadcastId: number, given: Fields, store: Store): Promise<Html> {
   const { user = '' } = given;
+  const renderOutcomes = async (ids: readonly number[]): Promise<Html> =>
+    outcomesTable('What came of it', await store.attempts.outcomesOf(broadcastId, ids), '');
   try {
     const subscriptionId = subscriptionField(given, 'subscription');
-    if (subscriptionId !== undefined) return await renderOutcomes(broadcastId, [subscriptionId], store);
+    if (subscriptionId !== undefined) return await renderOutcomes([subscriptionId]);
     const devices = await findPersonDevices(user, store);
     const ids = idsOf(devices);
     if (ids.length === 0) return empty('No subscription of this user is stored, or remembered as ended.');
-    return html`${await renderOutcomes(broadcastId, ids, store)}
+    return html`${await renderOutcomes(ids)}
     ${devices.hasMore && html`<p class="quiet">Of more devices than ${maxShownDevices}, these alone are shown.</p>`}`;
   } catch (error) {
     if (!(error instanceof DeskbellError)) throw error;
@@ -125,22 +124,13 @@ async function renderAnswer(broadcastId: number, given: Fields, store: Store): P
   }
 }
 
-async function renderOutcomes(
-  broadcastId: number,
-  ids: readonly number[],
-  { attempts }: Store,
-): Promise<Html> {
-  const outcomes: readonly RowOutcome[] = await attempts.outcomesOf(broadcastId, ids);
-  return outcomesTable('What came of it', outcomes, '');
-}
-
 /** Page by page, all of them. */
-async function renderAll(id: number, query: unknown, given: Fields, { attempts: log }: Store): Promise<Html> {
+async function renderAll(id: number, given: Fields, { attempts: log }: Store): Promise<Html> {
   const outcome = attemptOutcomes.find((known) => known === given['outcome']);
   const found = await log.list({
     broadcastId: id,
     outcome,
-    beforeId: idField(query, 'before'),
+    beforeId: idField(given, 'before'),
     limit: attemptRows + 1,
   });
   const attempts = found.slice(0, attemptRows);

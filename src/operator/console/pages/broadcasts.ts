@@ -4,6 +4,7 @@ import { formatCount } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { searchBroadcasts, type BroadcastFilter } from '../../broadcast-search.ts';
 import type { Broadcast, OpenBroadcasts } from '../../../store/broadcasts.ts';
+import { broadcastStates } from '../../../views/broadcast.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
 import { progressBar } from '../charts.ts';
@@ -28,8 +29,6 @@ import { changes, pages, sendPage } from '../page.ts';
 import { titleOf } from '../broadcast-title.ts';
 
 const pageRows = 25;
-
-const states = ['preparing', 'running', 'scheduled', 'paused', 'done', 'cancelled'] as const;
 
 export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorContext): void {
   app.get('/broadcasts', async (request, reply) => {
@@ -109,7 +108,7 @@ function renderRow(broadcast: Broadcast): readonly (string | Html)[] {
 const renderFilters = (given: Fields): Html =>
   searchForm(pages.Broadcasts, [
     searchField(given, 'text', 'Words'),
-    selectField(given, 'state', 'State', states),
+    selectField(given, 'state', 'State', broadcastStates),
     ...dayFields(given, 'Started from'),
   ]);
 
@@ -117,7 +116,7 @@ function readFilter(query: unknown): BroadcastFilter {
   const state = textField(query, 'state');
   return {
     text: textField(query, 'text'),
-    state: states.find((known) => known === state),
+    state: broadcastStates.find((known) => known === state),
     ...toInterval(readDays(query)),
   };
 }
