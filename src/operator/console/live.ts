@@ -2,6 +2,7 @@
 // when the figures are that the page has now; `unread` that they could not be read. Who looks at the same page shares one reading of
 // the store, which is given the page's address and nothing of any request: what depends on who looks is made of it for each viewer
 // apart.
+import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -9,7 +10,6 @@ import { htmlText, type Html } from '../../http/description/html.ts';
 import type { Log } from '../../http/log.ts';
 import { sendEvents, type ServerEvent } from '../event-stream.ts';
 import { createSharedFeeds } from '../shared-feed.ts';
-import { createOpenResponses } from '../open-responses.ts';
 import { liveId } from './components.ts';
 import { sessionOf } from './require-session.ts';
 import { sessionNameOf } from './session-cookie.ts';
@@ -54,7 +54,15 @@ const maxReaders = 200;
 export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log: Log): AddLive {
   const onFault = (error: unknown): void => log.error({ event: 'live figures not read', error });
   const feeds = createSharedFeeds<string, LiveState>(onFault);
-  const readers = createOpenResponses();
+  const readers = new Set<ServerResponse>();
+
+  /** A client may go at any moment, also before the handler has begun. */
+  const addReader = (response: ServerResponse): void => {
+    // "close" has been emitted already, and comes only once
+    if (response.destroyed) return;
+    readers.add(response);
+    response.once('close', () => readers.delete(response));
+  };
 
   async function* readStates(
     read: () => Promise<LivePage>,
@@ -88,7 +96,7 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
     app.get(path, { exposeHeadRoute: false }, async (request, reply) => {
       if (readers.size >= maxReaders)
         throw new DeskbellError('ERR_RATE_LIMITED', `More than ${maxReaders} pages are open.`);
-      readers.add(reply.raw);
+      addReader(reply.raw);
       const { params, query } = request;
       const address = { params, query };
       // Whether there is such a page shows before the stream begins.

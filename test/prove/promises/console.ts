@@ -132,7 +132,7 @@ export const consolePage: readonly DocumentedPromise[] = [
     claim: 'A page that was left before it came holds no place among the 200 that are live at once',
     test: { file: livePages, title: 'a load that is given up while the page is made holds no place' },
     changes: {
-      'src/operator/open-responses.ts': {
+      'src/operator/console/live.ts': {
         'a response that was closed before is counted for ever': ['if (response.destroyed) return;', ''],
       },
     },
