@@ -5,7 +5,7 @@ import { audienceSchema } from '../../views/audience.ts';
 import { broadcastStates } from '../../views/broadcast.ts';
 import { deliveryOptionSchemas } from '../../views/delivery-options.ts';
 import { exampleForReaders, exampleMessage, messageSchema } from '../../views/message.ts';
-import { idempotencyKeyOf } from './idempotency-key.ts';
+import { idempotencyKeyOf } from './operations.ts';
 
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
 

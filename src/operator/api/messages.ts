@@ -12,8 +12,7 @@ import { senders } from '../authorize.ts';
 import { sendMessage } from '../send-message.ts';
 import { sendOnce } from '../send-once.ts';
 import { assertNoRetry, UndeliveredError } from '../undelivered-error.ts';
-import { operationsOf } from './operations.ts';
-import { idempotencyKeyOf } from './idempotency-key.ts';
+import { idempotencyKeyOf, operationsOf } from './operations.ts';
 
 const body = Type.Model(
   'MessageRequest',

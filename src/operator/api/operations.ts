@@ -1,5 +1,6 @@
 // An operation of the API, described once: its route, its checks, its audit record and its part of the description follow.
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { maxKeyCharacters } from '../../delivery/idempotency-key.ts';
 import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
 import type { Operation } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-text.ts';
@@ -91,6 +92,11 @@ export const idParams = { id: Type.Integer(idKeywords) };
 export const userParams = {
   user: Type.String({ ...userKeywords, description: 'The person, percent-encoded.' }),
 };
+
+/** The header by which a request can be repeated. */
+export const idempotencyKeyOf = (description: string) => ({
+  'Idempotency-Key': { description, schema: { type: 'string', minLength: 1, maxLength: maxKeyCharacters } },
+});
 
 const byType = (json: Schema, text: Schema) => ({
   content: { 'application/json': { schema: json }, 'text/plain': { schema: text } },
