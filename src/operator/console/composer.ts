@@ -8,14 +8,14 @@ import {
 } from '../../protocol/message/members.ts';
 import type { TagCount } from '../../delivery/broadcast/estimate-audience.ts';
 import { deliveryOptions, type OptionDescription } from '../../store/delivery-options.ts';
+import { actionFieldNames, actionIndexes } from './action-fields.ts';
 import { card, facts } from './components.ts';
 import { checkbox, choice, textArea, textInput, type FormState } from './form-fields.ts';
 import { zoneField, zoneLabel } from './local-time-input.ts';
 import type { Channel } from '../../audience/channels.ts';
-import { actionCount, describeLanguage, languagesOf, renderLanguages } from './languages.ts';
+import { describeLanguage, languagesOf, renderLanguages } from './languages.ts';
 import { csrfField } from './csrf.ts';
 import type { Fields } from './forms.ts';
-import { actionFields } from './message-form.ts';
 import { renderPreviews } from './preview.ts';
 import type { ConsoleSession } from './sessions.ts';
 
@@ -198,10 +198,9 @@ const renderActions = (form: FormState): Html =>
   folded(
     'Buttons',
     form,
-    actionFields,
-    html`${Array.from(
-      { length: actionCount },
-      (_, index) =>
+    actionFieldNames,
+    html`${actionIndexes.map(
+      (index) =>
         html`<div class="pair" role="group" aria-label="Button ${index + 1}">
           ${textInput(form, `actionTitle${index}`, { label: `Button ${index + 1}` })}
           ${textInput(form, `actionUrl${index}`, { label: 'Opens' })}

@@ -6,6 +6,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { measureMessage, memberSizes } from '../../protocol/message/measure-message.ts';
 import { memberDescriptions } from '../../protocol/message/members.ts';
 import type { Store } from '../../store/store.ts';
+import { actionFields } from './action-fields.ts';
 import type { FormState } from './form-fields.ts';
 import { toStart } from './form-times.ts';
 import { optionalField, type Fields } from './forms.ts';
@@ -55,13 +56,6 @@ function fieldOf(pointer: string): string {
   if (name === 'message' && part !== '') return memberField([part, ...inner].join('.'));
   return name === 'tags' ? (tagFields[part] ?? name) : name;
 }
-
-const actionFields: Readonly<Record<string, string>> = {
-  title: 'actionTitle',
-  url: 'actionUrl',
-  icon: 'actionIcon',
-  action: 'actionName',
-};
 
 /** @param member such as `texts.de.actions.0.url` */
 const memberField = (member: string): string =>

@@ -8,10 +8,11 @@ import { readMessage } from '../../protocol/message/read-message.ts';
 import { defaultTtlSeconds } from '../../protocol/request.ts';
 import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
 import { pickDeliveryOptions } from '../../store/delivery-options.ts';
+import { actionCount } from './action-fields.ts';
 import { notice, untrusted } from './components.ts';
 import type { Fields } from './forms.ts';
 import { toLocalTime } from './local-time-input.ts';
-import { actionCount, fromTexts } from './languages.ts';
+import { fromTexts } from './languages.ts';
 
 export interface Duplicate {
   readonly fields: Fields;

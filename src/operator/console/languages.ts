@@ -3,10 +3,9 @@ import { html, type Html } from '../../http/description/html.ts';
 import { readLanguage } from '../../protocol/language.ts';
 import { textDescriptions } from '../../protocol/message/members.ts';
 import type { Message, MessageTexts } from '../../protocol/message/message.ts';
+import { actionCount, actionIndexes } from './action-fields.ts';
 import { textArea, textInput, type FormState } from './form-fields.ts';
 import { fieldFault, optionalField, textField, type Fields } from './forms.ts';
-
-export const actionCount = 3;
 
 /** Which languages the form has, and the one that is to be added. */
 export const languageFields = ['languages', 'newLanguage'] as const;
@@ -24,13 +23,11 @@ export const languagesOf = (fields: Fields): readonly string[] =>
 export const textNames = (fields: Fields): readonly string[] =>
   languagesOf(fields).flatMap((language) => [
     ...single.map(([name]) => nameOf(language, name)),
-    ...indexes.flatMap((index) => [
+    ...actionIndexes.flatMap((index) => [
       nameOf(language, `actionTitle${index}`),
       nameOf(language, `actionUrl${index}`),
     ]),
   ]);
-
-const indexes = Array.from({ length: actionCount }, (_, index) => index);
 
 const nameOf = (language: string, name: string): string => `texts.${language}.${name}`;
 
@@ -67,7 +64,7 @@ export function toTexts(fields: Fields): Message['texts'] {
 }
 
 function toActions(fields: Fields, language: string): MessageTexts['actions'] {
-  const given = indexes.map((index) => ({
+  const given = actionIndexes.map((index) => ({
     own: textField(fields, `actionTitle${index}`),
     title: textField(fields, nameOf(language, `actionTitle${index}`)),
     url: optionalField(fields, nameOf(language, `actionUrl${index}`)),
@@ -122,7 +119,7 @@ const renderLanguage = (language: string, form: FormState): Html =>
         attributes: html`${name === 'message' && html`rows="3"`} dir="auto" placeholder="${form.fields[name]}"`,
       });
     })}
-    ${indexes
+    ${actionIndexes
       .filter((index) => form.fields[`actionTitle${index}`] || hasAction(form.fields, language, index))
       .map(
         (index) =>

@@ -12,21 +12,16 @@ import type { Message, MessageAction } from '../../protocol/message/message.ts';
 import type { ValueSchema } from '../../protocol/message/value-schema.ts';
 import { deliveryOptions, type OptionDescription } from '../../store/delivery-options.ts';
 import { hasReaderTimes } from '../../store/reader-times.ts';
+import { actionFieldNames, actionIndexes } from './action-fields.ts';
 import { toTime } from './form-times.ts';
 import { fieldFault, optionalField, textField, textFields, type Fields } from './forms.ts';
-import { actionCount, describeLanguage, languageFields, textNames, toTexts } from './languages.ts';
+import { describeLanguage, languageFields, textNames, toTexts } from './languages.ts';
 import { zoneName } from './local-time-input.ts';
 
 /** `testTag` names those who get the message before the audience. */
 const audienceNames = ['audience', 'user', 'tagsAll', 'tagsAny', 'tagsNone', 'ids', 'testTag'];
 const defaultTestTag = 'test';
 const deliveryNames = [...Object.keys(deliveryOptions), 'startAt', zoneName, 'idempotencyKey'];
-export const actionFields: readonly string[] = [
-  'actionTitle',
-  'actionUrl',
-  'actionIcon',
-  'actionName',
-].flatMap((name) => Array.from({ length: actionCount }, (_, index) => `${name}${index}`));
 
 /** Every field of the form, but those of its languages. */
 const fieldNames: readonly string[] = [
@@ -37,7 +32,7 @@ const fieldNames: readonly string[] = [
   'shownUser',
   'replace',
   ...deliveryNames,
-  ...actionFields,
+  ...actionFieldNames,
 ];
 
 export function readFields(body: unknown): Fields {
@@ -104,12 +99,14 @@ function toTag(fields: Fields): string | null | undefined {
 }
 
 function toActions(fields: Fields): readonly MessageAction[] | undefined {
-  const actions = Array.from({ length: actionCount }, (_, index) => ({
-    title: textField(fields, `actionTitle${index}`),
-    url: optionalField(fields, `actionUrl${index}`),
-    icon: optionalField(fields, `actionIcon${index}`),
-    action: optionalField(fields, `actionName${index}`),
-  })).filter((action) => Object.values(action).some(Boolean));
+  const actions = actionIndexes
+    .map((index) => ({
+      title: textField(fields, `actionTitle${index}`),
+      url: optionalField(fields, `actionUrl${index}`),
+      icon: optionalField(fields, `actionIcon${index}`),
+      action: optionalField(fields, `actionName${index}`),
+    }))
+    .filter((action) => Object.values(action).some(Boolean));
   return actions.length === 0 ? undefined : actions;
 }
 

@@ -1,9 +1,9 @@
 // A notification about as four browsers show it at first, with what each cuts and leaves out. Where each figure comes from is in
 // docs/notifications.md. Pictures of other hosts are not loaded: a data URL is. Lines are cut by the style of the page.
 import { html, type Html } from '../../http/description/html.ts';
+import { actionIndexes } from './action-fields.ts';
 import { badge } from './components.ts';
 import type { Fields } from './forms.ts';
-import { actionCount } from './languages.ts';
 
 const pictures = ['icon', 'image', 'badge'] as const;
 
@@ -72,7 +72,7 @@ function renderSurface(surface: Surface, fields: Fields): Html {
     (fields[name] ?? '').slice(0, maxPreviewCharacters),
   );
   const { name, style, maxActions, hasActionsAtFirst, note } = surface;
-  const actions = Array.from({ length: maxActions }, (_, index) => fields[`actionTitle${index}`] ?? '');
+  const actions = actionIndexes.slice(0, maxActions).map((index) => fields[`actionTitle${index}`]);
   const picture =
     surface.pictures.includes('icon') && /^data:image\//i.test(icon) ? icon : '/console/icon.svg';
   return html`<figure class="preview ${style}">
@@ -107,9 +107,7 @@ function renderSurface(surface: Surface, fields: Fields): Html {
 /** The fields whose values it never shows, with what they are. */
 const omissions = ({ pictures: shown, maxActions }: Surface): readonly (readonly [string, string])[] => [
   ...pictures.filter((name) => !shown.includes(name)).map((name) => [name, name] as const),
-  ...Array.from({ length: actionCount }, (_, index) => index)
-    .slice(maxActions)
-    .map((index) => [`actionTitle${index}`, `button ${index + 1}`] as const),
+  ...actionIndexes.slice(maxActions).map((index) => [`actionTitle${index}`, `button ${index + 1}`] as const),
 ];
 
 /** The script of the page shows it as soon as the field has a value. */

@@ -6,8 +6,9 @@ import { chooseLanguage } from '../../protocol/message/choose-language.ts';
 import { measureMessage } from '../../protocol/message/measure-message.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import type { ReaderStore } from '../../store/readers.ts';
+import { actionIndexes } from './action-fields.ts';
 import { optionalField, textField, type Fields } from './forms.ts';
-import { actionCount, describeLanguage, languagesOf } from './languages.ts';
+import { describeLanguage, languagesOf } from './languages.ts';
 import { toMessage } from './message-form.ts';
 
 export interface ShownMessage {
@@ -63,10 +64,7 @@ function fill(
       message: shown.message,
       url: shown.url ?? '',
       ...Object.fromEntries(
-        Array.from({ length: actionCount }, (_, index) => [
-          `actionTitle${index}`,
-          shown.actions?.[index]?.title ?? '',
-        ]),
+        actionIndexes.map((index) => [`actionTitle${index}`, shown.actions?.[index]?.title ?? '']),
       ),
     },
     note: [
