@@ -45,7 +45,7 @@ function startTagField(input: HTMLInputElement, tags: readonly Tag[]): void {
 
   const pick = (tag: string): void => {
     input.value = isOne ? tag : `${input.value.replace(/[^\s,]*$/, '')}${tag}, `;
-    close();
+    // which opens the list
     input.dispatchEvent(new Event('input', { bubbles: true }));
     close();
   };
