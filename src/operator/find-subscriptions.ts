@@ -11,7 +11,7 @@ import type {
 export interface SubscriptionFilter {
   /** As `checkExpression` gives it. */
   readonly matching?: AudienceExpression | undefined;
-  /** Origin. */
+  /** Its origin, in any form of it. */
   readonly pushService?: string | undefined;
 }
 
@@ -34,12 +34,13 @@ const readBatchSize = 1000;
 /** @param range `limit`: how many to find at most */
 export async function findSubscriptions(
   store: Pages,
-  { matching, pushService }: SubscriptionFilter,
+  { matching, pushService: given }: SubscriptionFilter,
   { afterId = 0, limit }: { readonly afterId?: number | undefined; readonly limit: number },
 ): Promise<FoundSubscriptions> {
-  if (pushService === undefined)
-    return readOne((range) => store.page({ ...range, matching }), { afterId, limit });
-  if (!URL.canParse(pushService)) return { subscriptions: [] };
+  if (given === undefined) return readOne((range) => store.page({ ...range, matching }), { afterId, limit });
+  const pushService = URL.parse(given)?.origin ?? 'null';
+  // no URL, or one that has no origin
+  if (pushService === 'null') return { subscriptions: [] };
   return matching === undefined
     ? readOne((range) => store.pageOfPushService(pushService, range), { afterId, limit })
     : searchBoth(store, { matching, pushService }, { afterId, limit });

@@ -45,7 +45,10 @@ test('few subscriptions of a push service or with a tag are found at once among 
   assert.deepEqual(await find(apple, undefined, 4), [[last + 1, last + 2, last + 3, last + 4], undefined]);
   assert.deepEqual(await find(google), [[1, 2, 3], 3]);
   assert.deepEqual(await find('https://nobody.example'), [[], undefined]);
-  assert.deepEqual(await find('no origin'), [[], undefined]);
+  for (const none of ['no origin', 'mailto:ops@example.org'])
+    assert.deepEqual(await find(none), [[], undefined]);
+  for (const written of [`${apple}/`, 'https://Web.push.apple.com:443'])
+    assert.deepEqual(await find(written, undefined, 1), [[last + 1], last + 1], written);
   // the rarer of the two says where to look
   assert.deepEqual(await find(apple, { all: ['news'] }), [[last + 1, last + 2, last + 3], last + 3]);
   assert.deepEqual(await find(apple, { all: ['news'] }, 3, last + 3), [[last + 4], undefined]);

@@ -137,7 +137,7 @@ function readExpression(given: Fields): AudienceExpression | undefined {
 function readOrigin(text: string): string | undefined {
   const trimmed = text.trim();
   if (trimmed === '') return undefined;
-  return URL.parse(trimmed.includes('://') ? trimmed : `https://${trimmed}`)?.origin ?? trimmed;
+  return trimmed.includes('://') ? trimmed : `https://${trimmed}`;
 }
 
 const columns = {
