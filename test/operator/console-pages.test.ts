@@ -833,8 +833,13 @@ test('channels are added, changed and removed, and a person’s choices are chan
   await visitor.submit('/console/channels/edit', { name: 'a b', title: 'News', titles: '' });
   assert.match(wordsOf(visitor.page), /The name of a channel must be 1 to 64 bytes/);
   const fields = { name: 'news', title: 'News', titles: 'de: Nachrichten\npt-br: Notícias', isOn: 'yes' };
-  await visitor.submit('/console/channels/edit', fields);
+  await visitor.submit('/console/channels/edit', { ...fields, name: ' news ' });
   assert.match(wordsOf(visitor.page), /News news de Nachrichten , pt-BR Notícias on Remove…/);
+  assert.equal((await store.audit.list({ limit: 1 }))[0]!.target, 'channel news');
+  await visitor.open('/console/channels/edit');
+  await visitor.submit('/console/channels/edit', { name: 'news', title: 'Other' });
+  assert.equal(visitor.page.status, 400);
+  assert.match(wordsOf(visitor.page), /There is a channel of this name already/);
   await visitor.open('/console/channels/edit?name=news');
   await visitor.submit('/console/channels/edit', { ...fields, title: 'All news', isOn: '' });
   assert.deepEqual(await store.channels.list(), [

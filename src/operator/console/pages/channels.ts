@@ -45,12 +45,15 @@ export function addChannelPages(app: FastifyInstance, { store: { channels } }: O
 
   app.post(
     '/channels/edit',
-    audited('channel.put', ({ body }) => `channel ${textField(body, 'name')}`),
+    audited('channel.put', ({ body }) => `channel ${textField(body, 'name').trim()}`),
     async (request, reply) => {
       const fields = textFields(request.body, fieldNames);
+      const name = textField(fields, 'name').trim();
       try {
+        if (fields['isKnown'] !== 'yes' && (await find(name)) !== undefined)
+          throw fieldFault('name', 'There is a channel of this name already; change that one.');
         await channels.put({
-          name: textField(fields, 'name').trim(),
+          name,
           title: textField(fields, 'title'),
           titles: readTitles(textField(fields, 'titles')),
           isOnByDefault: fields['isOn'] === 'yes',
