@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { connectionError } from './connection-errors.ts';
 import type { Proxy } from './proxy.ts';
 
 const maxHeadBytes = 16_384;
@@ -27,12 +28,13 @@ export async function openTunnel(socket: Socket, authority: string, proxy: Proxy
 function readHead(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let head = '';
-    const stop = (error?: Error): void => {
-      socket.off('readable', read).off('error', stop).off('close', closed);
+    const stop = (error?: DeskbellError): void => {
+      socket.off('readable', read).off('error', failed).off('close', closed);
       if (error === undefined) resolve(head);
       else reject(error);
     };
-    const fail = (what: string): void => stop(new DeskbellError('ERR_CONNECTION', `The proxy ${what}.`));
+    const fail = (what: string, cause?: Error): void => stop(connectionError('The proxy', what, cause));
+    const failed = (cause: Error): void => fail('lost the connection before it answered CONNECT', cause);
     const closed = (): void => fail('closed the connection before it answered CONNECT');
     const read = (): void => {
       for (
@@ -47,6 +49,6 @@ function readHead(socket: Socket): Promise<string> {
       else if (end !== -1 && end + 4 < head.length) fail('sent more than an answer to CONNECT');
       else if (end !== -1) stop();
     };
-    socket.on('readable', read).on('error', stop).on('close', closed);
+    socket.on('readable', read).on('error', failed).on('close', closed);
   });
 }

@@ -114,7 +114,7 @@ test('many messages go through a proxy to a named origin, over HTTP/2 and in pla
   await plain.close();
 });
 
-test('a proxy that refuses, talks nonsense, says too much or hangs up is a connection error; a silent one a time-out', async () => {
+test('a proxy that refuses, talks nonsense, says too much, hangs up or resets is a connection error; a silent one a time-out', async () => {
   const cases = [
     ['HTTP/1.1 407 Proxy Authentication Required\r\n\r\n', 'ERR_CONNECTION'],
     ['HTTP/1.1 301 Moved\r\nlocation: http://127.0.0.1/\r\n\r\n', 'ERR_CONNECTION'],
@@ -122,12 +122,13 @@ test('a proxy that refuses, talks nonsense, says too much or hangs up is a conne
     ['HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 201 Created\r\n\r\n', 'ERR_CONNECTION'],
     [`HTTP/1.1 200 OK\r\n${'a: b\r\n'.repeat(5000)}`, 'ERR_CONNECTION'],
     ['', 'ERR_CONNECTION'],
+    ['reset', 'ERR_CONNECTION'],
     ['silence', 'ERR_TIMEOUT'],
   ] as const;
   for (const [text, code] of cases) {
     const server = createServer((socket) => {
       if (text === 'silence') return;
-      socket.once('data', () => socket.end(text));
+      socket.once('data', () => (text === 'reset' ? socket.resetAndDestroy() : socket.end(text)));
     });
     const proxy = await startServer(server, 'http');
     const transport = createTransport({
