@@ -2,7 +2,7 @@
 // push request at the machine itself or at its private network (SSRF). The guard looks at addresses only; which host
 // names are admitted is the endpoint policy's part.
 import { lookup, Resolver } from 'node:dns/promises';
-import { isIP } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -81,6 +81,14 @@ export async function resolveHost(
   }
   return addresses;
 }
+
+/** A look-up that gives the addresses that were checked: nothing is resolved a second time (DNS rebinding). */
+export const pinTo =
+  (addresses: readonly ResolvedAddress[]): LookupFunction =>
+  (_hostname, { all }, callback) => {
+    if (all) callback(null, [...addresses]);
+    else callback(null, addresses[0]!.address, addresses[0]!.family);
+  };
 
 /** True for names that mean the machine itself (RFC 6761 §6.3) or one of its loopback addresses. */
 export function isLoopbackName(hostname: string): boolean {

@@ -1,13 +1,7 @@
 // Opens one connection: TCP to exactly the addresses that were checked, a tunnel where there is a proxy, TLS with ALPN
 // for https, all within one time-out.
 import { once } from 'node:events';
-import {
-  connect as connectTcp,
-  isIP,
-  type LookupFunction,
-  type Socket,
-  type TcpNetConnectOpts,
-} from 'node:net';
+import { connect as connectTcp, isIP, type Socket, type TcpNetConnectOpts } from 'node:net';
 import {
   checkServerIdentity,
   connect as connectTls,
@@ -18,7 +12,7 @@ import {
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { codeOf, connectionError } from './connection-errors.ts';
-import { blockedError, isPublicAddress } from './address-guard.ts';
+import { blockedError, isPublicAddress, pinTo } from './address-guard.ts';
 import type { Clock } from './clock.ts';
 import { SocketReader } from './socket-reader.ts';
 import type { Proxy } from './proxy.ts';
@@ -117,17 +111,11 @@ async function openProxyTunnel(
 }
 
 function tcpOptions({ addresses, addressPort }: Route, signal: AbortSignal): TcpNetConnectOpts {
-  // Pins the connection to the addresses that were checked: nothing is resolved a second time (DNS rebinding).
-  const pinned: LookupFunction = (_hostname, options, callback) => {
-    const first = addresses[0];
-    if (options.all === true) callback(null, [...addresses]);
-    else callback(null, first?.address ?? '', first?.family);
-  };
   return {
-    // A name that no resolver knows, so that `pinned` is asked.
+    // A name that no resolver knows, so that `lookup` is asked.
     host: 'push-service.invalid',
     port: addressPort,
-    lookup: pinned,
+    lookup: pinTo(addresses),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 1000,
     noDelay: true,

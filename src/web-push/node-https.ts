@@ -1,9 +1,8 @@
 // Sends a request over HTTP/1.1 with Node's own client, as the original does: where that is asked for, or an agent or a
 // proxy is given, and where the transport does not take the request.
 import https, { type Agent } from 'node:https';
-import type { LookupFunction } from 'node:net';
 
-import { resolveHost, resolveWithSystem } from '../transport/address-guard.ts';
+import { pinTo, resolveHost, resolveWithSystem } from '../transport/address-guard.ts';
 import { toResult } from './interpret-answer.ts';
 import type { BuiltRequest } from './request-details.ts';
 import type { HttpsProxyAgentOptions, SendResult } from './types.ts';
@@ -18,13 +17,7 @@ export async function sendWithNodeHttps(details: BuiltRequest, isGuarded: boolea
   const { endpoint, method, headers, body, timeout, proxy } = details;
   const { hostname, port, pathname, search } = new URL(endpoint);
   const addresses = isGuarded ? await resolveHost(hostname, resolveWithSystem, true) : undefined;
-  // Pinned to what was checked: nothing is resolved a second time.
-  const lookup: LookupFunction | undefined =
-    addresses &&
-    ((_hostname, { all }, callback) => {
-      if (all) callback(null, [...addresses]);
-      else callback(null, addresses[0]!.address, addresses[0]!.family);
-    });
+  const lookup = addresses && pinTo(addresses);
   const agent = proxy === undefined ? details.agent : await createProxyAgent(proxy);
   const target = { hostname, port, path: pathname + search, method, headers };
   return new Promise((resolve, reject) => {
