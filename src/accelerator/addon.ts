@@ -2,7 +2,7 @@
 // native/accelerator.c.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { resultOrFault, type EncryptBatch, type MessageToEncrypt } from '../protocol/encrypt-batch.ts';
-import { checkEncryptionInput, offCurveError, type Encrypt } from '../protocol/message-encryption.ts';
+import { checkEncryptionInput, offCurveError } from '../protocol/message-encryption.ts';
 
 export interface Addon {
   /**
@@ -57,15 +57,6 @@ export function createAddonEncryptBatch(method: AddonMethod): EncryptBatch {
       encryptGroup(method, messages.slice(start, start + maxMessages), results);
     }
     return results;
-  };
-}
-
-/** The same for one message. */
-export function createAddonEncrypt(encryptBatch: EncryptBatch): Encrypt {
-  return (plaintext, subscription) => {
-    const [result] = encryptBatch([{ plaintext, subscription }]);
-    if (result instanceof Uint8Array) return result;
-    throw result!;
   };
 }
 

@@ -4,16 +4,15 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 import { createEncryptBatch, type EncryptBatch } from '../protocol/encrypt-batch.ts';
-import { createEncrypter, type Encrypt } from '../protocol/message-encryption.ts';
+import { createEncrypter } from '../protocol/message-encryption.ts';
 import { addonFile, describePlatform, opensslMajor } from './addon-file.ts';
-import { createAddonEncrypt, createAddonEncryptBatch, type Addon } from './addon.ts';
+import { createAddonEncryptBatch, type Addon } from './addon.ts';
 import { findFaultInChild } from './check-in-child.ts';
 import type { EncryptionMethod } from './encryption-methods.ts';
 import { reproducesVector } from './self-check.ts';
 
 export interface Accelerator {
   readonly method: EncryptionMethod;
-  readonly encrypt: Encrypt;
   readonly encryptBatch: EncryptBatch;
   /** Unless `method` is `builtin`. */
   readonly addon?: Addon | undefined;
@@ -47,11 +46,9 @@ export function loadAccelerator(options: AcceleratorOptions = {}): Accelerator {
     if (!reproducesVector({ addon, usesMultiBuffer })) {
       return builtin('the accelerator failed its check in this process');
     }
-    const encryptBatch = createAddonEncryptBatch({ addon, usesMultiBuffer });
     return {
       method: usesMultiBuffer ? 'multi-buffer' : 'openssl',
-      encrypt: createAddonEncrypt(encryptBatch),
-      encryptBatch,
+      encryptBatch: createAddonEncryptBatch({ addon, usesMultiBuffer }),
       addon,
     };
   } catch (error) {
@@ -61,11 +58,9 @@ export function loadAccelerator(options: AcceleratorOptions = {}): Accelerator {
 
 /** @param reason why nothing faster is used; absent where that is what was asked for */
 function builtin(reason?: string): Accelerator {
-  const encrypt = createEncrypter();
   return {
     method: 'builtin',
-    encrypt,
-    encryptBatch: createEncryptBatch(encrypt),
+    encryptBatch: createEncryptBatch(createEncrypter()),
     reason: reason === undefined ? undefined : `Encrypting with Node's builtins: ${reason}.`,
   };
 }

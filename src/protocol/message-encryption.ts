@@ -1,5 +1,5 @@
 // Message encryption for Web Push (RFC 8291): one push message for one subscription, under a key pair that is made
-// for this message alone. Node's builtins only; src/accelerator has another implementation of `Encrypt`.
+// for this message alone. Node's builtins only; src/accelerator has another way, for batches.
 import { createECDH, randomFillSync, type ECDH } from 'node:crypto';
 
 import { checkOptions, isCheckedElsewhere, type OptionChecks } from '../errors/check-options.ts';
@@ -96,7 +96,7 @@ export function createEncrypter(): Encrypt {
 }
 
 /**
- * Checks what can be checked without the curve. Every implementation of `Encrypt` calls it first.
+ * Checks what can be checked without the curve. Every way to encrypt calls it first.
  *
  * @param paddingBytes a whole number
  * @throws {DeskbellError} ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID, ERR_MESSAGE_INVALID (`plaintext` is no

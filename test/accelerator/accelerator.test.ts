@@ -31,7 +31,9 @@ const skip = skipWithout('the accelerator', [compiler]);
 
 const loaded = new Map<EncryptionMethod, Accelerator>();
 /** Loaded once, by the first test that needs it. */
-function native(fastest: EncryptionMethod = 'multi-buffer'): Accelerator & { readonly addon: Addon } {
+function native(
+  fastest: EncryptionMethod = 'multi-buffer',
+): Accelerator & { readonly addon: Addon; readonly encrypt: Encrypt } {
   let accelerator = loaded.get(fastest);
   if (accelerator === undefined) {
     accelerator = loadAccelerator({ file, fastest, cacheFolder });
@@ -39,7 +41,12 @@ function native(fastest: EncryptionMethod = 'multi-buffer'): Accelerator & { rea
   }
   const { addon } = accelerator;
   assert.ok(addon, accelerator.reason ?? '');
-  return { ...accelerator, addon };
+  const encrypt: Encrypt = (text, subscription) => {
+    const [result] = accelerator.encryptBatch([{ plaintext: text, subscription }]);
+    if (result instanceof Uint8Array) return result;
+    throw result!;
+  };
+  return { ...accelerator, addon, encrypt };
 }
 /** What this machine offers: where the processor lacks the instructions, both are OpenSSL. */
 const methods = ['multi-buffer', 'openssl'] as const;
