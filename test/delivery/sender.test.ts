@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { createSecureServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import { createHeaderSource } from '../../src/delivery/message-path/header-source.ts';
 import {
@@ -125,6 +126,24 @@ describe('with the local push service', () => {
       await own.send(row, { ...message, ...forReaders });
       assert.deepEqual(asked.splice(0), ['findByEndpoint', 'factsOf'], Object.keys(forReaders).join());
     }
+  });
+
+  test('closing waits for a message whose key and reader are both looked up', async () => {
+    await using bench = await openBroadcastBench();
+    const [endpoint = ''] = await bench.subscribe(await bench.startPushService(), 1);
+    const { p256dh: point, auth: secret } = (await bench.store.subscriptions.findByEndpoint(endpoint))!;
+    const subscriptions = Object.create(bench.store.subscriptions) as typeof bench.store.subscriptions;
+    subscriptions.findByEndpoint = async (wanted) => {
+      await delay(20);
+      return bench.store.subscriptions.findByEndpoint(wanted);
+    };
+    const own = bench.createSender({
+      store: { ...bench.store, subscriptions },
+      vapid: { ...benchVapid, previousKeys: [generateVapidKeys()] },
+    });
+    const sending = own.send({ endpoint, p256dh: point, auth: secret }, { ...message, texts: {} });
+    await own.close();
+    assert.equal((await sending).outcome.kind, 'accepted');
   });
 
   test('the shape of PushSubscription.toJSON() and stored bytes are taken too', async () => {

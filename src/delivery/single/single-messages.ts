@@ -141,7 +141,8 @@ export function openSingleMessages(given: SenderOptions): Pick<Sender, 'send' | 
     },
 
     async close() {
-      await Promise.allSettled(lookups);
+      // the reader of a message is looked up after its key
+      while (lookups.size > 0) await Promise.allSettled(lookups);
       turn.flush();
       await transport.close();
       await endReport?.();

@@ -655,7 +655,7 @@ export const sendingLater: readonly DocumentedPromise[] = [
     test: { file: 'test/delivery/sender.test.ts', title: 'is written to with that key, told by the caller' },
     changes: {
       'src/delivery/single/single-messages.ts': {
-        'that is not waited for': ['await Promise.allSettled(lookups);', ''],
+        'that is not waited for': ['while (lookups.size > 0) await Promise.allSettled(lookups);', ''],
       },
     },
   },
