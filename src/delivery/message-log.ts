@@ -47,10 +47,10 @@ export const checkMessageLog: OptionCheck = (value, name) =>
   );
 
 /** Tells of the rows of a commit. */
-export function logRows({ of, write }: MessageLog, broadcastId: number, rows: readonly RowResult[]): void {
+export function logRows(log: MessageLog, broadcastId: number, rows: readonly RowResult[]): void {
   const records = rows.flatMap((row): readonly MessageRecord[] => {
     const outcome = outcomeOf(row);
-    if (outcome === undefined || (of === 'failed' && outcome === 'accepted')) return [];
+    if (outcome === undefined || (log.of === 'failed' && outcome === 'accepted')) return [];
     const {
       recipient,
       origin: pushService,
@@ -69,19 +69,19 @@ export function logRows({ of, write }: MessageLog, broadcastId: number, rows: re
       },
     ];
   });
-  if (records.length > 0) write(records);
+  if (records.length > 0) log.write(records);
 }
 
 /** Tells of a single message. */
 export function logMessage(
-  { of, write }: MessageLog,
+  log: MessageLog,
   pushService: string,
   subscriptionId: number | undefined,
   { outcome, response }: Pick<SendResult, 'outcome' | 'response'>,
 ): void {
-  if (of === 'failed' && outcome.kind === 'accepted') return;
+  if (log.of === 'failed' && outcome.kind === 'accepted') return;
   const reason = 'reason' in outcome ? outcome.reason : undefined;
-  write([
+  log.write([
     { subscriptionId, pushService, outcome: outcome.kind, attempt: 1, status: response?.status, reason },
   ]);
 }

@@ -247,8 +247,8 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
     changes: {
       'src/delivery/message-log.ts': {
         'what is tried again is left out': [
-          "(of === 'failed' && outcome === 'accepted')",
-          "(of === 'failed' && (outcome === 'accepted' || outcome === 'retry'))",
+          "(log.of === 'failed' && outcome === 'accepted')",
+          "(log.of === 'failed' && (outcome === 'accepted' || outcome === 'retry'))",
         ],
       },
     },
