@@ -23,7 +23,7 @@ export class ClockCheck {
   #newestMs = 0;
   #isWrong = false;
 
-  constructor(onWarning: (warning: string) => void = () => {}) {
+  constructor(onWarning: (warning: string) => void) {
     this.#onWarning = onWarning;
   }
 

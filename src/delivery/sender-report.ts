@@ -21,7 +21,7 @@ export function startSenderReport(
   senders: SenderReports,
   transport: Pick<Transport, 'snapshot'>,
   kind: SenderReport['kind'],
-  clockCheck?: Pick<ClockCheck, 'differenceMs'>,
+  clockCheck: Pick<ClockCheck, 'differenceMs'>,
 ): () => Promise<void> {
   const id = randomUUID();
   const head = { id, machine: hostname(), processId: process.pid, kind, startedAtMs: Date.now() };
@@ -34,7 +34,7 @@ export function startSenderReport(
       .toSorted((one, other) => other.answers - one.answers)
       .slice(0, maxPushServices);
     if (kind === 'single' && pushServices.length === 0) return;
-    const clockDifferenceMs = clockCheck?.differenceMs;
+    const clockDifferenceMs = clockCheck.differenceMs;
     const text = JSON.stringify(pushServices);
     intervals += 1;
     if (text === last && intervals < silentIntervals) return;

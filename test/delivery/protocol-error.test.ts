@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { createPost, type Result } from '../../src/delivery/message-path/post.ts';
 import { toRowResult, type Row } from '../../src/delivery/worker/record.ts';
 import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
+import { ClockCheck } from '../../src/delivery/clock-check.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { startWire, type Wire } from '../transport/http2-wire.ts';
 import { certificate } from '../transport/peers.ts';
@@ -17,7 +18,7 @@ test('an answer that breaks HTTP is tried again; from the third on rows are defe
   });
   const { origin } = peer;
   const transport = createTransport({ pushServices: [origin], ca: [certificate.cert] });
-  const post = createPost(transport, () => 0);
+  const post = createPost(transport, () => 0, new ClockCheck(() => {}));
   const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
   const results: Result[] = [];
   for (let count = 0; count < 4; count += 1) {

@@ -137,8 +137,9 @@ test('a sender of single messages says nothing until it has sent, and then repea
   const { store } = await startOperator(t);
   const transport = createTransport();
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const end = startSenderReport(store.senders, transport, 'single');
-  const endWorker = startSenderReport(store.senders, { snapshot: () => [] }, 'worker');
+  const noClock = { differenceMs: undefined };
+  const end = startSenderReport(store.senders, transport, 'single', noClock);
+  const endWorker = startSenderReport(store.senders, { snapshot: () => [] }, 'worker', noClock);
   t.mock.timers.tick(2000);
   await untilReported(store);
   assert.deepEqual(

@@ -5,14 +5,17 @@
 // The first three steps are here; `record` is the caller's.
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { EncryptBatch } from '../../protocol/encrypt-batch.ts';
+import type { SenderReport } from '../../store/senders.ts';
 import type { Store } from '../../store/store.ts';
 import { systemClock } from '../../transport/clock.ts';
+import { createTransport } from '../../transport/create-transport.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { ClockCheck } from '../clock-check.ts';
+import { ClockCheck } from '../clock-check.ts';
 import { createDestinations, type Destinations } from './destinations.ts';
 import { encrypt } from './encrypt.ts';
 import { createPost, type Result } from './post.ts';
 import { select, type Admit, type PushMessage, type Selected } from './select.ts';
+import { startSenderReport } from '../sender-report.ts';
 import type { DeliverySettings } from '../settings.ts';
 import { defaultWorkerSettings } from '../worker/worker-settings.ts';
 import { createSigningKeys } from './signing-keys.ts';
@@ -33,24 +36,32 @@ export interface MessagePath {
   ): readonly Message[];
   /** Defers those that were posted and wait for their turn in the transport. */
   withdraw(): void;
+  /** Reports to the store what is known of push services. @returns ends it; `undefined` where there is no store */
+  startReport(kind: SenderReport['kind']): (() => Promise<void>) | undefined;
+  /** Closes the connections, as `Transport` does. */
+  close: Transport['close'];
 }
 
-/** @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION */
-export function createMessagePath(
-  {
-    vapid,
-    worker,
-    transport: { pushServices, now = Date.now, monotonicNow = systemClock.monotonicNow },
-  }: DeliverySettings,
-  transport: Transport,
+/**
+ * Opens a path with connections of its own. Where there is a store, its time counts.
+ *
+ * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION
+ */
+export function openMessagePath(
+  settings: DeliverySettings,
+  store: Pick<Store, 'vapidKeys' | 'senders' | 'now'> | undefined,
   encryptBatch: EncryptBatch,
-  store: Pick<Store, 'vapidKeys'> | undefined,
-  clockCheck?: ClockCheck,
+  onWarning: (warning: string) => void,
 ): MessagePath {
+  const { vapid, worker, transport: options } = settings;
+  const { monotonicNow = systemClock.monotonicNow } = options;
+  const now = store?.now ?? options.now ?? Date.now;
+  const transport = createTransport({ ...options, now });
+  const clockCheck = new ClockCheck(onWarning);
   const destinations = createDestinations(
     createSigningKeys(vapid, store?.vapidKeys, now),
     vapid.subject,
-    createEndpointPolicy(pushServices),
+    createEndpointPolicy(options.pushServices),
     { ...defaultWorkerSettings, ...worker },
     transport,
   );
@@ -86,5 +97,7 @@ export function createMessagePath(
     },
 
     withdraw: transport.withdraw,
+    startReport: (kind) => store && startSenderReport(store.senders, transport, kind, clockCheck),
+    close: transport.close,
   };
 }

@@ -22,10 +22,10 @@ export type Result = Posted | NotSent;
 export type Post = (request: PushRequest, done: (result: Result) => void, timeoutMs?: number) => void;
 
 /** @param now in milliseconds since 1970 */
-export function createPost(transport: Transport, now: () => number, clockCheck?: ClockCheck): Post {
+export function createPost(transport: Transport, now: () => number, clockCheck: ClockCheck): Post {
   return (request, done, timeoutMs) => {
     const report = (result: TransportResult): void => {
-      if (result.kind === 'response') clockCheck?.look(request.origin, result.response, now());
+      if (result.kind === 'response') clockCheck.look(request.origin, result.response, now());
       done(readResult(result));
     };
     transport.send(request, report, timeoutMs);

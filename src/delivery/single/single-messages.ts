@@ -13,7 +13,6 @@ import {
 } from '../../protocol/message/encode-payload.ts';
 import { checkPushOptions, type PushOptions } from '../../protocol/request.ts';
 import { systemClock } from '../../transport/clock.ts';
-import { createTransport } from '../../transport/create-transport.ts';
 import { defaultTimeouts, maxTimeoutMs } from '../../transport/timeouts.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
 import { SingleMessageRates } from '../limits/single-message-rates.ts';
@@ -21,14 +20,12 @@ import { AnswerLog } from './answer-log.ts';
 import type { Addressee } from '../message-path/destinations.ts';
 import { checkReader, findReader } from './reader.ts';
 import { gatherTurn } from './gather.ts';
-import { createMessagePath } from '../message-path/message-path.ts';
+import { openMessagePath } from '../message-path/message-path.ts';
 import type { Result } from '../message-path/post.ts';
 import type { PushMessage } from '../message-path/select.ts';
 import { logMessage } from '../message-log.ts';
-import { ClockCheck } from '../clock-check.ts';
 import type { Sender, SendResult } from '../sender-interface.ts';
 import { groupSenderOptions, type SenderOptions } from '../sender-options.ts';
-import { startSenderReport } from '../sender-report.ts';
 import { readSubscription, type SubscriptionInput } from '../subscription-input.ts';
 
 /** A message and who waits for what comes of it. */
@@ -51,24 +48,14 @@ export function openSingleMessages(given: SenderOptions): Pick<Sender, 'send' | 
     messageLog,
     onWarning = () => {},
   } = groupSenderOptions(given);
-  const { vapid, encryption } = settings;
-  const transportOptions =
-    store === undefined ? settings.transport : { ...settings.transport, now: store.now };
+  const { vapid, encryption, transport: transportOptions } = settings;
   const { monotonicNow = systemClock.monotonicNow } = transportOptions;
   const timeoutMs = sendTimeoutMs ?? connectAndAnswerMs(transportOptions);
   const policy = createEndpointPolicy(transportOptions.pushServices);
-  const transport = createTransport(transportOptions);
   const encryptBatch = encrypt ? createEncryptBatch(encrypt) : loadWhenNeeded(encryption);
   const rates = new SingleMessageRates(settings.maxRates ?? new Map());
-  const clockCheck = new ClockCheck(onWarning);
-  const path = createMessagePath(
-    { ...settings, transport: transportOptions },
-    transport,
-    encryptBatch,
-    store,
-    clockCheck,
-  );
-  const endReport = store && startSenderReport(store.senders, transport, 'single', clockCheck);
+  const path = openMessagePath(settings, store, encryptBatch, onWarning);
+  const endReport = path.startReport('single');
   // Some subscriptions may have been made with another key than the current one.
   const hasOtherKeys = (vapid.previousKeys ?? []).length > 0 || vapid.keyDirectory !== undefined;
   const answers = store && new AnswerLog(store.ledger, path.destinations, onWarning);
@@ -144,7 +131,7 @@ export function openSingleMessages(given: SenderOptions): Pick<Sender, 'send' | 
       // the reader of a message is looked up after its key
       while (lookups.size > 0) await Promise.allSettled(lookups);
       turn.flush();
-      await transport.close();
+      await path.close();
       await endReport?.();
       await answers?.close();
     },

@@ -4,18 +4,15 @@ import { createEncryptBatch } from '../../protocol/encrypt-batch.ts';
 import type { Encrypt } from '../../protocol/message-encryption.ts';
 import type { Store } from '../../store/store.ts';
 import { systemClock } from '../../transport/clock.ts';
-import { createTransport } from '../../transport/create-transport.ts';
 import { Figures, type OnFigures } from '../figures.ts';
 import type { MessageLog } from '../message-log.ts';
-import { ClockCheck } from '../clock-check.ts';
-import { createMessagePath } from '../message-path/message-path.ts';
+import { openMessagePath } from '../message-path/message-path.ts';
 import { RateLimits } from '../limits/rate-limits.ts';
 import { defaultRetryPolicy } from './retry-policy.ts';
 import { PayloadSource } from './row-payloads.ts';
 import type { DeliverySettings } from '../settings.ts';
 import { defaultWorkerSettings } from './worker-settings.ts';
 import { waitForDiskSpace } from './wait-for-disk-space.ts';
-import { startSenderReport } from '../sender-report.ts';
 import { runWorker } from './worker.ts';
 
 const reportEveryMs = 1000;
@@ -47,22 +44,13 @@ export function createWorker(
   { broadcastId, encrypt, onWarning, onFigures, messageLog }: WorkerOptions,
 ): DeliveryWorker {
   const { now } = store;
-  const transportOptions = { ...settings.transport, now };
-  const { random = Math.random } = transportOptions;
-  const { monotonicNow, startTimer } = { ...systemClock, ...transportOptions };
-  const transport = createTransport(transportOptions);
+  const { random = Math.random } = settings.transport;
+  const { monotonicNow, startTimer } = { ...systemClock, ...settings.transport };
   const { encryptBatch, reason } = encrypt
     ? { encryptBatch: createEncryptBatch(encrypt) }
     : loadAccelerator({ fastest: settings.encryption });
   const workerSettings = { ...defaultWorkerSettings, ...settings.worker };
-  const clockCheck = new ClockCheck(onWarning);
-  const path = createMessagePath(
-    { ...settings, transport: transportOptions },
-    transport,
-    encryptBatch,
-    store,
-    clockCheck,
-  );
+  const path = openMessagePath(settings, store, encryptBatch, onWarning);
 
   const figures = onFigures && new Figures();
   const report = (): void => {
@@ -79,7 +67,7 @@ export function createWorker(
         signal,
       });
       const reporting = figures && setInterval(report, reportEveryMs).unref();
-      const endReport = startSenderReport(store.senders, transport, 'worker', clockCheck);
+      const endReport = path.startReport('worker');
       try {
         await runWorker(
           {
@@ -105,9 +93,9 @@ export function createWorker(
       } finally {
         clearInterval(reporting);
         report();
-        await endReport();
+        await endReport?.();
       }
     },
-    close: () => transport.close(0),
+    close: () => path.close(0),
   };
 }

@@ -520,16 +520,18 @@ export const operations: readonly DocumentedPromise[] = [
       title: 'a sender whose store has a wrong time warns',
     },
     changes: {
-      'src/delivery/single/single-messages.ts': {
-        'those of single messages do not warn': ['new ClockCheck(onWarning)', 'new ClockCheck()'],
-        'those of single messages do not report it': [
-          "transport, 'single', clockCheck)",
-          "transport, 'single')",
+      'src/delivery/message-path/message-path.ts': {
+        'they do not warn': ['new ClockCheck(onWarning)', 'new ClockCheck(() => {})'],
+        'they do not report it': [
+          'transport, kind, clockCheck)',
+          'transport, kind, { differenceMs: undefined })',
         ],
       },
+      'src/delivery/single/single-messages.ts': {
+        'those of single messages do not report': ["path.startReport('single')", 'async () => {}'],
+      },
       'src/delivery/worker/create-worker.ts': {
-        'workers do not warn': ['new ClockCheck(onWarning)', 'new ClockCheck()'],
-        'workers do not report it': ["transport, 'worker', clockCheck)", "transport, 'worker')"],
+        'workers do not report': ["path.startReport('worker')", 'async () => {}'],
       },
     },
   },

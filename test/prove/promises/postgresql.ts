@@ -175,10 +175,10 @@ export const postgresql: readonly DocumentedPromise[] = [
           'const now = settings.transport.now ?? store.now;',
         ],
       },
-      'src/delivery/single/single-messages.ts': {
-        'tokens of single messages have the sender’s own time': [
-          '{ ...settings.transport, now: store.now }',
-          '{ now: store.now, ...settings.transport }',
+      'src/delivery/message-path/message-path.ts': {
+        'tokens have the sender’s own time': [
+          'store?.now ?? options.now ?? Date.now',
+          'options.now ?? store?.now ?? Date.now',
         ],
       },
     },
