@@ -1,6 +1,7 @@
 // The reason that a push service gives for a refusal: Windows in a header field, Apple and autopush in JSON, FCM in text
 // or HTML. The form is recognized by the response, not by the host, since others host autopush too.
 import { cutText } from '../errors/cut-text.ts';
+import { parseJsonObject } from './json-object.ts';
 import type { PushResponse } from './push-response.ts';
 
 /** Why a message will not be tried again. */
@@ -69,7 +70,7 @@ function readAnyRejection(headers: PushResponse['headers'], body: string): Rejec
     const text = clean(windowsDescription);
     return /cache.?policy/i.test(text) ? { text, reason: 'cache-policy' } : { text };
   }
-  const json = parseObject(body);
+  const json = parseJsonObject(body);
   if (json === undefined) return { text: clean(/<title>([^<]*)<\/title>/i.exec(body)?.[1] ?? body) };
 
   const { reason: appleReason, errno, message, error } = json;
@@ -82,15 +83,6 @@ function readAnyRejection(headers: PushResponse['headers'], body: string): Rejec
   const reason = autopushErrnos.get(errno);
   const text = clean(`errno ${errno}: ${words}`);
   return reason === undefined ? { text } : { text, reason };
-}
-
-function parseObject(body: string): Record<string, unknown> | undefined {
-  if (!body.trimStart().startsWith('{')) return undefined;
-  try {
-    return JSON.parse(body) as Record<string, unknown>;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Origin of a URL, then the rest: an endpoint is a capability, and a part of one may be. */

@@ -6,6 +6,7 @@ import { decodeBase64 } from './base64.ts';
 import { typeOf } from '../errors/type-of.ts';
 import { normalizeEndpoint } from './endpoint.ts';
 import type { EndpointPolicy } from './endpoint-policy.ts';
+import { isJsonObject, type JsonObject } from './json-object.ts';
 import { isP256Point, pointBytes } from './p256.ts';
 
 /** A parsed push subscription (Push API §8; RFC 8291 §2.1). */
@@ -35,8 +36,8 @@ export function parseSubscription(value: unknown, policy: EndpointPolicy): Subsc
   const report = (pointer: string, code: ErrorCode, detail: string): undefined => {
     faults.push({ pointer, code, detail });
   };
-  const readObject = (given: unknown, pointer: string): Readonly<Record<string, unknown>> => {
-    if (isRecord(given)) return given;
+  const readObject = (given: unknown, pointer: string): JsonObject => {
+    if (isJsonObject(given)) return given;
     report(pointer, 'ERR_FIELD_TYPE', `An object is needed, not ${typeOf(given)}.`);
     throw invalid(faults);
   };
@@ -85,8 +86,4 @@ export function parseSubscription(value: unknown, policy: EndpointPolicy): Subsc
 function invalid(fields: readonly FieldError[]): DeskbellError {
   const details = fields.map((field) => field.detail).join(' ');
   return new DeskbellError('ERR_SUBSCRIPTION_INVALID', details, { fields });
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

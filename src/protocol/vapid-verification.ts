@@ -5,6 +5,7 @@ import { createPublicKey, verify } from 'node:crypto';
 import { checkOptions, isText, type OptionChecks } from '../errors/check-options.ts';
 import { decodeBase64 } from './base64.ts';
 import { assertInteger } from './check-arguments.ts';
+import { parseJsonObject, type JsonObject } from './json-object.ts';
 import { isP256Point, pointToJwk } from './p256.ts';
 import { maxTokenLifetimeSeconds } from './vapid-token.ts';
 
@@ -82,11 +83,5 @@ function readParameters(authorization: string): { t?: string; k?: string } {
   return parameters;
 }
 
-function readJson(part: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString());
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const readJson = (part: string): JsonObject | undefined =>
+  parseJsonObject(Buffer.from(part, 'base64url').toString());

@@ -1,9 +1,8 @@
 // The message that a payload was made of, to be sent once more: the reverse of `encode-payload.ts`. What a browser does without
 // being told is left out, as are the ID of the message and a tag that was made up for it.
+import { isJsonObject, parseJsonObject, type JsonObject } from '../json-object.ts';
 import { memberDescriptions, textDescriptions } from './members.ts';
 import type { Message, MessageAction } from './message.ts';
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** What is stored beside the payload of a message's own text. */
 export interface StoredTexts {
@@ -27,7 +26,7 @@ export function readMessage(
   };
 }
 
-const differences = (own: Message, text: Message | undefined): Members =>
+const differences = (own: Message, text: Message | undefined): JsonObject =>
   Object.fromEntries(
     Object.entries(text ?? {}).filter(
       ([name, value]) =>
@@ -37,15 +36,10 @@ const differences = (own: Message, text: Message | undefined): Members =>
   );
 
 function readText(payload: Uint8Array): Message | undefined {
-  let whole: unknown;
-  try {
-    whole = JSON.parse(Buffer.from(payload).toString());
-  } catch {
-    // a payload may be anything
-  }
-  if (!isMembers(whole) || typeof whole['title'] !== 'string' || typeof whole['message'] !== 'string')
-    return undefined;
-  const plain = isMembers(whole['notification']) ? fromDeclarative(whole, whole['notification']) : whole;
+  const whole = parseJsonObject(Buffer.from(payload).toString());
+  if (typeof whole?.['title'] !== 'string' || typeof whole['message'] !== 'string') return undefined;
+  const notification = whole['notification'];
+  const plain = isJsonObject(notification) ? fromDeclarative(whole, notification) : whole;
   const known = Object.entries(plain).filter(([name]) => Object.hasOwn(memberDescriptions, name));
   const message = Object.fromEntries(known) as unknown as Message;
   const { tag, actions } = message;
@@ -56,12 +50,12 @@ function readText(payload: Uint8Array): Message | undefined {
   };
 }
 
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function fromDeclarative({ title, message, app_badge, mutable }: Members, notification: Members): Members {
+function fromDeclarative(
+  { title, message, app_badge, mutable }: JsonObject,
+  notification: JsonObject,
+): JsonObject {
   const { navigate, tag, requireInteraction, actions, ...options } = notification;
-  const others = Array.isArray(actions) ? (actions as readonly Members[]) : undefined;
+  const others = Array.isArray(actions) ? (actions as readonly JsonObject[]) : undefined;
   return {
     ...options,
     title,
