@@ -179,3 +179,22 @@ test('a commit is not made again for longer than the store knows its id', async 
   assert.equal(commits.length, 6);
   await log.close();
 });
+
+test('answers that came while a commit failed for good are told though nothing more is sent', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let isAway = true;
+  const { log, add, commits } = open(async () => {
+    if (isAway) throw new DeskbellError('ERR_STORE_UNAVAILABLE', 'It is away.');
+  });
+  await add(1, 'gone');
+  add(2, 'accepted');
+  const tellLater = async () => {
+    t.mock.timers.tick(1000);
+    await untilTold();
+  };
+  while (commits.length < 5) await tellLater();
+  isAway = false;
+  await tellLater();
+  assert.equal(commits[5]?.origins[0]?.accepted, 1);
+  await log.close();
+});

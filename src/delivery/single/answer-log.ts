@@ -95,10 +95,9 @@ export class AnswerLog {
     } catch (error) {
       this.#onWarning(`The answers of push services could not be stored: ${String(error)}`);
       const mayPass = error instanceof DeskbellError && error.code === 'ERR_STORE_UNAVAILABLE';
-      if (mayPass && tries + 1 < maxTries) {
-        this.#failed = { commit, tries: tries + 1 };
-        this.#reportLater();
-      }
+      if (mayPass && tries + 1 < maxTries) this.#failed = { commit, tries: tries + 1 };
+      // also what has come meanwhile
+      this.#reportLater();
       return false;
     }
   }
