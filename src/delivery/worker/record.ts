@@ -6,7 +6,7 @@ import type { RowRecord, RowResult, Suspension } from '../../store/ledger.ts';
 import { drawOrderEnd, type IfRefused } from '../../store/push-services.ts';
 import { findChromeLimit } from '../limits/chrome-limit.ts';
 import type { Destination } from '../message-path/destinations.ts';
-import { notListedReason, type NotSendable } from '../message-path/not-sent.ts';
+import { notListedReason } from '../message-path/not-sent.ts';
 import type { Posted, Result } from '../message-path/post.ts';
 import {
   longestWaitDeferrals,
@@ -78,42 +78,39 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
   };
   const { origin } = destination;
   const attempted: RowResult = { recipient, origin, attempts: 1, result: outcome.kind, record };
-  if (isVapidRefusal(outcome) && row.ifRefused !== 'reject') {
-    return toVapidRefused(row, { ...attempted, result: 'retry' }, outcome, settings);
-  }
   if (outcome.kind === 'retry') {
     if (outcome.isGoneAtLast && attempt >= settings.retryPolicy.maxAttempts)
       return { ...attempted, result: 'gone' };
     const alarm = findChromeLimit(origin, outcome, attempt);
     return withRetry(alarm === undefined ? attempted : { ...attempted, alarm }, row, outcome, settings);
   }
-  if (isBlocked(outcome)) return toBlocked(row, attempted, outcome, settings);
-  const isReported = isVapidRefusal(outcome) && (row.tries.refusals ?? 0) > 0;
-  if (outcome.kind === 'rejected' && outcome.isAlarm && !isReported)
-    return { ...attempted, alarm: toAlarm(outcome) };
-  return attempted;
+  if (outcome.kind !== 'rejected') return attempted;
+  if (outcome.reason === 'address-blocked') return toBlocked(row, attempted, outcome, settings);
+  const isRefusal = isVapidRefusal(outcome);
+  if (isRefusal && row.ifRefused !== 'reject') return toVapidRefused(row, attempted, outcome, settings);
+  const isReported = isRefusal && (row.tries.refusals ?? 0) > 0;
+  return outcome.isAlarm && !isReported ? { ...attempted, alarm: toAlarm(outcome) } : attempted;
 }
 
-const isBlocked = (outcome: Outcome): boolean =>
-  outcome.kind === 'rejected' && outcome.reason === 'address-blocked';
+type Rejected = Extract<Outcome, { kind: 'rejected' }>;
 
 /** What a name resolves to here and now may be the resolver's fault: tried again like a connection that failed. */
-function toBlocked(row: Row, rejected: RowResult, outcome: Outcome, settings: RecordSettings): RowResult {
-  const alarm =
-    row.tries.attempts === 0 && outcome.kind === 'rejected' ? { alarm: toAlarm(outcome) } : undefined;
-  const retried = withRetry({ ...rejected, ...alarm, result: 'retry' }, row, {}, settings);
-  return retried.result === 'exhausted' ? { ...rejected, ...alarm } : retried;
+function toBlocked(row: Row, attempted: RowResult, outcome: Rejected, settings: RecordSettings): RowResult {
+  const isFirst = row.tries.attempts === 0;
+  const blocked = isFirst ? { ...attempted, alarm: toAlarm(outcome) } : attempted;
+  const retried = withRetry(blocked, row, {}, settings);
+  return retried.result === 'exhausted' ? blocked : retried;
 }
 
 /** The token or key was refused, which says nothing final of the row. */
 function toVapidRefused(
   row: Row,
   attempted: RowResult,
-  outcome: Outcome,
+  outcome: Rejected,
   { retryPolicy, now, random }: RecordSettings,
 ): RowResult {
   const { refusals = 0 } = row.tries;
-  const alarm = refusals === 0 && outcome.kind === 'rejected' ? toAlarm(outcome) : undefined;
+  const alarm = refusals === 0 ? toAlarm(outcome) : undefined;
   const tries = { ...row.tries, refusals: refusals + 1 };
   const retry = retryAfterVapidRefusal(retryPolicy, tries, 0, now(), random());
   if (typeof retry === 'string') return { ...attempted, result: retry, alarm };
@@ -187,7 +184,7 @@ const unsent = (
     record: { attempt: tries.attempts, reason, detail },
   }) as const;
 
-const toAlarm = ({ reason, detail = '' }: Partial<NotSendable> & { readonly reason: string }) => ({
+const toAlarm = ({ reason, detail = '' }: Pick<Rejected, 'reason' | 'detail'>) => ({
   reason,
   detail,
 });

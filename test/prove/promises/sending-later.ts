@@ -460,10 +460,7 @@ export const sendingLater: readonly DocumentedPromise[] = [
     changes: {
       'src/delivery/worker/record.ts': {
         'its end is told too': ['(row.tries.refusals ?? 0) > 0;', '(row.tries.refusals ?? 0) > 9;'],
-        'each refusal is told': [
-          'const alarm = refusals === 0 && outcome',
-          'const alarm = refusals >= 0 && outcome',
-        ],
+        'each refusal is told': ['const alarm = refusals === 0 ?', 'const alarm = refusals >= 0 ?'],
       },
     },
   },
