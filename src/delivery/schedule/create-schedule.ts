@@ -1,6 +1,5 @@
 // Writes a schedule to the store: from then on every process that works on all broadcasts makes its occurrences.
 import { checkOptions, isText, type OptionChecks } from '../../errors/check-options.ts';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { encodeMessage } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { checkExpression } from '../../audience/user-and-tags.ts';
@@ -47,10 +46,8 @@ export async function createSchedule(
   await findChannel(delivery.channel, store);
   const encoded = encodeMessage(message, { isWithReceipts: receipts, channel: delivery.channel });
   requireDefaults(encoded.placeholders);
-  const { readRecurrence } = await import('./recurrence.ts');
-  const nextAtMs = readRecurrence(cron, timezone).after(now());
-  if (nextAtMs === undefined)
-    throw new DeskbellError('ERR_SCHEDULE_INVALID', `"${cron}" names no time to come.`);
+  const { firstTimeAfter } = await import('./recurrence.ts');
+  const nextAtMs = firstTimeAfter(now(), cron, timezone);
   const whom = audience === 'all' ? audience : checkExpression(audience);
   return schedules.add({ ...delivery, cron, timezone, receipts, audience: whom, message, nextAtMs });
 }

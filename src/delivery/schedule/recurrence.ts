@@ -25,6 +25,17 @@ export function readRecurrence(cron: string, timezone: string): Recurrence {
   return { after: (timeMs) => nextFixed(wallTimes, timezone, timeMs) };
 }
 
+/**
+ * When a schedule is due first.
+ *
+ * @throws {DeskbellError} ERR_SCHEDULE_INVALID, also where no time is to come
+ */
+export function firstTimeAfter(timeMs: number, cron: string, timezone: string): number {
+  const firstMs = readRecurrence(cron, timezone).after(timeMs);
+  if (firstMs === undefined) throw invalid(`"${cron}" names no time to come.`);
+  return firstMs;
+}
+
 /** @param wallTimes what clocks of the zone show at the fixed times */
 function nextFixed(wallTimes: Cron, timezone: string, timeMs: number): number | undefined {
   let wallMs = nextRun(wallTimes, toWallTime(timeMs, timezone));

@@ -1,5 +1,4 @@
 // The times of a schedule to come, and what resuming one sets them to.
-import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Schedule } from '../../store/schedules.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -33,8 +32,6 @@ export async function resumeSchedule(
   id: number,
 ): Promise<Schedule> {
   const { cron, timezone } = await schedules.get(id);
-  const { readRecurrence } = await import('./recurrence.ts');
-  const nextAtMs = readRecurrence(cron, timezone).after(now());
-  if (nextAtMs !== undefined) return schedules.resume(id, nextAtMs);
-  throw new DeskbellError('ERR_SCHEDULE_INVALID', `"${cron}" names no time to come.`);
+  const { firstTimeAfter } = await import('./recurrence.ts');
+  return schedules.resume(id, firstTimeAfter(now(), cron, timezone));
 }

@@ -705,7 +705,7 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
         ],
       },
       'src/delivery/schedule/schedule-times.ts': {
-        'times that passed meanwhile are made up for': ['.after(now());', '.after(0);'],
+        'times that passed meanwhile are made up for': ['firstTimeAfter(now(),', 'firstTimeAfter(0,'],
       },
     },
   },
