@@ -13,8 +13,7 @@ export function checkVapidSubject(subject: string): void {
   if (typeof subject !== 'string') throw badSubject(`must be a string, not ${typeOf(subject)}`);
   if (/[\s<>]/.test(subject)) throw badSubject('holds a space or an angle bracket');
   if (/^mailto:mailto:/i.test(subject)) throw badSubject('has mailto: twice');
-  const mailDomain = /^mailto:[^@]+@([^@?]+)(\?.*)?$/i.exec(subject)?.[1];
-  const host = /^https:\/\//i.test(subject) ? URL.parse(subject)?.hostname : mailDomain;
+  const host = hostOf(subject);
   if (host === undefined) throw badSubject('is not a mailto: or https: URI');
   if (/^(.+\.)?localhost\.?$|^127\.|^\[/i.test(host)) throw badSubject('names this machine itself');
 }
@@ -42,9 +41,8 @@ const unreachable: ReadonlySet<string> = new Set([
  * @returns `undefined` where Apple takes it
  */
 export function findAppleSubjectFault(subject: string): string | undefined {
-  const host = hostOf(subject);
-  const labels = host.split('.');
-  const topLevel = labels.at(-1) ?? '';
+  const host = hostOf(subject)?.toLowerCase().replace(/\.$/, '') ?? '';
+  const topLevel = host.split('.').at(-1) ?? '';
   // A name of several labels, the last with a letter: no address has that.
   const isName =
     /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]*\p{L}[\p{L}\p{N}-]*$/u.test(host);
@@ -52,10 +50,10 @@ export function findAppleSubjectFault(subject: string): string | undefined {
   return `BadJwtToken: Apple takes no VAPID subject at ${host}; give a contact at a domain of yours, such as mailto:push@your.domain.`;
 }
 
-function hostOf(subject: string): string {
-  const mailDomain = /^mailto:[^@]+@([^@?]+)/i.exec(subject)?.[1];
-  const host = mailDomain ?? URL.parse(subject)?.hostname ?? '';
-  return host.toLowerCase().replace(/\.$/, '');
+/** @returns `undefined` for what is no `mailto:` or `https:` URI */
+function hostOf(subject: string): string | undefined {
+  const mailDomain = /^mailto:[^@]+@([^@?]+)(\?.*)?$/i.exec(subject)?.[1];
+  return /^https:\/\//i.test(subject) ? URL.parse(subject)?.hostname : mailDomain;
 }
 
 function badSubject(fault: string): DeskbellError {
