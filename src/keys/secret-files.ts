@@ -87,11 +87,12 @@ export async function writeSecretFiles(directory: string, files: readonly Secret
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
 export async function loadOrCreateSecret(directory: string, name: SecretFileName): Promise<Uint8Array> {
+  const existing = await readSecret(directory, name);
+  if (existing !== undefined) return existing;
   const created = randomBytes(secretBytes);
-  const isMade = async () =>
-    writePrivateFile(join(directory, name), `${encodeBase64url(created)}\n`, { replace: false });
-  const key = (await readSecret(directory, name)) ?? ((await isMade()) ? created : undefined);
-  return key ?? (await readSecret(directory, name)) ?? created;
+  const text = `${encodeBase64url(created)}\n`;
+  const isWritten = await writePrivateFile(join(directory, name), text, { replace: false });
+  return isWritten ? created : ((await readSecret(directory, name)) ?? created);
 }
 
 /** @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_DATA_OWNER, ERR_FILE */

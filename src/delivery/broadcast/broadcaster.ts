@@ -34,8 +34,6 @@ export function openBroadcaster(options: SenderOptions): Broadcaster {
   const runWorkers = createRunWorkers({ settings, store, onWarning, ...own });
   const jobs = new Jobs();
 
-  const getOrThrow = async (id: number): Promise<Broadcast> => await broadcasts.get(id);
-
   const startRun = (broadcast: Broadcast, isNew: boolean): BroadcastRun => {
     const { id } = broadcast;
     const { ended, stop } = jobs.start(async (signal) => {
@@ -44,7 +42,7 @@ export function openBroadcaster(options: SenderOptions): Broadcaster {
       if (prepared.state !== 'running') return;
       await runWorkers({ broadcastId: id, rows: prepared.counts.pending }, signal);
     });
-    const finished = ended.then(() => getOrThrow(id));
+    const finished = ended.then(() => broadcasts.get(id));
     // who does not wait for it hears of a fault by `progress` ending early or by the store
     finished.catch(() => {});
     return { broadcast, isNew, finished, stop, progress: () => watchProgress(broadcasts, id, finished) };
@@ -87,7 +85,7 @@ export function openBroadcaster(options: SenderOptions): Broadcaster {
     },
 
     resume: async (id) => {
-      const broadcast = await getOrThrow(id);
+      const broadcast = await broadcasts.get(id);
       return startRun(broadcast.state === 'paused' ? await broadcasts.resume(id) : broadcast, false);
     },
 
