@@ -195,16 +195,9 @@ describe('several services on one database', () => {
 
 describe('the limit of a process', () => {
   let nowMs = 0;
-  const open = (shared?: ClientRequests) => new (createClientLimits(shared, () => nowMs))({});
-  const ask = (limits: ReturnType<typeof open>, client: string, max = 2) =>
-    new Promise<number>((resolve, reject) => {
-      limits.incr(
-        client,
-        (error, result) => (result ? resolve(result.current) : reject(error)),
-        minuteMs,
-        max,
-      );
-    });
+  const open = (shared?: ClientRequests) => new (createClientLimits(shared, () => nowMs))();
+  const ask = async (limits: ReturnType<typeof open>, client: string, max = 2) =>
+    (await limits.count(client, minuteMs, max)).requests;
 
   test('asks nobody about a client that is over it, and begins anew after its time', async () => {
     let asked = 0;

@@ -51,6 +51,7 @@ test('more than sixty new subscriptions of one push service in a minute are refu
   assert.deepEqual([refused.status, code], [429, 'ERR_RATE_LIMITED']);
   const waitSeconds = Number(/wait (\d+) s\.$/.exec(detail)?.[1]);
   const passedSeconds = (performance.now() - startedMs) / 1000;
+  assert.equal(refused.headers.get('retry-after'), String(waitSeconds));
   assert.ok(waitSeconds <= 60 && waitSeconds >= Math.floor(60 - passedSeconds), detail);
   assert.equal(await register(rows[0]!), undefined);
   assert.equal(await register(subscriptionOf('other.example.net')), undefined);

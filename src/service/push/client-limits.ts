@@ -4,7 +4,7 @@
 //   SHARED  the database is asked. It fails, or is slow → ALONE
 //   ALONE   this process's own numbers hold; after a while → SHARED
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor } from '@fastify/rate-limit';
+import type { FastifyRateLimitStore } from '@fastify/rate-limit';
 import type { ClientRequests, ClientWindow } from '../../store/client-requests.ts';
 
 /** Clients that a process remembers for each limit; the one whose window began first is forgotten first. */
@@ -17,6 +17,11 @@ interface Window {
   endsAtMs: number;
 }
 
+interface ClientLimits extends FastifyRateLimitStore {
+  /** @param client its address, and what is limited */
+  count(client: string, windowMs: number, max: number): Promise<ClientWindow>;
+}
+
 /**
  * What `@fastify/rate-limit` counts with.
  *
@@ -26,7 +31,7 @@ interface Window {
 export function createClientLimits(
   shared: ClientRequests | undefined,
   now: () => number = Date.now,
-): FastifyRateLimitStoreCtor {
+): new () => ClientLimits {
   let aloneUntilMs = 0;
 
   const countShared = async (client: string, windowMs: number): Promise<ClientWindow | undefined> => {
@@ -46,27 +51,31 @@ export function createClientLimits(
     return undefined;
   };
 
-  return class ClientLimits implements FastifyRateLimitStore {
+  return class CountedLimits implements ClientLimits {
     readonly #windows = new Map<string, Window>();
 
-    child(): ClientLimits {
-      return new ClientLimits();
+    child(): CountedLimits {
+      return new CountedLimits();
     }
 
-    /** @param client its address, and what is limited */
-    incr(...[client, done, windowMs, max]: Parameters<FastifyRateLimitStore['incr']>): void {
+    async count(client: string, windowMs: number, max: number): Promise<ClientWindow> {
       const window = this.#windowOf(client, windowMs);
       window.requests += 1;
       const { requests } = window;
-      const finish = (current: number): void =>
-        done(null, { current, ttl: Math.max(1, window.endsAtMs - now()) });
-      if (requests > max) return finish(requests);
-      void countShared(client, windowMs).then((counted) => {
-        if (counted === undefined || counted.requests < requests) return finish(requests);
+      const counted = requests > max ? undefined : await countShared(client, windowMs);
+      if (counted !== undefined && counted.requests >= requests) {
         window.requests = Math.max(window.requests, counted.requests);
         window.endsAtMs = now() + counted.endsInMs;
-        return finish(counted.requests);
-      });
+      }
+      return {
+        requests: Math.max(requests, counted?.requests ?? 0),
+        endsInMs: Math.max(1, window.endsAtMs - now()),
+      };
+    }
+
+    async incr(...[client, done, windowMs, max]: Parameters<FastifyRateLimitStore['incr']>): Promise<void> {
+      const { requests, endsInMs } = await this.count(client, windowMs, max);
+      done(null, { current: requests, ttl: endsInMs });
     }
 
     #windowOf(client: string, windowMs: number): Window {

@@ -1,6 +1,6 @@
 // What happens to a registration between its checks and its 200. Nothing is stored, and nothing is on the console, of what the
 // application refuses or of another one's endpoint.
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import type { Subscription } from '../../protocol/subscription.ts';
 import { type UserAndTags, checkUserAndTags } from '../../audience/user-and-tags.ts';
@@ -16,7 +16,12 @@ import { createWithinLimits } from './unlisted-push-services.ts';
 type SentKeys = Readonly<Record<'p256dh' | 'auth', string>>;
 
 /** @throws {DeskbellError} ERR_NOT_INVITED, ERR_ENDPOINT_IN_USE, ERR_RATE_LIMITED, ERR_PUSH_SERVICE_LIMIT, ERR_SUBSCRIPTION_LIMIT, ERR_STORE_UNAVAILABLE; what the application throws */
-export type Register = (registration: Registration, keys: SentKeys, request: FastifyRequest) => Promise<void>;
+export type Register = (
+  registration: Registration,
+  keys: SentKeys,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<void>;
 
 export function createRegister(settings: Settings): Register {
   const { store, log } = settings;
@@ -24,10 +29,10 @@ export function createRegister(settings: Settings): Register {
   const report = createReport(settings);
   const admit = createAdmit(settings);
   const withinLimits = createWithinLimits(settings);
-  return async (given, keys, request) => {
+  return async (given, keys, request, reply) => {
     const registration = await admit(given, request.headers);
     const assign = await askApplication(registration, request, settings);
-    await withinLimits(registration.subscription.endpoint, () =>
+    await withinLimits(registration.subscription.endpoint, reply, () =>
       store.subscriptions.register(assign === undefined ? registration : { ...registration, assign }),
     );
     report(registration.subscription, keys);

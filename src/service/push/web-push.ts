@@ -118,7 +118,7 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
       const facts = { language: readLanguage(language), timeZone: readTimeZone(timeZone) };
       const proof = { former, provenUser: assign?.user };
       const registration = { subscription, vapidPublicKey, assign, ...proof, ...facts };
-      await register(registration, keys, request);
+      await register(registration, keys, request, reply);
       return sendJson(reply, acknowledgement);
     },
   );

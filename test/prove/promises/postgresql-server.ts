@@ -417,10 +417,7 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
           'aloneUntilMs = now() + aloneForMs;',
           'aloneUntilMs = now() + 99 * aloneForMs;',
         ],
-        'nothing is limited then': [
-          'if (counted === undefined || counted.requests < requests)',
-          'if (counted === undefined) return finish(0); if (counted.requests < requests)',
-        ],
+        'nothing is limited then': ['Math.max(requests, counted?.requests ?? 0)', '(counted?.requests ?? 0)'],
       },
     },
   },

@@ -374,7 +374,8 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     test: { file: 'test/service/unlisted-push-services.test.ts', title: 'more than sixty new subscriptions' },
     changes: {
       'src/service/push/unlisted-push-services.ts': {
-        'nobody counts': ['await count(host)', 'await undefined'],
+        'nobody counts': ['if (requests <= max)', 'if (requests > 0)'],
+        'nobody says how long to wait': ["reply.header('retry-after', String(seconds));", ''],
         'those of all ports of a host are one': ['{ origin, host } =', '{ origin, hostname: host } ='],
         'it gets them in half a minute': ['const windowMs = 60_000;', 'const windowMs = 30_000;'],
       },
