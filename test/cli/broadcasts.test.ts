@@ -210,6 +210,7 @@ suite('broadcasts of the command line', () => {
       ['--ids', '1,two'],
       ['--all', '--at', 'tomorrow'],
       ['--all', '--at', '2027-01-01T00:00:00'],
+      ['--all', '--at', '2037-02-30T00:00:00Z'],
       ['--all', '--threads', '0'],
     ]) {
       const { exitCode, stderr } = await run('send', ...message, ...words);

@@ -1,4 +1,5 @@
 // Dates as databases write them.
+import { parseWallTime } from '../../audience/zone-time.ts';
 
 const pattern =
   /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:(Z|UTC)|([+-]\d\d):?(\d\d)?)?)?$/;
@@ -17,12 +18,12 @@ export function parseDate(value: unknown): number | undefined {
     const number = Number(text);
     return inRange(Math.round(number < firstMilliseconds ? number * 1000 : number));
   }
-  const match = pattern.exec(text);
-  if (match === null) return undefined;
-  const [, day, time = '00:00', , hours, minutes = '00'] = match;
+  const [, day, time = '00:00', , hours, minutes = '00'] = pattern.exec(text) ?? [];
+  // of 31 February, Date makes a day in March
+  if (parseWallTime(`${day}T00:00`) === undefined) return undefined;
   return inRange(Date.parse(`${day}T${time}${hours === undefined ? 'Z' : `${hours}:${minutes}`}`));
 }
 
-/** Not before 1970, and a date that there is. */
+/** Not before 1970. */
 const inRange = (timeMs: number): number | undefined =>
   timeMs >= 0 && timeMs <= 8.64e15 ? timeMs : undefined;
