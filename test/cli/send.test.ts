@@ -249,6 +249,8 @@ suite('deskbell send', () => {
     assert.match(stderr, /ERR_PAYLOAD_TOO_LARGE/);
     assert.match((await send('--id', '99', '--dry-run')).stderr, /ERR_SUBSCRIPTION_NOT_FOUND/);
     assert.match((await send('--all', '--ttl', '99999999999', '--dry-run')).stderr, /ERR_MESSAGE_INVALID/);
+    for (const cron of ['monday', '0 0 31 2 *'])
+      assert.match((await send('--all', '--cron', cron, '--dry-run')).stderr, /ERR_SCHEDULE_INVALID/);
 
     // what comes next is the first message, and the first broadcast
     const sent = parseLines((await send('--all', '--json')).stdout);

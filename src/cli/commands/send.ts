@@ -130,6 +130,10 @@ async function dryRun(
   configuration: Configuration,
   context: Context,
 ): Promise<void> {
+  if (flags.cron !== undefined) {
+    const { firstTimeAfter } = await import('../../delivery/schedule/recurrence.ts');
+    firstTimeAfter(store.now(), flags.cron, flags.timezone ?? 'UTC');
+  }
   const target = isForOne(flags)
     ? await findSubscription(store.subscriptions, flags)
     : audienceOf(flags, configuration, context);
