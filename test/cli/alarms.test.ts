@@ -1,5 +1,9 @@
 // `deskbell alarms`: what is wrong now, and who knows of it.
 import assert from 'node:assert/strict';
+import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { runCommand, temporaryFolder } from './run-command.ts';
@@ -43,4 +47,34 @@ test('lists what is wrong, and acknowledges it with a name and a note, which the
   assert.equal((await run('alarms', 'acknowledge', 'sending-paused')).exitCode, 2, 'a note is needed');
   const empty = await run('alarms', 'acknowledge', 'sending-paused', '--note', ' ');
   assert.match(empty.stderr, /It must have 1 to 500 characters/);
+
+  const database = new DatabaseSync(join(data, 'deskbell.db'));
+  database.exec(
+    "create trigger broken before insert on acknowledgements begin select raise(abort, 'broken'); end",
+  );
+  database.close();
+  const broken = await run('alarms', 'acknowledge', 'sending-paused', '--name', 'ann', ...note);
+  assert.equal(broken.exitCode, 1);
+  const statuses = (await run('audit', '--json')).stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).status);
+  assert.deepEqual(statuses, [500, 404, 200]);
+});
+
+test('whose user has no name is told to give one', async (t) => {
+  const data = await temporaryFolder();
+  await runCommand(['keys', 'generate', '--data', data]);
+  const unknown = t.mock.method(os, 'userInfo', () => {
+    throw Object.assign(new Error('uv_os_get_passwd'), { code: 'ENOENT', syscall: 'uv_os_get_passwd' });
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    unknown.mock.restore();
+    syncBuiltinESMExports();
+  });
+  const words = ['alarms', 'acknowledge', 'no-worker', '--note', 'Known.', '--data', data];
+  const { exitCode, stderr } = await runCommand(words);
+  assert.match(stderr, /The user of this process has no name; give --name.*ERR_USAGE/);
+  assert.equal(exitCode, 2);
 });

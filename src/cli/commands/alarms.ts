@@ -4,6 +4,7 @@ import { Option, type Command } from 'commander';
 import { acknowledgeAlarm, readAlarms } from '../../delivery/alarms/read-alarms.ts';
 import { formatAlarmCount, maxNoteLength, type StandingAlarm } from '../../delivery/alarms/standing-alarm.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createWarningReader } from '../../delivery/installation-warnings.ts';
 import { standingAlarmView } from '../../views/standing-alarm.ts';
 import { createCommand } from '../command.ts';
@@ -39,7 +40,7 @@ const listCommand = (context: Context): Command =>
 
 interface AcknowledgeFlags extends JsonFlag {
   readonly note: string;
-  readonly name: string;
+  readonly name?: string;
 }
 
 function acknowledgeCommand({ environment, output }: Context): Command {
@@ -61,23 +62,28 @@ function acknowledgeCommand({ environment, output }: Context): Command {
         parseOperatorName,
       ),
     )
-    .onData(async (data, id: string, { note, name = userInfo().username, json }: AcknowledgeFlags) => {
+    .onData(async (data, id: string, { note, name = systemUser(), json }: AcknowledgeFlags) => {
       const { store } = data;
-      const record = await store.audit.begin({
-        operator: name,
-        action: 'alarm.acknowledge',
-        target: `alarm ${id}`,
-      });
-      const status = (code: number) => store.audit.finish(record, { status: code });
-      try {
-        const alarm = await acknowledgeAlarm(store, warningsOf(data), { id, note, operator: name });
-        await status(200);
-        await output.result({ json }, standingAlarmView.toJson(alarm), `Acknowledged ${id} as ${name}.`);
-      } catch (error) {
-        await status(404);
+      const action = { operator: name, action: 'alarm.acknowledge', target: `alarm ${id}` };
+      const record = await store.audit.begin(action);
+      const finish = (status: number) => store.audit.finish(record, { status });
+      const acknowledging = acknowledgeAlarm(store, warningsOf(data), { id, note, operator: name });
+      const alarm = await acknowledging.catch(async (error: unknown) => {
+        await finish(error instanceof DeskbellError && error.code === 'ERR_ALARM_NOT_FOUND' ? 404 : 500);
         throw error;
-      }
+      });
+      await finish(200);
+      await output.result({ json }, standingAlarmView.toJson(alarm), `Acknowledged ${id} as ${name}.`);
     });
+}
+
+/** @throws {DeskbellError} ERR_USAGE where the user of this process has no name, as in a container that is given a number */
+function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch (cause) {
+    throw new DeskbellError('ERR_USAGE', 'The user of this process has no name; give --name', { cause });
+  }
 }
 
 function toText(alarm: StandingAlarm): string {
