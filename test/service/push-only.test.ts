@@ -1,5 +1,6 @@
 // The push-only surface: what Web Push needs in production, and nothing of the demonstration.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import Fastify from 'fastify';
@@ -87,6 +88,14 @@ describe('the service with pushOnly', () => {
     );
     const text = JSON.stringify(document.paths) + (await (await fetch(`${service.base}/docs`)).text());
     assert.doesNotMatch(text, /csrf|session|\/api\/|\/v1\//i);
+  });
+
+  test('with subscriber tokens says where they go, and nothing of sessions', async (t) => {
+    const subscriberTokens = { algorithm: 'HS256', key: randomBytes(32), audience: 'deskbell' } as const;
+    const { base } = await startService({ pushOnly: true, subscriberTokens }, t);
+    const page = await (await fetch(`${base}/docs`)).text();
+    assert.match(page, /<code>Authorization<\/code> may have a subscriber token/);
+    assert.doesNotMatch(page, /csrf|session/i);
   });
 
   test('with invitations serves the page that their links open, and how to send stays out of it', async (t) => {

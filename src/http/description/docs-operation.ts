@@ -46,13 +46,17 @@ export function renderText(text: string): Html {
   return html`${paragraphs.map((parts) => html`<p>${parts}</p>`)}`;
 }
 
-function renderSecurity({ security }: OperationObject): Html | undefined {
-  if (security === undefined) return undefined;
-  return security.some((requirement) => Object.keys(requirement).length === 0)
-    ? html`<p class="note">
-        A request that carries the session cookie needs the header <code>Csrf-Token</code>.
-      </p>`
-    : html`<p class="note">Needs the session cookie.</p>`;
+function renderSecurity({ security = [] }: OperationObject): Html {
+  const schemes = new Set(security.flatMap((requirement) => Object.keys(requirement)));
+  const isSessionNeeded = security.length > 0 && security.every((requirement) => 'session' in requirement);
+  return html`${schemes.has('subscriberToken') && html`<p class="note">The header <code>Authorization</code> may have a subscriber token.</p>`}
+  ${
+    schemes.has('csrfToken') &&
+    html`<p class="note">
+      A request that carries the session cookie needs the header <code>Csrf-Token</code>.
+    </p>`
+  }
+  ${isSessionNeeded && html`<p class="note">Needs the session cookie.</p>`}`;
 }
 
 function renderParameter({ name, in: place, required, description, schema }: ParameterObject): Html {
