@@ -109,7 +109,8 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
     createSinks(count, sinkOptions = {}) {
       checkNames('option', sinkOptions, sinkOptionNames);
       const { vapidPublicKey } = sinkOptions;
-      const key = vapidPublicKey === undefined ? undefined : parseApplicationServerKey(vapidPublicKey);
+      const key =
+        vapidPublicKey === undefined ? undefined : parseApplicationServerKey(String(vapidPublicKey));
       if (vapidPublicKey !== undefined && key === undefined) {
         throw new TypeError('vapidPublicKey must be a 65-byte P-256 point in base64url');
       }
