@@ -178,12 +178,12 @@ test('it speaks TLS with the certificate that it is given', async (t) => {
   const files = { operatorCert: join(folder, 'cert.pem'), operatorKey: join(folder, 'key.pem') };
   await writeFile(files.operatorCert, cert);
   await writeFile(files.operatorKey, key);
-  const access = await readListenerAccess(files as unknown as Configuration);
+  const access = (await readListenerAccess('127.0.0.1:0', files as unknown as Configuration))!;
   assert.deepEqual(access.tls, { cert, key });
   const { port, add, store, sender } = await startOperator(t, access);
   const parts = { sender, metrics: createMetrics(store), log: { info: () => {}, error: () => {} } };
   const data = { store, sessionKey: Buffer.alloc(32) };
-  const opened = await openOperator({ host: '127.0.0.1', port: 0 }, access, data, parts);
+  const opened = await openOperator(access, data, parts);
   await opened.close();
   assert.match(opened.address, /^https:\/\/127\.0\.0\.1:\d+$/);
   const token = await add('shop', 'read');

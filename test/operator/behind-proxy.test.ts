@@ -55,7 +55,7 @@ test('of further proxies those are believed that are named', async (t) => {
     operatorHosts: ['ops.example.org'],
     trustProxy: ['203.0.113.0/24'],
   };
-  const access = await readListenerAccess(configuration as unknown as Configuration);
+  const access = (await readListenerAccess('127.0.0.1:0', configuration as unknown as Configuration))!;
   assert.deepEqual(access.hosts, ['ops.example.org']);
   const operator = await startOperator(t, access);
   await guess(operator, '198.51.100.1, 192.0.2.1, 203.0.113.7');
@@ -76,7 +76,7 @@ test('a proxy that is named is believed also without --operator-behind-proxy', a
   const configuration = { operatorBehindProxy: false, operatorHosts: [], trustProxy: ['127.0.0.1'] };
   const operator = await startOperator(
     t,
-    await readListenerAccess(configuration as unknown as Configuration),
+    await readListenerAccess('127.0.0.1:0', configuration as unknown as Configuration),
   );
   await guessDirectly(operator, '198.51.100.1, 192.0.2.1');
   assert.deepEqual(clientsOf(operator), ['192.0.2.1']);

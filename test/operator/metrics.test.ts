@@ -284,7 +284,7 @@ test('a listener for metrics has nothing else, and asks for a token too', async 
 
   const tls = makeCertificate(['127.0.0.1']);
   const parts = { store, log, metrics: createMetrics(store) };
-  const encrypted = await openMetricsListener('127.0.0.1:0', { tls }, parts);
+  const encrypted = await openMetricsListener({ ...where, tls }, parts);
   t.after(() => encrypted.close());
   assert.match(encrypted.address, /^https:/);
   const asked = get(`${encrypted.address}/metrics`, { ca: tls.cert, headers });

@@ -1,5 +1,4 @@
 // `deskbell serve`: runs the service until it is told to stop.
-import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { createWarningReader } from '../../delivery/installation-warnings.ts';
@@ -22,7 +21,7 @@ import { withReport } from '../serve/report-delivery.ts';
 import { formatError } from '../output/failure.ts';
 import { withRetention } from '../data/retention-loop.ts';
 import { underSystemd } from '../serve/systemd-notify.ts';
-import { addressOf, ignoreHangup, listenOn, untilStopped } from '../serve/listening.ts';
+import { ignoreHangup, listenAt, untilStopped } from '../serve/listening.ts';
 import {
   assertListenerIsAskedFor,
   openConfiguredOperator,
@@ -87,12 +86,11 @@ export function serveCommand(context: Context): Command {
         log,
         readWarnings: async () => (await readWarnings()).map(({ code }) => code),
       });
-      const access =
-        configuration.operator === undefined ? undefined : await readListenerAccess(configuration);
+      const access = await readListenerAccess(configuration.operator, configuration);
       const readMachine = machineFiguresReader(configuration, access?.tls?.cert);
       const metrics = access && createMetrics(store, { readWarnings, readMachine });
       if (metrics !== undefined) countRegistrations(server, prefix, metrics);
-      const needsSender = configuration.deliver || configuration.operator !== undefined;
+      const needsSender = configuration.deliver || access !== undefined;
       const onFigures = metrics?.recordFigures;
       const writeMessages: MessageLog['write'] = (records) => {
         for (const record of records) log.info(messageEvent(record));
@@ -108,10 +106,9 @@ export function serveCommand(context: Context): Command {
         if (sender && metrics && access) {
           const parts = { sender, metrics, log, readWarnings, defaultTitle: hostTitle(configuration) };
           operator = await openConfiguredOperator(configuration, access, opened, parts, environment);
-          if (operator !== undefined) await storeOperatorAddress(data, operator.address);
+          await storeOperatorAddress(data, operator.address);
         }
-        await listenOn({ host, port }, '--port', () => server.listen({ host, port }));
-        const address = `${addressOf(host, (server.server.address() as AddressInfo).port)}${prefix}`;
+        const address = `${await listenAt(server, { host, port }, '--port')}${prefix}`;
         await output.result(
           flags,
           { address, pushOnly, operator: operator?.address },

@@ -48,8 +48,7 @@ export function workerCommand(context: Context): Command {
     const run = async (data: DataDirectory): Promise<void> => {
       const readWarnings = createWarningReader(data.store, data.vapidKeys.keyDirectory);
       for (const { detail, remedy } of await readWarnings()) onWarning(`${detail} ${remedy}`);
-      const access =
-        configuration.metrics === undefined ? undefined : await readListenerAccess(configuration);
+      const access = await readListenerAccess(configuration.metrics, configuration);
       const machine = { ...configuration, maxSubscriptions: undefined };
       const readMachine = machineFiguresReader(machine, access?.tls?.cert);
       const metrics = access && createMetrics(data.store, { readWarnings, readMachine });
@@ -61,10 +60,10 @@ export function workerCommand(context: Context): Command {
       });
       let listener: OpenOperator | undefined;
       try {
-        if (configuration.metrics !== undefined && metrics && access) {
+        if (metrics && access) {
           const log = { info: () => {}, error: (record: object) => output.diagnostic(inspect(record)) };
           const parts = { store: data.store, metrics, log };
-          listener = await openMetricsListener(configuration.metrics, access, parts);
+          listener = await openMetricsListener(access, parts);
         }
         const { threads } = configuration;
         await output.result(

@@ -28,7 +28,7 @@ export async function openDemoOperator(
   const { token, tokenHash } = generateOperatorToken();
   await data.store.operators.add({ name: 'demo', role: 'full', tokenHash });
   const metrics = createMetrics(data.store);
-  const open = (port: number) => openOperator({ host, port }, {}, data, { sender, log, metrics });
+  const open = (port: number) => openOperator({ host, port }, data, { sender, log, metrics });
   const listener = await open(usualPort).catch((error: unknown) => {
     if (error instanceof DeskbellError && error.code === 'ERR_LISTEN') return open(0);
     throw error;

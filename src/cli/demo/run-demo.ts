@@ -2,7 +2,6 @@
 // subscribes with the service's key, and the sender. The user agent decrypts with another implementation than the
 // sender encrypts with.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -21,7 +20,7 @@ import type { DataDirectory } from '../data/data-directory.ts';
 import type { Context } from '../context.ts';
 import { withData } from '../data/open-data.ts';
 import { quote } from '../output/invocation.ts';
-import { addressOf, listenOn, untilStopped } from '../serve/listening.ts';
+import { listenAt, untilStopped } from '../serve/listening.ts';
 import type { Output } from '../output/output.ts';
 
 export interface DemoOptions {
@@ -113,7 +112,7 @@ async function serve(
   tell: Tell,
   output: Output,
 ): Promise<{ readonly address: string; readonly server: ReturnType<typeof createServer> }> {
-  const open = async (wanted: number): Promise<ReturnType<typeof createServer>> => {
+  const open = async (wanted: number) => {
     const server = createServer({
       store,
       vapidPublicKey: vapidKeys.publicKey,
@@ -125,14 +124,12 @@ async function serve(
       onSubscribe: ({ endpoint }) =>
         tell('service', `checks the subscription of ${new URL(endpoint).origin} and stores it`),
     });
-    await listenOn({ host, port: wanted }, '--port', () => server.listen({ host, port: wanted }));
-    return server;
+    return { address: await listenAt(server, { host, port: wanted }, '--port'), server };
   };
-  const server = await open(port ?? (isOnce ? 0 : 8080)).catch((error: unknown) => {
+  return open(port ?? (isOnce ? 0 : 8080)).catch((error: unknown) => {
     if (port !== undefined) throw error;
     return open(0);
   });
-  return { address: addressOf(host, (server.server.address() as AddressInfo).port), server };
 }
 
 /** Does what the page does in a browser. Resolves to the endpoint. */

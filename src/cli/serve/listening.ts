@@ -1,8 +1,18 @@
 // What commands that serve have in common: listening on a port, with a clear error where that fails, and running until
 // they are told to stop.
 import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Context } from '../context.ts';
+import type { ListenAddress } from '../configuration/listen-address.ts';
+
+/** Has a server listen. @returns its address, as `addressOf` gives it. @throws {DeskbellError} ERR_LISTEN */
+export async function listenAt(app: FastifyInstance, where: ListenAddress, flag: string): Promise<string> {
+  const { host, port } = where;
+  await listenOn(where, flag, () => app.listen({ host, port }));
+  return addressOf(host, (app.server.address() as AddressInfo).port);
+}
 
 /**
  * Runs `open`, which listens on `host` and `port`.
@@ -11,8 +21,8 @@ import type { Context } from '../context.ts';
  * @throws {DeskbellError} ERR_LISTEN
  */
 export async function listenOn<Result>(
-  { host, port }: { readonly host: string; readonly port: number },
-  flag: '--port' | '--operator' | '--metrics',
+  { host, port }: ListenAddress,
+  flag: string,
   open: () => Promise<Result>,
 ): Promise<Result> {
   try {

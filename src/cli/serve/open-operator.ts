@@ -1,5 +1,4 @@
 // Opens the operator's listener from the configuration.
-import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { TlsFiles } from '../../http/create-http-server.ts';
@@ -11,9 +10,9 @@ import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
-import { parseListenAddress, type ListenAddress } from '../configuration/listen-address.ts';
+import { parseListenAddress } from '../configuration/listen-address.ts';
 import { createPersonHash } from './person-hash.ts';
-import { addressOf, listenOn } from './listening.ts';
+import { listenAt } from './listening.ts';
 import { readCertificates } from '../send/open-sender.ts';
 
 export interface OpenOperator {
@@ -28,8 +27,8 @@ export type ListenerParts = Pick<
   'sender' | 'metrics' | 'log' | 'readWarnings' | 'defaultTitle'
 >;
 
-/** How a listener is reached. */
-export type ListenerAccess = Pick<ListenerOptions, 'tls' | 'isBehindProxy' | 'hosts' | 'trustProxy'>;
+/** Where a listener listens, and how it is reached. */
+export type ListenerAccess = Omit<ListenerOptions, 'store' | 'log'>;
 
 /** @throws {DeskbellError} ERR_CONFIGURATION for entries that mean nothing without a listener */
 export function assertListenerIsAskedFor({ operator, webhook }: Configuration): void {
@@ -40,20 +39,16 @@ export function assertListenerIsAskedFor({ operator, webhook }: Configuration): 
   );
 }
 
-/**
- * @returns `undefined` where no operator's listener is asked for
- * @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN
- */
+/** With its webhook, where there is one. @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN */
 export async function openConfiguredOperator(
   configuration: Configuration,
   access: ListenerAccess,
   data: Pick<DataDirectory, 'store' | 'sessionKey' | 'vapidKeys'>,
   parts: ListenerParts,
   environment: Context['environment'],
-): Promise<OpenOperator | undefined> {
-  const { operator, webhook } = configuration;
-  if (operator === undefined) return undefined;
-  const listener = await openOperator(parseListenAddress(operator), access, data, parts);
+): Promise<OpenOperator> {
+  const { webhook } = configuration;
+  const listener = await openOperator(access, data, parts);
   try {
     const posting =
       webhook === undefined
@@ -96,48 +91,47 @@ async function openWebhook(
  * @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN, ERR_METRICS_PACKAGE
  */
 export async function openMetricsListener(
-  where: string,
   access: ListenerAccess,
   parts: Pick<OperatorOptions, 'store' | 'metrics' | 'log'>,
 ): Promise<OpenOperator> {
   const { createMetricsListener } = await import('../../operator/create-operator.ts');
   const { loadClient } = await import('../../operator/metrics/metrics.ts');
   await loadClient();
-  const address = parseListenAddress(where);
-  return listen(createMetricsListener({ ...access, ...address, ...parts }), address, access, '--metrics');
+  return listen(createMetricsListener({ ...access, ...parts }), access, '--metrics');
 }
 
 /** @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN */
 export async function openOperator(
-  address: ListenAddress,
   access: ListenerAccess,
   { store, sessionKey }: Pick<DataDirectory, 'store' | 'sessionKey'>,
   parts: ListenerParts,
 ): Promise<OpenOperator> {
   const { createOperator } = await import('../../operator/create-operator.ts');
   const hashPerson = createPersonHash(sessionKey);
-  const listener = createOperator({ ...access, ...address, ...parts, store, hashPerson });
-  return listen(listener, address, access, '--operator');
+  return listen(createOperator({ ...access, ...parts, store, hashPerson }), access, '--operator');
 }
 
 async function listen(
   app: FastifyInstance,
-  { host, port }: ListenAddress,
-  { tls }: ListenerAccess,
+  access: ListenerAccess,
   flag: '--operator' | '--metrics',
 ): Promise<OpenOperator> {
-  await listenOn({ host, port }, flag, () => app.listen({ host, port }));
-  const address = addressOf(host, (app.server.address() as AddressInfo).port);
+  const address = await listenAt(app, access, flag);
   return {
-    address: tls === undefined ? address : address.replace(/^http/, 'https'),
+    address: access.tls === undefined ? address : address.replace(/^http/, 'https'),
     close: () => app.close(),
   };
 }
 
-/** @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE */
-export async function readListenerAccess(configuration: Configuration): Promise<ListenerAccess> {
+/** @returns `undefined` where no listener is asked for. @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE */
+export async function readListenerAccess(
+  where: string | undefined,
+  configuration: Configuration,
+): Promise<ListenerAccess | undefined> {
+  if (where === undefined) return undefined;
   const { operatorBehindProxy: isBehindProxy, operatorHosts: hosts, trustProxy } = configuration;
-  return { isBehindProxy, hosts, trustProxy, tls: await readTls(configuration) };
+  const address = parseListenAddress(where);
+  return { ...address, isBehindProxy, hosts, trustProxy, tls: await readTls(configuration) };
 }
 
 async function readTls({ operatorCert, operatorKey }: Configuration): Promise<TlsFiles | undefined> {

@@ -33,8 +33,8 @@ export const metrics: readonly DocumentedPromise[] = [
       },
       'src/cli/serve/open-operator.ts': {
         'a certificate is not used': [
-          'createMetricsListener({ ...access, ...address',
-          'createMetricsListener({ ...address',
+          'createMetricsListener({ ...access,',
+          'createMetricsListener({ ...access, tls: undefined,',
         ],
       },
     },

@@ -152,7 +152,10 @@ export const operatorApi: readonly DocumentedPromise[] = [
     test: { file: 'test/operator/behind-proxy.test.ts', title: 'of further proxies' },
     changes: {
       'src/cli/serve/open-operator.ts': {
-        'it is not': ['return { isBehindProxy, hosts, trustProxy, tls', 'return { isBehindProxy, hosts, tls'],
+        'it is not': [
+          '...address, isBehindProxy, hosts, trustProxy, tls',
+          '...address, isBehindProxy, hosts, tls',
+        ],
       },
     },
   },
@@ -428,7 +431,10 @@ export const operatorApi: readonly DocumentedPromise[] = [
     test: { file: 'test/operator/behind-proxy.test.ts', title: 'of further proxies' },
     changes: {
       'src/cli/serve/open-operator.ts': {
-        'they do not': ['return { isBehindProxy, hosts, trustProxy', 'return { isBehindProxy, trustProxy'],
+        'they do not': [
+          '...address, isBehindProxy, hosts, trustProxy',
+          '...address, isBehindProxy, trustProxy',
+        ],
       },
     },
   },
