@@ -7,6 +7,7 @@ import type {
   BroadcastStore,
   OfOperator,
 } from '../store/broadcasts.ts';
+import type { ListPage } from './list-page.ts';
 
 export interface BroadcastFilter extends OfOperator {
   /** Somewhere in title or message, whatever the case. */
@@ -18,28 +19,22 @@ export interface BroadcastFilter extends OfOperator {
   readonly untilMs?: number | undefined;
 }
 
-export interface FoundBroadcasts {
-  readonly broadcasts: readonly Broadcast[];
-  /** Where to go on (`beforeId`); absent where no older broadcast is left. */
-  readonly nextBeforeId?: number | undefined;
-}
-
 /** Broadcasts that one call looks at, at most: some milliseconds. */
 export const searchBatchSize = 5000;
 const readBatchSize = 500;
 
-/** @param range `limit`: how many to find at most */
+/** @param range `limit`: how many to find at most @returns `next`: the next `beforeId` */
 export async function searchBroadcasts(
   store: Pick<BroadcastStore, 'findAll' | 'summaries'>,
   filter: BroadcastFilter,
   range: { readonly beforeId?: number | undefined; readonly limit: number },
   nowMs: number = Date.now(),
-): Promise<FoundBroadcasts> {
+): Promise<ListPage<Broadcast>> {
   const fits = compile(filter, nowMs);
   const ids: number[] = [];
-  const found = async (nextBeforeId?: number): Promise<FoundBroadcasts> => ({
-    broadcasts: await store.findAll(ids),
-    ...(nextBeforeId !== undefined && { nextBeforeId }),
+  const found = async (next?: number): Promise<ListPage<Broadcast>> => ({
+    items: await store.findAll(ids),
+    next,
   });
   let { beforeId } = range;
   for (let searched = 0; searched < searchBatchSize; searched += readBatchSize) {

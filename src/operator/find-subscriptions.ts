@@ -7,6 +7,7 @@ import type {
   SubscriptionSearch,
   SubscriptionStore,
 } from '../store/subscriptions.ts';
+import { readPage, type ListPage } from './list-page.ts';
 
 export interface SubscriptionFilter {
   /** As `checkExpression` gives it. */
@@ -15,14 +16,8 @@ export interface SubscriptionFilter {
   readonly pushService?: string | undefined;
 }
 
-export interface FoundSubscriptions {
-  readonly subscriptions: readonly StoredSubscription[];
-  /** Where to go on (`afterId`); absent where no further row is left. */
-  readonly nextAfterId?: number | undefined;
-}
-
+type Found = ListPage<StoredSubscription>;
 type Range = { readonly afterId: number; readonly limit: number };
-type ReadPage = (range: Range) => Promise<readonly StoredSubscription[]>;
 type Pages = Pick<SubscriptionStore, 'page' | 'pageOfPushService' | 'search'>;
 
 /** Rows that one call looks at, at most: some milliseconds. */
@@ -31,27 +26,19 @@ const searchBatchSize = 10_000;
 const firstBatchSize = 100;
 const readBatchSize = 1000;
 
-/** @param range `limit`: how many to find at most */
+/** @param range `limit`: how many to find at most @returns `next`: the next `afterId` */
 export async function findSubscriptions(
   store: Pages,
   { matching, pushService: given }: SubscriptionFilter,
   { afterId = 0, limit }: { readonly afterId?: number | undefined; readonly limit: number },
-): Promise<FoundSubscriptions> {
-  if (given === undefined) return readOne((range) => store.page({ ...range, matching }), { afterId, limit });
+): Promise<Found> {
+  if (given === undefined) return readPage(limit, (count) => store.page({ afterId, limit: count, matching }));
   const pushService = URL.parse(given)?.origin ?? 'null';
   // no URL, or one that has no origin
-  if (pushService === 'null') return { subscriptions: [] };
+  if (pushService === 'null') return { items: [] };
   return matching === undefined
-    ? readOne((range) => store.pageOfPushService(pushService, range), { afterId, limit })
+    ? readPage(limit, (count) => store.pageOfPushService(pushService, { afterId, limit: count }))
     : searchBoth(store, { matching, pushService }, { afterId, limit });
-}
-
-async function readOne(read: ReadPage, { afterId, limit }: Range): Promise<FoundSubscriptions> {
-  const rows = await read({ afterId, limit: limit + 1 });
-  const subscriptions = rows.slice(0, limit);
-  return rows.length > limit
-    ? { subscriptions, nextAfterId: subscriptions.at(-1)?.id ?? afterId }
-    : { subscriptions };
 }
 
 /** Of the first rows that each of both leads to, those that reach further are the rarer ones: they are gone through. */
@@ -59,7 +46,7 @@ async function searchBoth(
   store: Pages,
   filter: Required<SubscriptionFilter>,
   { limit, ...range }: Range,
-): Promise<FoundSubscriptions> {
+): Promise<Found> {
   let { afterId } = range;
   const search = (by: SubscriptionSearch['by'], rows: number) =>
     store.search({ ...(filter as Pick<SubscriptionSearch, keyof SubscriptionFilter>), by, afterId, rows });
@@ -69,20 +56,20 @@ async function searchBoth(
   ]);
   const [ofMatching, ofPushService] = first.map((searched) => reachOf(searched, firstBatchSize));
   const by = ofMatching! >= ofPushService! ? 'matching' : 'pushService';
-  const subscriptions: StoredSubscription[] = [];
+  const items: StoredSubscription[] = [];
   let searched = first[by === 'matching' ? 0 : 1];
   let searchedRows = 0;
   for (let batchSize = firstBatchSize; ; batchSize = readBatchSize) {
     if (searchedRows > 0) searched = await search(by, batchSize);
     for (const row of searched.found) {
-      if (subscriptions.length === limit) return { subscriptions, nextAfterId: afterId };
+      if (items.length === limit) return { items, next: afterId };
       afterId = row.id;
-      subscriptions.push(row);
+      items.push(row);
     }
     afterId = searched.throughId;
-    if (searched.rows < batchSize) return { subscriptions };
+    if (searched.rows < batchSize) return { items };
     searchedRows += searched.rows;
-    if (searchedRows >= searchBatchSize) return { subscriptions, nextAfterId: afterId };
+    if (searchedRows >= searchBatchSize) return { items, next: afterId };
     // Reading takes the thread; others get their turn in between.
     await setImmediate();
   }

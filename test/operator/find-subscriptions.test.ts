@@ -38,7 +38,7 @@ test('few subscriptions of a push service or with a tag are found at once among 
   ) => {
     const filter = { pushService, matching: tags && { tags } };
     const found = await findSubscriptions(store.subscriptions, filter, { afterId, limit });
-    return [found.subscriptions.map(({ id }) => id), found.nextAfterId];
+    return [found.items.map(({ id }) => id), found.next];
   };
   const last = rows - 4;
   assert.deepEqual(await find(apple), [[last + 1, last + 2, last + 3], last + 3]);
@@ -75,7 +75,7 @@ test('of very many broadcasts all that fit are found, some thousands looked at f
   };
   const find = async (limit: number, beforeId?: number) => {
     const found = await searchBroadcasts(store, { text: 'tea' }, { limit, beforeId });
-    return [found.broadcasts.map(({ id }) => id), found.nextBeforeId];
+    return [found.items.map(({ id }) => id), found.next];
   };
   // one page looks through as far as 701
   assert.deepEqual(await find(9), [[5000], 701]);

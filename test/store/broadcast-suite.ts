@@ -196,13 +196,13 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       });
       await store.broadcasts.pause(coffee);
       const find = async (filter: BroadcastFilter, limit = 10, beforeId?: number) => {
-        const { broadcasts, nextBeforeId } = await searchBroadcasts(
+        const { items, next } = await searchBroadcasts(
           store.broadcasts,
           filter,
           { limit, beforeId },
           start + 1000,
         );
-        return { ids: broadcasts.map(({ id }) => id), next: nextBeforeId };
+        return { ids: items.map(({ id }) => id), next };
       };
 
       assert.deepEqual((await find({ text: ' über ' })).ids, [later, coffee, tea]);

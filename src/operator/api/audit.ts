@@ -3,8 +3,8 @@ import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { auditView } from '../../views/audit.ts';
 import type { OperatorContext } from '../context.ts';
+import { readPage } from '../list-page.ts';
 import { operationsOf } from './operations.ts';
-import { readPage } from './page.ts';
 
 const moment = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
 

@@ -11,10 +11,10 @@ import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
 import { sendEvents } from '../event-stream.ts';
 import type { OperatorContext } from '../context.ts';
 import { senders, watchers } from '../authorize.ts';
+import { readPage } from '../list-page.ts';
 import { createOwnBroadcasts } from '../own-broadcasts.ts';
 import { idParams, operationsOf } from './operations.ts';
 import { attemptsQuery, bodyLimit, createBody, idempotencyKey, listQuery } from './broadcast-requests.ts';
-import { readPage } from './page.ts';
 
 const eventsOperation: Operation = {
   operationId: 'followBroadcast',
@@ -93,7 +93,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     query: listQuery,
     view: broadcastView,
     roles: watchers,
-    read: async ({ query: { text, state, since, until }, operator }, { limit, cursor }) => {
+    read: ({ query: { text, state, since, until }, operator }, { limit, cursor }) => {
       const filter = {
         operatorId: own.operatorId(operator),
         text,
@@ -101,8 +101,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
         sinceMs: since === undefined ? undefined : Date.parse(since),
         untilMs: until === undefined ? undefined : Date.parse(until),
       };
-      const found = await searchBroadcasts(broadcasts, filter, { beforeId: cursor, limit });
-      return { items: found.broadcasts, next: found.nextBeforeId ?? null };
+      return searchBroadcasts(broadcasts, filter, { beforeId: cursor, limit });
     },
   });
 

@@ -10,7 +10,8 @@ import type { OperatorRole } from '../../store/operators.ts';
 import { userKeywords } from '../../views/audience.ts';
 import type { View } from '../../views/view.ts';
 import type { AuditedAction } from '../audit-changes.ts';
-import { cutPage, defaultLimit, namedPageQuery, pageOf, pageQuery, type Page } from './page.ts';
+import type { ListPage } from '../list-page.ts';
+import { cutPage, defaultLimit, namedPageQuery, pageOf, pageQuery } from './page.ts';
 
 /** `GET /v1/things` */
 type Route = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
@@ -60,7 +61,7 @@ interface List<Item, Params extends Properties, Query extends Properties> extend
   read(
     request: Request<Params, Query, unknown>,
     range: { readonly limit: number; readonly cursor: number | undefined },
-  ): Promise<Page<Item>>;
+  ): Promise<ListPage<Item>>;
 }
 
 interface NamedList<Item> extends Described<Properties, Properties> {
@@ -160,7 +161,7 @@ export function operationsOf(app: ServiceApp, tag: string): Operations {
         handle: async (request) => {
           const { limit = defaultLimit, cursor } = request.query;
           const page = await read(request as unknown as Parameters<typeof read>[0], { limit, cursor });
-          return { ...page, items: page.items.map(view.toJson) };
+          return toAnswer(page, view);
         },
       }),
     addNamedList: (path, { view, nameOf, read, ...list }) =>
@@ -168,10 +169,12 @@ export function operationsOf(app: ServiceApp, tag: string): Operations {
         ...list,
         query: namedPageQuery,
         answer: pageOf(view, 'string'),
-        handle: async ({ query }) => {
-          const page = cutPage(await read(), nameOf, query);
-          return { ...page, items: page.items.map(view.toJson) };
-        },
+        handle: async ({ query }) => toAnswer(cutPage(await read(), nameOf, query), view),
       }),
   };
 }
+
+const toAnswer = <Item>(
+  { items, next = null }: { readonly items: readonly Item[]; readonly next?: unknown },
+  view: View<Item>,
+): object => ({ items: items.map(view.toJson), next });

@@ -4,13 +4,14 @@ import { contentResponse } from '../../http/description/openapi-responses.ts';
 import type { Operation } from '../../http/description/operation.ts';
 import { idKeywords, Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import type { RowOutcome } from '../../store/attempts.ts';
+import type { RowOutcome, RowOutcomes } from '../../store/attempts.ts';
 import type { Operator } from '../../store/operators.ts';
 import { userKeywords } from '../../views/audience.ts';
 import { csvHeader } from '../../views/outcomes-csv.ts';
 import { rowOutcomeView } from '../../views/row-outcome.ts';
 import { watchers } from '../authorize.ts';
 import type { OperatorContext } from '../context.ts';
+import type { ListPage } from '../list-page.ts';
 import { createOwnBroadcasts } from '../own-broadcasts.ts';
 import { findPersonDevices, idsOf } from '../person-devices.ts';
 import { sendOutcomes } from '../send-outcomes.ts';
@@ -69,12 +70,12 @@ export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): v
         const found = await attempts.outcomesAfter(id, { afterId: cursor, ids: idsAtOnce });
         const items = found.outcomes.slice(0, limit);
         const isCut = items.length < found.outcomes.length;
-        return { items: items.map(show), next: (isCut ? items.at(-1)?.subscriptionId : found.next) ?? null };
+        return { items: items.map(show), next: isCut ? items.at(-1)?.subscriptionId : found.next };
       }
       const devices = user === undefined ? undefined : idsOf(await findPersonDevices(user, store));
       const asked = devices?.filter((device) => subscription === undefined || device === subscription);
       const found = await attempts.outcomesOf(id, asked ?? [subscription!]);
-      return { items: found.map(show), next: null };
+      return { items: found.map(show) };
     },
   });
 
@@ -115,16 +116,7 @@ export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): v
   });
 }
 
-const toPage = ({
-  outcomes,
-  next,
-}: {
-  readonly outcomes: readonly RowOutcome[];
-  readonly next?: number | undefined;
-}) => ({
-  items: outcomes,
-  next: next ?? null,
-});
+const toPage = ({ outcomes: items, next }: RowOutcomes): ListPage<RowOutcome> => ({ items, next });
 
 /** Whose subscriptions are is not for the role `send`, which sees no subscriptions. */
 const shownTo =

@@ -24,12 +24,6 @@ export const pageQuery = {
   ),
 };
 
-export interface Page<Item> {
-  readonly items: readonly Item[];
-  /** `null` after the last page. */
-  readonly next: number | null;
-}
-
 /** A page of what a view shows, for the description. */
 export const pageOf = (
   { schema, example }: Pick<View<never>, 'schema' | 'example'>,
@@ -61,25 +55,10 @@ export function cutPage<Item>(
   items: readonly Item[],
   nameOf: (item: Item) => string,
   { limit = defaultLimit, cursor }: { readonly limit?: number; readonly cursor?: string },
-): { readonly items: readonly Item[]; readonly next: string | null } {
+): { readonly items: readonly Item[]; readonly next: string | undefined } {
   const rest = items
     .filter((item) => cursor === undefined || nameOf(item) > cursor)
     .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
   const page = rest.slice(0, limit);
-  const last = page.at(-1);
-  return { items: page, next: rest.length > limit && last !== undefined ? nameOf(last) : null };
-}
-
-/**
- * Reads one page and finds out whether there is another.
- *
- * @param read gives at most so many items, in the order of the list
- */
-export async function readPage<Item extends { readonly id: number }>(
-  limit: number,
-  read: (limit: number) => Promise<readonly Item[]>,
-): Promise<Page<Item>> {
-  const found = await read(limit + 1);
-  const items = found.slice(0, limit);
-  return { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : null };
+  return { items: page, next: rest.length > limit ? nameOf(page.at(-1)!) : undefined };
 }

@@ -9,8 +9,8 @@ import { exampleMessage, messageSchema } from '../../views/message.ts';
 import { resumeSchedule, withTimes } from '../../delivery/schedule/schedule-times.ts';
 import { scheduleView, scheduleWithTimesView } from '../../views/schedule.ts';
 import type { OperatorContext } from '../context.ts';
+import { readPage } from '../list-page.ts';
 import { idParams, operationsOf } from './operations.ts';
-import { readPage } from './page.ts';
 
 const body = Type.Model(
   'ScheduleRequest',

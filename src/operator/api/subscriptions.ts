@@ -8,9 +8,9 @@ import { tagsSchema, userKeywords } from '../../views/audience.ts';
 import { subscriptionView } from '../../views/subscription.ts';
 import type { OperatorContext } from '../context.ts';
 import { findSubscriptions } from '../find-subscriptions.ts';
+import { readPage } from '../list-page.ts';
 import { splitTags } from '../validator.ts';
 import { idParams, operationsOf } from './operations.ts';
-import { readPage } from './page.ts';
 
 const tagList = (description: string) =>
   Type.Optional(
@@ -74,16 +74,11 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
     description: 'A page by push service and tags may have fewer items than asked for, and yet a next one.',
     query: listQuery,
     view: subscriptionView,
-    read: async ({ query: { user, tag, anyTag, notTag, pushService } }, { limit, cursor }) => {
+    read: ({ query: { user, tag, anyTag, notTag, pushService } }, { limit, cursor }) => {
       const tags = { all: splitTags(tag), any: splitTags(anyTag), none: splitTags(notTag) };
       const isFiltered = [user, tag, anyTag, notTag].some((part) => part !== undefined);
       const matching = isFiltered ? checkExpression({ user, tags }) : undefined;
-      const page = await findSubscriptions(
-        subscriptions,
-        { matching, pushService },
-        { afterId: cursor, limit },
-      );
-      return { items: page.subscriptions, next: page.nextAfterId ?? null };
+      return findSubscriptions(subscriptions, { matching, pushService }, { afterId: cursor, limit });
     },
   });
 

@@ -343,8 +343,8 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     changes: {
       'src/operator/find-subscriptions.ts': {
         'each page is the first one': [
-          'store.pageOfPushService(pushService, range)',
-          'store.pageOfPushService(pushService, { ...range, afterId: 0 })',
+          'store.pageOfPushService(pushService, { afterId, limit: count })',
+          'store.pageOfPushService(pushService, { afterId: 0, limit: count })',
         ],
       },
     },

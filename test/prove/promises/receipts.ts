@@ -584,7 +584,7 @@ export const receipts: readonly DocumentedPromise[] = [
     test: { file: 'test/operator/roles.test.ts', title: 'the role send sends, and sees its own broadcasts' },
     changes: {
       'src/operator/api/outcomes.ts': {
-        'with them, where it names one': ['items: found.map(show), next: null', 'items: found, next: null'],
+        'with them, where it names one': ['items: found.map(show)', 'items: found'],
         'with them, in the list': ['items: items.map(show), next', 'items, next'],
         'with them, as CSV': ['attempts, id, shownTo(operator))', 'attempts, id, (one) => one)'],
       },

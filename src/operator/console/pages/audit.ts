@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { AuditRecord } from '../../../store/audit.ts';
 import type { OperatorContext } from '../../context.ts';
+import { readPage } from '../../list-page.ts';
 import {
   badge,
   isFiltered,
@@ -27,14 +28,13 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
     const days = readDays(query);
     const given = { ...readNames(query), ...days };
     const beforeId = idField(query, 'before');
-    const found = await store.audit.list({
+    const filter = {
       operator: given['operator'] || undefined,
       action: given['action'] || undefined,
       ...toInterval(days),
       beforeId,
-      limit: pageRows + 1,
-    });
-    const records = found.slice(0, pageRows);
+    };
+    const { items, next } = await readPage(pageRows, (limit) => store.audit.list({ ...filter, limit }));
     const isSearch = isFiltered({ ...given, zone: '' }) || beforeId !== undefined;
     return sendPage(reply, {
       title: 'Audit',
@@ -51,10 +51,10 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
         ${table(
           'Changes',
           columns,
-          records.map((record) => renderRow(record, given)),
+          items.map((record) => renderRow(record, given)),
           isSearch ? 'No change fits.' : 'Nothing has been changed yet.',
         )}
-        ${found.length > pageRows && older(pages.Audit, { ...given, before: String(records.at(-1)?.id) })}
+        ${next !== undefined && older(pages.Audit, { ...given, before: String(next) })}
       `,
     });
   });

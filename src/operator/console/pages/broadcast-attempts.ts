@@ -7,6 +7,7 @@ import type { Broadcast } from '../../../store/broadcasts.ts';
 import type { Store } from '../../../store/store.ts';
 import { csvFileName } from '../../../views/outcomes-csv.ts';
 import { explain } from '../../../views/row-outcome.ts';
+import { readPage } from '../../list-page.ts';
 import { findPersonDevices, idsOf, maxShownDevices } from '../../person-devices.ts';
 import { answersTable } from '../answers-table.ts';
 import { attemptsTable } from '../attempts-table.ts';
@@ -127,14 +128,8 @@ async function renderAnswer(broadcastId: number, given: Fields, store: Store): P
 /** Page by page, all of them. */
 async function renderAll(id: number, given: Fields, { attempts: log }: Store): Promise<Html> {
   const outcome = attemptOutcomes.find((known) => known === given['outcome']);
-  const found = await log.list({
-    broadcastId: id,
-    outcome,
-    beforeId: idField(given, 'before'),
-    limit: attemptRows + 1,
-  });
-  const attempts = found.slice(0, attemptRows);
-  const last = found.length > attemptRows ? attempts.at(-1) : undefined;
-  return html`${attemptsTable(attempts, isFiltered(given) ? 'No attempt fits.' : 'No attempt yet.')}
-  ${last && older(`/console/broadcasts/${id}`, { ...given, before: String(last.id) })}`;
+  const filter = { broadcastId: id, outcome, beforeId: idField(given, 'before') };
+  const { items, next } = await readPage(attemptRows, (limit) => log.list({ ...filter, limit }));
+  return html`${attemptsTable(items, isFiltered(given) ? 'No attempt fits.' : 'No attempt yet.')}
+  ${next !== undefined && older(`/console/broadcasts/${id}`, { ...given, before: String(next) })}`;
 }

@@ -35,7 +35,7 @@ export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorConte
     const { query } = request;
     const session = sessionOf(request);
     const beforeId = idField(query, 'before');
-    const { broadcasts, nextBeforeId } = await searchBroadcasts(store.broadcasts, readFilter(query), {
+    const { items, next } = await searchBroadcasts(store.broadcasts, readFilter(query), {
       beforeId,
       limit: pageRows,
     });
@@ -49,15 +49,15 @@ export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorConte
         ${table(
           'Broadcasts',
           columns,
-          broadcasts.map(renderRow),
+          items.map(renderRow),
           isSearch ? 'No broadcast fits.' : 'Nothing has been broadcast yet.',
         )}
         ${
-          nextBeforeId !== undefined &&
+          next !== undefined &&
           older(
             pages.Broadcasts,
-            { ...given, before: String(nextBeforeId) },
-            broadcasts.length < pageRows ? 'Search older broadcasts' : 'Older',
+            { ...given, before: String(next) },
+            items.length < pageRows ? 'Search older broadcasts' : 'Older',
           )
         }
       `,

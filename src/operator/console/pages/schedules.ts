@@ -11,6 +11,7 @@ import type { Broadcast } from '../../../store/broadcasts.ts';
 import type { Schedule, ScheduleAudience } from '../../../store/schedules.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
+import { readPage } from '../../list-page.ts';
 import { sessionOf } from '../require-session.ts';
 import { badge, card, facts, older, stateBadge, table, time, untrusted } from '../components.ts';
 import { audited, idField } from '../forms.ts';
@@ -34,8 +35,8 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
   app.get('/schedules', async (request, reply) => {
     const session = sessionOf(request);
     const afterId = idField(request.query, 'after') ?? 0;
-    const found = await schedules.list({ afterId, limit: pageRows + 1 });
-    const shown = await describe(found.slice(0, pageRows), store);
+    const { items, next } = await readPage(pageRows, (limit) => schedules.list({ afterId, limit }));
+    const shown = await describe(items, store);
     return sendPage(reply, {
       title: 'Schedules',
       lead: html`<p class="quiet">
@@ -49,7 +50,7 @@ export function addSchedulePages(app: FastifyInstance, { store }: OperatorContex
           shown.map((schedule) => renderRow(schedule, session)),
           afterId === 0 ? 'No schedules yet.' : 'No more schedules.',
         )}
-        ${found.length > pageRows && older(pages.Schedules, { after: String(shown.at(-1)?.id) }, 'Next')}
+        ${next !== undefined && older(pages.Schedules, { after: String(next) }, 'Next')}
       `,
     });
   });

@@ -109,16 +109,16 @@ async function renderList(
     if (!(error instanceof DeskbellError)) throw error;
     return notice('bad', 'This cannot be searched for', html`<p>${error.message}</p>`);
   }
-  const { subscriptions, nextAfterId } = found;
+  const { items, next } = found;
   const user = given['user'] ?? '';
   return html`
-    ${table('Subscriptions', columns, subscriptions.map(renderRow), 'No subscription fits.')}
+    ${table('Subscriptions', columns, items.map(renderRow), 'No subscription fits.')}
     ${
-      nextAfterId !== undefined &&
+      next !== undefined &&
       older(
         pages.Subscriptions,
-        { ...given, after: String(nextAfterId) },
-        subscriptions.length < pageRows ? 'Search further' : 'Next',
+        { ...given, after: String(next) },
+        items.length < pageRows ? 'Search further' : 'Next',
       )
     }
     ${user !== '' && html`<p><a href="${personUrl(user)}">This person: devices and broadcasts</a></p>`}
