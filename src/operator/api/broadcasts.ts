@@ -12,7 +12,7 @@ import { sendEvents } from '../event-stream.ts';
 import type { OperatorContext } from '../context.ts';
 import { senders, watchers } from '../authorize.ts';
 import { readPage } from '../list-page.ts';
-import { createOwnBroadcasts } from '../own-broadcasts.ts';
+import { claimBroadcast, getOwnBroadcast, ownerIdOf } from '../own-broadcasts.ts';
 import { idParams, operationsOf } from './operations.ts';
 import { attemptsQuery, bodyLimit, createBody, idempotencyKey, listQuery } from './broadcast-requests.ts';
 
@@ -42,9 +42,9 @@ const eventsOperation: Operation = {
 
 export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): void {
   const operations = operationsOf(app, 'Sending');
-  const { sender } = parts;
-  const { attempts, broadcasts, operators, statistics } = parts.store;
-  const own = createOwnBroadcasts(parts.store);
+  const { sender, store } = parts;
+  const { attempts, broadcasts, operators, statistics } = store;
+
   operations.add('POST /v1/broadcasts', {
     operationId: 'createBroadcast',
     summary: 'Makes a broadcast',
@@ -79,7 +79,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
         idempotencyKey: key === undefined ? undefined : String(key),
         createdBy: { operator: request.operator?.name ?? '' },
       });
-      await own.claim(broadcast, request.operator);
+      await claimBroadcast(operators, broadcast, request.operator);
       request.auditTarget = `broadcast ${broadcast.id}`;
       reply.code(isNew ? 201 : 200).header('location', `/v1/broadcasts/${broadcast.id}`);
       return broadcastView.toJson(broadcast);
@@ -95,7 +95,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     roles: watchers,
     read: ({ query: { text, state, since, until }, operator }, { limit, cursor }) => {
       const filter = {
-        operatorId: own.operatorId(operator),
+        operatorId: ownerIdOf(operator),
         text,
         state,
         sinceMs: since === undefined ? undefined : Date.parse(since),
@@ -113,7 +113,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     errors: ['ERR_BROADCAST_NOT_FOUND'],
     roles: watchers,
     handle: async ({ params: { id }, operator }) =>
-      broadcastWithTimesToJson(await own.get(id, operator), await statistics.outcomesOf(id)),
+      broadcastWithTimesToJson(await getOwnBroadcast(store, id, operator), await statistics.outcomesOf(id)),
   });
 
   operations.addList('/v1/broadcasts/:id/attempts', {
@@ -128,7 +128,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     errors: ['ERR_BROADCAST_NOT_FOUND'],
     roles: watchers,
     read: async ({ params: { id }, query: { outcome, subscription }, operator }, { limit, cursor }) => {
-      await own.get(id, operator);
+      await getOwnBroadcast(store, id, operator);
       const filter = { broadcastId: id, subscriptionId: subscription, outcome, beforeId: cursor };
       return readPage(limit, (count) => attempts.list({ ...filter, limit: count }));
     },
@@ -142,7 +142,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
       config: { operation: eventsOperation, roles: watchers },
     },
     async ({ params: { id }, headers, operator }, reply) => {
-      await own.get(id, operator);
+      await getOwnBroadcast(store, id, operator);
       const seen = readLastEventId(headers['last-event-id']);
       // Tells a browser not to come back.
       if (seen.isDone) return reply.code(204).send();
