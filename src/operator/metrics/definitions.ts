@@ -19,11 +19,10 @@ interface Figures {
   readonly machine: MachineFigures;
 }
 
-export interface MetricsRegistry {
-  render(figures: Figures): Promise<string>;
-}
+/** Gives the metrics as text. */
+export type RenderFigures = (figures: Figures) => Promise<string>;
 
-export function defineMetrics(client: PrometheusClient, contentType: ContentType): MetricsRegistry {
+export function defineMetrics(client: PrometheusClient, contentType: ContentType): RenderFigures {
   const registry = new client.Registry(contentType);
   client.collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -174,13 +173,11 @@ export function defineMetrics(client: PrometheusClient, contentType: ContentType
     }
   };
 
-  return {
-    async render({ totals, measured, machine: figures }) {
-      setTotals(totals);
-      setProcessMetrics(measured);
-      setMachine(figures);
-      return registry.metrics();
-    },
+  return async ({ totals, measured, machine: figures }) => {
+    setTotals(totals);
+    setProcessMetrics(measured);
+    setMachine(figures);
+    return registry.metrics();
   };
 }
 

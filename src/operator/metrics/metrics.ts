@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts';
 import type { MachineFigures } from './machine-figures.ts';
 import { ProcessMetrics, type RegistrationResult } from './process-metrics.ts';
 import { readTotals } from './totals.ts';
-import { defineMetrics, type MetricsRegistry, type PrometheusClient } from './definitions.ts';
+import { defineMetrics, type PrometheusClient, type RenderFigures } from './definitions.ts';
 
 export interface Metrics {
   /** For the option `onFigures` of a sender. */
@@ -31,7 +31,7 @@ export function createMetrics(
   { readWarnings = createWarningReader(store), readMachine = async () => ({}) }: MetricsOptions = {},
 ): Metrics {
   const measured = new ProcessMetrics();
-  const registries = new Map<string, MetricsRegistry>();
+  const renderers = new Map<string, RenderFigures>();
 
   return {
     recordFigures: (figures) => measured.recordFigures(figures),
@@ -41,13 +41,13 @@ export function createMetrics(
       const client = await loadClient();
       const isOpenMetrics = accept.includes('application/openmetrics-text');
       const contentType = isOpenMetrics ? client.openMetricsContentType : client.prometheusContentType;
-      let registry = registries.get(contentType);
-      if (registry === undefined) {
-        registry = defineMetrics(client, contentType);
-        registries.set(contentType, registry);
+      let renderFigures = renderers.get(contentType);
+      if (renderFigures === undefined) {
+        renderFigures = defineMetrics(client, contentType);
+        renderers.set(contentType, renderFigures);
       }
       const [totals, machine] = await Promise.all([readTotals(store, readWarnings), readMachine()]);
-      return { contentType, text: await registry.render({ totals, measured, machine }) };
+      return { contentType, text: await renderFigures({ totals, measured, machine }) };
     },
   };
 }
