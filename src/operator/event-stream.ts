@@ -23,12 +23,12 @@ const retryMs = 2000;
  * Answers with the events until they end or the client goes.
  *
  * @param open called when the client begins to read; `gone` tells that it reads no more
- * @param isPermitted asked before each event and heartbeat; where it is false, the stream ends
+ * @param isPermitted asked before each event and heartbeat; where it is false, the stream ends. Default: it is
  */
 export function sendEvents(
   reply: FastifyReply,
   open: (gone: AbortSignal) => AsyncGenerator<ServerEvent>,
-  isPermitted: () => Promise<boolean>,
+  isPermitted: () => Promise<boolean> = async () => true,
   heartbeatMs: number = usualHeartbeatMs,
 ): FastifyReply {
   // Without the latter, nginx would keep events back.

@@ -220,7 +220,7 @@ test('what a client does not read is not made for it', async (t) => {
     }
   }
   const app = Fastify({ forceCloseConnections: true });
-  app.get('/', (_request, reply) => sendEvents(reply, endless, async () => true));
+  app.get('/', (_request, reply) => sendEvents(reply, endless));
   t.after(() => app.close());
   const base = await app.listen({ host: '127.0.0.1', port: 0 });
   const stalled = connect(Number(new URL(base).port), '127.0.0.1').on('error', () => {});

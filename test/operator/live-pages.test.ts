@@ -194,7 +194,13 @@ test('a live page is told of when its figures are, what is true of them, and whe
     Promise.reject(new Error('no database')),
   );
   await page.next('unread');
+  const sessions = t.mock.method(operator.store.operators, 'findBySession', () =>
+    Promise.reject(new Error('no database')),
+  );
+  await page.next('unread');
   mock.mock.restore();
+  await page.next('unread');
+  sessions.mock.restore();
   assert.ok((await read()).atMs > atMs);
   page.leave();
 });

@@ -104,14 +104,13 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
       const first = toState(await read(address), begun);
       const { url } = request;
       const session = sessionOf(request);
-      const open = (gone: AbortSignal): AsyncGenerator<ServerEvent> => {
-        const states = feeds.follow(url, gone, (stopped) => readStates(() => read(address), stopped));
-        return toEvents(first, states, session);
-      };
       const sessionName = sessionNameOf(request) ?? '';
       const isSignedIn = async (): Promise<boolean> => (await sessions.find(sessionName)) !== undefined;
-      // silent for no longer, so that a page whose session has ended is closed
-      return sendEvents(reply, open, isSignedIn, everyMs);
+      const open = (gone: AbortSignal): AsyncGenerator<ServerEvent> => {
+        const states = feeds.follow(url, gone, (stopped) => readStates(() => read(address), stopped));
+        return toEvents(first, whileSignedIn(states, isSignedIn), session);
+      };
+      return sendEvents(reply, open);
     });
   };
 }
@@ -122,6 +121,18 @@ const toState = ({ shared, ...rest }: LivePage, begun: Omit<LiveState, 'page'>):
   page: { ...rest, shared: toTexts(shared) },
   ...begun,
 });
+
+/** The states until the session has ended. Where the store does not say whether it has, nothing can be shown. */
+async function* whileSignedIn(
+  states: AsyncGenerator<LiveState>,
+  isSignedIn: () => Promise<boolean>,
+): AsyncGenerator<LiveState> {
+  for await (const state of states) {
+    const answer = await isSignedIn().catch(() => undefined);
+    if (answer === false) return;
+    yield answer ? state : { ...state, page: undefined };
+  }
+}
 
 /** What others had read before this viewer came may be older than the page, which shows the operator's own action already. */
 async function* toEvents(
