@@ -64,6 +64,9 @@ test('a broadcast can be paused, resumed and cancelled where its state admits it
   const audienceId = await store.broadcasts.openAudience();
   const toNews = { ...madeUpBroadcast(Date.now()), audienceId, matching: { tags: { all: ['news'] } } };
   const { broadcast } = await store.broadcasts.create(toNews);
+  const first = await visitor.open(`/console/broadcasts/${broadcast.id}`);
+  assert.match(wordsOf(first), /preparing .*0 % 0 of 0 /);
+  assert.match(first.html, /aria-label="0 % of 0"/);
   const [scheduled, running, paused, cancelled] = [
     await create(new Date(Date.now() + 3_600_000)),
     await create(),

@@ -153,10 +153,16 @@ export const legend = (names: readonly string[]): Html =>
     )}
   </ul>`;
 
+/** `50 %` of the recipients have an outcome; of nobody, all once it is done. */
+export function settledShare(broadcast: Broadcast): string {
+  const { recipients, state } = broadcast;
+  const share = recipients === 0 ? Number(state === 'done') : settledRows(broadcast) / recipients;
+  return `${Math.floor(share * 100)} %`;
+}
+
 /** How far a broadcast is, with what came of its rows. */
 export function progressBar(broadcast: Broadcast): Html {
   const { recipients, counts } = broadcast;
-  const share = recipients === 0 ? 1 : settledRows(broadcast) / recipients;
   let x = 0;
   const parts = settlements
     .filter((outcome) => counts[outcome] > 0)
@@ -175,7 +181,7 @@ export function progressBar(broadcast: Broadcast): Html {
     viewBox="0 0 100 4"
     preserveAspectRatio="none"
     role="img"
-    aria-label="${Math.floor(share * 100)} % of ${formatCount(recipients)}"
+    aria-label="${settledShare(broadcast)} of ${formatCount(recipients)}"
   >
     ${parts}
   </svg>`;

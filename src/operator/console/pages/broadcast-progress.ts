@@ -19,7 +19,7 @@ import { html, type Html } from '../../../http/description/html.ts';
 import { isOver, settlements, type Broadcast, type OriginCounts } from '../../../store/broadcasts.ts';
 import { receiptEvents } from '../../../store/receipts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
-import { progressBar, serviceCharts, toServiceBars } from '../charts.ts';
+import { progressBar, serviceCharts, settledShare, toServiceBars } from '../charts.ts';
 import { formatSpan } from '../duration.ts';
 import {
   capitalize,
@@ -40,7 +40,6 @@ export function renderProgress(
 ): Html {
   const { recipients, inactive, skipInactive, counts, startAtMs, finishedAtMs } = broadcast;
   const settled = settledRows(broadcast);
-  const share = recipients === 0 ? Number(broadcast.state === 'done') : settled / recipients;
   const rate = stateOf(broadcast, nowMs) === 'running' ? rateOf(intervals, nowMs) : 0;
   const left =
     rate > 0 && counts.pending > 0 ? `${formatSpan(counts.pending / rate)} left` : timing(broadcast);
@@ -54,7 +53,7 @@ export function renderProgress(
       </div>
       ${progressBar(broadcast)}
       <p class="number">
-        <strong>${Math.floor(share * 100)} %</strong>
+        <strong>${settledShare(broadcast)}</strong>
         <span class="quiet">${formatCount(settled)} of ${formatCount(recipients)}${speed}</span>
       </p>
     </div>
