@@ -7,7 +7,7 @@ import { defaultTimeoutMs } from './time-limit.ts';
 /** A subscriber token of the application, for the person who is signed in; none where nobody is. */
 type GetToken = () => string | undefined | Promise<string | undefined>;
 
-type Headers = Readonly<Record<string, string>>;
+type HeaderFields = Readonly<Record<string, string>>;
 
 export const jsonType = { 'content-type': 'application/json' };
 
@@ -94,13 +94,13 @@ export class ServiceApi {
   }
 
   /** As the person who is signed in. */
-  async #post(path: string, body: string, further: object, headers?: Headers): Promise<unknown> {
+  async #post(path: string, body: string, further: object, headers?: HeaderFields): Promise<unknown> {
     const token = await this.#options.token?.();
     const all = { ...jsonType, ...headers, ...(token && { authorization: `Bearer ${token}` }) };
     return this.#request('POST', path, all, JSON.stringify({ ...JSON.parse(body), ...further }));
   }
 
-  async #request(method: string, path: string, headers?: Headers, body?: string): Promise<unknown> {
+  async #request(method: string, path: string, headers?: HeaderFields, body?: string): Promise<unknown> {
     const url = new URL(path, this.url);
     const name = `${method} ${url.origin}${url.pathname}`;
     let response: Response;

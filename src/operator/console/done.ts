@@ -14,7 +14,7 @@ const texts = {
   cancelled: (count: number) => `Cancelled. ${countOf(count, 'message')} will not be sent.`,
   confirmed: (count: number) => `Deleted ${countOf(count, 'subscription')}.`,
   discarded: (count: number) => `Kept ${countOf(count, 'subscription')}.`,
-  unlisted: () => 'Removed the channel.',
+  channelRemoved: () => 'Removed the channel.',
   removed: (count: number) => `Removed ${countOf(count, 'subscription')}.`,
 } as const;
 
@@ -29,7 +29,7 @@ export function doneUrl(session: ConsoleSession, url: string, deed: Deed, count:
 /** Nothing where the address says nothing, or was not signed for the session. */
 export function renderDone(session: ConsoleSession, query: unknown): Html | false {
   const [, fact = '', deed = '', count, atMs, signature = ''] =
-    /^(([a-z]+)\.(\d{1,15})\.(\d{1,15}))\.([\w-]+)$/.exec(textField(query, 'done')) ?? [];
+    /^(([a-zA-Z]+)\.(\d{1,15})\.(\d{1,15}))\.([\w-]+)$/.exec(textField(query, 'done')) ?? [];
   if (!isSameSecret(signature, sign(fact, session))) return false;
   return html`<div class="notice good" role="status">
     <p>${texts[deed as Deed](Number(count))} <span class="quiet small">${time(Number(atMs))}</span></p>

@@ -80,7 +80,7 @@ export function addChannelPages(app: FastifyInstance, { store: { channels } }: O
       const name = textField(request.body, 'name');
       if (!(await channels.remove(name)))
         throw new DeskbellError('ERR_CHANNEL_NOT_FOUND', `There is no channel "${name}".`);
-      return reply.redirect(doneUrl(sessionOf(request), pages.Channels, 'unlisted', 1), 303);
+      return reply.redirect(doneUrl(sessionOf(request), pages.Channels, 'channelRemoved', 1), 303);
     },
   );
 }
