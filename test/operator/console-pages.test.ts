@@ -538,6 +538,10 @@ test('every field that is wrong is marked with its own sentence, and a list abov
     actionIcon0: 'x:y',
   });
   assert.deepEqual(Object.keys(faultsOf(icons)), ['actionIcon0']);
+  await visitor.open('/console/send');
+  const second = { title: 'Hello', actionTitle1: 'Go', actionUrl1: 'javascript:alert(1)' };
+  const gap = await visitor.submit('/console/send', second);
+  assert.deepEqual(Object.keys(faultsOf(gap)), ['actionUrl1'], 'the first button is empty');
   assert.match(icons.html, /<details class="card" open>\s*<summary>Buttons/);
 });
 

@@ -1,4 +1,5 @@
 // The fields of the composer for the buttons of a message: `actionTitle0`, `actionUrl0` and so on.
+import type { Fields } from './forms.ts';
 
 export const actionCount = 3;
 export const actionIndexes = Array.from({ length: actionCount }, (_, index) => index);
@@ -15,3 +16,7 @@ export const actionFields: Readonly<Record<string, string>> = {
 export const actionFieldNames: readonly string[] = Object.values(actionFields).flatMap((name) =>
   actionIndexes.map((index) => `${name}${index}`),
 );
+
+/** The indexes of those that are filled in: a message has these alone. */
+export const filledActions = (fields: Fields): readonly number[] =>
+  actionIndexes.filter((index) => Object.values(actionFields).some((name) => fields[`${name}${index}`]));

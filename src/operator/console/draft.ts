@@ -6,7 +6,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { measureMessage, memberSizes } from '../../protocol/message/measure-message.ts';
 import { memberDescriptions } from '../../protocol/message/members.ts';
 import type { Store } from '../../store/store.ts';
-import { actionFields } from './action-fields.ts';
+import { actionFields, filledActions } from './action-fields.ts';
 import type { FormState } from './form-fields.ts';
 import { toStart } from './form-times.ts';
 import { optionalField, type Fields } from './forms.ts';
@@ -27,10 +27,10 @@ export async function describeDraft(
 ): Promise<Draft> {
   const shown = await showMessage(fields, readers);
   const parts = [
-    describeMessage(fields),
+    await orFaults(fields, () => describeMessage(fields), 'size'),
     describePictures(fields),
-    describeTime(fields, now()),
-    await describeRecipients(fields, estimator),
+    await orFaults(fields, () => describeTime(fields, now())),
+    await orFaults(fields, () => describeRecipients(fields, estimator), 'recipients'),
   ];
   return {
     notes: Object.assign(
@@ -42,55 +42,67 @@ export async function describeDraft(
   };
 }
 
+/** @param note says in a sentence why there is nothing to say */
+async function orFaults(
+  fields: Fields,
+  describe: () => Draft | Promise<Draft>,
+  note?: string,
+): Promise<Draft> {
+  try {
+    return await describe();
+  } catch (error) {
+    const faults = toFaults(error, fields);
+    return { notes: note === undefined ? {} : { [note]: (error as DeskbellError).message }, faults };
+  }
+}
+
 /** @throws what is no fault of the form's content */
-export function toFaults(error: unknown): Fields {
+export function toFaults(error: unknown, fields: Fields): Fields {
   if (!(error instanceof DeskbellError)) throw error;
-  return Object.fromEntries(error.fields.map(({ pointer, detail }) => [fieldOf(pointer), detail]));
+  return Object.fromEntries(error.fields.map(({ pointer, detail }) => [fieldOf(pointer, fields), detail]));
 }
 
 const tagFields: Readonly<Record<string, string>> = { all: 'tagsAll', any: 'tagsAny', none: 'tagsNone' };
 
 /** `/tags/all/0` is of the field `tagsAll`, `/message/texts/de/actions/0/url` of `texts.de.actionUrl0`. */
-function fieldOf(pointer: string): string {
+function fieldOf(pointer: string, fields: Fields): string {
   const [, name = '', part = '', ...inner] = pointer.split('/');
-  if (name === 'message' && part !== '') return memberField([part, ...inner].join('.'));
+  if (name === 'message' && part !== '') return memberField([part, ...inner].join('.'), fields);
   return name === 'tags' ? (tagFields[part] ?? name) : name;
 }
 
 /** @param member such as `texts.de.actions.0.url` */
-const memberField = (member: string): string =>
+const memberField = (member: string, fields: Fields): string =>
   member
-    .replace(/actions\.(\d+)\.(\w+)$/, (_, index, part) => `${actionFields[part]}${index}`)
+    .replace(
+      /actions\.(\d+)\.(\w+)$/,
+      (_, at, part) => `${actionFields[part]}${filledActions(fields)[at] ?? at}`,
+    )
     .replace(/actions$/, 'actionTitle0')
     .replace(/\.\d+$/, '');
 
 function describeMessage(fields: Fields): Draft {
-  try {
-    const message = toMessage(fields);
-    const isWithReceipts = fields['receipts'] === 'yes';
-    const channel = optionalField(fields, 'channel');
-    const [longest] = measureMessage(message, { isWithReceipts, channel }).toSorted(
-      (one, other) => other.bytes - one.bytes,
-    );
-    const { localized, bytes, maxBytes } = longest!;
-    const language = localized.language === undefined ? '' : `, in ${localized.language}`;
-    const size = `${formatCount(bytes)} of ${formatCount(maxBytes)} bytes${language}`;
-    const excess = bytes - maxBytes;
-    if (excess <= 0) return { notes: { size }, faults: {} };
-    const [largest] = memberSizes(localized);
-    const field = memberField(largest?.member ?? '');
-    return {
-      notes: { size: `${size}, ${formatCount(excess)} too many` },
-      faults: {
-        [field]:
-          `This has ${formatCount(largest?.bytes ?? 0)} bytes, and the message ${formatCount(excess)} more than the ` +
-          `${formatCount(maxBytes)} that fit into a push message. Shorten it.`,
-      },
-    };
-  } catch (error) {
-    const faults = toFaults(error);
-    return { notes: { size: (error as DeskbellError).message }, faults };
-  }
+  const message = toMessage(fields);
+  const isWithReceipts = fields['receipts'] === 'yes';
+  const channel = optionalField(fields, 'channel');
+  const [longest] = measureMessage(message, { isWithReceipts, channel }).toSorted(
+    (one, other) => other.bytes - one.bytes,
+  );
+  const { localized, bytes, maxBytes } = longest!;
+  const language = localized.language === undefined ? '' : `, in ${localized.language}`;
+  const size = `${formatCount(bytes)} of ${formatCount(maxBytes)} bytes${language}`;
+  const excess = bytes - maxBytes;
+  if (excess <= 0) return { notes: { size }, faults: {} };
+  const [largest] = memberSizes(localized);
+  const field = memberField(largest?.member ?? '', fields);
+  return {
+    notes: { size: `${size}, ${formatCount(excess)} too many` },
+    faults: {
+      [field]:
+        `This has ${formatCount(largest?.bytes ?? 0)} bytes, and the message ${formatCount(excess)} more than the ` +
+        `${formatCount(maxBytes)} that fit into a push message. Shorten it.`,
+    },
+  };
 }
 
 const pictures = Object.entries(memberDescriptions)
@@ -111,22 +123,12 @@ function describePictures(fields: Fields): Draft {
 }
 
 function describeTime(fields: Fields, nowMs: number): Draft {
-  try {
-    const startAt = toStart(fields, nowMs);
-    return startAt === undefined
-      ? { notes: {}, faults: {} }
-      : { notes: { startAt: describeLocalTime(startAt.getTime(), fields, nowMs) }, faults: {} };
-  } catch (error) {
-    return { notes: {}, faults: toFaults(error) };
-  }
+  const startAt = toStart(fields, nowMs);
+  const notes = startAt && { startAt: describeLocalTime(startAt.getTime(), fields, nowMs) };
+  return { notes: notes ?? {}, faults: {} };
 }
 
 async function describeRecipients(fields: Fields, estimator: AudienceEstimator): Promise<Draft> {
-  try {
-    const size = await estimator.estimate(toAudience(fields));
-    return { notes: { recipients: formatAudienceSize(size) }, faults: {} };
-  } catch (error) {
-    const faults = toFaults(error);
-    return { notes: { recipients: (error as DeskbellError).message }, faults };
-  }
+  const size = await estimator.estimate(toAudience(fields));
+  return { notes: { recipients: formatAudienceSize(size) }, faults: {} };
 }

@@ -12,7 +12,7 @@ import type { Message, MessageAction } from '../../protocol/message/message.ts';
 import type { ValueSchema } from '../../protocol/message/value-schema.ts';
 import { deliveryOptions, type OptionDescription } from '../../store/delivery-options.ts';
 import { hasReaderTimes } from '../../store/reader-times.ts';
-import { actionFieldNames, actionIndexes } from './action-fields.ts';
+import { actionFieldNames, filledActions } from './action-fields.ts';
 import { toTime } from './form-times.ts';
 import { fieldFault, optionalField, textField, textFields, type Fields } from './forms.ts';
 import { describeLanguage, languageFields, textNames, toTexts } from './languages.ts';
@@ -99,14 +99,12 @@ function toTag(fields: Fields): string | null | undefined {
 }
 
 function toActions(fields: Fields): readonly MessageAction[] | undefined {
-  const actions = actionIndexes
-    .map((index) => ({
-      title: textField(fields, `actionTitle${index}`),
-      url: optionalField(fields, `actionUrl${index}`),
-      icon: optionalField(fields, `actionIcon${index}`),
-      action: optionalField(fields, `actionName${index}`),
-    }))
-    .filter((action) => Object.values(action).some(Boolean));
+  const actions = filledActions(fields).map((index) => ({
+    title: textField(fields, `actionTitle${index}`),
+    url: optionalField(fields, `actionUrl${index}`),
+    icon: optionalField(fields, `actionIcon${index}`),
+    action: optionalField(fields, `actionName${index}`),
+  }));
   return actions.length === 0 ? undefined : actions;
 }
 

@@ -59,7 +59,7 @@ export function addChannelPages(app: FastifyInstance, { store: { channels } }: O
           isOnByDefault: fields['isOn'] === 'yes',
         });
       } catch (error) {
-        const faults = toFaults(error);
+        const faults = toFaults(error, fields);
         if (Object.keys(faults).length === 0) throw error;
         return sendForm(reply.code(400), sessionOf(request), fields, faults);
       }

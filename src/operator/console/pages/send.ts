@@ -60,7 +60,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     { error, done }: { readonly error?: DeskbellError; readonly done?: Html | undefined } = {},
   ) => {
     const { notes, shown = {}, faults: known } = await describeDraft(fields, estimator, store);
-    const faults = error === undefined ? {} : { ...known, ...toFaults(error) };
+    const faults = error === undefined ? {} : { ...known, ...toFaults(error, fields) };
     const form = {
       fields,
       notes,
