@@ -198,3 +198,38 @@ for (const [name, [call, known]] of Object.entries(withOptions)) {
     assert.doesNotMatch(error.message, /60/);
   });
 }
+
+test('what is no store or log is refused where it is given, with what to give', () => {
+  const wrongStores = [
+    [Promise.resolve(store), 'a promise: await it'],
+    [{ store }, 'this object'],
+    [[store], 'this array'],
+  ] as const;
+  for (const [given, kind] of wrongStores) {
+    const message = `"store" must be a store, such as that of a data directory, not ${kind}.`;
+    const fault = { code: 'ERR_CONFIGURATION', message };
+    assert.throws(() => main.createSender({ ...senderOptions, store: given as never }), fault);
+    for (const create of [service.createServer, service.createService, service.createMiddleware]) {
+      assert.throws(() => create({ ...serviceOptions, store: given as never }), fault);
+    }
+  }
+  const log = { info() {} } as never;
+  assert.throws(() => service.createMiddleware({ ...serviceOptions, log }), {
+    message: '"log" must be an object with the functions info and error, not this object.',
+  });
+  const promised = Promise.resolve(vapidKeys) as never;
+  assert.throws(() => main.createSender({ vapid: promised }), {
+    message: '"vapid" must be an object, not a promise: await it.',
+  });
+});
+
+test('tags as an array and the URL of another database are refused by their names', async () => {
+  await assert.rejects(sender.broadcast({ tags: ['news'] as never }, message), {
+    code: 'ERR_FIELD_TYPE',
+    message: 'Tags must be an object with all, any, none.',
+  });
+  await assert.rejects(main.openPostgresStore({ url: 'mysql://ada:secret@127.0.0.1/x' }), {
+    code: 'ERR_CONFIGURATION',
+    message: /^"url": it must be a URL such as postgres:/,
+  });
+});

@@ -106,6 +106,9 @@ export function checkName(name: unknown, pointer: string, what: string): string 
  * @throws {DeskbellError} as `checkUserAndTags` does
  */
 export function checkExpression({ user, tags = {} }: AudienceExpression): AudienceExpression {
+  if (typeof tags !== 'object' || Array.isArray(tags)) {
+    throw fieldError('ERR_FIELD_TYPE', '/tags', `Tags must be an object with ${partNames.join(', ')}.`);
+  }
   const unknown = Object.keys(tags).find((name) => !(partNames as readonly string[]).includes(name));
   if (unknown !== undefined) {
     throw fieldError(

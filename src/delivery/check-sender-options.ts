@@ -16,6 +16,7 @@ import {
   type OptionCheck,
   type OptionChecks,
 } from '../errors/check-options.ts';
+import { isStore } from '../store/is-store.ts';
 import { receiptKeyBytes } from '../protocol/message/receipt-token.ts';
 import { transportChecks } from '../transport/check-options.ts';
 import { maxTimeoutMs } from '../transport/timeouts.ts';
@@ -47,7 +48,7 @@ function isPartOf(defaults: object): OptionCheck {
 
 const senderChecks: OptionChecks<SenderOptions> = {
   vapid: (value, name) => checkOptions(value, vapidChecks, { name }),
-  store: isObject,
+  store: isStore,
   ...transportChecks,
   encrypt: isFunction,
   encryption: mustBe(`one of ${encryptionMethods.join(', ')}`, (value) =>

@@ -51,6 +51,14 @@ export const isCheckedElsewhere: OptionCheck = () => {};
 export const isText = mustBe('a string', (value) => typeof value === 'string');
 export const isFlag = mustBe('true or false', (value) => typeof value === 'boolean');
 export const isFunction = mustBe('a function', (value) => typeof value === 'function');
+/** @param expected completes "must be". @param methods that it has at least */
+export const hasMethods = (expected: string, methods: readonly string[]): OptionCheck =>
+  mustBe(expected, (value) =>
+    methods.every(
+      (method) => typeof (value as Readonly<Record<string, unknown>> | null)?.[method] === 'function',
+    ),
+  );
+
 export const isObject: OptionCheck = (value, name) => checkObject(value, name, 'ERR_CONFIGURATION');
 
 export const isNumber = (min: number, max: number): OptionCheck =>
@@ -96,7 +104,8 @@ export function wrong(
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === 'number') return String(value);
-  return Array.isArray(value) ? 'an array' : `this ${typeof value}`;
+  if (value instanceof Promise) return 'a promise: await it';
+  return Array.isArray(value) ? 'this array' : `this ${typeof value}`;
 }
 
 function checkObject(
@@ -104,6 +113,7 @@ function checkObject(
   name: string,
   code: ErrorCode,
 ): asserts value is Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  const isPlain = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (isPlain && !(value instanceof Promise)) return;
   throw wrong(name, `must be an object, not ${kindOf(value)}`, { code });
 }

@@ -1,6 +1,7 @@
 // Files of the browser's side, from `src/client/` or, once built, `dist/client/`. Scripts of the source are bundled when
 // they are first asked for, as scripts/bundle.ts does it for the package.
 import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const clientFolder = new URL('../client/', import.meta.url);
@@ -28,7 +29,8 @@ export function readImage(file: string): Promise<Buffer> {
  * @param url of its source, but with `.js`
  */
 export async function bundleScript(url: URL): Promise<string> {
-  const { build } = await import('esbuild');
+  // bundlers of applications look for what is imported, and the package does without
+  const { build } = createRequire(import.meta.url)('esbuild') as typeof import('esbuild');
   const path = fileURLToPath(url).replace(/\.js$/, '.ts');
   const { outputFiles } = await build({
     entryPoints: [path],

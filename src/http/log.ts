@@ -3,7 +3,7 @@
 import { closeSync } from 'node:fs';
 import { pino, type DestinationStream } from 'pino';
 
-import { checkOptions, isFlag, isText, type OptionChecks } from '../errors/check-options.ts';
+import { checkOptions, hasMethods, isFlag, isText, type OptionChecks } from '../errors/check-options.ts';
 import { escapeControls } from '../errors/escape-controls.ts';
 import { createBatchWriter, type BatchWriter } from './batch-writer.ts';
 import { formatRecord } from './format-record.ts';
@@ -16,6 +16,8 @@ export interface Log {
   /** Writes out what is buffered, where it does not write at once. */
   flush?(): void;
 }
+
+export const isLog = hasMethods('an object with the functions info and error', ['info', 'error']);
 
 /** A log that this process writes. */
 export interface OpenLog extends Log {

@@ -123,7 +123,7 @@ export function createEndpointPolicy(pushServices: PushServices = []): EndpointP
 /** For the local push service. */
 function remedyForLoopback({ hostname, origin }: URL): string {
   const isLoopback = /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
-  return isLoopback ? `, unless its push service is named: --push-services ${origin}` : '';
+  return isLoopback ? `, unless "pushServices" names its push service (--push-services ${origin})` : '';
 }
 
 const invalid = (detail: string): EndpointFault => ({ code: 'ERR_ENDPOINT_INVALID', detail });

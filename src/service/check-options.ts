@@ -11,10 +11,12 @@ import {
   type OptionChecks,
 } from '../errors/check-options.ts';
 import type { HttpServerOptions } from '../http/create-http-server.ts';
+import { isLog } from '../http/log.ts';
 import type { MiddlewareOptions, ServerOptions, ServiceOptions } from './options.ts';
 import { decodeBase64 } from '../protocol/base64.ts';
 import { isP256Point } from '../protocol/p256.ts';
 import { isRequestLimit } from './push/rate-limit.ts';
+import { isStore } from '../store/is-store.ts';
 import { areSubscriberTokens } from './push/subscriber-token.ts';
 
 const isPositive = (value: unknown): boolean => Number.isInteger(value) && Number(value) > 0;
@@ -25,7 +27,7 @@ const whole = mustBe('a whole number above 0', isPositive);
 const milliseconds = mustBe('a whole number of milliseconds above 0', isPositive);
 
 export const serviceChecks: OptionChecks<ServiceOptions> = {
-  store: isObject,
+  store: isStore,
   vapidPublicKey: isPublicKey,
   previousVapidPublicKeys(value, name) {
     mustBe('an array of public keys', Array.isArray)(value, name);
@@ -58,7 +60,7 @@ export const serviceChecks: OptionChecks<ServiceOptions> = {
   receiptKey: isSecret(32),
   receiptsPerMinute: isRequestLimit,
   channels: isFlag,
-  log: isObject,
+  log: isLog,
   subscriberTokens: areSubscriberTokens,
   onSubscribe: isFunction,
   onUnsubscribe: isFunction,

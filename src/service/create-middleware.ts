@@ -65,6 +65,8 @@ export function createMiddleware<Request extends IncomingMessage = IncomingMessa
       return next();
     }
     response.removeHeader(allowCredentials);
+    // some applications set 404 before they look for who answers
+    response.statusCode = 200;
     const location = locationOfFolder(request);
     if (location === undefined) return app.routing(request, response);
     const { status, headers } = render(toRequestHead(request), 308, { location }, Buffer.alloc(0), rules);

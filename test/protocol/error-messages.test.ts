@@ -103,7 +103,7 @@ const errors: readonly [string, () => unknown][] = [
   ['The endpoint is not an absolute https: URL.', () => parse({ endpoint: '/fcm/send/a' })],
   ['The endpoint must begin with https:.', () => parse({ endpoint: 'http://fcm.googleapis.com/a' })],
   [
-    'The endpoint must begin with https:, unless its push service is named: --push-services http://127.0.0.1:8090.',
+    'The endpoint must begin with https:, unless "pushServices" names its push service (--push-services http://127.0.0.1:8090).',
     () => parse({ endpoint: 'http://127.0.0.1:8090/push/secret' }),
   ],
   [

@@ -171,7 +171,7 @@ describe('the service in Express', () => {
     });
     const app = express();
     app.use((_request, response, next) => {
-      response.set('access-control-allow-credentials', 'true');
+      response.status(404).set('access-control-allow-credentials', 'true');
       next();
     });
     app.use(service);
@@ -188,7 +188,8 @@ describe('the service in Express', () => {
     });
     const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const ask = async (path: string, method = 'GET') => fetch(base + path, { method });
-    assert.equal((await (await ask('/vapidKey')).text()).includes('mine'), false);
+    const known = await ask('/vapidKey');
+    assert.deepEqual([known.status, (await known.text()).includes('mine')], [200, false]);
     for (const [path, method] of [
       ['/after?x=1', 'GET'],
       ['/', 'GET'],
@@ -196,6 +197,7 @@ describe('the service in Express', () => {
     ] as const) {
       const response = await ask(path, method);
       assert.equal(await response.text(), `mine ${method} ${path}`);
+      assert.equal(response.status, 404, 'as the application has set it');
       assert.equal(response.headers.get('access-control-allow-credentials'), 'true');
     }
     assert.equal((await ask('/vapidKey', 'PUT')).status, 405, 'the path is known');

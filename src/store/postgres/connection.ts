@@ -25,7 +25,11 @@ export async function openPool(
   }: ConnectionOptions,
   settings: Readonly<Record<string, string>> | undefined = serverSettings(statementTimeoutMs),
 ): Promise<Pool> {
-  checkDatabaseUrl(url);
+  try {
+    checkDatabaseUrl(url);
+  } catch (cause) {
+    throw new DeskbellError('ERR_CONFIGURATION', `"url": ${(cause as Error).message}`, { cause });
+  }
   checkTlsFiles(url);
   const pg = await loadDriver();
   const pool = new pg.Pool({
