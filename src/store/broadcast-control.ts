@@ -34,11 +34,11 @@ export function createBroadcasts(
     const existing = await findExisting(draft);
     if (existing !== undefined) return existing;
     const id = await insert(draft);
+    if (id !== undefined) return { broadcast: await reader.get(id), isNew: true };
     // another process was faster with the same key
-    const other = id === undefined ? await findExisting(draft) : undefined;
-    if (other !== undefined) return other;
-    if (id === undefined) throw new Error('The broadcast was not stored.');
-    return { broadcast: await reader.get(id), isNew: true };
+    const other = await findExisting(draft);
+    if (other === undefined) throw new Error('The broadcast was not stored.');
+    return other;
   };
 
   const change = async (

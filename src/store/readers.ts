@@ -13,7 +13,7 @@ import { checkUser } from '../audience/user-and-tags.ts';
 import { createChannels } from './channels.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 import { isInactive } from './receipts.ts';
-import { readChoices } from './rows/subscription-row.ts';
+import { readChoices } from './subscription-row.ts';
 import type { StoredSubscription } from './subscriptions.ts';
 
 /** What holds for a reader. */

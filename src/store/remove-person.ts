@@ -1,5 +1,5 @@
 // Deletes all that the database knows of a person: what came of broadcasts to others in short transactions, all else in one.
-import { addRemoved, forgetAttempts, forgetMemberships } from './forget-attempts.ts';
+import { addRemoved, forgetAttempts, forgetMemberships } from './forget-subscriptions.ts';
 import type { RemovedPerson } from './people.ts';
 import {
   run,

@@ -42,17 +42,7 @@ export interface StoredRow {
 }
 
 /** What is known of a row. */
-export interface RowFacts {
-  /** The newest first. */
-  readonly attempts: readonly AttemptRecord[];
-  readonly retry: RetryRow | undefined;
-  /** It is a member of the audience by its id. */
-  readonly isMember: boolean;
-  /** It was left out of the audience for it. */
-  readonly isInactive: boolean;
-  readonly stored: StoredRow | undefined;
-  readonly receipts: readonly ReceiptEvent[];
-}
+export type RowFacts = Readonly<GatheredFacts>;
 
 export interface FactsReader {
   /** @param where of a broadcast `b` */
@@ -61,17 +51,20 @@ export interface FactsReader {
   rows(heads: readonly RowsHead[], range: IdRange): Promise<readonly ReadonlyMap<number, RowFacts>[]>;
 }
 
-interface MutableFacts {
+interface GatheredFacts {
+  /** The newest first. */
   attempts: AttemptRecord[];
   retry: RetryRow | undefined;
+  /** It is a member of the audience by its id. */
   isMember: boolean;
+  /** It was left out of the audience for it. */
   isInactive: boolean;
   stored: StoredRow | undefined;
   receipts: ReceiptEvent[];
 }
 
 /** Of a row of which nothing is known. */
-export const noFacts = (): MutableFacts => ({
+export const noFacts = (): GatheredFacts => ({
   attempts: [],
   retry: undefined,
   isMember: false,
@@ -109,10 +102,7 @@ export function createFactsReader(
             `select ${retryColumns}, r.position as id from deskbell.retries r
              where ${database.isOneOf('r.broadcast_id', 'broadcastIds')}
                and r.position >= :firstId and r.position <= :lastId`,
-            {
-              broadcastIds: byId.map(({ id }) => id),
-              ...range,
-            },
+            { broadcastIds: idsOf(byId), ...range },
           );
     // lists of ids, as former versions made them
     const inLists =
@@ -125,10 +115,7 @@ export function createFactsReader(
              join deskbell.retries r on r.broadcast_id = b.id and r.position = m.position
              where ${database.isOneOf('b.id', 'broadcastIds')}
                and m.subscription_id >= :firstId and m.subscription_id <= :lastId`,
-            {
-              broadcastIds: byPlace.map(({ id }) => id),
-              ...range,
-            },
+            { broadcastIds: idsOf(byPlace), ...range },
           );
     return [...inOrder, ...inLists];
   };
@@ -183,17 +170,14 @@ export function createFactsReader(
           `select broadcast_id, subscription_id as id, event from deskbell.receipts
            where ${database.isOneOf('broadcast_id', 'broadcastIds')}
              and subscription_id >= :firstId and subscription_id <= :lastId`,
-          {
-            broadcastIds: given.map(({ id }) => id),
-            ...range,
-          },
+          { broadcastIds: idsOf(given), ...range },
         );
 
   return {
     heads,
     rows: async (given, range) => {
-      const facts = new Map(given.map(({ id }) => [id, new Map<number, MutableFacts>()]));
-      const of = (broadcastId: number, id: number): MutableFacts => {
+      const facts = new Map(given.map(({ id }) => [id, new Map<number, GatheredFacts>()]));
+      const of = (broadcastId: number, id: number): GatheredFacts => {
         const rows = facts.get(broadcastId)!;
         let row = rows.get(id);
         if (row === undefined) {
@@ -213,15 +197,14 @@ export function createFactsReader(
       const asking = given.filter(({ has_receipts }) => has_receipts);
       for (const { broadcast_id, id, event } of await readReceipts(asking, range))
         of(broadcast_id, id).receipts.push(event);
-      const kept = await histories(
-        given.map(({ id }) => id),
-        range,
-      );
-      for (const attempt of kept) of(attempt.broadcastId, attempt.subscriptionId).attempts.push(attempt);
+      for (const attempt of await histories(idsOf(given), range))
+        of(attempt.broadcastId, attempt.subscriptionId).attempts.push(attempt);
       return given.map(({ id }) => facts.get(id)!);
     },
   };
 }
+
+const idsOf = (heads: readonly RowsHead[]): readonly number[] => heads.map(({ id }) => id);
 
 interface FoundRetry extends RetryRow {
   readonly broadcast_id: number;

@@ -2,7 +2,7 @@
 import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { checkUserAndTags, type AudienceExpression } from '../../audience/user-and-tags.ts';
-import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
+import { toSubscription, type SubscriptionRow } from '../subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
 import { consumeInvitation, notInvited } from '../invitations.ts';
 import { endpointInUse, provenBy } from '../registration-right.ts';

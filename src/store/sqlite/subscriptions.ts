@@ -4,7 +4,7 @@ import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import { checkUserAndTags, type AudienceExpression } from '../../audience/user-and-tags.ts';
 import { consumeInvitation, notInvited } from '../invitations.ts';
 import { checkRight } from '../registration-right.ts';
-import { toSubscription, type SubscriptionRow } from '../rows/subscription-row.ts';
+import { toSubscription, type SubscriptionRow } from '../subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
 import type {
   Registration,

@@ -149,7 +149,7 @@ export const people: readonly DocumentedPromise[] = [
     claim: 'The counts of a broadcast stay when a person is removed whose row was sent',
     test: { file: 'test/store/removed.test.ts', title: 'are not counted where a person is removed' },
     changes: {
-      'src/store/forget-attempts.ts': {
+      'src/store/forget-subscriptions.ts': {
         'the last row that was sent counts as removed': [
           'cursor < :subscriptionId',
           'cursor <= :subscriptionId',
@@ -413,7 +413,7 @@ export const people: readonly DocumentedPromise[] = [
       title: 'a person who is removed is no recipient of times to come any more',
     },
     changes: {
-      'src/store/forget-attempts.ts': {
+      'src/store/forget-subscriptions.ts': {
         'they are counted still': ['rows: rest.length,', 'rows: all.length,'],
       },
     },
@@ -422,7 +422,7 @@ export const people: readonly DocumentedPromise[] = [
     claim: 'A person who is removed is in no list of attempts, however many broadcasts there were to them',
     test: { file: 'test/store/removed-person.test.ts', title: 'is in no table any more' },
     changes: {
-      'src/store/forget-attempts.ts': {
+      'src/store/forget-subscriptions.ts': {
         'the last broadcasts alone are looked through': ['maxId = last.id - 1;', 'maxId = 0;'],
         'one is passed over between two transactions': ['maxId = last.id - 1;', 'maxId = last.id - 2;'],
         'a set of nobody else stays with its ends': ["ifEmpty: 'delete',", "ifEmpty: 'keep',"],

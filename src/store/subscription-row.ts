@@ -1,6 +1,6 @@
 // A row of a subscription, as every database gives it.
-import type { Choices } from '../../audience/channels.ts';
-import type { StoredSubscription } from '../subscriptions.ts';
+import type { Choices } from '../audience/channels.ts';
+import type { StoredSubscription } from './subscriptions.ts';
 
 export interface SubscriptionRow {
   readonly id: number;
