@@ -5,17 +5,18 @@
 // there is only `none`, all subscriptions are candidates.
 import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import type { SqliteDatabase } from './database.ts';
+import type { Statement } from './statement.ts';
 
 /** A range of ids behind `afterId`. */
 export interface MatchingRange {
   /** Where the next range begins; absent where there are no more candidates. */
   readonly throughId: number | undefined;
   /** Those of the range that meet the expression. */
-  ids(): readonly number[];
+  readonly ids: readonly number[];
 }
 
 export interface AudienceFilter {
-  /** @param rows about how many candidates the range has. It is to be used in the same transaction, or turn */
+  /** @param rows about how many candidates the range has */
   rangeAfter(expression: AudienceExpression, afterId: number, rows: number): MatchingRange;
   /** Of these ids those that meet the expression. */
   among(ids: readonly number[], expression: AudienceExpression): readonly number[];
@@ -23,15 +24,13 @@ export interface AudienceFilter {
 
 const maxId = Number.MAX_SAFE_INTEGER;
 
-/** The candidates of a range, and the tags that are still to be looked at. */
+/** Where the candidates of a range come from. */
 interface Candidates {
-  readonly source: keyof typeof sources;
-  readonly throughId: number | null;
-  readonly user: string | null;
-  /** Where candidates come from. */
-  readonly drivers: readonly string[];
-  readonly all: readonly string[];
-  readonly any: readonly string[];
+  readonly ids: Statement<RangeValues, { id: number }>;
+  /** Where the next range begins. */
+  readonly end: number | null;
+  /** Of the tags, those that are still to be looked at. */
+  readonly values: RangeValues;
 }
 
 /** Ids with `:afterId < id <= :throughId`. */
@@ -48,55 +47,43 @@ const sources = {
 } as const;
 
 export function createAudienceFilter(database: SqliteDatabase): AudienceFilter {
-  const statements = prepareStatements(database);
+  const { ofSource, ...statements } = prepareStatements(database);
 
   const findCandidates = (
-    { user, tags: { all = [], any = [] } = {} }: AudienceExpression,
+    { user, tags = {} }: AudienceExpression,
     afterId: number,
     rows: number,
   ): Candidates => {
-    const none = { user: null, drivers: [], all, any };
+    const { all = [], any = [] } = tags;
     if (user !== undefined) {
-      const throughId = statements.endOfUser.first({ user, afterId, rows })?.id ?? null;
-      return { ...none, source: 'user', throughId, user };
+      const end = statements.endOfUser.first({ user, afterId, rows })?.id ?? null;
+      return { ids: ofSource.user, end, values: { user, ...tagValues(tags) } };
     }
     if (all.length > 0) {
-      const { tag = '', end = null } =
-        statements.rarestTag.first({ tags: JSON.stringify(all), afterId, rows }) ?? {};
+      const { tag, end } = statements.rarestTag.first({ tags: JSON.stringify(all), afterId, rows })!;
       const others = all.filter((other) => other !== tag);
-      return { ...none, source: 'tags', throughId: end, drivers: [tag], all: others };
+      const values = { drivers: JSON.stringify([tag]), ...tagValues({ ...tags, all: others }) };
+      return { ids: ofSource.tags, end, values };
     }
     if (any.length > 0) {
-      const tags = JSON.stringify(any);
-      const { end = null } =
-        statements.firstEnd.first({ tags, afterId, rows: Math.ceil(rows / any.length) }) ?? {};
-      return { ...none, source: 'tags', throughId: end, drivers: any, any: [] };
+      const drivers = JSON.stringify(any);
+      const rowsOfTag = Math.ceil(rows / any.length);
+      const { end } = statements.firstEnd.first({ tags: drivers, afterId, rows: rowsOfTag })!;
+      return { ids: ofSource.tags, end, values: { drivers, ...tagValues({ ...tags, any: [] }) } };
     }
-    const throughId = statements.endOfEverything.first({ afterId, rows })?.id ?? null;
-    return { ...none, source: 'everything', throughId };
+    const end = statements.endOfEverything.first({ afterId, rows })?.id ?? null;
+    return { ids: ofSource.everything, end, values: tagValues(tags) };
   };
 
   return {
     rangeAfter: (expression, afterId, rows) => {
-      const { source, throughId, user, drivers, all, any } = findCandidates(expression, afterId, rows);
-      const ids = statements.ofSource[source];
-      const values = {
-        afterId,
-        throughId: throughId ?? maxId,
-        ...(source === 'user' && { user }),
-        ...(source === 'tags' && { drivers: JSON.stringify(drivers) }),
-        ...tagValues({ all, any, none: expression.tags?.none }),
-      };
-      return {
-        throughId: throughId ?? undefined,
-        ids: () => ids.all(values).map(({ id }) => id),
-      };
+      const { ids, end, values } = findCandidates(expression, afterId, rows);
+      const range = { ...values, afterId, throughId: end ?? maxId };
+      return { throughId: end ?? undefined, ids: ids.all(range).map(({ id }) => id) };
     },
 
     among: (ids, { user = null, tags = {} }) =>
-      statements.ofSource.listed
-        .all({ ids: JSON.stringify(ids), user, ...tagValues(tags) })
-        .map(({ id }) => id),
+      ofSource.listed.all({ ids: JSON.stringify(ids), user, ...tagValues(tags) }).map(({ id }) => id),
   };
 }
 

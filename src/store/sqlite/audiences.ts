@@ -64,7 +64,7 @@ export function createAudiences(database: SqliteDatabase): Audiences {
         for (let look = 0; look < maxLooks && ids.length < sliceRows && throughId < lastId; look += 1) {
           const range = await database.read(() => {
             const found = filter.rangeAfter(expression, throughId, candidates);
-            return { throughId: found.throughId ?? lastId, ids: found.ids() };
+            return { throughId: found.throughId ?? lastId, ids: found.ids };
           });
           for (const id of range.ids) if (id <= lastId) ids.push(id);
           throughId = range.throughId;

@@ -102,7 +102,7 @@ export function createSqliteSubscriptions(
       // one range in each turn of the event loop, so that nothing here waits for a million rows
       afterId = await database.read(() => {
         const range = matching.rangeAfter(expression, startId, matchingBatchRows);
-        count += range.ids().length;
+        count += range.ids.length;
         return range.throughId;
       });
       await nextTurn();
@@ -119,7 +119,7 @@ export function createSqliteSubscriptions(
     const found: number[] = [];
     for (let afterId: number | undefined = start; afterId !== undefined && afterId < throughId;) {
       const range = matching.rangeAfter(expression, afterId, matchingBatchRows);
-      for (const id of range.ids()) {
+      for (const id of range.ids) {
         if (found.length === limit || id > throughId) return found;
         found.push(id);
       }

@@ -22,16 +22,16 @@ export const people: readonly DocumentedPromise[] = [
     changes: {
       'src/store/sqlite/audience-filter.ts': {
         'tags of `all` are ignored beside a user': [
-          "{ ...none, source: 'user', throughId, user }",
-          "{ ...none, source: 'user', throughId, user, all: [] }",
+          'values: { user, ...tagValues(tags) }',
+          'values: { user, ...tagValues({ ...tags, all: [] }) }',
         ],
         'tags of `any` are ignored beside a user': [
-          "{ ...none, source: 'user', throughId, user }",
-          "{ ...none, source: 'user', throughId, user, any: [] }",
+          'values: { user, ...tagValues(tags) }',
+          'values: { user, ...tagValues({ ...tags, any: [] }) }',
         ],
         'tags of `none` are ignored beside a user': [
-          'none: expression.tags?.none',
-          'none: user === null ? expression.tags?.none : []',
+          'values: { user, ...tagValues(tags) }',
+          'values: { user, ...tagValues({ ...tags, none: [] }) }',
         ],
       },
       'src/store/postgres/audience-filter.ts': {
