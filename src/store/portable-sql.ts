@@ -16,6 +16,9 @@ export interface PortableStatement {
 /** What a transaction does, one statement after the other; each is answered with its rows. */
 export type Work<Result> = Generator<PortableStatement, Result, readonly unknown[]>;
 
+/** Rows that `writeInBatches` changes at once: some tens of milliseconds of one transaction. */
+export const batchRows = 5000;
+
 export interface OwnTables {
   /** Subscriptions by VAPID key: `public_key`, `subscriptions`. */
   readonly subscriptionCounts: string;

@@ -1,6 +1,7 @@
 // Portable SQL in PostgreSQL: a round trip for each statement.
 import { hashEndpoint } from '../../protocol/endpoint.ts';
 import {
+  batchRows,
   checkTexts,
   type GivenSubscriptions,
   type OwnTables,
@@ -9,9 +10,6 @@ import {
   type PortableValue,
 } from '../portable-sql.ts';
 import type { PostgresDatabase, Query, Value } from './database.ts';
-
-/** Some tens of milliseconds of one transaction. */
-const batchRows = 5000;
 
 // what all workers count at once is counted in shards, so that they do not wait for each other
 const tables: OwnTables = {

@@ -1,6 +1,7 @@
 // Portable SQL in SQLite: all of a transaction runs in one piece, within the transaction that all writes of a turn share.
 import type { SQLInputValue } from 'node:sqlite';
 import {
+  batchRows,
   checkTexts,
   type GivenSubscriptions,
   type PortableDatabase,
@@ -12,9 +13,6 @@ import {
 } from '../portable-sql.ts';
 import type { SqliteDatabase } from './database.ts';
 import { inBatches } from './in-batches.ts';
-
-/** Some tens of milliseconds of one transaction. */
-const batchRows = 5000;
 
 const tables: OwnTables = {
   subscriptionCounts: 'deskbell.vapid_keys',
