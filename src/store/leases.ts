@@ -12,6 +12,14 @@ export const exactSlices = 16;
 /** … of the others one in so many. */
 export const sliceStep = 16;
 
+/** Stands for "any broadcast". */
+export const anyBroadcast = 0;
+
+/** Work is looked for so often where nobody tells of it. */
+export const lookForWorkEveryMs = 250;
+/** Whoever waits for the end of one broadcast, which another worker may bring about, looks more often. */
+export const lookForEndEveryMs = 50;
+
 /** The right to work on some rows for a while. When its time runs out, another worker may lease them. */
 export interface Lease {
   readonly broadcastId: number;
@@ -43,14 +51,14 @@ export interface RowReader {
   readonly timeZone?: string | undefined;
 }
 
-/** Columns of slices and retries. @returns undefined where nothing was written down */
-export const toRowReader = ({
-  language,
-  time_zone: timeZone,
-}: {
+/** Of slices and retries. */
+export interface ReaderColumns {
   readonly language: string | null;
   readonly time_zone: string | null;
-}): RowReader | undefined =>
+}
+
+/** @returns undefined where nothing was written down */
+export const toRowReader = ({ language, time_zone: timeZone }: ReaderColumns): RowReader | undefined =>
   language === null && timeZone === null
     ? undefined
     : { language: language ?? undefined, timeZone: timeZone ?? undefined };

@@ -217,13 +217,7 @@ const inWords: readonly (readonly [
     'store/postgres/leases.ts',
     'lookWhileHearingEveryMs',
   ],
-  [
-    'postgresql',
-    'it polls four times a second',
-    secondMs / 4,
-    'store/postgres/leases.ts',
-    'lookForWorkEveryMs',
-  ],
+  ['postgresql', 'it polls four times a second', secondMs / 4, 'store/leases.ts', 'lookForWorkEveryMs'],
   [
     'postgresql',
     'calls are retried for 20 seconds',

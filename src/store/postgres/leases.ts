@@ -6,23 +6,24 @@ import type { BroadcastReader } from '../broadcast-reader.ts';
 import { decideRefusal, type IfRefused } from '../push-services.ts';
 import { newSliceToken } from '../slices.ts';
 import { decodeIds } from '../id-set.ts';
-import { leasesPerTurn, toRowReader, type Leases } from '../leases.ts';
+import {
+  anyBroadcast,
+  leasesPerTurn,
+  lookForEndEveryMs,
+  lookForWorkEveryMs,
+  toRowReader,
+  type Leases,
+  type ReaderColumns,
+} from '../leases.ts';
 import type { PostgresDatabase } from './database.ts';
 import { createPageReader, type RecipientRow } from './read-page.ts';
 import type { Notices } from './thread-notices.ts';
 import { everyBroadcast } from './work-notices.ts';
 
-/** While no notices arrive. */
-const lookForWorkEveryMs = 250;
-/** Whoever waits for the end of one broadcast, which another worker may bring about, looks more often. */
-const lookForEndEveryMs = 50;
-/** While they do: of what other workers put off, only the end of their leases is told. */
+/** While notices arrive: of what other workers put off, only the end of their leases is told. */
 const lookWhileHearingEveryMs = 2000;
 
-/** Stands for "any broadcast". */
-const anyBroadcast = 0;
-
-interface SliceRow {
+interface SliceRow extends ReaderColumns {
   readonly broadcast_id: number;
   readonly number: number;
   readonly cursor: number;
@@ -30,19 +31,15 @@ interface SliceRow {
   /** Null where its rows are in no set. */
   readonly ids: Uint8Array | null;
   readonly in_partition: number | null;
-  readonly language: string | null;
-  readonly time_zone: string | null;
 }
 
-interface RetryRowOfDatabase extends RecipientRow {
+interface RetryRowOfDatabase extends RecipientRow, ReaderColumns {
   readonly broadcast_id: number;
   readonly are_probes: boolean;
   readonly attempts: number;
   readonly deferrals: number;
   readonly expires_at_ms: number;
   readonly refusals: number;
-  readonly language: string | null;
-  readonly time_zone: string | null;
   /** Null where nothing is known of refusals, as what follows. */
   readonly waited_ms: number | null;
   readonly others_accepted: boolean | null;

@@ -6,25 +6,24 @@ import { membersOf, newSliceToken } from '../slices.ts';
 import { decodeIds } from '../id-set.ts';
 import type { IfRefused } from '../push-services.ts';
 import {
+  anyBroadcast,
   leasesPerTurn,
+  lookForEndEveryMs,
+  lookForWorkEveryMs,
   toRowReader,
   type Lease,
   type Leases,
+  type ReaderColumns,
   type RetryLease,
   type RetryRow,
   type SliceLease,
 } from '../leases.ts';
 import { createBroadcastFinisher } from './finish-broadcast.ts';
-import { anyBroadcast, createPushServices } from './push-services.ts';
+import { createPushServices } from './push-services.ts';
 import { createPageReader } from './read-page.ts';
 import { createRemovedRows } from './removed-rows.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { NoValues } from './statement.ts';
-
-/** SQLite does not notify of another process's writes, so they are polled for. */
-const lookForWorkEveryMs = 250;
-/** Whoever waits for the end of one broadcast, which another worker may bring about, looks more often. */
-const lookForEndEveryMs = 50;
 
 export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastReader): Leases {
   const statements = prepareStatements(database);
@@ -191,16 +190,12 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
       if (dueAtMs === undefined && broadcastId !== anyBroadcast) return 'over';
       const delayMs = (dueAtMs ?? Number.POSITIVE_INFINITY) - database.now();
       if (delayMs <= 0) return 'ready';
+      // SQLite does not notify of another process's writes, so they are polled for
       const lookAgainMs = broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
       await sleep(Math.min(delayMs, lookAgainMs), undefined, { signal }).catch(() => {});
       return delayMs <= lookAgainMs && !signal.aborted ? 'ready' : 'idle';
     },
   };
-}
-
-interface ReaderColumns {
-  readonly language: string | null;
-  readonly time_zone: string | null;
 }
 
 interface DueRow extends ReaderColumns {

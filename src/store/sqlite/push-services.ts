@@ -1,5 +1,6 @@
 // Suspended push services in SQLite: from the answers that workers report to what is suspended, which rows are drawn
 // as probes, and what is released. All functions are called inside a transaction.
+import { anyBroadcast } from '../leases.ts';
 import {
   suspensionPolicy,
   decideRefusal,
@@ -34,9 +35,6 @@ export interface Draw {
   readonly positions: readonly number[];
   readonly ifRefused: IfRefused;
 }
-
-/** Stands for "any broadcast". */
-export const anyBroadcast = 0;
 
 interface PushServiceRow {
   readonly id: number;
