@@ -1,6 +1,6 @@
 // What operators have changed: one record for each request that changes something. It is written before the change, so that
 // no change is without one, and completed with the status of the answer.
-import { run, type PortableDatabase } from './portable-sql.ts';
+import type { PortableDatabase } from './portable-sql.ts';
 
 export interface AuditRecord {
   /** Ascending. */
@@ -69,12 +69,10 @@ const conditions = {
 export function createAudit(database: PortableDatabase): AuditStore {
   return {
     begin: async ({ operator, action, target = null }) => {
-      const [row] = await database.transaction(() =>
-        run<{ readonly id: number }>(
-          `insert into deskbell.audit (at_ms, operator, action, target) values (:nowMs, :operator, :action, :target)
-           returning id`,
-          { nowMs: database.now(), operator, action, target },
-        ),
+      const [row] = await database.writeOnce<{ readonly id: number }>(
+        `insert into deskbell.audit (at_ms, operator, action, target) values (:nowMs, :operator, :action, :target)
+         returning id`,
+        { nowMs: database.now(), operator, action, target },
       );
       if (row === undefined) throw new Error('The audit record was not stored.');
       return row.id;

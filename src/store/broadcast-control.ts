@@ -8,7 +8,7 @@ import {
   type BroadcastStore,
   type NewBroadcast,
 } from './broadcasts.ts';
-import { run, type PortableDatabase } from './portable-sql.ts';
+import type { PortableDatabase } from './portable-sql.ts';
 import { createPreparations, type MemberFinder } from './preparations.ts';
 
 /** What each database does in its own way. */
@@ -46,14 +46,12 @@ export function createBroadcasts(
     to: BroadcastState,
     from: readonly BroadcastState[],
   ): Promise<Broadcast> => {
-    const changed = await database.transaction(() =>
-      run(
-        `update deskbell.broadcasts set state = :to,
-           finished_at_ms = case when :to = 'cancelled' then :nowMs else finished_at_ms end
-         where id = :id and state in (${from.map((state) => `'${state}'`).join(', ')})
-         returning id`,
-        { id, to, nowMs: database.now() },
-      ),
+    const changed = await database.writeOnce(
+      `update deskbell.broadcasts set state = :to,
+         finished_at_ms = case when :to = 'cancelled' then :nowMs else finished_at_ms end
+       where id = :id and state in (${from.map((state) => `'${state}'`).join(', ')})
+       returning id`,
+      { id, to, nowMs: database.now() },
     );
     const broadcast = await reader.get(id);
     if (changed.length > 0 || broadcast.state === to) return broadcast;
@@ -65,24 +63,20 @@ export function createBroadcasts(
 
   /** @returns false where the audience of the broadcast is complete */
   const pausePreparation = async (id: number, isPaused: number): Promise<boolean> => {
-    const changed = await database.transaction(() =>
-      run(
-        `update deskbell.preparations set is_paused = :isPaused where broadcast_id = :id
-           and exists (select 1 from deskbell.broadcasts b where b.id = :id and b.state = 'paused')
-         returning broadcast_id`,
-        { id, isPaused },
-      ),
+    const changed = await database.writeOnce(
+      `update deskbell.preparations set is_paused = :isPaused where broadcast_id = :id
+         and exists (select 1 from deskbell.broadcasts b where b.id = :id and b.state = 'paused')
+       returning broadcast_id`,
+      { id, isPaused },
     );
     return changed.length > 0;
   };
 
   return {
     openAudience: async () => {
-      const [row] = await database.transaction(() =>
-        run<{ readonly id: number }>(
-          'insert into deskbell.audiences (created_at_ms) values (:nowMs) returning id',
-          { nowMs: database.now() },
-        ),
+      const [row] = await database.writeOnce<{ readonly id: number }>(
+        'insert into deskbell.audiences (created_at_ms) values (:nowMs) returning id',
+        { nowMs: database.now() },
       );
       if (row === undefined) throw new Error('The list of recipients was not stored.');
       return row.id;

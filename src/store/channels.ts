@@ -61,7 +61,7 @@ export function createChannels(database: PortableDatabase): ChannelStore {
 
     remove: async (name) => {
       const sql = 'delete from deskbell.channels where name = :name returning name';
-      const removed = await database.transaction(() => run(sql, { name: name.normalize('NFC') }));
+      const removed = await database.writeOnce(sql, { name: name.normalize('NFC') });
       return removed.length > 0;
     },
   };

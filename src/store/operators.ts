@@ -82,14 +82,12 @@ export function createOperators(database: PortableDatabase): OperatorStore {
   return {
     add: async ({ name, role, tokenHash }) => {
       // the same token again is the same call, whose answer was lost
-      const [row] = await database.transaction(() =>
-        run<OperatorRow>(
-          `insert into deskbell.operators as o (name, role, token_hash, created_at_ms)
-           values (:name, :role, :tokenHash, :nowMs)
-           on conflict (name) do update set role = o.role where o.token_hash = excluded.token_hash
-           returning ${columns}`,
-          { name, role, tokenHash, nowMs: database.now() },
-        ),
+      const [row] = await database.writeOnce<OperatorRow>(
+        `insert into deskbell.operators as o (name, role, token_hash, created_at_ms)
+         values (:name, :role, :tokenHash, :nowMs)
+         on conflict (name) do update set role = o.role where o.token_hash = excluded.token_hash
+         returning ${columns}`,
+        { name, role, tokenHash, nowMs: database.now() },
       );
       if (row !== undefined) return toOperator(row);
       throw new DeskbellError('ERR_OPERATOR_EXISTS', `There is an operator ${name} already.`);
@@ -101,8 +99,9 @@ export function createOperators(database: PortableDatabase): OperatorStore {
       return rows.map(toOperator).sort((one, other) => (one.name < other.name ? -1 : 1));
     },
     remove: async (name) => {
-      const removed = await database.transaction(() =>
-        run('delete from deskbell.operators where name = :name returning id', { name }),
+      const removed = await database.writeOnce(
+        'delete from deskbell.operators where name = :name returning id',
+        { name },
       );
       return removed.length > 0;
     },

@@ -62,8 +62,10 @@ export interface PortableDatabase {
   readonly jsonObject: string;
   /** Runs a query. PostgreSQL may run it twice. */
   read<Row>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
-  /** Runs a statement, durably. PostgreSQL may run it twice, so only `transaction` tells what it has found. */
+  /** Runs a statement, durably. PostgreSQL may run it twice, so it does not tell what it has found. */
   write(sql: string, values?: PortableValues): Promise<void>;
+  /** The same as a transaction, which is committed once. @returns its rows */
+  writeOnce<Row = never>(sql: string, values?: PortableValues): Promise<readonly Row[]>;
   /**
    * Runs a statement that changes at most `:batchRows` rows, in one short transaction after the other, until none is left. Others
    * write in between.

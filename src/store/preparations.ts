@@ -102,13 +102,11 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
     },
 
     prepare: async (broadcastId, holder) => {
-      const [row] = await database.transaction(() =>
-        run<PreparationRow>(
-          `update deskbell.preparations set token = :token, lease_until_ms = :untilMs
-           where broadcast_id = :broadcastId and is_paused = 0 and (token = :token or lease_until_ms <= :nowMs)
-           returning expression, split, slice_rows, done_through, through_id, width`,
-          { broadcastId, token: tokenOf(holder), nowMs: database.now(), untilMs: database.now() + leaseMs },
-        ),
+      const [row] = await database.writeOnce<PreparationRow>(
+        `update deskbell.preparations set token = :token, lease_until_ms = :untilMs
+         where broadcast_id = :broadcastId and is_paused = 0 and (token = :token or lease_until_ms <= :nowMs)
+         returning expression, split, slice_rows, done_through, through_id, width`,
+        { broadcastId, token: tokenOf(holder), nowMs: database.now(), untilMs: database.now() + leaseMs },
       );
       if (row === undefined) return false;
       const { done_through: afterId, through_id: lastId } = row;

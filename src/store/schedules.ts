@@ -120,9 +120,8 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
 
   return {
     add: async (draft) => {
-      const [row] = await database.transaction(() =>
-        run<ScheduleRow>(
-          `insert into deskbell.schedules (
+      const [row] = await database.writeOnce<ScheduleRow>(
+        `insert into deskbell.schedules (
            creation, cron, timezone, audience, user_name, message, receipts, next_at_ms, created_at_ms,
            ${optionColumns.join(', ')}
          ) values (
@@ -130,20 +129,19 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
            ${optionColumns.map((column) => `:${column}`).join(', ')}
          )
          returning *`,
-          {
-            // former versions know a repeat by it, and the column must have a value
-            creation: randomUUID(),
-            cron: draft.cron,
-            timezone: draft.timezone,
-            audience: JSON.stringify(draft.audience),
-            user: draft.audience === 'all' ? null : (draft.audience.user ?? null),
-            message: JSON.stringify(draft.message),
-            receipts: draft.receipts,
-            ...toOptionRow(draft),
-            nextAtMs: draft.nextAtMs,
-            nowMs: database.now(),
-          },
-        ),
+        {
+          // former versions know a repeat by it, and the column must have a value
+          creation: randomUUID(),
+          cron: draft.cron,
+          timezone: draft.timezone,
+          audience: JSON.stringify(draft.audience),
+          user: draft.audience === 'all' ? null : (draft.audience.user ?? null),
+          message: JSON.stringify(draft.message),
+          receipts: draft.receipts,
+          ...toOptionRow(draft),
+          nextAtMs: draft.nextAtMs,
+          nowMs: database.now(),
+        },
       );
       if (row === undefined) throw new Error('The schedule was not stored.');
       return toSchedule(row);
@@ -160,11 +158,9 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
     get: async (id) => requireOne(await database.read<ScheduleRow>(selectOne, { id }), id),
 
     pause: async (id) => {
-      const paused = await database.transaction(() =>
-        run<ScheduleRow>(
-          `update deskbell.schedules set paused_at_ms = coalesce(paused_at_ms, :nowMs) where id = :id returning *`,
-          { id, nowMs: database.now() },
-        ),
+      const paused = await database.writeOnce<ScheduleRow>(
+        `update deskbell.schedules set paused_at_ms = coalesce(paused_at_ms, :nowMs) where id = :id returning *`,
+        { id, nowMs: database.now() },
       );
       return requireOne(paused, id);
     },
@@ -180,9 +176,9 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
       }),
 
     remove: async (id) => {
-      const removed = await database.transaction(() =>
-        run('delete from deskbell.schedules where id = :id returning id', { id }),
-      );
+      const removed = await database.writeOnce('delete from deskbell.schedules where id = :id returning id', {
+        id,
+      });
       return removed.length > 0;
     },
 

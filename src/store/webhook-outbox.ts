@@ -89,14 +89,12 @@ export function createWebhookOutbox(database: PortableDatabase): WebhookOutbox {
       const nowMs = database.now();
       // asked often and seldom true: no transaction for that
       if ((await database.read(selectDue, { nowMs, limit: 1 })).length === 0) return [];
-      const rows = await database.transaction(() =>
-        run<WebhookEventRow>(
-          `update deskbell.webhook_events set due_at_ms = :untilMs, attempts = attempts + 1
-           where id in (${selectDue} ${database.skipLocked})
-           returning id, type, at_ms, attempts - 1 as attempts, broadcast_id, subscription_id, user_name, origin, reason,
-                     detail, rows`,
-          { nowMs, limit, untilMs: nowMs + leaseMs },
-        ),
+      const rows = await database.writeOnce<WebhookEventRow>(
+        `update deskbell.webhook_events set due_at_ms = :untilMs, attempts = attempts + 1
+         where id in (${selectDue} ${database.skipLocked})
+         returning id, type, at_ms, attempts - 1 as attempts, broadcast_id, subscription_id, user_name, origin, reason,
+                   detail, rows`,
+        { nowMs, limit, untilMs: nowMs + leaseMs },
       );
       return rows.toSorted((one, other) => one.at_ms - other.at_ms).map(toWebhookEvent);
     },

@@ -64,6 +64,7 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
     write: async (sql, values) => {
       await runAlone(sql, values);
     },
+    writeOnce: (sql, values = {}) => database.once((query) => runWith(query, { sql, values })),
     writeInBatches: async (sql, values) => {
       let changed = 0;
       for (let inBatch = -1; inBatch !== 0; changed += inBatch) {

@@ -45,6 +45,8 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
     read: <Row>(sql: string, values = {}) =>
       database.read(() => runPortable(database, { sql, values }) as readonly Row[]),
     write: (sql, values = {}) => database.write(() => void runPortable(database, { sql, values })),
+    writeOnce: <Row>(sql: string, values = {}) =>
+      database.write(() => runPortable(database, { sql, values }) as readonly Row[]),
     writeInBatches: async (sql, values) => {
       let changed = 0;
       await inBatches(database, () => {
