@@ -91,6 +91,11 @@ export function* run<Row = never>(
   return (yield { sql, values }) as readonly Row[];
 }
 
+/** The same with a statement that changes rows, without "returning". @returns how many */
+export function* changeRows(sql: string, values: PortableValues): Work<number> {
+  return (yield* run(`${sql} returning 1`, values)).length;
+}
+
 /**
  * PostgreSQL has no text with NUL; so SQLite gets none either.
  *

@@ -1,7 +1,7 @@
 // What browsers report of the notifications of a broadcast. The store counts a report once for each message, subscription
 // and event; whether it is genuine is decided before it gets here.
 
-import { run, type PortableDatabase, type Work } from './portable-sql.ts';
+import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 
 export const receiptEvents = ['shown', 'clicked', 'dismissed'] as const;
 
@@ -97,14 +97,13 @@ export function* pruneReceipts(nowMs: number): Work<boolean> {
   );
   if (ended === undefined) return false;
   const broadcastId = ended.broadcast_id;
-  const dropped = yield* run(
+  const dropped = yield* changeRows(
     `delete from deskbell.receipts where (broadcast_id, subscription_id, event) in (
        select broadcast_id, subscription_id, event from deskbell.receipts
-       where broadcast_id = :broadcastId limit ${pruneBatchRows})
-     returning 1`,
+       where broadcast_id = :broadcastId limit ${pruneBatchRows})`,
     { broadcastId },
   );
-  if (dropped.length < pruneBatchRows)
+  if (dropped < pruneBatchRows)
     yield* run('delete from deskbell.receipt_windows where broadcast_id = :broadcastId', { broadcastId });
   return true;
 }

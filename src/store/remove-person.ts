@@ -2,6 +2,7 @@
 import { addRemoved, forgetAttempts, forgetMemberships } from './forget-subscriptions.ts';
 import type { RemovedPerson } from './people.ts';
 import {
+  changeRows,
   run,
   type PortableDatabase,
   type PortableStatement,
@@ -110,6 +111,5 @@ function* removeRows(user: string, columns: PersonColumns): Work<Omit<RemovedPer
 }
 
 /** @returns how many rows are deleted */
-function* drop(from: string, values: PortableValues): Work<number> {
-  return (yield* run(`delete from deskbell.${from} returning 1`, values)).length;
-}
+const drop = (from: string, values: PortableValues): Work<number> =>
+  changeRows(`delete from deskbell.${from}`, values);

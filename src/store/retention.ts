@@ -1,7 +1,7 @@
 // How long the store keeps what is over. Deleting goes in steps, each a short transaction, so that nobody waits for it.
 import { alarmsKeptMs, endedAtMs, isPast } from './alarms.ts';
 import { keyLifetimeMs } from './message-requests.ts';
-import { run, type PortableDatabase, type Work } from './portable-sql.ts';
+import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 import { pruneReceipts } from './receipts.ts';
 import { dropOldWebhookEvents } from './webhook-outbox.ts';
 
@@ -150,69 +150,56 @@ function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   );
   if (unused === undefined) return false;
   const { id } = unused;
-  const dropped = yield* run(
+  const members = yield* changeRows(
     `delete from deskbell.audience_members where audience_id = :id and position in
-       (select position from deskbell.audience_members where audience_id = :id order by position limit ${pruneBatchRows})
-     returning 1`,
+       (select position from deskbell.audience_members where audience_id = :id order by position limit ${pruneBatchRows})`,
     { id },
   );
-  const sets = yield* run(
+  const sets = yield* changeRows(
     `delete from deskbell.audience_sets where audience_id = :id and number in
-       (select number from deskbell.audience_sets where audience_id = :id order by number limit ${pruneBatchSets})
-     returning 1`,
+       (select number from deskbell.audience_sets where audience_id = :id order by number limit ${pruneBatchSets})`,
     { id },
   );
-  if (dropped.length < pruneBatchRows && sets.length < pruneBatchSets)
+  if (members < pruneBatchRows && sets < pruneBatchSets)
     yield* run('delete from deskbell.audiences where id = :id', { id });
   return true;
 }
 
 /** Those that no open broadcast counts, nor one that is being made. @returns how many */
-function* pruneRemovals(beforeMs: number): Work<number> {
-  const dropped = yield* run(
+const pruneRemovals = (beforeMs: number): Work<number> =>
+  changeRows(
     `delete from deskbell.removals where id in (
        select r.id from (
          select id, at_ms from deskbell.removals
          where id <= coalesce((select min(removals_after) from deskbell.broadcasts where state in ('running', 'paused')),
                               ${Number.MAX_SAFE_INTEGER})
          order by id limit ${pruneBatchRows}) r
-       where r.at_ms < :beforeMs)
-     returning 1`,
+       where r.at_ms < :beforeMs)`,
     { beforeMs },
   );
-  return dropped.length;
-}
 
 /** Alarms of broadcasts that have been over for long, so that nobody looks at them again. @returns how many */
-function* notePastAlarms(pastMs: number): Work<number> {
-  const noted = yield* run(
+const notePastAlarms = (pastMs: number): Work<number> =>
+  changeRows(
     `update deskbell.alarms set is_past = 1 where (broadcast_id, origin, reason) in (
        select a.broadcast_id, a.origin, a.reason
        from deskbell.alarms a join deskbell.broadcasts b on b.id = a.broadcast_id
-       where a.is_past = 0 and ${isPast} limit ${pruneBatchRows})
-     returning 1`,
+       where a.is_past = 0 and ${isPast} limit ${pruneBatchRows})`,
     { pastMs },
   );
-  return noted.length;
-}
 
-function* dropAttempts(broadcastId: number): Work<number> {
-  const dropped = yield* run(
+/** @returns how many sets */
+const dropAttempts = (broadcastId: number): Work<number> =>
+  changeRows(
     `delete from deskbell.attempt_sets where id in
-       (select id from deskbell.attempt_sets where broadcast_id = :broadcastId limit ${pruneBatchSets})
-     returning id`,
+       (select id from deskbell.attempt_sets where broadcast_id = :broadcastId limit ${pruneBatchSets})`,
     { broadcastId },
   );
-  return dropped.length;
-}
 
 /** @returns how many */
-function* dropRows(table: string, key: string, beforeMs: number, time = 'at_ms'): Work<number> {
-  const dropped = yield* run(
+const dropRows = (table: string, key: string, beforeMs: number, time = 'at_ms'): Work<number> =>
+  changeRows(
     `delete from deskbell.${table} where (${key}) in
-       (select ${key} from deskbell.${table} where ${time} < :beforeMs order by ${time} limit ${pruneBatchRows})
-     returning 1`,
+       (select ${key} from deskbell.${table} where ${time} < :beforeMs order by ${time} limit ${pruneBatchRows})`,
     { beforeMs },
   );
-  return dropped.length;
-}

@@ -1,7 +1,7 @@
 // Whether a store sends by itself. A copy of a store (restored, or made of its disk) must not send what the original sends, so
 // its sending is paused until somebody resumes it: schedules and webhook events wait, and the broadcasts that were running are
 // paused, with all that is still to be tried again. What somebody sends by a command or a request is sent.
-import { run, type PortableDatabase, type Work } from './portable-sql.ts';
+import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 
 /** `restored`: the store was made of a backup. `asked`: somebody has paused it. */
 export type PauseReason = 'restored' | 'asked';
@@ -78,19 +78,15 @@ export function createSending(database: PortableDatabase): Sending {
         if (known === undefined || !withBroadcasts) return [];
         const resumed: number[] = [];
         for (const id of toSendingPause(known).broadcastIds) {
-          const preparing = yield* run(
-            'update deskbell.preparations set is_paused = 0 where broadcast_id = :id returning 1',
-            { id },
-          );
-          if (preparing.length > 0) {
-            resumed.push(id);
-            continue;
-          }
-          const rows = yield* run(
-            "update deskbell.broadcasts set state = 'running' where state = 'paused' and id = :id returning id",
-            { id },
-          );
-          if (rows.length > 0) resumed.push(id);
+          const changed =
+            (yield* changeRows('update deskbell.preparations set is_paused = 0 where broadcast_id = :id', {
+              id,
+            })) ||
+            (yield* changeRows(
+              "update deskbell.broadcasts set state = 'running' where state = 'paused' and id = :id",
+              { id },
+            ));
+          if (changed > 0) resumed.push(id);
         }
         return resumed;
       }),

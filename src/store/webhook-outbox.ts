@@ -1,7 +1,7 @@
 // Events for the operator's webhook, stored where they happen, in the same transaction, whichever process that is; they leave
 // once they are delivered. Nothing is stored unless somebody has asked for deliveries within the last days.
 import type { Alarm } from './broadcasts.ts';
-import { run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
+import { changeRows, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
 
 interface Common {
@@ -144,9 +144,8 @@ export const dropOldWebhookEvents = (nowMs: number): Work<void> =>
 
 /** Removes events that will not be delivered, and counts them. */
 function* drop(condition: string, values: PortableValues): Work<void> {
-  const dropped = yield* run(`delete from deskbell.webhook_events where ${condition} returning id`, values);
-  if (dropped.length === 0) return;
-  yield* run('update deskbell.webhook_watch set dropped = dropped + :count', { count: dropped.length });
+  const count = yield* changeRows(`delete from deskbell.webhook_events where ${condition}`, values);
+  if (count > 0) yield* run('update deskbell.webhook_watch set dropped = dropped + :count', { count });
 }
 
 function toWebhookEvent(row: WebhookEventRow): WebhookEvent {

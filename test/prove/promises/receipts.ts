@@ -180,7 +180,7 @@ export const receipts: readonly DocumentedPromise[] = [
     test: { file: 'test/store/sqlite-store.test.ts', title: 'whoever reported receipts is forgotten' },
     changes: {
       [counted]: {
-        'those of the first step are': ['if (dropped.length < pruneBatchRows)', 'if (dropped.length > 0)'],
+        'those of the first step are': ['if (dropped < pruneBatchRows)', 'if (dropped > 0)'],
       },
     },
   },
