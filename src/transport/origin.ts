@@ -177,8 +177,10 @@ export class Origin implements SessionEvents {
 
   handedBack(exchange: Exchange, refusal: string | undefined): void {
     this.#inFlight -= 1;
-    if (exchange.isSettled) this.#admission.recordUnsent(exchange);
-    else if (refusal === undefined) this.#queueAgain(exchange);
+    if (exchange.isSettled) {
+      this.#admission.recordUnsent(exchange);
+      this.#reportIdle();
+    } else if (refusal === undefined) this.#queueAgain(exchange);
     else this.#refused(exchange, `${this.#url.host} refuses requests (${refusal}).`);
     this.#pumpSoon();
   }
@@ -348,6 +350,10 @@ export class Origin implements SessionEvents {
 
   #settle(exchange: Exchange, result: Parameters<Exchange['done']>[0]): void {
     settle(exchange, result);
+    this.#reportIdle();
+  }
+
+  #reportIdle(): void {
     if (this.#queued + this.#inFlight > 0) return;
     for (const resolve of this.#whenIdle.splice(0)) resolve();
   }

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { createTransport } from '../../src/transport/create-transport.ts';
-import type { Transport, TransportOptions } from '../../src/transport/transport.ts';
+import type { Transport, TransportOptions, TransportResult } from '../../src/transport/transport.ts';
 import {
   answer,
   endHeaders,
@@ -21,8 +21,8 @@ import {
 } from './http2-wire.ts';
 import { ManualClock } from './manual-clock.ts';
 import { certificate } from './peers.ts';
-import { describe, sendMany, sendOne, tally, withPeer } from './sending.ts';
-import { until } from '../../tools/until.ts';
+import { describe, pushBody, pushHeaders, sendMany, sendOne, tally, withPeer } from './sending.ts';
+import { until, within } from '../../tools/until.ts';
 
 const code = { protocol: 1, flowControl: 3, frameSize: 6, compression: 9, enhanceYourCalm: 11 } as const;
 const headers = (block: Buffer, flags = endHeaders | endStream): Buffer =>
@@ -377,6 +377,19 @@ test('a graceful GOAWAY lets what is in flight be answered', async () => {
       assert.equal(wires.length, 2);
     },
   );
+});
+
+test('closing does not wait for a message whose time is over and that was handed back', async () => {
+  const requested = Promise.withResolvers<Wire>();
+  await withWire(onEachRequest(requested.resolve), async (transport, origin) => {
+    const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
+    const result = new Promise<TransportResult>((resolve) => transport.send(request, resolve, 200));
+    const wire = await requested.promise;
+    assert.equal(describe(await result), 'ERR_TIMEOUT in doubt');
+    const closing = transport.close(10_000);
+    wire.send(frame(type.goaway, 0, 0, uint32(0, 0)));
+    await within(closing, 'that it is closed', 5000);
+  });
 });
 
 test('a retired connection that still awaits an answer does not delay new requests', async () => {
