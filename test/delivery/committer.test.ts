@@ -1,6 +1,7 @@
 // When a worker commits, and what it logs of what it has committed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Assignment } from '../../src/delivery/worker/assignment.ts';
 import { Committer, type CommitterParts } from '../../src/delivery/worker/committer.ts';
@@ -56,4 +57,29 @@ test('messages are logged once their outcome is stored, and not where another wo
     committer.throwFault();
     assert.equal(logged.length, isLeaseLost ? 0 : 1);
   }
+});
+
+test('a worker that is stopped waits for a commit without keeping its thread busy', async () => {
+  const settings = defaultWorkerSettings;
+  const workload = new Workload({ settings } as WorkloadParts);
+  const stored = Promise.withResolvers<object>();
+  const pages = [{ rows: [], cursors: undefined }];
+  const assignment = { lease: {}, takePage: () => pages.pop(), takeDetached: () => undefined };
+  workload.assignments.add({ ...assignment, recordCommitted: () => {} } as unknown as Assignment);
+  const parts = {
+    settings,
+    destinations: { takeAnswers: () => [], setStates: () => {} },
+    ledger: { commit: () => stored.promise },
+    leases: { release: async () => {} },
+    now: () => 0,
+  } as unknown as CommitterParts;
+  const committer = new Committer(parts, workload, () => {});
+  committer.commitAll();
+  const before = performance.eventLoopUtilization();
+  const released = committer.releaseAll();
+  await delay(300);
+  const { utilization } = performance.eventLoopUtilization(before);
+  stored.resolve({ isLeaseLost: false, state: 'running' });
+  await released;
+  assert.ok(utilization < 0.5, `busy for ${utilization} of the time`);
 });

@@ -46,8 +46,8 @@ export class Assignment {
   /** Absent for retries. */
   readonly slice: SliceLease | undefined;
   readonly areProbes: boolean;
-  /** A commit is on its way; the next one waits for it, so that the cursor only moves forward. */
-  isCommitting = false;
+  /** Of the commit that is on its way; the next one waits for it, so that the cursor only moves forward. */
+  committed: Promise<void> | undefined;
   #mode: Mode;
   #cursor = 0;
   /** Of the slice's members, where it has any: the first behind the cursor. */

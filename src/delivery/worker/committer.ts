@@ -1,6 +1,5 @@
 // Commits what came of a worker's rows to the ledger, keeps its leases, and gives them back. A commit of an assignment
 // waits for the one before, so that its cursor only moves forward.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RowResult } from '../../store/ledger.ts';
 import type { Assignment, AssignedRow, CommitPart } from './assignment.ts';
 import type { Figures } from '../figures.ts';
@@ -58,7 +57,7 @@ export class Committer {
     this.#uncommittedResults = 0;
     this.#areAllAccepted = true;
     for (const assignment of this.#workload.assignments) {
-      if (!assignment.isCommitting) void this.#commit(assignment, this.#mayDetach);
+      if (assignment.committed === undefined) void this.#commit(assignment, this.#mayDetach);
     }
   }
 
@@ -72,7 +71,7 @@ export class Committer {
   /** Commits what there is, detaches what has no answer, and gives every lease back. */
   async releaseAll(): Promise<void> {
     for (const assignment of this.#workload.assignments) {
-      while (assignment.isCommitting) await nextTurn();
+      await assignment.committed;
       if (!this.#workload.assignments.has(assignment)) continue;
       await this.#commit(assignment, () => true);
       await this.#parts.leases.release(assignment.lease);
@@ -99,20 +98,22 @@ export class Committer {
     const page = assignment.takePage(mayDetach, this.#parts.settings.leaseMs);
     const detached = assignment.takeDetached();
     if (page === undefined && detached === undefined && !assignment.isDone) return;
-    assignment.isCommitting = true;
+    assignment.committed = this.#storeAll(assignment, [page, detached]);
+    await assignment.committed;
+  }
+
+  /** Tells of a fault by `throwFault` alone. */
+  async #storeAll(assignment: Assignment, parts: readonly (CommitPart | undefined)[]): Promise<void> {
     try {
       // one transaction, where the store gathers what it is asked for at once
-      await Promise.all([
-        page && this.#store(assignment, page),
-        detached && this.#store(assignment, detached),
-      ]);
+      await Promise.all(parts.map((part) => part && this.#store(assignment, part)));
       if (assignment.isDone) await this.#end(assignment);
     } catch (cause) {
       this.#fault ??= { cause };
       // a later commit would move the cursor over the rows of this one; they are repeated when the lease has run out
       this.#workload.assignments.delete(assignment);
     } finally {
-      assignment.isCommitting = false;
+      assignment.committed = undefined;
       this.#onCommit();
     }
   }
