@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TagExpression } from '../../src/audience/user-and-tags.ts';
+import { countAudience } from '../../src/delivery/broadcast/count-audience.ts';
 import {
   createAudienceEstimator,
   formatAudienceSize,
@@ -98,4 +99,13 @@ test('an audience is counted where few are looked at, and estimated from a sampl
   await store.people.changeTags(1, { remove: ['new'] });
   nowMs = 100_000;
   assert.equal(await hasNew(), false);
+});
+
+test('of given subscriptions, spellings of one endpoint are counted once', async (t) => {
+  const { store, remove } = await openTestStore();
+  t.after(remove);
+  const first = madeUpSubscription(1);
+  const again = { ...first, endpoint: first.endpoint.replace('https://', 'HTTPS://') };
+  const subscriptions = [first, again, madeUpSubscription(2)];
+  assert.equal(await countAudience({ subscriptions }, store.subscriptions), 2);
 });

@@ -1,6 +1,6 @@
 // How many an audience has before anything is written down.
-import { hash } from 'node:crypto';
 import { checkExpression } from '../../audience/user-and-tags.ts';
+import { hashEndpoint } from '../../protocol/endpoint.ts';
 import type { SubscriptionStore } from '../../store/subscriptions.ts';
 import { isExpression, type Audience } from './audience.ts';
 import type { SubscriptionInput } from '../subscription-input.ts';
@@ -27,6 +27,6 @@ async function countEndpoints(
   list: Iterable<SubscriptionInput> | AsyncIterable<SubscriptionInput>,
 ): Promise<number> {
   const digests = new Set<string>();
-  for await (const { endpoint } of list) digests.add(hash('sha256', endpoint, 'base64url'));
+  for await (const { endpoint } of list) digests.add(hashEndpoint(endpoint));
   return digests.size;
 }
