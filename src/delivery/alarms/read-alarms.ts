@@ -117,7 +117,7 @@ export async function acknowledgeAlarm(
   return findAlarm(store, readWarnings, id);
 }
 
-const warnings = {
+const warningTexts = {
   'sending-paused': { what: 'Sending is paused', link: '/console/broadcasts' },
   'keys-missing': { what: 'A private key is missing', link: '/console/keys' },
   'clock-wrong': { what: 'The clock is wrong', link: '/console/push-services' },
@@ -127,7 +127,7 @@ const fromWarning = (
   { code, detail, remedy }: InstallationWarning,
   pause: SendingPause | undefined,
 ): FoundAlarm => {
-  const found = { kind: code, ...warnings[code] };
+  const found = { kind: code, ...warningTexts[code] };
   if (code !== 'sending-paused' || pause === undefined) {
     return {
       ...found,
@@ -171,13 +171,14 @@ function stillStands({ origin, reason, sinceMs }: RaisedAlarm, answers: readonly
 
 function fromRaised({ origin, reason, detail, sinceMs, rows, broadcastIds }: RaisedAlarm): FoundAlarm {
   const { meaning, remedy } = meaningOf(reason);
-  const newest = broadcastIds.at(-1);
-  const isAboutTokens = reason === vapidRefusedReason;
+  const pushService = hostOf(origin);
   const what = meaning || `Messages were not accepted: ${reason}.`;
+  const newest = reason === vapidRefusedReason ? undefined : broadcastIds.at(-1);
+  const isOfBroadcast = broadcastIds.length === 1 || reason === countsDifferReason;
   return {
     kind: reason,
-    pushService: origin === '' ? '' : hostOf(origin),
-    what: origin === '' ? what : `${hostOf(origin)}: ${what}`,
+    pushService,
+    what: pushService === '' ? what : `${pushService}: ${what}`,
     remedy,
     // a broadcast's own words repeat what is said already
     detail: reason === countsDifferReason ? '' : detail,
@@ -185,11 +186,6 @@ function fromRaised({ origin, reason, detail, sinceMs, rows, broadcastIds }: Rai
     count: rows,
     unit: 'message',
     broadcastIds,
-    link:
-      newest === undefined || isAboutTokens
-        ? '/console/push-services'
-        : broadcastIds.length === 1 || reason === countsDifferReason
-          ? `/console/broadcasts/${newest}`
-          : '/console/push-services',
+    link: isOfBroadcast && newest !== undefined ? `/console/broadcasts/${newest}` : '/console/push-services',
   };
 }

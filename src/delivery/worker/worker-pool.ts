@@ -5,7 +5,7 @@ import { catalogue, type ErrorCode } from '../../errors/catalogue/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { WorkerOptions } from './create-worker.ts';
 import { startThread } from './thread-heap.ts';
-import type { Posted, WorkerThreadData } from './worker-thread.ts';
+import type { ThreadReport, WorkerThreadData } from './worker-thread.ts';
 
 // `.ts` from the sources, `.js` from dist: the compiler rewrites imports, but no URLs
 const threadUrl = new URL(
@@ -55,8 +55,8 @@ async function runThread(
   const thread = startThread(threadUrl, { workerData: data, name: 'deskbell-delivery' });
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
   const stop = () => thread.postMessage('stop');
-  let fault: (Posted & { kind: 'fault' }) | undefined;
-  thread.on('message', (message: Posted) => {
+  let fault: (ThreadReport & { kind: 'fault' }) | undefined;
+  thread.on('message', (message: ThreadReport) => {
     if (message.kind === 'fault') fault = message;
     else if (message.kind === 'ready') onReady?.();
     else if (message.kind === 'figures') listener.onFigures?.(message.figures);

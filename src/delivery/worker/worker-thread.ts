@@ -19,7 +19,7 @@ export interface WorkerThreadData {
 }
 
 /** What a thread reports to its parent. An error itself would lose its class and code on the way. */
-export type Posted =
+export type ThreadReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'figures'; readonly figures: DeliveryFigures }
@@ -50,17 +50,17 @@ try {
     await store.close();
   }
 } catch (error) {
-  post(toPosted(error));
+  post(toReport(error));
 } finally {
   parentPort?.close();
 }
 
-function post(message: Posted): void {
+function post(message: ThreadReport): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
   parentPort?.postMessage(message);
 }
 
-function toPosted(error: unknown): Posted {
+function toReport(error: unknown): ThreadReport {
   if (error instanceof DeskbellError) return { kind: 'fault', code: error.code, message: error.message };
   return { kind: 'fault', message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
 }

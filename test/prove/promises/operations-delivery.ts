@@ -93,7 +93,7 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
         'it stands while the broadcast runs': ['answer.acceptedAtMs > sinceMs', 'answer.acceptedAtMs < 0'],
         'it is none while messages are held': ['...refusedTokens(suspended, raised),', ''],
         'answers are judged for ever': ['sinceMs: nowMs - judgedMs', 'sinceMs: 0'],
-        'it leads to the broadcast': ['newest === undefined || isAboutTokens', 'newest === undefined'],
+        'it leads to the broadcast': ['reason === vapidRefusedReason ? undefined :', ''],
         'it ends where another push service accepts one': ['answer.origin === origin &&', ''],
         'it is about the messages of another push service': [
           'alarm.origin === origin && alarm.reason === vapidRefusedReason',
