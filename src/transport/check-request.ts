@@ -4,9 +4,9 @@ import type { PushHeaders, PushRequest } from './transport.ts';
 
 /** Header objects that were found to be legal; many messages share one. */
 const legalHeaders = new WeakSet<PushHeaders>();
-/** What HTTP itself writes: RFC 9113 §8.2.2 and the length. */
+/** What HTTP itself writes (RFC 9113 §8.2.2, and the length), and what the transport leaves out. */
 const ownFields =
-  /^(?:host|content-length|connection|keep-alive|proxy-connection|transfer-encoding|upgrade|te)$/;
+  /^(?:host|content-length|connection|keep-alive|proxy-connection|transfer-encoding|upgrade|te|expect|trailer)$/;
 
 /** @returns what is wrong with a request */
 export function checkRequest({ path, headers }: PushRequest): DeskbellError | undefined {
@@ -16,6 +16,11 @@ export function checkRequest({ path, headers }: PushRequest): DeskbellError | un
       'The path holds white space or characters to be escaped.',
     );
   }
+  return checkHeaders(headers);
+}
+
+/** @returns what is wrong with header fields */
+export function checkHeaders(headers: PushHeaders): DeskbellError | undefined {
   if (legalHeaders.has(headers)) return undefined;
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[!#$%&'*+\-.^_`|~0-9a-z]+$/.test(name) || ownFields.test(name) || !/^[\x20-\x7e]*$/.test(value)) {

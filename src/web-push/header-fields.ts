@@ -1,4 +1,5 @@
 // The header fields of a request, as the transport takes them.
+import { checkHeaders } from '../transport/check-request.ts';
 import type { PushHeaders } from '../transport/transport.ts';
 
 const maxSharedHeaders = 256;
@@ -11,30 +12,13 @@ const maxSharedHeaders = 256;
 export function readFields(headers: Readonly<Record<string, unknown>>): PushHeaders | undefined {
   const fields: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
+    if (typeof value !== 'string' && typeof value !== 'number') return undefined;
     const field = name.toLowerCase();
-    const isText = typeof value === 'string' || typeof value === 'number';
-    if (!isText || !/^[!#$%&'*+.^`|~\w-]+$/.test(field) || !/^[\x20-\x7e]*$/.test(String(value))) {
-      return undefined;
-    }
-    if (connectionFields.has(field)) return undefined;
     // The transport writes it.
     if (field !== 'content-length') fields[field] = String(value);
   }
-  return fields;
+  return checkHeaders(fields) === undefined ? fields : undefined;
 }
-
-/** Have a meaning in HTTP/1.1 only (RFC 9113 §8.2.2), or are the transport's to write. */
-const connectionFields = new Set([
-  'host',
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-  'te',
-  'expect',
-  'trailer',
-]);
 
 /** Gives messages with equal header fields the same object: the transport encodes an object once. */
 export function createHeaderSharing(): (fields: PushHeaders) => PushHeaders {
