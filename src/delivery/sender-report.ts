@@ -43,9 +43,11 @@ export function startSenderReport(
     await senders.put({ ...head, pushServices, clockDifferenceMs });
   };
 
-  const timer = setInterval(() => void report().catch(() => {}), reportEveryMs).unref();
+  let reporting = Promise.resolve();
+  const timer = setInterval(() => (reporting = report().catch(() => {})), reportEveryMs).unref();
   return async () => {
     clearInterval(timer);
+    await reporting;
     if (last !== undefined) await senders.remove(id).catch(() => {});
   };
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startSenderReport } from '../../src/delivery/sender-report.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
-import type { ReportedPushService } from '../../src/store/senders.ts';
+import type { ReportedPushService, SenderReports } from '../../src/store/senders.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { startOperator, startStage, stoppedClock } from './running-operator.ts';
@@ -131,6 +131,25 @@ test('a transport knows its connections, answers and 429s, and the report is tak
   assert(known!.latencyMs! > 0);
   await sender.close();
   assert.deepEqual(await store.senders.list(), []);
+});
+
+test('a report that is on its way when its sender ends is taken back too', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const answered = Promise.withResolvers<void>();
+  const calls: string[] = [];
+  const senders = {
+    put: async () => {
+      await answered.promise;
+      calls.push('stored');
+    },
+    remove: async () => void calls.push('removed'),
+  } as unknown as SenderReports;
+  const end = startSenderReport(senders, { snapshot: () => [] }, 'worker', { differenceMs: undefined });
+  t.mock.timers.tick(2000);
+  const ended = end();
+  answered.resolve();
+  await ended;
+  assert.deepEqual(calls, ['stored', 'removed']);
 });
 
 test('a sender of single messages says nothing until it has sent, and then repeats itself only now and then', async (t) => {
