@@ -31,7 +31,7 @@ export type RejectionReason =
 /** What an answer says about a rejection. */
 export interface Rejection {
   readonly text: string;
-  readonly reason?: RejectionReason;
+  readonly reason?: RejectionReason | undefined;
 }
 
 const maxDetailCharacters = 200;
@@ -68,21 +68,18 @@ function readAnyRejection(headers: PushResponse['headers'], body: string): Rejec
   const windowsDescription = headers['x-wns-error-description'];
   if (windowsDescription !== undefined) {
     const text = clean(windowsDescription);
-    return /cache.?policy/i.test(text) ? { text, reason: 'cache-policy' } : { text };
+    return { text, reason: /cache.?policy/i.test(text) ? 'cache-policy' : undefined };
   }
   const json = parseJsonObject(body);
   if (json === undefined) return { text: clean(/<title>([^<]*)<\/title>/i.exec(body)?.[1] ?? body) };
 
   const { reason: appleReason, errno, message, error } = json;
   if (typeof appleReason === 'string') {
-    const reason = appleReasons.get(appleReason);
-    return reason === undefined ? { text: clean(appleReason) } : { text: clean(appleReason), reason };
+    return { text: clean(appleReason), reason: appleReasons.get(appleReason) };
   }
   const words = [message, error].find((text) => typeof text === 'string') ?? '';
   if (typeof errno !== 'number') return { text: clean(words) };
-  const reason = autopushErrnos.get(errno);
-  const text = clean(`errno ${errno}: ${words}`);
-  return reason === undefined ? { text } : { text, reason };
+  return { text: clean(`errno ${errno}: ${words}`), reason: autopushErrnos.get(errno) };
 }
 
 /** Origin of a URL, then the rest: an endpoint is a capability, and a part of one may be. */

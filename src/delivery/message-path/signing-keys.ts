@@ -48,12 +48,9 @@ export function createSigningKeys(
   let askedAtMs = -Infinity;
   let current = vapid.publicKey;
 
-  const add = ({ publicKey, privateKey }: VapidKeys): void => {
-    const keys = { publicKey, privateKey };
-    sources.set(
-      publicKey,
-      createHeaderSource(createVapidAuthorizer({ keys, subject, lifetimeSeconds, now })),
-    );
+  const add = (keys: VapidKeys): void => {
+    const authorize = createVapidAuthorizer({ keys, subject, lifetimeSeconds, now });
+    sources.set(keys.publicKey, createHeaderSource(authorize));
   };
   for (const keys of [vapid, ...previousKeys]) add(keys);
 

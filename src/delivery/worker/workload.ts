@@ -43,20 +43,20 @@ export class Workload {
 
   /** Rows of slices that were taken and are not yet behind a cursor. */
   get pageRows(): number {
-    let rows = 0;
-    for (const { pageRows } of this.assignments) rows += pageRows;
-    return rows;
+    return this.#sum(({ pageRows }) => pageRows);
   }
 
   get detachedRows(): number {
-    let rows = 0;
-    for (const { detachedRows } of this.assignments) rows += detachedRows;
-    return rows;
+    return this.#sum(({ detachedRows }) => detachedRows);
   }
 
   get #uncommittedRows(): number {
+    return this.#sum(({ uncommittedRows }) => uncommittedRows);
+  }
+
+  #sum(rowsOf: (assignment: Assignment) => number): number {
     let rows = 0;
-    for (const { uncommittedRows } of this.assignments) rows += uncommittedRows;
+    for (const assignment of this.assignments) rows += rowsOf(assignment);
     return rows;
   }
 
@@ -68,8 +68,7 @@ export class Workload {
 
   get #hasCapacityForRetries(): boolean {
     const { maxRetryRows, maxDetachedRows } = this.#parts.settings;
-    let retryRows = 0;
-    for (const { slice, detachedRows } of this.assignments) if (!slice) retryRows += detachedRows;
+    const retryRows = this.#sum(({ slice, detachedRows }) => (slice === undefined ? detachedRows : 0));
     const added = this.#retryLeaseRows;
     return retryRows + added <= maxRetryRows && this.detachedRows + added <= maxDetachedRows;
   }
