@@ -1,6 +1,7 @@
 // May a request be sent to this push service now, and how many may be in flight? One object per origin answers both:
 // the circuit breaker whether, pacing how many. Both adapt to the results of earlier requests.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Outcome } from '../protocol/outcome.ts';
 import { Breaker } from './breaker.ts';
 import type { Clock } from './clock.ts';
 import { ProtocolErrorPauses } from './protocol-error-pauses.ts';
@@ -120,17 +121,7 @@ export class Admission {
       this.#answers === 0 ? latencyMs : this.#latencyMs + (latencyMs - this.#latencyMs) / averageOver;
     this.#answers += 1;
     this.#pacing.recordAnswer(latencyMs, nowMs);
-    if (response.status < 300) {
-      this.#breaker.recordSuccess(exchange);
-      return false;
-    }
-    // Only a problem of the push service as a whole is a failure; a rejected message is not, nor one that its subscription waits for.
-    const isOfOne =
-      outcome.kind === 'retry' &&
-      (outcome.reason === 'not-handled' ||
-        outcome.isGoneAtLast === true ||
-        (outcome.reason === 'throttled' && !outcome.slowsOrigin));
-    if (outcome.kind !== 'retry' || isOfOne) {
+    if (response.status < 300 || !concernsOrigin(outcome)) {
       this.#breaker.recordSuccess(exchange);
       return false;
     }
@@ -173,4 +164,10 @@ export class Admission {
     const { firstMs, lastMs } = this.#failures ?? { firstMs: 0, lastMs: 0 };
     return lastMs - firstMs < unreachableAfterMs ? undefined : Math.round(nowMs - firstMs);
   }
+}
+
+/** Only a problem of the push service as a whole is a failure; a rejected message is not, nor one that its subscription waits for. */
+function concernsOrigin(outcome: Outcome): outcome is Extract<Outcome, { kind: 'retry' }> {
+  if (outcome.kind !== 'retry' || outcome.reason === 'not-handled' || outcome.isGoneAtLast) return false;
+  return outcome.reason !== 'throttled' || outcome.slowsOrigin;
 }

@@ -427,8 +427,8 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     changes: {
       'src/transport/admission.ts': {
         'it counts as a failure of all': [
-          "(outcome.reason === 'throttled' && !outcome.slowsOrigin)",
-          'false',
+          "return outcome.reason !== 'throttled' || outcome.slowsOrigin;",
+          'return true;',
         ],
       },
     },

@@ -472,7 +472,7 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
     changes: {
       'src/transport/admission.ts': {
-        '408, 421 and 425 are failures of it': ["(outcome.reason === 'not-handled' ||", '('],
+        '408, 421 and 425 are failures of it': [" || outcome.reason === 'not-handled'", ''],
       },
     },
   },
