@@ -28,18 +28,15 @@ export async function* watchProgress(
   everyMs = 500,
 ): AsyncGenerator<Progress> {
   const history: { readonly atMs: number; readonly settled: number }[] = [];
-  const ended = finished.then(
-    () => true,
-    () => true,
-  );
-  for (let isLast = false; ;) {
+  const ended = new AbortController();
+  const end = () => ended.abort();
+  finished.then(end, end);
+  for (let isLast = false; ; isLast = ended.signal.aborted) {
     const broadcast = await store.find(id);
     if (broadcast === undefined) return;
     yield measure(broadcast, history);
     if (isLast || isOver(broadcast)) return;
-    const timer = new AbortController();
-    isLast = await Promise.race([ended, sleep(everyMs, false, { signal: timer.signal }).catch(() => false)]);
-    timer.abort();
+    await sleep(everyMs, undefined, { signal: ended.signal }).catch(() => {});
   }
 }
 
