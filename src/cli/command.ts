@@ -57,11 +57,11 @@ type OptionRow = readonly [
 ];
 
 /** @param conflicts attributes of options that each of these excludes, but for itself */
-export function addOptions(
-  command: Command,
+export function addOptions<Extended extends Command>(
+  command: Extended,
   conflicts: readonly string[],
   rows: readonly OptionRow[],
-): Command {
+): Extended {
   for (const [flags, description, parse, ownConflicts = []] of rows) {
     const option = new Option(flags, description);
     if (parse !== undefined) option.argParser(parse as (value: string) => unknown);

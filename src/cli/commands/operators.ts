@@ -26,16 +26,10 @@ export function operatorsCommand(context: Context): Command {
     .addCommand(removeCommand(context));
 }
 
-interface AddFlags {
-  readonly data?: string;
-  readonly database?: string;
-  readonly config?: string;
-  readonly operator?: string;
-  readonly operatorCert?: string;
+interface AddFlags extends JsonFlag {
   readonly readOnly?: true;
   readonly send?: true;
   readonly metrics?: true;
-  readonly json?: true;
 }
 
 function addCommand({ environment, output }: Context): Command {
@@ -62,9 +56,7 @@ function addCommand({ environment, output }: Context): Command {
       ),
     )
     .option('--metrics', 'The token is for /metrics alone.')
-    .action(async (name: string, { readOnly, send, metrics, json, ...given }: AddFlags) => {
-      const { data, database, config, operator, operatorCert } = given;
-      const flags = { data, database, config, operator, operatorCert };
+    .action(async (name: string, { readOnly, send, metrics, json, ...flags }: AddFlags) => {
       const configuration = await readConfiguration({ flags, environment });
       const isNew = !(await exists(configuration.data));
       const { token, tokenHash } = generateOperatorToken();

@@ -3,20 +3,17 @@ import type { Command } from 'commander';
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { subscriptionView } from '../../views/subscription.ts';
-import { createCommand } from '../command.ts';
-import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
+import { createDataCommand } from '../data/data-command.ts';
 import type { JsonFlag } from '../output/output.ts';
-import { withNamedData } from '../data/open-data.ts';
 import { addPeopleFlags, expressionOf, type PeopleFlags } from '../flags/people-flags.ts';
 import { subscriptionPages } from '../input/subscription-pages.ts';
 
 export function listCommand({ environment, output, stopPrinting }: Context): Command {
-  const command = createCommand({
+  const command = createDataCommand(environment, {
     name: 'list',
     description:
       'Prints ID, times, push service, user and tags of each subscription. Endpoints and keys are not shown.',
-    settings: dataSettings,
     json: 'Prints JSON Lines.',
     examples: [
       'deskbell subscriptions list',
@@ -24,18 +21,16 @@ export function listCommand({ environment, output, stopPrinting }: Context): Com
       'deskbell subscriptions list --tag beta --not-tag de --json | jq .pushService',
     ],
   });
-  return addPeopleFlags(command, 'Lists').action(async (flags: PeopleFlags & JsonFlag) => {
+  return addPeopleFlags(command, 'Lists').onData(async ({ store }, flags: PeopleFlags & JsonFlag) => {
     const expression = expressionOf(flags);
     const matching = expression && checkExpression(expression);
-    await withNamedData(flags, environment, ({ store }) =>
-      output.table(flags, {
-        rows: rowsOf(subscriptionPages(store.subscriptions, stopPrinting, matching)),
-        toJson: subscriptionView.toJson,
-        toText: formatColumns,
-        header: columns('ID', 'REGISTERED', 'RENEWED', 'PUSH SERVICE', 'USER', 'TAGS'),
-        ifEmpty: matching ? 'No such subscriptions.' : 'No subscriptions yet.',
-      }),
-    );
+    await output.table(flags, {
+      rows: rowsOf(subscriptionPages(store.subscriptions, stopPrinting, matching)),
+      toJson: subscriptionView.toJson,
+      toText: formatColumns,
+      header: columns('ID', 'REGISTERED', 'RENEWED', 'PUSH SERVICE', 'USER', 'TAGS'),
+      ifEmpty: matching ? 'No such subscriptions.' : 'No subscriptions yet.',
+    });
   });
 }
 

@@ -7,7 +7,9 @@ import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
-import { withNamedData } from '../data/open-data.ts';
+import { withExistingData } from '../data/open-data.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
+import type { JsonFlag } from '../output/output.ts';
 
 export function removeCommand({ environment, output }: Context): Command {
   return createCommand({
@@ -26,7 +28,8 @@ export function removeCommand({ environment, output }: Context): Command {
       if ((user === undefined) === (ids.length === 0)) {
         throw new DeskbellError('ERR_USAGE', 'Give the IDs of subscriptions, or --user');
       }
-      await withNamedData(flags, environment, async ({ store }) => {
+      const configuration = await readConfiguration({ flags, environment });
+      await withExistingData(configuration, async ({ store }) => {
         if (user !== undefined) {
           const removed = await store.people.remove(user);
           return output.result(flags, { user, ...removed }, formatRemoved(removed));
@@ -48,9 +51,8 @@ export function removeCommand({ environment, output }: Context): Command {
     });
 }
 
-interface RemoveFlags {
+interface RemoveFlags extends JsonFlag {
   readonly user?: string;
-  readonly json?: true;
 }
 
 export function formatRemoved({

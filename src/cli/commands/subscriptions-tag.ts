@@ -5,16 +5,15 @@ import { countOf } from '../../errors/format-count.ts';
 import { checkExpression, checkTags } from '../../audience/user-and-tags.ts';
 import type { Store } from '../../store/store.ts';
 import { parseIds } from '../flags/arguments.ts';
-import { createCommand, type CommandDescription } from '../command.ts';
-import { dataSettings } from '../configuration/configuration.ts';
+import type { CommandDescription } from '../command.ts';
 import type { Context } from '../context.ts';
-import { withNamedData } from '../data/open-data.ts';
+import type { JsonFlag } from '../output/output.ts';
+import { createDataCommand } from '../data/data-command.ts';
 import { addPeopleFlags, expressionOf, parseTags, type PeopleFlags } from '../flags/people-flags.ts';
 import { subscriptionPages } from '../input/subscription-pages.ts';
 
-interface TagFlags extends PeopleFlags {
+interface TagFlags extends PeopleFlags, JsonFlag {
   readonly ids?: readonly number[];
-  readonly json?: true;
 }
 
 export const tagCommand = (context: Context): Command =>
@@ -38,27 +37,24 @@ function createTagCommand(
   change: 'add' | 'remove',
   description: CommandDescription,
 ): Command {
-  const command = createCommand({
+  const command = createDataCommand(environment, {
     ...description,
-    settings: dataSettings,
     json: 'Prints {"subscriptions"}: how many there were.',
   }).argument('<tags>', 'Tags, separated by commas.', parseTags);
   return addPeopleFlags(command, verb, ['ids'])
     .option('--ids <ids>', `${verb} the subscriptions with these IDs, separated by commas.`, parseIds)
-    .action(async (given: readonly string[], flags: TagFlags) => {
+    .onData(async ({ store }, given: readonly string[], flags: TagFlags) => {
       const changes = { [change]: checkTags(given, '/tags') };
-      await withNamedData(flags, environment, async ({ store }) => {
-        let subscriptions = 0;
-        for await (const ids of idsOf(flags, store, stop)) {
-          // what is asked for in one turn is committed together
-          const found = await Promise.all(ids.map((id) => store.people.changeTags(id, changes)));
-          subscriptions += found.filter(Boolean).length;
-        }
-        await output.result(flags, { subscriptions }, `Changed ${countOf(subscriptions, 'subscription')}.`);
-        if (subscriptions === 0) {
-          throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', 'There is no such subscription');
-        }
-      });
+      let subscriptions = 0;
+      for await (const ids of idsOf(flags, store, stop)) {
+        // what is asked for in one turn is committed together
+        const found = await Promise.all(ids.map((id) => store.people.changeTags(id, changes)));
+        subscriptions += found.filter(Boolean).length;
+      }
+      await output.result(flags, { subscriptions }, `Changed ${countOf(subscriptions, 'subscription')}.`);
+      if (subscriptions === 0) {
+        throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', 'There is no such subscription');
+      }
     });
 }
 

@@ -2,10 +2,11 @@
 import { Command } from 'commander';
 import { describeCommand, type CommandDescription } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag, Table } from '../output/output.ts';
 import type { DataDirectory } from './data-directory.ts';
-import { withNamedData } from './open-data.ts';
+import { withExistingData } from './open-data.ts';
 
 class DataCommand extends Command {
   readonly #environment: Context['environment'];
@@ -19,10 +20,11 @@ class DataCommand extends Command {
   onData<Given extends readonly unknown[]>(
     work: (data: DataDirectory, ...given: Given) => Promise<void>,
   ): this {
-    return this.action((...given) => {
+    return this.action(async (...given) => {
       // Other flags may have the name of a setting.
       const { data, database, config } = this.opts();
-      return withNamedData({ data, database, config }, this.#environment, (opened) =>
+      const sources = { flags: { data, database, config }, environment: this.#environment };
+      await withExistingData(await readConfiguration(sources), (opened) =>
         work(opened, ...(given as unknown as Given)),
       );
     });

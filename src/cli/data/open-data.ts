@@ -3,7 +3,6 @@ import { stat } from 'node:fs/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DataDirectory, DataDirectoryOptions } from './data-directory.ts';
 import type { Configuration } from '../configuration/configuration.ts';
-import { readConfiguration, type ConfigurationSources } from '../configuration/read-configuration.ts';
 
 export type DataSettings = Pick<Configuration, 'data' | 'database'>;
 
@@ -20,15 +19,6 @@ export async function withExistingData<Result>(
 ): Promise<Result> {
   await requireData(settings.data);
   return withData(settings, options, work);
-}
-
-/** The same for the directory that flags, environment or configuration file name. */
-export async function withNamedData<Result>(
-  flags: object,
-  environment: ConfigurationSources['environment'],
-  work: (data: DataDirectory) => Promise<Result>,
-): Promise<Result> {
-  return withExistingData(await readConfiguration({ flags, environment }), work);
 }
 
 /** @throws {DeskbellError} ERR_DATA_MISSING */

@@ -18,7 +18,11 @@ export const peopleFlagNames = [
 ] as const satisfies readonly (keyof PeopleFlags)[];
 
 /** @param conflicts attributes of options that name subscriptions in another way */
-export function addPeopleFlags(command: Command, verb: string, conflicts: readonly string[] = []): Command {
+export function addPeopleFlags<Extended extends Command>(
+  command: Extended,
+  verb: string,
+  conflicts: readonly string[] = [],
+): Extended {
   const repeatable = 'May be given several times.';
   return addOptions(command, conflicts, [
     ['--user <id>', `${verb} all devices of this person.`],
