@@ -1,7 +1,6 @@
 // GET /healthz: the process responds. GET /readyz: the store responds as well.
-import { Type } from '../http/schema.ts';
+import { Type, type Schema } from '../http/schema.ts';
 
-import type { ServiceErrorCode } from '../errors/catalogue/service-errors.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Store } from '../store/store.ts';
 import type { Settings } from './options.ts';
@@ -10,62 +9,51 @@ import { contentResponse } from '../http/description/openapi-responses.ts';
 import type { Operation } from '../http/description/operation.ts';
 import { sendJson } from '../http/json-text.ts';
 
+const describe = (operationId: string, summary: string, body: Schema, status: string): Operation => ({
+  operationId,
+  tag: 'Service',
+  summary,
+  responses: { 200: contentResponse('application/json', `${summary}.`, body, { status }) },
+});
+
+const liveness = describe(
+  'checkLiveness',
+  'The process answers',
+  Type.Model('Liveness', Type.Object({ status: Type.Literal('live') })),
+  'live',
+);
+const readiness: Operation = {
+  ...describe(
+    'checkReadiness',
+    'The store can be read and written',
+    Type.Model(
+      'Readiness',
+      Type.Object({ status: Type.Literal('ready'), warnings: Type.Optional(Type.Array(Type.String())) }),
+    ),
+    'ready',
+  ),
+  errors: ['ERR_NOT_READY'],
+};
+
 export function addHealthRoutes(
   app: ServiceApp,
   { store, readWarnings = () => readPause(store) }: Pick<Settings, 'store' | 'readWarnings'>,
 ): void {
-  app.get(
-    '/healthz',
-    { config: { operation: operationOf('checkLiveness', 'The process answers', 'live') } },
-    (_request, reply) => sendJson(reply, { status: 'live' }),
+  app.get('/healthz', { config: { operation: liveness } }, (_request, reply) =>
+    sendJson(reply, { status: 'live' }),
   );
 
-  app.get(
-    '/readyz',
-    {
-      config: {
-        operation: operationOf(
-          'checkReadiness',
-          'The store can be read and written',
-          'ready',
-          'ERR_NOT_READY',
-        ),
-      },
-    },
-    async (_request, reply) => {
-      try {
-        await store.check();
-        const warnings = await readWarnings();
-        return sendJson(reply, { status: 'ready', ...(warnings.length > 0 && { warnings }) });
-      } catch (cause) {
-        throw new DeskbellError('ERR_NOT_READY', 'The store cannot be read or written.', { cause });
-      }
-    },
-  );
+  app.get('/readyz', { config: { operation: readiness } }, async (_request, reply) => {
+    try {
+      await store.check();
+      const warnings = await readWarnings();
+      return sendJson(reply, { status: 'ready', ...(warnings.length > 0 && { warnings }) });
+    } catch (cause) {
+      throw new DeskbellError('ERR_NOT_READY', 'The store cannot be read or written.', { cause });
+    }
+  });
 }
 
 async function readPause({ sending }: Pick<Store, 'sending'>): Promise<readonly string[]> {
   return (await sending.findPause()) === undefined ? [] : ['sending-paused'];
-}
-
-function operationOf(
-  operationId: string,
-  summary: string,
-  status: string,
-  ...errors: readonly ServiceErrorCode[]
-): Operation {
-  const body = Type.Model(
-    status === 'live' ? 'Liveness' : 'Readiness',
-    Type.Object({
-      status: Type.Literal(status),
-      ...(errors.length > 0 && { warnings: Type.Optional(Type.Array(Type.String())) }),
-    }),
-  );
-  return {
-    operationId,
-    tag: 'Service',
-    summary,
-    responses: { 200: contentResponse('application/json', `${summary}.`, body, { status }) },
-    errors,
-  };
 }
