@@ -4,7 +4,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import { countOf } from '../../errors/format-count.ts';
-import type { SubscriptionStore } from '../../store/subscriptions.ts';
+import type { NewSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
 import { withUnlisted } from '../../store/unlisted-push-services.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { createCommand } from '../command.ts';
@@ -18,7 +18,7 @@ import { readInput } from '../input/read-input.ts';
 import type { Line } from '../input/read-lines.ts';
 import { readRows } from '../input/read-rows.ts';
 import { createMemberOf, defaultColumns, type ColumnNames } from '../input/member-names.ts';
-import { maxLineBytes, parseRow, readImportedRow, type ImportedRow } from '../input/subscription-line.ts';
+import { maxLineBytes, parseRow, readImportedRow } from '../input/subscription-line.ts';
 
 /** Rows per transaction. */
 const batchSize = 1000;
@@ -102,12 +102,12 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         const missed = createMissedColumns({ user: userColumn, tags: tagsColumn });
         /** Counts its push service where nobody has listed it; asked once for each. */
         const admitted = new Set<string>();
-        const admit = async ({ subscription }: ImportedRow): Promise<void> => {
+        const admit = async ({ subscription }: NewSubscription): Promise<void> => {
           const { origin } = new URL(subscription.endpoint);
           if (admitted.has(origin) || !policy.isUnlisted(origin)) return;
           await withUnlisted(store, origin, configuration.maxPushServices, async () => admitted.add(origin));
         };
-        const parse = async ({ text }: Line): Promise<ImportedRow> => {
+        const parse = async ({ text }: Line): Promise<NewSubscription> => {
           const row = parseRow(text);
           const imported = readImportedRow(row, policy, vapidKeys.publicKey, memberOf);
           missed.note(row, imported);
@@ -139,12 +139,12 @@ export function importCommand({ environment, input, output, stop }: Context): Co
 /** Stores valid lines in batches. Lines that were read before an error are stored before it is thrown. */
 async function importLines(
   lines: AsyncIterable<Line>,
-  parse: (line: Line) => Promise<ImportedRow>,
+  parse: (line: Line) => Promise<NewSubscription>,
   subscriptions: SubscriptionStore,
   counts: Counts,
   report: (refused: Refused) => Promise<void>,
 ): Promise<void> {
-  let batch: ImportedRow[] = [];
+  let batch: NewSubscription[] = [];
   const flush = async (): Promise<void> => {
     const rows = batch;
     batch = [];
@@ -168,8 +168,8 @@ async function importLines(
 
 async function readRow(
   line: Line,
-  parse: (line: Line) => Promise<ImportedRow>,
-): Promise<ImportedRow | Refused> {
+  parse: (line: Line) => Promise<NewSubscription>,
+): Promise<NewSubscription | Refused> {
   try {
     return await parse(line);
   } catch (error) {

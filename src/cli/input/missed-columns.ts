@@ -1,11 +1,11 @@
 // Says that an import has found no user or tags, and what the rows have instead: people who are imported without them get
 // no message.
-import type { ImportedRow } from './subscription-line.ts';
+import type { NewSubscription } from '../../store/subscriptions.ts';
 import { describeNames, type Row } from './given-members.ts';
 import { defaultColumns, isPlainName, type ColumnNames } from './member-names.ts';
 
 export interface MissedColumns {
-  note(row: Row, imported: ImportedRow): void;
+  note(row: Row, imported: NewSubscription): void;
   /** One sentence for each column that was asked for and never there, or that has another name, it seems. */
   sentences(): readonly string[];
 }

@@ -26,11 +26,9 @@ import { parseDate } from './parse-date.ts';
 /** Maximum length of a line: an endpoint has at most 4096 characters, the rest is short. */
 export const maxLineBytes = 65_536;
 
-/** Its user and tags are those of the line, where it has any. */
-export type ImportedRow = NewSubscription;
-
 /**
- * Reads a row of an import. Without `vapidPublicKey` the subscription belongs to `currentPublicKey`.
+ * Reads a row of an import. Its user and tags are those of the row, where it has any. Without `vapidPublicKey` the subscription
+ * belongs to `currentPublicKey`.
  *
  * @throws {DeskbellError} ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` names what is wrong
  */
@@ -39,7 +37,7 @@ export function readImportedRow(
   policy: EndpointPolicy,
   currentPublicKey: string,
   memberOf: MemberOf,
-): ImportedRow {
+): NewSubscription {
   const members = findMembers(row, memberOf);
   const read = <Value>(member: Member, check: (value: unknown, pointer: string) => Value) => {
     const given = members.ofRow(member);
@@ -63,8 +61,10 @@ export function readImportedRow(
  */
 export function parseLine(line: string | undefined, policy: EndpointPolicy): Subscription {
   const row = parseRow(line);
-  return readSubscription(row, findMembers(row, createMemberOf(defaultColumns)), policy);
+  return readSubscription(row, findMembers(row, memberOfDefault), policy);
 }
+
+const memberOfDefault = createMemberOf(defaultColumns);
 
 /** @param facts what holds for the reader: choices of the person go along, those of others keep what their browser said */
 export function formatLine(row: StoredSubscription, facts: ReaderFacts = { ...row, data: {} }): string {
