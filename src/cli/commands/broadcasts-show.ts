@@ -7,7 +7,7 @@ import type { OutcomeInterval } from '../../store/statistics.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { formatDeliveryFlags } from '../flags/delivery-flags.ts';
 import { formatAskedAudience, formatCreator } from '../../delivery/broadcast/describe-source.ts';
-import { formatDuration, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatDuration, isoTime, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { measureReach } from '../../delivery/broadcast/reach-times.ts';
 import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
 import { attemptView } from '../../views/attempt.ts';
@@ -37,7 +37,7 @@ export function showCommand({ environment, output }: Context): Command {
     .option('--limit <count>', 'Maximum attempts.', parsePositiveInteger, 100)
     .onData(async ({ store }, id: number, flags: ShowFlags) => {
       const broadcast = await store.broadcasts.get(id);
-      const since = new Date(broadcast.createdAtMs).toISOString();
+      const since = isoTime(broadcast.createdAtMs);
       const head = `Broadcast ${id} is ${output.style('bold', stateOf(broadcast))}, created ${since}:`;
       const source = [
         `  title  ${readPayloadTexts(broadcast.payload).title}`,
@@ -84,5 +84,5 @@ function formatAttempt({ outcome, origin, status, reason, detail, ...record }: A
   const parts = [outcome.padEnd(8), origin, status, reason, detail].filter((part) => part !== undefined);
   const { atMs, attempt, subscriptionId } = record;
   const subscription = String(subscriptionId).padStart(10);
-  return `  ${new Date(atMs).toISOString()}  ${subscription}  #${attempt}  ${parts.join('  ')}`;
+  return `  ${isoTime(atMs)}  ${subscription}  #${attempt}  ${parts.join('  ')}`;
 }

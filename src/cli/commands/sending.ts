@@ -57,9 +57,8 @@ function pauseCommand(context: Context): Command {
   }).onData(async ({ store }, flags: JsonFlag) => {
     await store.sending.pause('asked');
     const resumption = await describeResumption(store);
-    if (flags.json) return output.line(JSON.stringify(resumptionToJson(resumption)));
-    await output.line('Sending is paused.');
-    output.diagnostic(formatResumption(resumption, createCommandHint(context, flags)));
+    await output.result(flags, resumptionToJson(resumption), 'Sending is paused.');
+    if (!flags.json) output.diagnostic(formatResumption(resumption, createCommandHint(context, flags)));
   });
 }
 

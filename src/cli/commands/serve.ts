@@ -80,7 +80,7 @@ export function serveCommand(context: Context): Command {
         exampleUsers,
         vapidPublicKey: vapidKeys.publicKey,
         sessionKey,
-        sendCommand: sendCommandFor(configuration, { ...flags }, context),
+        sendCommand: sendCommandFor(configuration, flags, context),
         receiptKey: configuration.receipts ? opened.receiptKey : undefined,
         subscriberTokens,
         log,
@@ -150,11 +150,7 @@ export function serveCommand(context: Context): Command {
 }
 
 /** The command that the demo page shows. It holds paths of this machine, so visitors of other machines get none. */
-function sendCommandFor(
-  configuration: Configuration,
-  flags: Readonly<Record<string, unknown>>,
-  context: Context,
-): string | undefined {
+function sendCommandFor(configuration: Configuration, flags: object, context: Context): string | undefined {
   const { host, trustProxy } = configuration;
   if (!isLoopback(host) || trustProxy.length > 0) return undefined;
   const command = createCommandHint(context, flags)('send');

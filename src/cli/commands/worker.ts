@@ -92,8 +92,8 @@ export function workerCommand(context: Context): Command {
   });
 }
 
-const createReport = (output: Output, { json }: JsonFlag): DeliveryReport => ({
-  event: (event) => output.line(json ? JSON.stringify(toJson(event)) : formatEvent(event)),
+const createReport = (output: Output, flags: JsonFlag): DeliveryReport => ({
+  event: (event) => output.result(flags, toJson(event), formatEvent(event)),
   reachability: (event) => output.diagnostic(`deskbell: ${formatReachability(event)}`),
   error: (error) => output.diagnostic(formatError(error)),
 });

@@ -9,7 +9,7 @@ import { broadcastToJson } from '../../views/broadcast.ts';
 import { assertDelivered } from './assert-delivered.ts';
 import { summarize } from './broadcast-summary.ts';
 import { formatPreparation } from './format-progress.ts';
-import { event, showProgress } from './show-progress.ts';
+import { showProgress } from './show-progress.ts';
 import type { CommandHint } from '../output/command-hint.ts';
 import type { Context } from '../context.ts';
 
@@ -24,9 +24,8 @@ export async function runBroadcast(
   { json, hint }: { readonly json: boolean; readonly hint: CommandHint },
 ): Promise<void> {
   const { id } = run.broadcast;
-  await output.line(
-    json ? event('broadcast', { isNew: run.isNew, ...broadcastToJson(run.broadcast) }) : formatStart(run),
-  );
+  const started = { event: 'broadcast', isNew: run.isNew, ...broadcastToJson(run.broadcast) };
+  await output.result({ json }, started, formatStart(run));
 
   let pausing: Promise<void> | undefined;
   const pause = (): void => {
@@ -60,7 +59,7 @@ export async function runBroadcast(
 
 async function showEnd(broadcast: Broadcast, output: Context['output'], json: boolean): Promise<void> {
   output.live('');
-  if (json) return output.line(event('summary', broadcastToJson(broadcast)));
+  if (json) return output.line(JSON.stringify({ event: 'summary', ...broadcastToJson(broadcast) }));
   if (broadcast.recipients === 0) return output.line('The audience is empty.');
   const { finishedAtMs = Date.now(), startAtMs, createdAtMs } = broadcast;
   const seconds = Math.max(0.001, (finishedAtMs - Math.max(startAtMs, createdAtMs)) / 1000);

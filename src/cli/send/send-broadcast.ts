@@ -11,7 +11,6 @@ import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
 import type { SubscriptionStore } from '../../store/subscriptions.ts';
 import type { DeliveryOptions } from '../../store/delivery-options.ts';
 import { hasReaderTimes } from '../../store/reader-times.ts';
-import type { Schedule } from '../../store/schedules.ts';
 import type { Store } from '../../store/store.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
@@ -66,7 +65,11 @@ export async function sendBroadcast(
       const { cron, timezone } = flags;
       const times = { ...options, timeZone: undefined, cron, timezone };
       const schedule = await sender.createSchedule(expressionOf(flags) ?? 'all', message, times);
-      await printNewSchedule(schedule, flags, context.output);
+      await context.output.result(
+        flags,
+        { event: 'schedule', ...scheduleView.toJson(schedule) },
+        `Schedule ${schedule.id} sends first at ${isoTime(schedule.nextAtMs)}.`,
+      );
       await hintAtWorkers(data.store, flags, context.output, 'It needs one of these to be running', [
         hint('worker'),
         hint('serve --deliver'),
@@ -86,9 +89,13 @@ export async function sendBroadcast(
     };
     const isForLater = flags.at !== undefined && flags.at.getTime() > data.store.now();
     if (flags.detach || isForLater) {
-      const stored = await sender.createBroadcast(audience, message, broadcastOptions);
+      const { isNew, ...stored } = await sender.createBroadcast(audience, message, broadcastOptions);
       const broadcast = await waitUntilPrepared(stored.broadcast, data.store.broadcasts, context);
-      await printStored({ ...stored, broadcast }, flags, context.output);
+      await context.output.result(
+        flags,
+        { event: 'broadcast', isNew, ...broadcastToJson(broadcast) },
+        formatStored(broadcast, isNew),
+      );
       const commands = ['worker', 'serve --deliver', `broadcasts resume ${broadcast.id}`].map(hint);
       await hintAtWorkers(data.store, flags, context.output, 'To deliver it, run one of these', commands);
     } else {
@@ -171,21 +178,10 @@ function readLine(number: number, parse: () => Subscription): Subscription {
   }
 }
 
-async function printNewSchedule(schedule: Schedule, { json }: BroadcastFlags, output: Output): Promise<void> {
-  if (json) return output.line(JSON.stringify({ event: 'schedule', ...scheduleView.toJson(schedule) }));
-  await output.line(`Schedule ${schedule.id} sends first at ${isoTime(schedule.nextAtMs)}.`);
-}
-
-async function printStored(
-  { broadcast, isNew }: { readonly broadcast: Broadcast; readonly isNew: boolean },
-  { json }: BroadcastFlags,
-  output: Output,
-): Promise<void> {
-  const { startAtMs } = broadcast;
-  if (json) return output.line(JSON.stringify({ event: 'broadcast', isNew, ...broadcastToJson(broadcast) }));
+function formatStored(broadcast: Broadcast, isNew: boolean): string {
   const state = stateOf(broadcast);
-  const time = state === 'scheduled' ? ` for ${new Date(startAtMs).toISOString()}` : '';
-  await output.line(`${nameBroadcast(broadcast)} is ${isNew ? '' : 'already '}${state}${time}.`);
+  const time = state === 'scheduled' ? ` for ${isoTime(broadcast.startAtMs)}` : '';
+  return `${nameBroadcast(broadcast)} is ${isNew ? '' : 'already '}${state}${time}.`;
 }
 
 /** Where nobody delivers what is stored. */

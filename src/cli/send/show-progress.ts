@@ -38,4 +38,4 @@ export async function showProgress(
   }
 }
 
-export const event = (name: string, fields: object): string => JSON.stringify({ event: name, ...fields });
+const event = (name: string, fields: object): string => JSON.stringify({ event: name, ...fields });

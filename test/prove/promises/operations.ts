@@ -236,8 +236,8 @@ export const operations: readonly DocumentedPromise[] = [
     changes: {
       'src/cli/commands/worker.ts': {
         'it prints the state of the broadcast': [
-          'JSON.stringify(toJson(event)) : formatEvent(event)',
-          "JSON.stringify(toJson(event)) : formatEvent({ ...event, kind: 'state' })",
+          'toJson(event), formatEvent(event)',
+          "toJson(event), formatEvent({ ...event, kind: 'state' })",
         ],
       },
     },

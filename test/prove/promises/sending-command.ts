@@ -334,7 +334,7 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
     test: { file: 'test/cli/send.test.ts', title: '--all reaches everyone' },
     changes: {
       'src/cli/send/run-broadcast.ts': {
-        'it does not say it': ['{ isNew: run.isNew, ...broadcastToJson', '{ ...broadcastToJson'],
+        'it does not say it': ['isNew: run.isNew, ...broadcastToJson', '...broadcastToJson'],
       },
     },
   },
