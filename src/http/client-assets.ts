@@ -2,13 +2,35 @@
 // they are first asked for, as scripts/bundle.ts does it for the package.
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const clientFolder = new URL('../client/', import.meta.url);
 const isRunFromSource = import.meta.url.endsWith('.ts');
 
+export interface ClientFile {
+  readonly contentType: string;
+  read(): Promise<string | Buffer>;
+}
+
+const contentTypes: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.webmanifest': 'application/manifest+json',
+};
+
+/** @param file as for `readClientFile` */
+export function clientFile(file: string): ClientFile {
+  const ending = extname(file);
+  const read = ending === '.css' ? readStyle : ending === '.png' ? readImage : readClientFile;
+  return { contentType: contentTypes[ending]!, read: () => read(file) };
+}
+
 /** The style of a page, after what all pages share. */
-export async function readStyle(file: string): Promise<string> {
+async function readStyle(file: string): Promise<string> {
   return (await readClientFile('base.css')) + (await readClientFile(file));
 }
 
@@ -18,9 +40,7 @@ export async function readClientFile(file: string): Promise<string> {
   return isRunFromSource && file.endsWith('.js') ? bundleScript(url) : readFile(url, 'utf8');
 }
 
-export function readImage(file: string): Promise<Buffer> {
-  return readFile(new URL(file, clientFolder));
-}
+const readImage = (file: string): Promise<Buffer> => readFile(new URL(file, clientFolder));
 
 /**
  * A script with all that it imports. The service worker becomes a classic script: every browser with Web Push can run it,

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ClientFile } from './client-assets.ts';
 
 export interface Representation {
   readonly body: string | Buffer;
@@ -12,6 +13,20 @@ export interface Representation {
 export function represent(body: string | Buffer, contentType: string): Representation {
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
   return { body, contentType, etag };
+}
+
+/** Reads it once, and again only where that has failed. */
+export function readOnce({ read, contentType }: ClientFile): () => Promise<Representation> {
+  let representation: Promise<Representation> | undefined;
+  const readNow = async (): Promise<Representation> => {
+    try {
+      return represent(await read(), contentType);
+    } catch (error) {
+      representation = undefined;
+      throw error;
+    }
+  };
+  return () => (representation ??= readNow());
 }
 
 export function sendRepresentation(

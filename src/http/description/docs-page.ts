@@ -1,8 +1,7 @@
 // GET /docs: the description document as a page to read and to try, rendered here from the document itself. It loads
 // nothing from another host, and its script only sends what a reader asks it to.
-import { readClientFile, readStyle } from '../client-assets.ts';
 import type { ServiceApp } from '../service-app.ts';
-import { serveFile } from './served-file.ts';
+import { serveFile, serveFiles } from './served-file.ts';
 import { renderOperation, renderText } from './docs-operation.ts';
 import { html, htmlText, type Html } from './html.ts';
 import type { OpenApiDocument, OperationObject } from './openapi-document.ts';
@@ -10,32 +9,25 @@ import type { OpenApiDocument, OperationObject } from './openapi-document.ts';
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+const files = [
+  ['/docs/docs.js', 'docs/docs.js', 'getDocsScript'],
+  ['/docs/docs.css', 'docs/docs.css', 'getDocsStyle'],
+  ['/docs/icon.svg', 'demo/icon.svg', 'getDocsIcon'],
+] as const;
+
 /** @param document called when the page is first asked for, once all routes are there */
 export function addDocsPage(app: ServiceApp, document: () => OpenApiDocument): void {
-  const files = [
-    ['/docs', 'text/html; charset=utf-8', 'getDocsPage', async () => renderPage(document())],
-    [
-      '/docs/docs.js',
-      'text/javascript; charset=utf-8',
-      'getDocsScript',
-      () => readClientFile('docs/docs.js'),
-    ],
-    ['/docs/docs.css', 'text/css; charset=utf-8', 'getDocsStyle', () => readStyle('docs/docs.css')],
-    ['/docs/icon.svg', 'image/svg+xml', 'getDocsIcon', () => readClientFile('demo/icon.svg')],
-  ] as const;
-  for (const [path, contentType, operationId, read] of files) {
-    const isPage = path === '/docs';
-    serveFile(app, path, {
-      operationId,
-      tag: isPage ? 'Service' : filesTag,
-      summary: isPage ? 'This description as a page' : 'A file of the page /docs',
-      contentType,
-      contentSecurityPolicy,
-      read,
-      // Addresses in the page are relative to its folder, which this path would be one level below.
-      otherSpelling: isPage ? { path: '/docs/', location: '../docs' } : undefined,
-    });
-  }
+  serveFile(app, '/docs', {
+    operationId: 'getDocsPage',
+    tag: 'Service',
+    summary: 'This description as a page',
+    contentType: 'text/html; charset=utf-8',
+    contentSecurityPolicy,
+    read: async () => renderPage(document()),
+    // Addresses in the page are relative to its folder, which this path would be one level below.
+    otherSpelling: { path: '/docs/', location: '../docs' },
+  });
+  serveFiles(app, files, { tag: filesTag, summary: 'A file of the page /docs', contentSecurityPolicy });
 }
 
 /** Of what pages load: the page lists these, and shows no operations. */

@@ -1,22 +1,21 @@
 // A file of the client: read at the first request, kept in memory, revalidated by its etag.
 import { Type } from '../schema.ts';
 
-import { represent, sendRepresentation, type Representation } from '../etag.ts';
+import { clientFile, type ClientFile } from '../client-assets.ts';
+import { readOnce, sendRepresentation } from '../etag.ts';
 import type { ServiceApp } from '../service-app.ts';
 import { addSpelling } from '../spellings.ts';
 import { contentResponse, emptyResponse } from './openapi-responses.ts';
 import type { Operation } from './operation.ts';
 
-export interface ServedFile extends Pick<Operation, 'operationId' | 'tag' | 'summary'> {
-  readonly contentType: string;
+export interface ServedFile extends ClientFile, Pick<Operation, 'operationId' | 'tag' | 'summary'> {
   readonly contentSecurityPolicy: string;
-  read(): Promise<string | Buffer>;
   /** For a page whose addresses are relative: leads to it from its path with a slash more, or less, at the end. */
   readonly otherSpelling?: { readonly path: string; readonly location: string } | undefined;
 }
 
 export function serveFile(app: ServiceApp, path: string, file: ServedFile): void {
-  let representation: Promise<Representation> | undefined;
+  const readRepresentation = readOnce(file);
   const { operationId, tag, summary } = file;
   const operation: Operation = {
     operationId,
@@ -27,27 +26,28 @@ export function serveFile(app: ServiceApp, path: string, file: ServedFile): void
       304: emptyResponse('Unchanged.'),
     },
   };
-  const read = async (): Promise<Representation> => {
-    try {
-      return represent(await file.read(), file.contentType);
-    } catch (error) {
-      representation = undefined;
-      throw error;
-    }
-  };
   const { otherSpelling } = file;
   const isOther = (url: string): boolean =>
     otherSpelling !== undefined && url.split('?', 1)[0]!.endsWith('/') === otherSpelling.path.endsWith('/');
   app.get(path, { config: { operation }, prefixTrailingSlash: 'slash' }, async (request, reply) => {
     // where the router takes both for one
     if (isOther(request.url)) return reply.redirect(otherSpelling!.location, 308);
-    representation ??= read();
     reply
       .header('content-security-policy', file.contentSecurityPolicy)
       .header('x-content-type-options', 'nosniff');
-    return sendRepresentation(request, reply, await representation);
+    return sendRepresentation(request, reply, await readRepresentation());
   });
   if (otherSpelling === undefined) return;
   const { path: otherPath, location } = otherSpelling;
   addSpelling(() => app.get(otherPath, (_request, reply) => reply.redirect(location, 308)));
+}
+
+/** Files that a page loads: the path of each, where it is in the client's folder, and its name as an operation. */
+export function serveFiles(
+  app: ServiceApp,
+  files: readonly (readonly [path: string, file: string, operationId: string])[],
+  common: Pick<ServedFile, 'tag' | 'summary' | 'contentSecurityPolicy'>,
+): void {
+  for (const [path, file, operationId] of files)
+    serveFile(app, path, { ...common, ...clientFile(file), operationId });
 }

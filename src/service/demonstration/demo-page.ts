@@ -1,23 +1,17 @@
 // GET /: a page that subscribes a browser and shows what it receives.
-import { extname } from 'node:path';
 import { escapeHtml } from '../../http/description/html.ts';
-import { readClientFile, readImage, readStyle } from '../../http/client-assets.ts';
+import { readClientFile } from '../../http/client-assets.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import { serveFile } from '../../http/description/served-file.ts';
+import { serveFile, serveFiles } from '../../http/description/served-file.ts';
 import type { ServiceOptions } from '../options.ts';
 
 const files = [
-  ['/client/demo/demo.js', 'demo/demo.js', 'text/javascript; charset=utf-8', 'getDemoScript'],
-  ['/client/demo/demo.css', 'demo/demo.css', 'text/css; charset=utf-8', 'getDemoStyle'],
-  ['/client/demo/icon.svg', 'demo/icon.svg', 'image/svg+xml', 'getDemoIcon'],
-  ['/client/demo/icon.png', 'demo/icon.png', 'image/png', 'getDemoImage'],
-  ['/manifest.webmanifest', 'demo/manifest.webmanifest', 'application/manifest+json', 'getDemoManifest'],
+  ['/client/demo/demo.js', 'demo/demo.js', 'getDemoScript'],
+  ['/client/demo/demo.css', 'demo/demo.css', 'getDemoStyle'],
+  ['/client/demo/icon.svg', 'demo/icon.svg', 'getDemoIcon'],
+  ['/client/demo/icon.png', 'demo/icon.png', 'getDemoImage'],
+  ['/manifest.webmanifest', 'demo/manifest.webmanifest', 'getDemoManifest'],
 ] as const;
-
-const readers: Readonly<Record<string, (file: string) => Promise<string | Buffer>>> = {
-  '.css': readStyle,
-  '.png': readImage,
-};
 
 // The Trusted Types policy is the page library's.
 const contentSecurityPolicy =
@@ -56,16 +50,7 @@ export function addDemoPage(
     // All addresses in the page are relative to its folder.
     otherSpelling: app.prefix === '' ? undefined : { path: '', location: `${app.prefix}/` },
   });
-  for (const [path, file, contentType, operationId] of files) {
-    serveFile(app, path, {
-      operationId,
-      tag: 'Files',
-      summary: 'A file of the demo page',
-      contentType,
-      contentSecurityPolicy,
-      read: () => readers[extname(file)]?.(file) ?? readClientFile(file),
-    });
-  }
+  serveFiles(app, files, { tag: 'Files', summary: 'A file of the demo page', contentSecurityPolicy });
   serveFile(app, '/invitation.webmanifest', {
     operationId: 'getInvitationManifest',
     tag: 'Files',

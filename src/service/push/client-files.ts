@@ -1,5 +1,5 @@
 // The client's files that an application's own pages load: the page library and the service worker.
-import { readClientFile } from '../../http/client-assets.ts';
+import { clientFile } from '../../http/client-assets.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { serveFile } from '../../http/description/served-file.ts';
 
@@ -12,12 +12,11 @@ const files = [
 export function addClientFiles(app: ServiceApp): void {
   for (const [path, file, operationId, summary] of files) {
     serveFile(app, path, {
+      ...clientFile(file),
       operationId,
       tag: 'Files',
       summary,
-      contentType: 'text/javascript; charset=utf-8',
       contentSecurityPolicy: "default-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'",
-      read: () => readClientFile(file),
     });
   }
 }
