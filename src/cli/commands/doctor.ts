@@ -30,11 +30,11 @@ export function doctorCommand({ environment, output }: Context): Command {
     const ca = await readCertificates(configuration.ca);
     const network = { pushServices, ca, connectTimeoutMs, ...proxyFromEnvironment(environment) };
     const findings = [
-      checkNode(),
+      { subject: 'versions', ...checkNode() },
       ...(await checkData(data, database)),
-      checkSubject(contactOf(configuration)),
-      await checkOpenFiles(),
-      checkEncryption(encryption),
+      { subject: 'subject', ...checkSubject(contactOf(configuration)) },
+      { subject: 'open files', ...(await checkOpenFiles()) },
+      { subject: 'encryption', ...checkEncryption(encryption) },
       ...(await checkNetwork(network)),
     ];
     await output.table(flags, {

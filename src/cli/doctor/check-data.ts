@@ -43,17 +43,15 @@ export async function checkData(directory: string, url: string | undefined): Pro
     disk,
     database,
     keys,
-    ...(content === undefined ? [] : [describeSending(content)]),
-    ...(url === undefined && content !== undefined ? [await describeBackup(directory)] : []),
+    ...(content === undefined ? [] : [{ subject: 'sending', ...describeSending(content) }]),
+    ...(url === undefined && content !== undefined
+      ? [{ subject: 'backup', ...(await describeBackup(directory)) }]
+      : []),
   ];
 }
 
 /** @param subject as configured */
-export function checkSubject(subject: string | undefined): Finding {
-  return { subject: 'subject', ...judgeSubject(subject) };
-}
-
-function judgeSubject(subject: string | undefined): Outcome {
+export function checkSubject(subject: string | undefined): Outcome {
   if (subject === undefined) {
     return warning(
       'there is none, and sending needs one',
@@ -116,13 +114,10 @@ async function checkKeys(directory: string, content: DatabaseContent | undefined
   return ok(`${pairs}, current ${current?.publicKey}`);
 }
 
-async function describeBackup(directory: string): Promise<Finding> {
+async function describeBackup(directory: string): Promise<Outcome> {
   const atMs = await readLastBackup(directory);
-  const detail = atMs === undefined ? 'none was made yet' : `the last one ended at ${isoTime(atMs)}`;
-  return { subject: 'backup', ...ok(detail) };
+  return ok(atMs === undefined ? 'none was made yet' : `the last one ended at ${isoTime(atMs)}`);
 }
 
-const describeSending = ({ pause }: DatabaseContent): Finding => ({
-  subject: 'sending',
-  ...(pause === undefined ? ok('not paused') : warning(describePause(pause), pauseRemedy)),
-});
+const describeSending = ({ pause }: DatabaseContent): Outcome =>
+  pause === undefined ? ok('not paused') : warning(describePause(pause), pauseRemedy);

@@ -3,33 +3,30 @@ import { readFile } from 'node:fs/promises';
 import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
 import { packageVersion } from '../package-version.ts';
-import { ok, warning, type Finding } from './finding.ts';
+import { ok, warning, type Outcome } from './finding.ts';
 
 /** Each client and each connection to a push service takes one. */
 const enoughFiles = 4096;
 
-export function checkNode(): Finding {
+export function checkNode(): Outcome {
   const { node, openssl, sqlite } = process.versions;
-  const versions = `Deskbell ${packageVersion()}, Node ${node}, OpenSSL ${openssl}, SQLite ${sqlite ?? 'unknown'}`;
-  return { subject: 'versions', ...ok(versions) };
+  return ok(`Deskbell ${packageVersion()}, Node ${node}, OpenSSL ${openssl}, SQLite ${sqlite ?? 'unknown'}`);
 }
 
 /** Node raises the limit of its process as far as it may at the start: what is read is all there is. */
-export async function checkOpenFiles(limitsFile = '/proc/self/limits'): Promise<Finding> {
-  const subject = 'open files';
+export async function checkOpenFiles(limitsFile = '/proc/self/limits'): Promise<Outcome> {
   const limits = await readFile(limitsFile, 'utf8').catch(() => '');
   const limit = /^Max open files +(\S+)/m.exec(limits)?.[1];
-  if (limit === undefined) return { subject, ...ok('this system does not report their limit') };
-  if (limit === 'unlimited' || Number(limit) >= enoughFiles) return { subject, ...ok(limit) };
+  if (limit === undefined) return ok('this system does not report their limit');
+  if (limit === 'unlimited' || Number(limit) >= enoughFiles) return ok(limit);
   const cure = `Raise the limit to ${enoughFiles} or more: "ulimit -n", or LimitNOFILE= in the systemd unit.`;
-  return { subject, ...warning(`at most ${limit}, which a busy service may reach`, cure) };
+  return warning(`at most ${limit}, which a busy service may reach`, cure);
 }
 
 /** @param file the accelerator; by default the one that sending uses */
-export function checkEncryption(fastest: EncryptionMethod, file?: string): Finding {
-  const subject = 'encryption';
+export function checkEncryption(fastest: EncryptionMethod, file?: string): Outcome {
   const { method, reason } = loadAccelerator({ fastest, file });
-  if (reason === undefined) return { subject, ...ok(`${method}, checked`) };
+  if (reason === undefined) return ok(`${method}, checked`);
   const cure = 'It works, at two to four times the processor time. See "What it costs" in docs/sending.md.';
-  return { subject, ...warning(reason, cure) };
+  return warning(reason, cure);
 }

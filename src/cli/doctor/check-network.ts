@@ -46,7 +46,11 @@ export async function checkNetwork(options: NetworkOptions): Promise<readonly Fi
   const times = contacts.flatMap(({ origin, clockDifferenceMs: differenceMs }) =>
     differenceMs === undefined ? [] : { host: new URL(origin).host, differenceMs },
   );
-  return [checkProxy(options), ...summarize(contacts), checkClock(times)];
+  return [
+    { subject: 'proxy', ...checkProxy(options) },
+    ...summarize(contacts),
+    { subject: 'clock', ...checkClock(times) },
+  ];
 }
 
 /** A machine without a network is told of once. */
@@ -64,12 +68,11 @@ function summarize(contacts: readonly Contact[]): readonly Finding[] {
   return [offline, ...others.map(({ finding }) => finding)];
 }
 
-function checkProxy({ proxy, noProxy = [] }: NetworkOptions): Finding {
-  const subject = 'proxy';
-  if (proxy === undefined) return { subject, status: 'ok', detail: 'none' };
+function checkProxy({ proxy, noProxy = [] }: NetworkOptions): Outcome {
+  if (proxy === undefined) return ok('none');
   const { hostname, port } = parseProxy(proxy);
   const except = noProxy.length === 0 ? '' : `, except for ${noProxy.join(', ')}`;
-  return { subject, status: 'ok', detail: `${hostname}:${port}${except}` };
+  return ok(`${hostname}:${port}${except}`);
 }
 
 async function contactOf(origin: string, options: NetworkOptions): Promise<Contact> {

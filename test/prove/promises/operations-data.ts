@@ -679,7 +679,7 @@ export const operationsOfData: readonly DocumentedPromise[] = [
         'it does not name its own version': ['`Deskbell ${packageVersion()}, Node', '`Node'],
       },
       'src/cli/doctor/check-network.ts': {
-        'it does not name the proxy': ['detail: `${hostname}:${port}${except}`', "detail: 'there is one'"],
+        'it does not name the proxy': ['ok(`${hostname}:${port}${except}`)', "ok('there is one')"],
         'it looks at those of browsers alone': ['[...vendorOrigins, ...named]', '[...vendorOrigins]'],
       },
     },
