@@ -3,8 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readLockedPackages, type LockedPackage } from './locked-packages.ts';
-
-const root = join(import.meta.dirname, '..');
+import { root } from './repository.ts';
 
 interface Component {
   readonly 'bom-ref': string;

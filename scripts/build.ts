@@ -8,8 +8,8 @@ import { chmod, cp, glob, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/p
 import { dirname, join, relative } from 'node:path';
 import { bundle } from './bundle.ts';
 import { removeOtherTypes } from './published-types.ts';
+import { readPackageEntries, root } from './repository.ts';
 
-const root = join(import.meta.dirname, '..');
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
 
 await build().catch((error: Error) => {
@@ -31,7 +31,7 @@ async function build(): Promise<void> {
       copyFurtherFiles(made),
     ]);
     for (const part of parts) if (part.status === 'rejected') throw part.reason;
-    await removeOtherTypes(made, await typesOfEntries());
+    await removeOtherTypes(made, typesOfEntries());
     await chmod(join(made, 'cli/main.cjs'), 0o755);
     if ((await fingerprint(made)) !== (await fingerprint(dist)))
       await replace(dist, made, join(workspace, 'old'));
@@ -49,12 +49,8 @@ async function compile(project: string, outDir: string, ...flags: readonly strin
 }
 
 /** Relative to `dist/`. */
-async function typesOfEntries(): Promise<readonly string[]> {
-  const { exports: entries } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
-    readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
-  };
-  // a script that is an entry by itself has its types beside it
-  const files = Object.values(entries).map((entry) =>
+function typesOfEntries(): readonly string[] {
+  const files = Object.values(readPackageEntries()).map((entry) =>
     typeof entry === 'string' ? entry.replace(/\.js$/, '.d.ts') : entry.types,
   );
   return files.filter((file) => file.endsWith('.d.ts')).map((file) => relative('dist', file));

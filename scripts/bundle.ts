@@ -6,8 +6,8 @@ import { basename, dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, transform, type Plugin } from 'esbuild';
 import { bundleScript } from '../src/http/client-assets.ts';
+import { readPackageEntries, root } from './repository.ts';
 
-const root = join(import.meta.dirname, '..');
 const source = join(root, 'src');
 
 /** Modules that are loaded by their URL, beside what package.json exports; all by their paths in src/. */
@@ -44,7 +44,7 @@ export async function bundle(to: string): Promise<void> {
 }
 
 async function bundleModules(to: string): Promise<void> {
-  const exported = await exportedModules();
+  const exported = exportedModules();
   const { outputFiles } = await build({
     entryPoints: [...exported, ...loadedByUrl].map((name) => join(source, `${name}.ts`)),
     bundle: true,
@@ -113,11 +113,8 @@ const keepModuleUrls: Plugin = {
 };
 
 /** The entries of the package, but the browser's. */
-async function exportedModules(): Promise<string[]> {
-  const { exports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
-    readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
-  };
-  return Object.values(exports).flatMap((entry) => {
+function exportedModules(): readonly string[] {
+  return Object.values(readPackageEntries()).flatMap((entry) => {
     const [, name] =
       /^\.\/dist\/(?!client\/)(.+)\.js$/.exec(typeof entry === 'string' ? entry : entry.default) ?? [];
     return name ?? [];

@@ -4,8 +4,7 @@ import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describeMaterials } from './bill-of-materials.ts';
 import { readLockedPackages } from './locked-packages.ts';
-
-const root = join(import.meta.dirname, '..');
+import { root } from './repository.ts';
 
 if (import.meta.main) {
   writeFileSync(join(root, 'THIRD-PARTY-NOTICES.txt'), describeLicences());

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-
-export const root = resolve(import.meta.dirname, '..');
+import { readPackageEntries, root } from './repository.ts';
 
 /** A name that is exported, and where it is declared. */
 export interface Declaration {
@@ -28,10 +27,7 @@ export interface Entry {
 
 /** The entries of package.json that are modules. */
 export function readEntries(): readonly Entry[] {
-  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-    readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
-  };
-  return Object.entries(exports).flatMap(([path, entry]) => {
+  return Object.entries(readPackageEntries()).flatMap(([path, entry]) => {
     if (typeof entry === 'string') return [];
     const file = join(root, entry.types.replace('./dist/', 'src/').replace(/\.d\.ts$/, '.ts'));
     const [header = ''] = /^(?:\/\/.*\n)+/.exec(readFileSync(file, 'utf8')) ?? [];

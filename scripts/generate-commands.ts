@@ -5,7 +5,7 @@ import type { Argument, Command, Option } from 'commander';
 import { settingGroups, flagOf } from '../src/cli/configuration/configuration.ts';
 import { createOutput } from '../src/cli/output/output.ts';
 import { createProgram } from '../src/cli/program.ts';
-import { anchorOf, writePage } from './write-page.ts';
+import { anchorOf, tableRow, writePage } from './write-page.ts';
 
 const program = createProgram({
   invocation: 'deskbell',
@@ -108,11 +108,7 @@ function describe({ description, argChoices, defaultValue }: Option): string {
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   if (rows.length === 0) return [];
-  return [[head, head.map(() => '---'), ...rows].map((cells) => line(cells)).join('\n')];
-}
-
-function line(cells: readonly string[]): string {
-  return `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`;
+  return [[head, head.map(() => '---'), ...rows].map((cells) => tableRow(...cells)).join('\n')];
 }
 
 /** What is printed after the options. */

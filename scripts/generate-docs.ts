@@ -18,7 +18,7 @@ import { fieldErrors } from '../src/errors/catalogue/field-errors.ts';
 import { libraryErrors } from '../src/errors/catalogue/library-errors.ts';
 import { operatorErrors } from '../src/errors/catalogue/operator-errors.ts';
 import { serviceErrors } from '../src/errors/catalogue/service-errors.ts';
-import { writePage } from './write-page.ts';
+import { tableRow, writePage } from './write-page.ts';
 
 await writePage('docs/errors.md', renderErrors());
 await writePage('docs/configuration.md', renderConfiguration());
@@ -40,21 +40,21 @@ its line on standard error. *Retry* says whether the same call may succeed later
 
 ## Answered by the service`,
     [
-      row('Code', 'Status', 'Retry', 'Meaning', 'What to do'),
-      row(...Array.from({ length: 5 }, () => '---')),
+      tableRow('Code', 'Status', 'Retry', 'Meaning', 'What to do'),
+      tableRow(...Array.from({ length: 5 }, () => '---')),
       ...Object.entries(serviceErrors).map(([code, entry]) =>
-        row(`\`${code}\``, String(entry.status), ...errorCells(entry)),
+        tableRow(`\`${code}\``, String(entry.status), ...errorCells(entry)),
       ),
       '',
       '## Answered by the operator’s listener',
       '',
       'Besides those of the service that concern HTTP itself:',
       '',
-      row('Code', 'Status', 'Retry', 'Meaning', 'What to do'),
-      row(...Array.from({ length: 5 }, () => '---')),
+      tableRow('Code', 'Status', 'Retry', 'Meaning', 'What to do'),
+      tableRow(...Array.from({ length: 5 }, () => '---')),
       ...Object.entries(operatorErrors)
         .filter(([code]) => !Object.hasOwn(serviceErrors, code))
-        .map(([code, entry]) => row(`\`${code}\``, String(entry.status), ...errorCells(entry))),
+        .map(([code, entry]) => tableRow(`\`${code}\``, String(entry.status), ...errorCells(entry))),
       '',
       '## Of one field, in the list `errors` of a problem',
       '',
@@ -69,9 +69,9 @@ its line on standard error. *Retry* says whether the same call may succeed later
 
 function renderErrorTable(entries: Readonly<Record<string, CatalogueEntry>>): string[] {
   return [
-    row('Code', 'Retry', 'Meaning', 'What to do'),
-    row(...Array.from({ length: 4 }, () => '---')),
-    ...Object.entries(entries).map(([code, entry]) => row(`\`${code}\``, ...errorCells(entry))),
+    tableRow('Code', 'Retry', 'Meaning', 'What to do'),
+    tableRow(...Array.from({ length: 4 }, () => '---')),
+    ...Object.entries(entries).map(([code, entry]) => tableRow(`\`${code}\``, ...errorCells(entry))),
   ];
 }
 
@@ -83,8 +83,8 @@ function renderConfiguration(): string {
   const tables = settingGroups.map(({ heading, names }) => [
     `## ${heading}`,
     '',
-    row('Entry', 'What it is for', 'Takes', 'Default'),
-    row('---', '---', '---', '---'),
+    tableRow('Entry', 'What it is for', 'Takes', 'Default'),
+    tableRow('---', '---', '---', '---'),
     ...names.map(settingRow),
   ]);
   return page(
@@ -110,7 +110,7 @@ Three more variables are read. \`DESKBELL_DEBUG\`, when set, prints stack traces
 function settingRow(name: SettingName): string {
   const { description, valid, unit, defaultLabel, default: value }: Setting<unknown> = settings[name];
   const fallback = defaultLabel ?? `\`${Array.isArray(value) ? value.join(',') : String(value)}\``;
-  return row(
+  return tableRow(
     `\`${name}\`<br>\`${flagOf(name)}\`<br>\`${variableOf(name)}\``,
     description,
     unit === undefined ? valid : `${valid} (${unit})`,
@@ -120,8 +120,4 @@ function settingRow(name: SettingName): string {
 
 function page(title: string, source: string, introduction: string, table: readonly string[]): string {
   return `# ${title}\n\n<!-- Made from ${source} by \`npm run docs\`. -->\n\n${introduction}\n\n${table.join('\n')}\n`;
-}
-
-function row(...cells: readonly string[]): string {
-  return `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`;
 }

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writePage } from './write-page.ts';
+import { root } from './repository.ts';
 
-const root = join(import.meta.dirname, '..');
 const shownFile = /(<!-- (examples\/[\w./-]+) -->\n+```\w+\n).*?^```$/gms;
 
 for await (const path of glob('docs/*.md', { cwd: root })) {

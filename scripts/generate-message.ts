@@ -11,7 +11,7 @@ import {
   type MemberDescription,
 } from '../src/protocol/message/members.ts';
 import { messageFormats, type ValueSchema, type ValueType } from '../src/protocol/message/value-schema.ts';
-import { writePage } from './write-page.ts';
+import { tableRow, writePage } from './write-page.ts';
 
 type Members = Readonly<
   Record<string, Pick<MemberDescription, 'schema' | 'description'> & Partial<MemberDescription>>
@@ -119,7 +119,7 @@ async function renderTable(): Promise<string> {
   const page = await readFile(join(import.meta.dirname, '../docs/notifications.md'), 'utf8');
   const rows = Object.entries(memberDescriptions).map(
     ([name, { schema, expected = describeSchema(schema, messageFormats), description, byDefault }]) =>
-      `| ${[`\`${name}\``, description, expected, byDefault].map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`,
+      tableRow(`\`${name}\``, description, expected, byDefault),
   );
   const table = ['| Member | What it is | Takes | Default |', '|---|---|---|---|', ...rows].join('\n');
   return page.replace(/(<!-- members:[^>]*-->\n)[^]*?(<!-- end of members -->)/, `$1\n${table}\n\n$2`);

@@ -1,8 +1,7 @@
 // The packages that an install brings, as package-lock.json has them: everything that is not for development alone.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-const root = join(import.meta.dirname, '..');
+import { root } from './repository.ts';
 
 /** An entry of package-lock.json. */
 interface LockEntry {

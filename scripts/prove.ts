@@ -10,7 +10,8 @@ import { findGaps, findStale, toProofs, type Proof } from './prove/proofs.ts';
 import { runBaseline, runTest, type Baseline, type TestResult } from './prove/run-test.ts';
 import { createWorkingCopy } from './prove/working-copy.ts';
 import { readOptions } from './read-options.ts';
-import { readRequirements, root } from './requirements.ts';
+import { root } from './repository.ts';
+import { readRequirements } from './requirements.ts';
 
 const { values, positionals } = readOptions({
   options: {

@@ -4,8 +4,7 @@
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { allPromises } from '../test/prove/all-promises.ts';
-
-export const root = join(import.meta.dirname, '..');
+import { root } from './repository.ts';
 
 export interface Requirement {
   readonly chapter: string;

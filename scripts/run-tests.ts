@@ -12,7 +12,7 @@ import { shareSqliteFile } from '../tools/new-sqlite-file.ts';
 import { shareTestPackage } from '../tools/pack.ts';
 import { shareTestPostgres } from '../tools/postgres-server.ts';
 import { readTestSeconds } from './quick/test-seconds.ts';
-import { root } from './requirements.ts';
+import { root } from './repository.ts';
 
 const patterns = process.argv.slice(2);
 const secondsOf = readTestSeconds();

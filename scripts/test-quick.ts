@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fitIn, findTouchedTests, type TouchedTest } from './quick/selection.ts';
 import { readTestSeconds } from './quick/test-seconds.ts';
 import { readTree } from './quick/tree.ts';
-import { root } from './requirements.ts';
+import { root } from './repository.ts';
 
 const filesAtATime = 2;
 /** How many times as long everything takes as on a machine that does nothing else. */

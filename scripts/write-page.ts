@@ -16,6 +16,10 @@ export async function writePage(path: string, content: string): Promise<void> {
   }
 }
 
+/** A row of a table. */
+export const tableRow = (...cells: readonly string[]): string =>
+  `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`;
+
 /** The anchor that GitHub gives to a heading. */
 export const anchorOf = (heading: string): string =>
   heading

@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { describePlatform } from '../../src/accelerator/addon-file.ts';
 import { run } from './fetch.ts';
 import { findOrFetchZig, type MultiBufferLibrary } from './inputs.ts';
+import { root } from '../repository.ts';
 
-const root = join(import.meta.dirname, '../..');
 const native = join(root, 'native');
 
 /**

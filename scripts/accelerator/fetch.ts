@@ -2,8 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-
-const root = join(import.meta.dirname, '../..');
+import { root } from '../repository.ts';
 
 /** Lets `fetch` fill a temporary folder, and moves what it returns to its place in one step, unless another build was faster. */
 export function fetchInto(folder: string, fetch: (workspace: string) => string): string {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 
 import { claimChanges } from '../../test/prove/claim-changes.ts';
 import type { SourceChange } from '../../test/prove/source-change.ts';
-import { root, type NamedTest, type Requirement } from '../requirements.ts';
+import { root } from '../repository.ts';
+import type { NamedTest, Requirement } from '../requirements.ts';
 import { applyChange } from './working-copy.ts';
 
 export interface Proof {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import type { SourceChange } from '../../test/prove/source-change.ts';
-import { root } from '../requirements.ts';
+import { root } from '../repository.ts';
 
 export interface WorkingCopy extends AsyncDisposable {
   readonly folder: string;

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from '../requirements.ts';
+import { root } from '../repository.ts';
 import type { Tree } from './references.ts';
 
 /** @param more files that may have been removed: what still names them is touched */

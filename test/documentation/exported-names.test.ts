@@ -1,7 +1,8 @@
 // Every name that the package exports has a comment, which editors show; those that people meet first have an example.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { readEntries, root } from '../../scripts/exported-names.ts';
+import { readEntries } from '../../scripts/exported-names.ts';
+import { root } from '../../scripts/repository.ts';
 
 const met = [
   'createSender',

@@ -10,7 +10,8 @@ import { promisify } from 'node:util';
 
 import { findGaps, findStale, toProofs } from '../../scripts/prove/proofs.ts';
 import { applyChange } from '../../scripts/prove/working-copy.ts';
-import { readRequirements, root } from '../../scripts/requirements.ts';
+import { root } from '../../scripts/repository.ts';
+import { readRequirements } from '../../scripts/requirements.ts';
 
 test('every claim has a change that breaks it, no change is of something else, and each applies', async () => {
   const requirements = await readRequirements();

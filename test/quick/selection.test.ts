@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { findTouchedTests, fitIn } from '../../scripts/quick/selection.ts';
 import { readTree } from '../../scripts/quick/tree.ts';
-import { root } from '../../scripts/requirements.ts';
+import { root } from '../../scripts/repository.ts';
 
 const filesTouchedBy = (texts: Readonly<Record<string, string>>, ...changed: readonly string[]) =>
   findTouchedTests(

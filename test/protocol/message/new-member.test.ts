@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { before, after, suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { applyChange, createWorkingCopy, type WorkingCopy } from '../../../scripts/prove/working-copy.ts';
-import { root } from '../../../scripts/requirements.ts';
+import { root } from '../../../scripts/repository.ts';
 import type * as CheckMessage from '../../../src/protocol/message/check-message.ts';
 import type * as HtmlTexts from '../../../src/http/description/html.ts';
 import type * as Composer from '../../../src/operator/console/composer.ts';
