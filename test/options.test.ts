@@ -206,8 +206,8 @@ test('what is no store or log is refused where it is given, with what to give', 
     [[store], 'this array'],
   ] as const;
   for (const [given, kind] of wrongStores) {
-    const message = `"store" must be a store, such as that of a data directory, not ${kind}.`;
-    const fault = { code: 'ERR_CONFIGURATION', message };
+    const refusal = `"store" must be a store, such as that of a data directory, not ${kind}.`;
+    const fault = { code: 'ERR_CONFIGURATION', message: refusal };
     assert.throws(() => main.createSender({ ...senderOptions, store: given as never }), fault);
     for (const create of [service.createServer, service.createService, service.createMiddleware]) {
       assert.throws(() => create({ ...serviceOptions, store: given as never }), fault);
