@@ -194,6 +194,10 @@ suite('broadcasts of the command line', () => {
         /Line 2 is not a subscription.*not a known push service.*nothing was sent.*ERR_LINES_REFUSED/,
       );
     }
+    const table = join(data, 'table.csv');
+    await writeFile(table, 'endpoint,p256dh,auth\n');
+    const { stderr } = await run('send', '--file', table, ...message);
+    assert.match(stderr, /Line 1 is not a subscription: the line is not well-formed JSON; nothing was sent/);
     assert.match((await run('send', '--file', join(data, 'none'), ...message)).stderr, /ERR_FILE/);
     assert.equal(received().messages, 7);
   });

@@ -108,7 +108,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
           await withUnlisted(store, origin, configuration.maxPushServices, async () => admitted.add(origin));
         };
         const parse = async ({ text }: Line): Promise<NewSubscription> => {
-          const row = parseRow(text);
+          const row = parseRow(text, ', and the first line does not name the columns of a table');
           const imported = readImportedRow(row, policy, vapidKeys.publicKey, memberOf);
           missed.note(row, imported);
           await admit(imported);

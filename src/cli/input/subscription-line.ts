@@ -85,26 +85,24 @@ export function formatLine(row: StoredSubscription, facts: ReaderFacts = { ...ro
 
 /**
  * @param line `undefined` for one that is too long
+ * @param further what else it is not, after "the line is not well-formed JSON"
  * @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED, ERR_SUBSCRIPTION_INVALID for what is no object
  */
-export function parseRow(line: string | undefined): Row {
+export function parseRow(line: string | undefined, further = ''): Row {
   if (line === undefined) {
     throw new DeskbellError('ERR_BODY_TOO_LARGE', `the line is longer than ${maxLineBytes} bytes`);
   }
-  const value = parseJson(line);
+  const value = parseJson(line, further);
   if (isRecord(value)) return value;
   throw invalid('', 'ERR_FIELD_TYPE', `An object is needed, not ${typeOf(value)}.`);
 }
 
-function parseJson(line: string): unknown {
+function parseJson(line: string, further: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
     // The parser's message would quote the line, and with it an endpoint or a key.
-    throw new DeskbellError(
-      'ERR_JSON_MALFORMED',
-      'the line is not well-formed JSON, and the first line does not name the columns of a table',
-    );
+    throw new DeskbellError('ERR_JSON_MALFORMED', `the line is not well-formed JSON${further}`);
   }
 }
 
