@@ -189,6 +189,14 @@ suite('a backup', () => {
     await assert.rejects(restore(file, away), { code: 'ERR_KEY_FILE_EXISTS' });
     assert.ok(!(await readdir(away)).includes('deskbell.db'), 'the database comes after the keys');
 
+    for (const side of ['deskbell.db-wal', 'deskbell.db-shm']) {
+      const moved = join(folder, side);
+      await mkdir(moved, { mode: 0o700 });
+      await writeFile(join(moved, side), 'of a database that was moved away');
+      await assert.rejects(restore(file, moved), { code: 'ERR_DATA_EXISTS', message: new RegExp(side) });
+      assert.deepEqual(await readdir(moved), [side]);
+    }
+
     const taken = join(folder, 'taken');
     await mkdir(taken, { mode: 0o700 });
     await writeFile(join(taken, 'example-users.db'), '');

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -16,6 +17,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { inspectDatabase } from '../../src/store/sqlite/inspect-database.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import { receiptWindowMs } from '../../src/store/receipts.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -314,6 +316,62 @@ describe('the SQLite file', () => {
       writeFileSync(path, '');
       await assert.rejects(store.check(), { code: 'ERR_STORE_UNAVAILABLE', message: /replaced/ });
     });
+  });
+
+  test('nothing is written into a file that is not the database any more', async () => {
+    const path = newPath();
+    await withStore(path, async (store) => {
+      const put = () => store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(Date.now()));
+      renameSync(path, `${path}.gone`);
+      const deleted = { code: 'ERR_STORE_UNAVAILABLE', message: /deleted since it was opened/ };
+      await assert.rejects(put(), deleted);
+      await assert.rejects(store.leases.leaseSlice({ leaseMs: 1000 }), deleted);
+      writeFileSync(path, '');
+      await assert.rejects(put(), {
+        code: 'ERR_STORE_UNAVAILABLE',
+        message: /replaced since it was opened.* restart/,
+      });
+      assert.equal(await store.subscriptions.count(), 0);
+      assert.ok(await store.broadcasts.find(broadcast.id), 'it can be read');
+      renameSync(`${path}.gone`, path);
+      await put();
+    });
+  });
+
+  test('check() and each write notice that the file may not be written', { skip: isWindows }, async () => {
+    const own = mkdtempSync(join(folder, 'read-only-'));
+    const path = join(own, 'deskbell.db');
+    await withStore(path, async () => {});
+    chmodSync(path, 0o400);
+    chmodSync(folder, 0o755);
+    const isRoot = process.getuid?.() === 0;
+    // root may write to it: it is nobody for a moment
+    if (isRoot) for (const file of [own, path]) chownSync(file, 65_534, 65_534);
+    if (isRoot) process.seteuid?.(65_534);
+    try {
+      const readOnly = {
+        code: 'ERR_STORE_UNAVAILABLE',
+        message: /cannot be written: check the owner.* -wal/,
+      };
+      await withStore(path, async (store) => {
+        await assert.rejects(store.check(), readOnly);
+        await assert.rejects(store.sending.pause('asked'), readOnly);
+        assert.equal(await store.subscriptions.count(), 0);
+      });
+      assert.throws(() => inspectDatabase(path), readOnly);
+      // a connection that only reads leaves its side files behind
+      for (const file of readdirSync(own)) chmodSync(join(own, file), 0o600);
+      await withStore(path, async (store) => {
+        await store.check();
+        const other = new DatabaseSync(path);
+        other.exec('begin immediate');
+        assert.equal(inspectDatabase(path).content?.pause, undefined, 'another process may be writing');
+        other.close();
+      });
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+    }
   });
 
   test('nobody but the owner may read the file', { skip: isWindows }, async () => {

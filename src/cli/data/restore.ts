@@ -33,6 +33,7 @@ export async function restore(file: string, directory: string): Promise<Restored
   if (existsSync(databasePathOf(directory))) {
     throw new DeskbellError('ERR_DATA_EXISTS', `The data directory ${directory} has a database already`);
   }
+  assertNoLog(databasePathOf(directory));
   const draft = join(directory, `.restore-${randomBytes(6).toString('hex')}`);
   await mkdir(draft, { mode: 0o700 });
   try {
@@ -48,6 +49,16 @@ export async function restore(file: string, directory: string): Promise<Restored
   } finally {
     await rm(draft, { recursive: true });
   }
+}
+
+/** SQLite would take the log of another database for that of the restored one. @throws {DeskbellError} ERR_DATA_EXISTS */
+function assertNoLog(path: string): void {
+  const side = [`${path}-wal`, `${path}-shm`].find((file) => existsSync(file));
+  if (side === undefined) return;
+  throw new DeskbellError(
+    'ERR_DATA_EXISTS',
+    `${side} belongs to a database that was moved away without it, perhaps while a process was using it`,
+  );
 }
 
 /** The backup, with the secrets that the directory has already. */

@@ -73,7 +73,7 @@ export function hindranceOf(path: string): string {
   const folder = dirname(path);
   if (!existsSync(folder)) return 'its folder is missing';
   if (isOnReadOnlyDisk(folder)) return 'its file system is read-only';
-  return 'check the owner and rights of the file and its folder';
+  return 'check the owner and rights of the file and its folder, and of the -wal and -shm beside it';
 }
 
 /** SQLite names tables, columns and types, never values. */

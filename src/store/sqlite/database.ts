@@ -1,10 +1,10 @@
 // One open SQLite file: prepares each statement once, reads at once, and writes in transactions that are shared by all
 // that is asked for in one turn of the event loop, and so share one sync of the disk.
-import { statfsSync, statSync } from 'node:fs';
+import { statfsSync, statSync, type Stats } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { openDatabaseFile } from './open-database-file.ts';
-import { isBusy, toStoreError } from './database-errors.ts';
+import { changeNothing, openDatabaseFile } from './open-database-file.ts';
+import { hindranceOf, isBusy, toStoreError } from './database-errors.ts';
 import { prepareStatement, type Statement, type StatementOptions } from './statement.ts';
 
 export interface SqliteDatabaseOptions {
@@ -112,9 +112,8 @@ export class SqliteDatabase {
 
   /** @throws {DeskbellError} ERR_STORE_UNAVAILABLE where rows cannot be written now, or would be written in vain */
   async check(): Promise<void> {
-    this.#assertSameFile();
+    await this.write(() => this.#database.exec(changeNothing));
     this.#assertDiskSpace();
-    await this.write(() => this.#database.exec('select 1 from subscriptions limit 1'));
   }
 
   /**
@@ -151,6 +150,7 @@ export class SqliteDatabase {
 
   #commit(): void {
     try {
+      this.#assertSameFile();
       this.#database.exec('begin immediate');
     } catch (error) {
       this.#retryOrFail(error);
@@ -212,12 +212,22 @@ export class SqliteDatabase {
 
   /** A database that was deleted or replaced under us would go on taking rows that nobody will ever see. */
   #assertSameFile(): void {
-    const present = statSync(this.#path, { throwIfNoEntry: false });
+    const present = this.#findFile();
     if (present?.ino === this.#inode) return;
+    const fate = present === undefined ? 'deleted' : 'replaced';
     throw new DeskbellError(
       'ERR_STORE_UNAVAILABLE',
-      `The database ${this.#path} has been ${present === undefined ? 'deleted' : 'replaced'} since it was opened.`,
+      `The database ${this.#path} has been ${fate} since it was opened; nothing was stored. Put it back, or restart this process.`,
     );
+  }
+
+  #findFile(): Stats | undefined {
+    try {
+      return statSync(this.#path, { throwIfNoEntry: false });
+    } catch (cause) {
+      const detail = `The database ${this.#path} cannot be found: ${hindranceOf(this.#path)}.`;
+      throw new DeskbellError('ERR_STORE_UNAVAILABLE', detail, { cause });
+    }
   }
 
   #assertDiskSpace(): void {

@@ -7,8 +7,8 @@ import { toSendingPause, type SendingPauseRow } from '../sending.ts';
 import type { VapidKeyState } from '../vapid-keys.ts';
 import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-checks.ts';
 import { migrations } from './migrations.ts';
-import { assertOurs, readVersion } from './open-database-file.ts';
-import { toStoreError } from './database-errors.ts';
+import { assertOurs, changeNothing, readVersion } from './open-database-file.ts';
+import { isBusy, toStoreError } from './database-errors.ts';
 
 /** Is not created where there is none. */
 export const readWriteUrl = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=rw`);
@@ -43,7 +43,7 @@ export function assertWhole(database: DatabaseSync, path: string): void {
 }
 
 /**
- * Checks a database that may be in use, all of its pages included.
+ * Checks a database that may be in use, all of its pages included, and that it may be written to.
  *
  * @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_DATA_EXPOSED
  */
@@ -56,9 +56,19 @@ export function inspectDatabase(path: string): DatabaseState {
     assertOurs(database, path);
     const schema = readVersion(database, path);
     assertWhole(database, path);
+    if (schema > 0) assertWritable(database);
     const isNewest = schema === migrations.length;
     return { schema, newestSchema: migrations.length, content: isNewest ? readContent(database) : undefined };
   });
+}
+
+function assertWritable(database: DatabaseSync): void {
+  try {
+    database.exec(changeNothing);
+  } catch (error) {
+    // another process is writing to it
+    if (!isBusy(error)) throw error;
+  }
 }
 
 function readContent(database: DatabaseSync): DatabaseContent {

@@ -109,6 +109,12 @@ async function createIfMissing(path: string): Promise<void> {
 const isFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 
+/**
+ * Fails where the file may only be read: there, `begin immediate` alone begins a transaction that reads. The table has no
+ * trigger: SQLite makes counters for those of `subscriptions`, even if no row is deleted.
+ */
+export const changeNothing = 'delete from vapid_keys where false';
+
 function readPragma(database: DatabaseSync, name: 'application_id' | 'user_version'): number {
   return Number(database.prepare(`pragma ${name}`).get()?.[name]);
 }

@@ -58,6 +58,16 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A restore refuses a directory that has the log of another database',
+    test: { file: backup, title: 'replaces nothing: neither a file, nor a database' },
+    changes: {
+      [restore]: {
+        'it does not': ['assertNoLog(databasePathOf(directory));', ''],
+        'its index alone is overlooked': ['[`${path}-wal`, `${path}-shm`]', '[`${path}-wal`]'],
+      },
+    },
+  },
+  {
     claim: 'A restored database gets its name last, when all else is there',
     test: { file: backup, title: 'replaces nothing: neither a file, nor a database' },
     changes: {
@@ -317,9 +327,34 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     changes: {
       'src/store/sqlite/database.ts': {
         'it is read alone': [
-          "await this.write(() => this.#database.exec('select 1 from",
-          "await this.read(() => this.#database.exec('select 1 from",
+          'await this.write(() => this.#database.exec(changeNothing',
+          "await this.read(() => this.#database.exec('select 1'",
         ],
+      },
+    },
+  },
+  {
+    claim: 'What `/readyz` and the doctor check fails where a SQLite file may only be read',
+    test: { file: 'test/store/sqlite-store.test.ts', title: 'notice that the file may not be written' },
+    changes: {
+      'src/store/sqlite/open-database-file.ts': {
+        'it is read in a transaction that could write': [
+          "'delete from vapid_keys where false'",
+          "'select 1 from vapid_keys where false'",
+        ],
+      },
+      'src/store/sqlite/inspect-database.ts': {
+        'the doctor does not': ['if (schema > 0) assertWritable(database);', ''],
+        'the doctor calls a lock a fault': ['if (!isBusy(error)) throw error;', 'throw error;'],
+      },
+    },
+  },
+  {
+    claim: 'Nothing is written to a SQLite file that was deleted or replaced since it was opened',
+    test: { file: 'test/store/sqlite-store.test.ts', title: 'a file that is not the database any more' },
+    changes: {
+      'src/store/sqlite/database.ts': {
+        'it is': ['this.#assertSameFile();\n      this', 'this'],
       },
     },
   },
