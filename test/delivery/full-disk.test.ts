@@ -1,9 +1,9 @@
 // A disk that is really full: delivery waits and says so, loses nothing, and goes on when there is room.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync, rmdirSync, writeSync } from 'node:fs';
+import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, rmdirSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createSender } from '../../src/delivery/sender.ts';
 import { startPushService } from '../../src/push-service/index.ts';
@@ -11,6 +11,8 @@ import { waitForDiskSpace } from '../../src/delivery/worker/wait-for-disk-space.
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { DiskFullError } from '../../src/store/disk-full.ts';
+import { copyDatabase } from '../../src/store/sqlite/backup.ts';
+import { inspectDatabase } from '../../src/store/sqlite/inspect-database.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { assertDone, message, timesReceived, vapid, vapidKeys } from './broadcast-bench.ts';
@@ -178,6 +180,22 @@ describe('on a full disk', { skip }, () => {
     await assert.rejects(openSqliteStore({ path }), (error) => error instanceof DiskFullError);
     rmSync(filler);
     rmSync(directory, { recursive: true });
+  });
+
+  test('a database is copied to another disk, also where no process has it open', async () => {
+    const directory = mkdtempSync(join(folder, 'data-'));
+    const path = join(directory, 'deskbell.db');
+    const store = await openSqliteStore({ path });
+    await store.sending.pause('asked');
+    await store.close();
+    fill();
+    const copy = join(mkdtempSync(join(tmpdir(), 'deskbell-copy-')), 'deskbell.db');
+    await copyDatabase(path, copy);
+    rmSync(filler);
+    chmodSync(copy, 0o600);
+    assert.equal(inspectDatabase(copy).content?.pause?.reason, 'asked');
+    await (await openSqliteStore({ path })).close();
+    for (const made of [directory, dirname(copy)]) rmSync(made, { recursive: true });
   });
 
   test('a broadcast can be stopped while it waits, and resumed later', async () => {

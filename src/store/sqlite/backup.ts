@@ -4,7 +4,7 @@ import { DatabaseSync, backup } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { assertWhole, readWriteUrl, immutableUrl, withDatabase } from './inspect-database.ts';
 import { assertComplete, assertOurs, readVersion } from './open-database-file.ts';
-import { toStoreError } from './database-errors.ts';
+import { isShmFull, toStoreError } from './database-errors.ts';
 
 export interface BackupFile {
   readonly name: string;
@@ -21,16 +21,26 @@ const allPages = 2 ** 31 - 1;
  * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_COPY_UNFINISHED
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
-  let database: DatabaseSync | undefined;
   try {
-    // a connection that only reads would leave SQLite's side files behind
-    database = new DatabaseSync(readWriteUrl(from));
-    assertComplete(database, from);
-    await backup(database, to, { rate: allPages });
+    await copy(from, to, 'normal').catch((error: unknown) => {
+      // the memory that processes share is a file; where there is no room for it, one process alone can read
+      if (isShmFull(error)) return copy(from, to, 'exclusive');
+      throw error;
+    });
   } catch (error) {
     throw toStoreError(error, from);
+  }
+}
+
+async function copy(from: string, to: string, lockingMode: 'normal' | 'exclusive'): Promise<void> {
+  // a connection that only reads would leave SQLite's side files behind
+  const database = new DatabaseSync(readWriteUrl(from));
+  try {
+    database.exec(`pragma locking_mode = ${lockingMode}`);
+    assertComplete(database, from);
+    await backup(database, to, { rate: allPages });
   } finally {
-    database?.close();
+    database.close();
   }
 }
 

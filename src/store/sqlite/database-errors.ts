@@ -34,6 +34,9 @@ export function isBusy(error: unknown): boolean {
   return primaryCode(error) === SQLITE_BUSY;
 }
 
+/** True where the disk has no room for the index of the log, which a database in use needs even to be read. */
+export const isShmFull = (error: unknown): boolean => extendedCode(error) === SQLITE_IOERR_SHMSIZE;
+
 /** The fault as Deskbell names it, with SQLite's own as its cause; what SQLite did not raise is passed through. */
 export function toStoreError(error: unknown, path: string): unknown {
   const cause = error;
@@ -57,7 +60,7 @@ export function toStoreError(error: unknown, path: string): unknown {
     case SQLITE_FULL:
       return new DiskFullError(path, error);
     case SQLITE_IOERR:
-      if (extendedCode(error) === SQLITE_IOERR_SHMSIZE) return new DiskFullError(path, error);
+      if (isShmFull(error)) return new DiskFullError(path, error);
       return unavailable(
         isOnReadOnlyDisk(dirname(path))
           ? `cannot be written: ${hindranceOf(path)}`

@@ -414,4 +414,13 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'A backup to another disk is made where the disk of the database is full, also if nothing runs',
+    test: { file: 'test/delivery/full-disk.test.ts', title: 'a database is copied to another disk' },
+    changes: {
+      'src/store/sqlite/backup.ts': {
+        'it is not': ["if (isShmFull(error)) return copy(from, to, 'exclusive');", ''],
+      },
+    },
+  },
 ];
