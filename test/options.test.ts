@@ -233,3 +233,41 @@ test('tags as an array and the URL of another database are refused by their name
     message: /^"url": it must be a URL such as postgres:/,
   });
 });
+
+const withoutArguments = { ...main, ...sender } as unknown as Readonly<Record<string, () => unknown>>;
+const needNone = new Set(['generateVapidKeys', 'close']);
+
+for (const [name, call] of Object.entries(withoutArguments)) {
+  if (typeof call !== 'function' || isClass(call) || needNone.has(name)) continue;
+  test(`${name} without its arguments fails with an error of ours`, async () => {
+    await assert.rejects(
+      Promise.try(() => call()),
+      (thrown: unknown) =>
+        thrown instanceof main.DeskbellError && !/Cannot|undefined cannot/.test(thrown.message),
+    );
+  });
+}
+
+test('what is left out is named, and what is to stand there', async () => {
+  const options: never = undefined as never;
+  await assert.rejects(main.openDataDirectory(options), {
+    code: 'ERR_CONFIGURATION',
+    message: '"directory" must be a string, not undefined.',
+  });
+  await assert.rejects(sender.createSchedule('all', message, options), {
+    code: 'ERR_SCHEDULE_INVALID',
+    message: '"options" must be an object, not undefined.',
+  });
+  await assert.rejects(sender.broadcast('all', message, null as never), {
+    code: 'ERR_MESSAGE_INVALID',
+    message: '"options" must be an object, not null.',
+  });
+  await assert.rejects(sender.work(options), {
+    code: 'ERR_CONFIGURATION',
+    message: '"signal" must be an AbortSignal, not undefined.',
+  });
+  await assert.rejects(sender.resume(options), {
+    code: 'ERR_CONFIGURATION',
+    message: '"broadcastId" must be the ID of a broadcast, not undefined.',
+  });
+});

@@ -58,7 +58,7 @@ export interface Sender {
   /**
    * Works on a broadcast that is in the store; one that is paused is resumed.
    *
-   * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, ERR_CONFIGURATION (no store), ERR_CLOSED
+   * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, ERR_CONFIGURATION (no store, no ID), ERR_CLOSED
    */
   resume(broadcastId: number): Promise<BroadcastRun>;
   /**

@@ -1,4 +1,5 @@
 // Subscriptions as they are stored.
+import { kindOf, wrong } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import type { Choices } from '../audience/channels.ts';
@@ -90,8 +91,8 @@ export interface SubscriptionStore {
    * Inserts, or replaces the keys of the row with the same endpoint, in whatever spelling of scheme, host and port: for
    * code that may change every row. Durable when the promise resolves.
    *
-   * @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT where a new row is one too many; ERR_FIELD_VALUE, ERR_FIELD_TYPE for a user or
-   *   tags that cannot be stored
+   * @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT where a new row is one too many; ERR_FIELD_VALUE, ERR_FIELD_TYPE for a user,
+   *   tags or a key that cannot be stored
    */
   put(
     subscription: Subscription,
@@ -130,6 +131,14 @@ export interface SubscriptionStore {
   ): Promise<readonly StoredSubscription[]>;
   /** Looks at as many rows as are asked for, which one of two conditions leads to, for those that meet both. */
   search(range: SubscriptionSearch): Promise<SearchedSubscriptions>;
+}
+
+/** @throws {DeskbellError} ERR_FIELD_TYPE */
+export function checkVapidPublicKey(key: unknown): asserts key is string {
+  if (typeof key === 'string') return;
+  throw wrong('vapidPublicKey', `must be the key that the subscription was made with, not ${kindOf(key)}`, {
+    code: 'ERR_FIELD_TYPE',
+  });
 }
 
 /**

@@ -50,6 +50,17 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
         );
       });
 
+      test('a subscription without its VAPID key is refused, and the key named', async () => {
+        const refused = { code: 'ERR_FIELD_TYPE', message: /^"vapidPublicKey" must be .*, not undefined\.$/ };
+        const subscription = madeUpSubscription(1);
+        const without = { subscription, vapidPublicKey: undefined as never };
+        const { subscriptions } = store;
+        await assert.rejects(subscriptions.put(subscription, without.vapidPublicKey), refused);
+        await assert.rejects(subscriptions.putAll([without]), refused);
+        await assert.rejects(subscriptions.register(without), refused);
+        assert.equal(await subscriptions.count(), 0);
+      });
+
       test('an endpoint keeps every character, also %2B and +', async () => {
         const endpoint = 'https://db5p.notify.windows.com/w/?token=BQYAAA%2B%2f+b%3d%3D';
         await store.subscriptions.put({ ...madeUpSubscription(1), endpoint }, vapidPublicKey);

@@ -73,6 +73,7 @@ export async function openDataDirectory(
   directory: string,
   options: DataDirectoryOptions = {},
 ): Promise<DataDirectory> {
+  isText(directory, 'directory');
   checkOptions(options, dataDirectoryChecks);
   await makeDirectory(directory);
   const databasePath = options.database === undefined ? databasePathOf(directory) : undefined;

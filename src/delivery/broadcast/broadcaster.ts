@@ -1,5 +1,6 @@
 // Broadcasts of a store: creates them, and works on one of them or on whatever comes.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { mustBe } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
@@ -16,6 +17,9 @@ import { createRunWorkers } from '../worker/run-workers.ts';
 
 /** Whoever creates a broadcast waits so long for its audience. */
 const maxCreationMs = 2000;
+
+const isBroadcastId = mustBe('the ID of a broadcast', Number.isSafeInteger);
+const isSignal = mustBe('an AbortSignal', (value) => value instanceof AbortSignal);
 
 /** What a sender does with broadcasts. */
 export type Broadcaster = Omit<Sender, 'send' | 'sendPayload'>;
@@ -48,8 +52,9 @@ export function openBroadcaster(options: SenderOptions): Broadcaster {
     return { broadcast, isNew, finished, stop, progress: () => watchProgress(broadcasts, id, finished) };
   };
 
-  const requireReceiptKey = ({ receipts = false }: { readonly receipts?: boolean | undefined }): void => {
-    if (!receipts || settings.receiptKey !== undefined) return;
+  /** Other options are checked where they are used. */
+  const requireReceiptKey = (given: { readonly receipts?: boolean | undefined } | null | undefined): void => {
+    if (given?.receipts !== true || settings.receiptKey !== undefined) return;
     throw new DeskbellError(
       'ERR_CONFIGURATION',
       'Receipts need the option "receiptKey": give createSender that of the data directory.',
@@ -85,11 +90,13 @@ export function openBroadcaster(options: SenderOptions): Broadcaster {
     },
 
     resume: async (id) => {
+      isBroadcastId(id, 'broadcastId');
       const broadcast = await broadcasts.get(id);
       return startRun(broadcast.state === 'paused' ? await broadcasts.resume(id) : broadcast, false);
     },
 
     work: async (signal, onFault = () => {}) => {
+      isSignal(signal, 'signal');
       const { ended } = jobs.start(async (stopSignal) => {
         const stopped = AbortSignal.any([signal, stopSignal]);
         await Promise.all([

@@ -6,11 +6,12 @@ import { toSubscription, type SubscriptionRow } from '../subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
 import { consumeInvitation, notInvited } from '../invitations.ts';
 import { endpointInUse, provenBy } from '../registration-right.ts';
-import type {
-  NewSubscription,
-  Registration,
-  StoredSubscription,
-  SubscriptionStore,
+import {
+  checkVapidPublicKey,
+  type NewSubscription,
+  type Registration,
+  type StoredSubscription,
+  type SubscriptionStore,
 } from '../subscriptions.ts';
 import { audienceCondition } from './audience-filter.ts';
 import type { PostgresDatabase, Query } from './database.ts';
@@ -232,6 +233,7 @@ function toNewRow(
   registration?: Registration,
 ): NewRow {
   const { p256dh, auth } = subscription;
+  checkVapidPublicKey(vapidPublicKey);
   const endpoint = normalizeEndpoint(subscription.endpoint);
   const options = {
     assign: assign && checkUserAndTags(assign),

@@ -6,12 +6,13 @@ import { consumeInvitation, notInvited } from '../invitations.ts';
 import { checkRight } from '../registration-right.ts';
 import { toSubscription, type SubscriptionRow } from '../subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
-import type {
-  Registration,
-  SearchedSubscriptions,
-  StoredSubscription,
-  SubscriptionSearch,
-  SubscriptionStore,
+import {
+  checkVapidPublicKey,
+  type Registration,
+  type SearchedSubscriptions,
+  type StoredSubscription,
+  type SubscriptionSearch,
+  type SubscriptionStore,
 } from '../subscriptions.ts';
 import { createAudienceFilter } from './audience-filter.ts';
 import type { SqliteDatabase } from './database.ts';
@@ -60,6 +61,7 @@ export function createSqliteSubscriptions(
     endpoint = normalizeEndpoint(subscription.endpoint),
   ): StoredSubscription => {
     const { p256dh, auth } = subscription;
+    checkVapidPublicKey(vapidPublicKey);
     if (budget !== undefined && owners.find(endpoint) === undefined) takeCapacity(budget);
     const nowMs = database.now();
     const row = statements.put.first({
