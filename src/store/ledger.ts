@@ -56,7 +56,8 @@ export interface RowResult {
   readonly suspension?: Suspension | undefined;
   /** What is stored of the attempt, or of the decision that there is none, besides its result (`attempt-sets.ts`). */
   readonly record?: RowRecord | undefined;
-  readonly alarm?: { readonly reason: string; readonly detail: string } | undefined;
+  /** About its push service, unless `origin` is empty. */
+  readonly alarm?: { readonly origin?: ''; readonly reason: string; readonly detail: string } | undefined;
 }
 
 /**

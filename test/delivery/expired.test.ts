@@ -1,6 +1,7 @@
 // What is left of a broadcast when its time is over: workers take it as always, and send nothing of it.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { readAlarms } from '../../src/delivery/alarms/read-alarms.ts';
 import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
 import { until } from '../../tools/until.ts';
 import { madeUpBroadcast, openIds } from '../store/store-under-test.ts';
@@ -24,6 +25,15 @@ describe('a broadcast whose time is over', () => {
       const run = await bench.createSender().resume(broadcast.id);
       const done = await run.finished;
       assertDone(done, { expired: 46, removed: 4 });
+      const raised = done.alarms.map(({ origin, reason, rows }) => [origin, reason, rows]);
+      assert.deepEqual(raised, [['', 'expired-unsent', 46]]);
+      const { standing } = await readAlarms(store, async () => []);
+      const alarm = standing.find(({ kind }) => kind === 'expired-unsent');
+      assert.deepEqual([alarm?.count, alarm?.broadcastIds, alarm?.pushService], [46, [broadcast.id], '']);
+      assert.match(
+        `${alarm?.what} ${alarm?.remedy}`,
+        /^Messages expired before any of their broadcast was sent\. .*clock/,
+      );
       assert.equal(done.origins[0]?.expired, 46);
       assert.deepEqual(timesReceived(pushService), { 0: 50 });
     });
@@ -44,7 +54,9 @@ describe('a broadcast whose time is over', () => {
     pushService.faults.clear();
     clock.aheadMs += 61_000;
     const run = await bench.createSender().resume(broadcast.id);
-    assertDone(await run.finished, { expired: 2 });
+    const done = await run.finished;
+    assertDone(done, { expired: 2 });
+    assert.deepEqual(done.alarms, [], 'it was tried');
     assert.deepEqual(timesReceived(pushService), { 0: 2 });
   });
 });

@@ -266,6 +266,18 @@ describe('a row that was not posted', () => {
     assert.deepEqual(toRowResult(rowOf(), { kind: 'expired' }, settings), { ...unsent(), result: 'expired' });
   });
 
+  test('raises an alarm where its broadcast was over before anything of it was tried, and only then', () => {
+    const over = { ...broadcast, expiresAtMs: nowMs, origins: [] } as unknown as Row['broadcast'];
+    const origins = [{ attempts: 0 }, { attempts: 1 }] as unknown as Row['broadcast']['origins'];
+    const reasonOf = (changes: Partial<Row>) =>
+      toRowResult(rowOf({ broadcast: over, ...changes }), { kind: 'expired' }, settings).alarm?.reason;
+    assert.equal(reasonOf({}), 'expired-unsent');
+    assert.equal(reasonOf({ broadcast: { ...over, expiresAtMs: nowMs + 1 } }), undefined);
+    assert.equal(reasonOf({ broadcast: { ...over, origins } }), undefined);
+    assert.equal(reasonOf({ tries: { ...tries, attempts: 1 } }), undefined);
+    assert.equal(reasonOf({ tries: { ...tries, deferrals: 1 } }), undefined);
+  });
+
   test('is held back under its key, in a random order of whole numbers', () => {
     const third = { ...settings, random: () => 1 / 3 };
     assert.deepEqual(toRowResult(rowOf(), { kind: 'suspended' }, third), {

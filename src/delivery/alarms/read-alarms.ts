@@ -1,7 +1,6 @@
 // What is wrong now: every condition is looked at, and an alarm stands as long as its condition does. Console, API, command and
 // metrics say what this says.
 import type { RaisedAlarm, TokenAnswers } from '../../store/alarms.ts';
-import { countsDifferReason } from '../../store/broadcasts.ts';
 import { heldDeletionsReason } from '../../store/held-deletions.ts';
 import type { SendingPause } from '../../store/sending.ts';
 import type { Store } from '../../store/store.ts';
@@ -174,14 +173,14 @@ function fromRaised({ origin, reason, detail, sinceMs, rows, broadcastIds }: Rai
   const pushService = hostOf(origin);
   const what = meaning || `Messages were not accepted: ${reason}.`;
   const newest = reason === vapidRefusedReason ? undefined : broadcastIds.at(-1);
-  const isOfBroadcast = broadcastIds.length === 1 || reason === countsDifferReason;
+  const isOfBroadcast = broadcastIds.length === 1 || origin === '';
   return {
     kind: reason,
     pushService,
     what: pushService === '' ? what : `${pushService}: ${what}`,
     remedy,
     // a broadcast's own words repeat what is said already
-    detail: reason === countsDifferReason ? '' : detail,
+    detail: origin === '' ? '' : detail,
     sinceMs,
     count: rows,
     unit: 'message',

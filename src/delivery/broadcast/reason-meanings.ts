@@ -3,7 +3,7 @@ import type { RetryReason } from '../../protocol/outcome.ts';
 import type { RejectionReason } from '../../protocol/refusal-reason.ts';
 import { countsDifferReason } from '../../store/broadcasts.ts';
 import { heldDeletionsReason } from '../../store/held-deletions.ts';
-import { notListedReason } from '../message-path/not-sent.ts';
+import { expiredUnsentReason, notListedReason } from '../message-path/not-sent.ts';
 import { chromeLimitReason } from '../limits/chrome-limit.ts';
 
 export interface ReasonMeaning {
@@ -18,7 +18,8 @@ type KnownReason =
   | typeof heldDeletionsReason
   | typeof countsDifferReason
   | typeof chromeLimitReason
-  | typeof notListedReason;
+  | typeof notListedReason
+  | typeof expiredUnsentReason;
 
 const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
   throttled: {
@@ -98,6 +99,11 @@ const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
       'Chrome’s push service limits this site for days, because people dismiss or ignore its messages.',
     remedy:
       'Send less often, and only to people who engage; set “maxRate” to below 1,000 a minute until the limit ends.',
+  },
+  [expiredUnsentReason]: {
+    meaning: 'Messages expired before any of their broadcast was sent.',
+    remedy:
+      'If the broadcast was paused, or no worker was running, until its TTL was over, send it again. Otherwise the clock is ahead: compare it with “deskbell doctor”, set it, and send the broadcast again.',
   },
   [countsDifferReason]: {
     meaning: 'The counts of the broadcast do not add up to its audience.',

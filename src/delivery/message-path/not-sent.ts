@@ -4,6 +4,9 @@ import type { RejectionReason } from '../../protocol/refusal-reason.ts';
 /** Of an alarm. */
 export const notListedReason = 'not-listed';
 
+/** Of an alarm about no push service: since none has answered, no answer can show that the clock is wrong. */
+export const expiredUnsentReason = 'expired-unsent';
+
 /** Never to be sent. */
 export interface NotSendable {
   readonly reason: RejectionReason;

@@ -6,7 +6,7 @@ import type { RowRecord, RowResult, Suspension } from '../../store/ledger.ts';
 import { drawOrderEnd, type IfRefused } from '../../store/push-services.ts';
 import { findChromeLimit } from '../limits/chrome-limit.ts';
 import type { Destination } from '../message-path/destinations.ts';
-import { notListedReason } from '../message-path/not-sent.ts';
+import { expiredUnsentReason, notListedReason } from '../message-path/not-sent.ts';
 import type { Posted, Result } from '../message-path/post.ts';
 import {
   longestWaitDeferrals,
@@ -56,10 +56,27 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
     case 'rateLimited':
       return toPostponed(row, result.afterMs, settings);
     case 'expired':
+      return {
+        ...unsent(row),
+        result: 'expired',
+        ...(isOverUntried(row, settings) && { alarm: expiredUnsent }),
+      };
     case 'capped':
       return { ...unsent(row), result: result.kind };
   }
 }
+
+const expiredUnsent = {
+  origin: '',
+  reason: expiredUnsentReason,
+  detail: 'messages expired before any of it was sent: nobody delivered it in time, or the clock is ahead',
+} as const;
+
+/** Whether the time of its broadcast was over before anything of it was tried. */
+const isOverUntried = ({ broadcast, tries }: Row, { now }: RecordSettings): boolean =>
+  tries.attempts + tries.deferrals === 0 &&
+  now() >= broadcast.expiresAtMs &&
+  broadcast.origins.every(({ attempts }) => attempts === 0);
 
 /** The answer is awaited; the row is stored by itself under the lease until then. */
 export function toDetached(row: Row, leaseMs: number): RowResult {

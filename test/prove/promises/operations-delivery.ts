@@ -423,4 +423,28 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
       },
     },
   },
+  {
+    claim: 'Messages that expire before any of their broadcast was sent are an alarm',
+    test: { file: 'test/delivery/expired.test.ts', title: 'a broadcast whose time is over' },
+    changes: {
+      'src/delivery/worker/record.ts': {
+        'they are none': ['...(isOverUntried(row, settings) && { alarm: expiredUnsent }),', ''],
+        'each push service has its own': [
+          "  origin: '',\n  reason: expiredUnsentReason",
+          '  reason: expiredUnsentReason',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'Messages that expire are an alarm only where nothing of their broadcast was tried',
+    test: { file: 'test/delivery/record.test.ts', title: 'raises an alarm where its broadcast was over' },
+    changes: {
+      'src/delivery/worker/record.ts': {
+        'its own tries do not count': ['tries.attempts + tries.deferrals === 0', 'true'],
+        'those of others do not count': ['every(({ attempts }) => attempts === 0)', 'every(() => true)'],
+        'the broadcast need not be over': ['now() >= broadcast.expiresAtMs &&', ''],
+      },
+    },
+  },
 ];
