@@ -12,6 +12,8 @@ export interface FieldError {
 
 export interface DeskbellErrorOptions extends ErrorOptions {
   readonly fields?: readonly FieldError[];
+  /** What to do, as a sentence, where it is not what the catalogue says for the code. */
+  readonly remedy?: string;
 }
 
 /** A fault with a stable `code`; what the code means is in `catalogue` and in docs/errors.md. */
@@ -19,11 +21,15 @@ export class DeskbellError extends Error {
   override readonly name = 'DeskbellError';
   readonly code: ErrorCode;
   readonly fields: readonly FieldError[];
+  /** What to do. */
+  readonly remedy: string;
 
-  constructor(code: ErrorCode, message: string, { fields = [], ...options }: DeskbellErrorOptions = {}) {
+  constructor(code: ErrorCode, message: string, given: DeskbellErrorOptions = {}) {
+    const { fields = [], remedy = catalogue[code].remedy, ...options } = given;
     super(hidePasswords(message), options);
     this.code = code;
     this.fields = fields;
+    this.remedy = remedy;
   }
 
   /** True where the same call may succeed later without being changed. */

@@ -73,5 +73,7 @@ export function createHeldDeletions(database: PortableDatabase): HeldDeletions {
  */
 export function requireHeldDeletions(subscriptions: number, origin: string): number {
   if (subscriptions > 0) return subscriptions;
-  throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', `No deletions are held for ${origin}.`);
+  throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', `No deletions are held for ${origin}.`, {
+    remedy: 'See `deskbell held-deletions list`.',
+  });
 }

@@ -234,6 +234,11 @@ suite('a backup', () => {
       await assert.rejects(restore(file, target), { code }, file);
       await assert.rejects(stat(target), { code: 'ENOENT' });
     }
+    const { stderr } = await runCommand(['restore', text, '--data', join(folder, 'target')]);
+    assert.match(
+      stderr,
+      /text is not a database\. Give a file that `deskbell backup` wrote; .* \[ERR_STORE_CORRUPT\]/,
+    );
   });
 
   test('is made while others write, again and again', async () => {

@@ -63,6 +63,7 @@ suite('deskbell held-deletions', { concurrency: true }, () => {
   test('a push service that nothing is held for, or that is none, is an error', async () => {
     const { data } = await heldData();
     const other = await runCommand(['held-deletions', 'confirm', 'https://push.example', '--data', data]);
+    assert.match(other.stderr, /No deletions are held for .*\. See `deskbell held-deletions list`\. \[/);
     assert.notEqual(other.exitCode, 0);
     assert.match(other.stderr, /No deletions are held for https:\/\/push\.example/);
     const none = await runCommand(['held-deletions', 'confirm', 'everything', '--data', data]);

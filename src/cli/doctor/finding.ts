@@ -24,7 +24,7 @@ export async function findingOf(subject: string, look: () => Promise<Outcome> | 
   try {
     return { subject, ...(await look()) };
   } catch (error) {
-    const { remedy } = catalogue[error instanceof DeskbellError ? error.code : 'ERR_COMMAND'];
+    const { remedy } = error instanceof DeskbellError ? error : catalogue.ERR_COMMAND;
     return { subject, status: 'fault', detail: describeError(error), cure: remedy };
   }
 }

@@ -1,6 +1,6 @@
 // How a command reports an error: one line on standard error with what was wrong, the remedy and the code, and the
 // exit code. The stack trace is printed only on request (--debug).
-import { catalogue, type ErrorCode } from '../../errors/catalogue/catalogue.ts';
+import type { ErrorCode } from '../../errors/catalogue/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hidePasswords } from '../../errors/hide-passwords.ts';
 
@@ -29,7 +29,7 @@ export function formatError(error: unknown, { debug = false }: { readonly debug?
   const fault = asDeskbellError(error);
   if (debug) return hidePasswords(`deskbell: ${fault.stack}${causesOf(fault)}`);
   const message = describeError(fault);
-  const { remedy } = catalogue[fault.code];
+  const { remedy } = fault;
   const isNamed = message.includes(remedy.replace(/\.$/, ''));
   return oneLine(`deskbell: ${message}.${isNamed ? '' : ` ${remedy}`} [${fault.code}]`);
 }

@@ -66,13 +66,19 @@ export function completeBackup(path: string, files: readonly BackupFile[]): void
  * @throws {DeskbellError} ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE
  */
 export function checkBackup(path: string): void {
-  withDatabase(immutableUrl(path), path, (database) => {
-    assertOurs(database, path);
-    if (readVersion(database, path) === 0) {
-      throw new DeskbellError('ERR_STORE_CORRUPT', `The file ${path} is an empty database.`);
-    }
-    assertWhole(database, path);
-  });
+  try {
+    withDatabase(immutableUrl(path), path, (database) => {
+      assertOurs(database, path);
+      if (readVersion(database, path) === 0) {
+        throw new DeskbellError('ERR_STORE_CORRUPT', `The file ${path} is an empty database.`);
+      }
+      assertWhole(database, path);
+    });
+  } catch (error) {
+    if (!(error instanceof DeskbellError) || error.code !== 'ERR_STORE_CORRUPT') throw error;
+    const remedy = 'Give a file that `deskbell backup` wrote; if this is one, give another.';
+    throw new DeskbellError(error.code, error.message, { cause: error.cause, remedy });
+  }
 }
 
 /** Takes the other files out of a copy of a backup, leaves no trace of them, and makes it small. @throws {DeskbellError} */
