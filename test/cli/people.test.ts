@@ -68,6 +68,21 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     assert.deepEqual(await exportOwners(run), owners);
   });
 
+  test('a row with a user or tags replaces both, and an empty array of tags is such a row', async () => {
+    const run = await newData();
+    const owned = { ...exampleSubscription(1), user: '42', tags: ['beta'] };
+    const after = async (change: object) => {
+      const rows = [owned, { ...exampleSubscription(1), ...change }];
+      await run(['subscriptions', 'import', '-'], lines(rows));
+      return exportOwners(run);
+    };
+    const nobody = { user: undefined, tags: undefined };
+    assert.deepEqual(await after({ user: '43' }), [{ ...nobody, user: '43' }]);
+    assert.deepEqual(await after({ tags: ['news'] }), [{ ...nobody, tags: ['news'] }]);
+    assert.deepEqual(await after({ tags: [] }), [nobody]);
+    assert.deepEqual(await after({ user: '', tags: null }), [{ user: '42', tags: ['beta'] }]);
+  });
+
   test('columns of any name hold user and tags, in rows around a subscription too', async () => {
     const run = await newData();
     const rows = [

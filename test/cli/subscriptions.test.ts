@@ -155,6 +155,36 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     assert.equal(cutOff.stdout, 'Imported 1, refused 1.\n');
   });
 
+  test('a file in UTF-16 is refused as such wherever a command reads one, and UTF-8 may have a byte order mark', async () => {
+    const data = await newData();
+    const { endpoint, keys } = exampleSubscription(1);
+    const table = `endpoint,p256dh,auth\n${endpoint},${keys.p256dh},${keys.auth}\n`;
+    const file = join(await temporaryFolder(), 'file');
+    const inUtf16 = {
+      marked: Buffer.from(`\ufeff${table}`, 'utf16le'),
+      bigEndian: Buffer.from(`\ufeff${table}`, 'utf16le').swap16(),
+      unmarked: Buffer.from(table, 'utf16le'),
+      unmarkedBigEndian: Buffer.from(table, 'utf16le').swap16(),
+    };
+    const assertRefused = async (...words: readonly string[]): Promise<void> => {
+      const { stdout, stderr } = await runCommand([...words, '--data', data]);
+      assert.equal(stdout, '');
+      assert.match(stderr, /^deskbell: [^\n]* is a text in UTF-16\. Save it as UTF-8, .*\[ERR_FILE\]\n$/);
+    };
+    for (const bytes of Object.values(inUtf16)) {
+      await writeFile(file, bytes);
+      await assertRefused('subscriptions', 'import', file);
+    }
+    await assertRefused('subscriptions', 'list', '--config', file);
+    await assertRefused('keys', 'generate', '--import', file);
+    await assertRefused('send', '--all', '--json-message', file);
+    const subject = ['--subject', 'mailto:push@example.org'];
+    await assertRefused('send', '--file', file, 'Hello', ...subject);
+    await writeFile(file, `\ufeff${table}`);
+    const { stdout } = await runCommand(['subscriptions', 'import', file, '--data', data]);
+    assert.equal(stdout, 'Imported 1, refused 0.\n');
+  });
+
   test('CSV is imported by the names of its columns, whatever separates them', async () => {
     for (const separator of [',', ';', '\t']) {
       const data = await newData();

@@ -37,6 +37,30 @@ export const importing: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'A file in UTF-16 is refused as such',
+    test: { file: 'test/cli/subscriptions.test.ts', title: 'a file in UTF-16 is refused as such' },
+    changes: {
+      'src/cli/input/read-input.ts': {
+        'a stream is read': ['        assertUtf8(start, name);\n', ''],
+        'a small text is read': ['  assertUtf8(bytes.subarray(0, shownBytes), label);\n', ''],
+        'without a byte order mark it is read': ['(fffe|feff|', '(fffe|feff|x'],
+      },
+    },
+  },
+  {
+    claim: 'A row that has a user or tags replaces both of a subscription that is stored',
+    test: { file: 'test/cli/people.test.ts', title: 'a row with a user or tags replaces both' },
+    changes: {
+      'src/cli/input/subscription-line.ts': {
+        'an empty array of tags is none': [
+          'tags === undefined) return',
+          '!(tags?.value as [])?.length) return',
+        ],
+        'tags alone are ignored': ['tags === undefined) return', 'true) return'],
+      },
+    },
+  },
+  {
     claim: 'Members and columns are found with `-` in their names too',
     test: { file: 'test/cli/subscriptions.test.ts', title: 'names of members may be in any case' },
     changes: {
