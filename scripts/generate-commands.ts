@@ -34,8 +34,9 @@ await writePage(
 an error); those with entries of the [configuration](configuration.md) have \`--config FILE\`. With \`--json\`, standard output
 is JSON, or JSON Lines. Messages for people are on standard error.
 
-Exit codes: 0 done; 1 an error, or part of the work failed; 2 wrong usage or configuration. [Errors](errors.md) lists the
-codes at the end of messages.
+Exit codes: 0 done; 1 an error, or part of the work failed; 2 wrong usage or configuration, which has the code \`ERR_USAGE\` or
+\`ERR_CONFIGURATION\`. A value that the library refuses as well, such as a cron expression, a tag or a link of the message, has a code of its own, and exits with 1.
+[Errors](errors.md) lists the codes at the end of messages.
 
 ${commands.map(({ name, command }) => `- [\`${name}\`](#${anchorOf(name)}): ${command.summary()}`).join('\n')}
 

@@ -13,7 +13,8 @@ test('lists what is wrong, and acknowledges it with a name and a note, which the
   const run = (...words: string[]) => runCommand([...words, '--data', data]);
   await run('keys', 'generate');
   const none = await run('alarms', 'list');
-  assert.deepEqual([none.stdout, none.stderr, none.exitCode], ['', 'Nothing is wrong.\n', 0]);
+  const words = 'Nothing is wrong now. "deskbell broadcasts show" prints what a broadcast has met.\n';
+  assert.deepEqual([none.stdout, none.stderr, none.exitCode], ['', words, 0]);
 
   const input = JSON.stringify(exampleSubscription(1));
   await runCommand(['subscriptions', 'import', '-', '--data', data], { input });

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeSync } from 'node:fs';
 import { test } from 'node:test';
-import { formatError } from '../../src/cli/output/failure.ts';
+import { catalogue, type ErrorCode } from '../../src/errors/catalogue/catalogue.ts';
+import { exitCodeOf, formatError } from '../../src/cli/output/failure.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 
 function catchError(work: () => unknown): unknown {
@@ -46,4 +47,12 @@ test('a remedy that the message names already is not repeated', () => {
     formatError(error),
     'deskbell: It is damaged. Restore it from a backup; or delete it. [ERR_STORE_CORRUPT]',
   );
+});
+
+test('usage and configuration that are wrong exit with 2, all other errors with 1', () => {
+  for (const code of Object.keys(catalogue) as ErrorCode[]) {
+    const isWrongUsage = code === 'ERR_USAGE' || code === 'ERR_CONFIGURATION';
+    assert.equal(exitCodeOf(new DeskbellError(code, 'x')), isWrongUsage ? 2 : 1, code);
+  }
+  assert.equal(exitCodeOf(new Error('x')), 1);
 });

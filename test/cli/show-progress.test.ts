@@ -60,15 +60,66 @@ test('on a terminal, the status line is always the newest', async (t) => {
 });
 
 test('rate and time left are those of the last seconds; where nothing moves, no time is left', async (t) => {
+  assert.deepEqual(
+    await watch(t, [
+      { atMs: 0, accepted: 0 },
+      { atMs: 2000, accepted: 1000 },
+      { atMs: 4000, accepted: 1500 },
+      { atMs: 10_000, accepted: 1500 },
+      { atMs: 16_000, accepted: 2000 },
+    ]),
+    [
+      [0, undefined],
+      [500, 2],
+      [375, 1],
+      [0, undefined],
+      [83, undefined],
+    ],
+  );
+});
+
+test('there is no time left from the first moments, unless much was settled in them', async (t) => {
+  assert.deepEqual(
+    await watch(t, [
+      { atMs: 0, accepted: 0 },
+      { atMs: 500, accepted: 1 },
+      { atMs: 1000, accepted: 100 },
+      { atMs: 1900, accepted: 101 },
+      { atMs: 2100, accepted: 102 },
+      { atMs: 3000, accepted: 2000 },
+    ]),
+    [
+      [0, undefined],
+      [2, undefined],
+      [100, 19],
+      [53, 36],
+      [49, 39],
+      [667, undefined],
+    ],
+  );
+  assert.deepEqual(
+    await watch(t, [
+      { atMs: 0, accepted: 0 },
+      { atMs: 1900, accepted: 10 },
+      { atMs: 2100, accepted: 20 },
+      { atMs: 3000, accepted: 2000 },
+    ]),
+    [
+      [0, undefined],
+      [5, undefined],
+      [10, 208],
+      [667, undefined],
+    ],
+  );
+});
+
+/** @returns rate and time left at each of these states of a broadcast to 2000 */
+async function watch(
+  t: TestContext,
+  states: readonly { readonly atMs: number; readonly accepted: number }[],
+): Promise<readonly unknown[]> {
   let nowMs = 0;
-  t.mock.method(performance, 'now', () => nowMs);
-  const states = [
-    { atMs: 0, accepted: 0 },
-    { atMs: 2000, accepted: 1000 },
-    { atMs: 4000, accepted: 1500 },
-    { atMs: 10_000, accepted: 1500 },
-    { atMs: 16_000, accepted: 2000 },
-  ];
+  const clock = t.mock.method(performance, 'now', () => nowMs);
   const found = states.values();
   const find = async () => {
     const { atMs, accepted } = found.next().value!;
@@ -81,14 +132,9 @@ test('rate and time left are those of the last seconds; where nothing moves, no 
   const store = { find } as unknown as BroadcastStore;
   for await (const { ratePerSecond, etaSeconds } of watchProgress(store, 1, new Promise(() => {}), 1))
     shown.push([Math.round(ratePerSecond), etaSeconds && Math.round(etaSeconds)]);
-  assert.deepEqual(shown, [
-    [0, undefined],
-    [500, 2],
-    [375, 1],
-    [0, undefined],
-    [83, undefined],
-  ]);
-});
+  clock.mock.restore();
+  return shown;
+}
 
 test('while the audience is prepared, it shows how many were found', () => {
   const broadcast = { id: 1, state: 'preparing', recipients: 1234 };

@@ -35,7 +35,7 @@ const listCommand = (context: Context): Command =>
     rowsOf: async (data) => (await readAlarms(data.store, warningsOf(data))).standing,
     toJson: standingAlarmView.toJson,
     toText,
-    ifEmpty: 'Nothing is wrong.',
+    ifEmpty: 'Nothing is wrong now. "deskbell broadcasts show" prints what a broadcast has met.',
   });
 
 interface AcknowledgeFlags extends JsonFlag {

@@ -22,7 +22,8 @@ interface ListFlags extends JsonFlag {
 export function listCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'list',
-    description: 'Prints ID, state, recipients, counts and title of each broadcast, newest first.',
+    description:
+      'Prints ID, state, recipients, counts and title of each broadcast, newest first. Its alarms are all that it has met, also those that are over.',
     json: 'Prints JSON Lines.',
     examples: ['deskbell broadcasts list', 'deskbell broadcasts list --json | jq .counts'],
   })

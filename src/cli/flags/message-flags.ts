@@ -128,7 +128,7 @@ function parseJson(value: string): unknown {
 const actionOption = (): Option =>
   new Option(
     '--action <title=url>',
-    "Adds a button that opens a URL, such as 'Open=/orders/7'. May be given several times.",
+    "Adds a button that opens a URL, such as 'Open=/orders/7'; a title alone opens what the notification does. May be given several times.",
   ).argParser((value: string, previous: readonly MessageAction[] = []) => [...previous, parseAction(value)]);
 
 /** `Open=/orders/7`, or a title alone. */

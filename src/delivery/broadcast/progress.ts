@@ -10,11 +10,15 @@ export interface Progress {
   readonly settled: number;
   /** Rows settled per second, over the last seconds. */
   readonly ratePerSecond: number;
-  /** Until the rest is settled at this rate; absent where nothing moves. */
+  /** Until the rest is settled at this rate; absent where nothing moves, and where the rate is that of the first moments of a large broadcast. */
   readonly etaSeconds?: number;
 }
 
 const averageOverMs = 5000;
+
+/** A rate over less is that of a beginning: it says how long the rest takes only where that is at most twenty times as much. */
+const estimatedAfterMs = 2000;
+const estimatedShare = 20;
 
 /**
  * Reads the progress again and again, the last time when the broadcast is over or `finished` has settled.
@@ -49,12 +53,14 @@ function measure(
   history.push({ atMs, settled });
   while (history.length > 2 && (history[1]?.atMs ?? atMs) < atMs - averageOverMs) history.shift();
   const first = history[0] ?? { atMs, settled };
-  const ratePerSecond = atMs > first.atMs ? ((settled - first.settled) * 1000) / (atMs - first.atMs) : 0;
+  const moved = settled - first.settled;
+  const ratePerSecond = atMs > first.atMs ? (moved * 1000) / (atMs - first.atMs) : 0;
   const { pending } = broadcast.counts;
+  const isTelling = atMs - first.atMs >= estimatedAfterMs || moved * estimatedShare >= pending;
   return {
     broadcast,
     settled,
     ratePerSecond,
-    ...(ratePerSecond > 0 && pending > 0 && { etaSeconds: pending / ratePerSecond }),
+    ...(ratePerSecond > 0 && pending > 0 && isTelling && { etaSeconds: pending / ratePerSecond }),
   };
 }

@@ -75,6 +75,20 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'No time left is shown from the first moments of a large broadcast',
+    test: {
+      file: 'test/cli/show-progress.test.ts',
+      title: 'there is no time left from the first moments',
+    },
+    changes: {
+      'src/delivery/broadcast/progress.ts': {
+        'any rate tells it': ['pending > 0 && isTelling &&', 'pending > 0 &&'],
+        'a slow one never does': ['atMs - first.atMs >= estimatedAfterMs || ', ''],
+        'one of much never does': [' || moved * estimatedShare >= pending', ''],
+      },
+    },
+  },
+  {
     claim:
       'On a terminal, `send` shows its progress in a line that changes; elsewhere it prints one from time to time',
     test: {
@@ -465,6 +479,19 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
     test: { file: 'test/cli/processes.test.ts', title: 'a broadcast goes on to its end when' },
     changes: {
       'src/cli/run-process.ts': { 'it is paused': ['closed.abort(fault);', 'stop.abort(fault);'] },
+    },
+  },
+  {
+    claim: 'The exit code is 2 for wrong usage and configuration, and 1 for all other errors',
+    test: { file: 'test/cli/failure.test.ts', title: 'usage and configuration that are wrong' },
+    changes: {
+      'src/cli/output/failure.ts': {
+        'a message that is not valid is wrong usage': [
+          "new Set(['ERR_USAGE', 'ERR_CONFIGURATION'])",
+          "new Set(['ERR_USAGE', 'ERR_CONFIGURATION', 'ERR_MESSAGE_INVALID'])",
+        ],
+        'the configuration is not': ["'ERR_USAGE', 'ERR_CONFIGURATION'", "'ERR_USAGE'"],
+      },
     },
   },
   {
