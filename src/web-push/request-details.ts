@@ -117,8 +117,7 @@ function addAuthorization(
       );
     }
   } else if (vapidDetails) {
-    const { protocol, host } = new URL(endpoint);
-    const vapidHeaders = getCachedVapidHeaders(`${protocol}//${host}`, vapidDetails, contentEncoding);
+    const vapidHeaders = getCachedVapidHeaders(audienceOf(endpoint), vapidDetails, contentEncoding);
     headers['Authorization'] = vapidHeaders.Authorization;
     const key = vapidHeaders['Crypto-Key'];
     if (key !== undefined) {
@@ -127,4 +126,11 @@ function addAuthorization(
   } else if (gcmAPIKey && endpoint.startsWith('https://fcm.googleapis.com/fcm/send')) {
     headers['Authorization'] = `key=${gcmAPIKey}`;
   }
+}
+
+/** The original parses a text without a scheme too, and finds neither scheme nor host in it. */
+function audienceOf(endpoint: string): string {
+  if (!/^[a-z][a-z\d+.-]*:/i.test(endpoint)) return 'null//null';
+  const { protocol, host } = new URL(endpoint);
+  return `${protocol}//${host}`;
 }

@@ -221,6 +221,11 @@ suite('generateRequestDetails', () => {
     }
   }
 
+  for (const endpoint of ['nope', '/relative', '//push.example.org/x', 'a b', 'https://[']) {
+    test(`for an endpoint that is no URL: ${endpoint}`, () =>
+      agree((library) => library.generateRequestDetails(at(endpoint), null, { vapidDetails })));
+  }
+
   const options: Anything[] = [
     undefined,
     null,

@@ -125,9 +125,11 @@ export class AutopushClient {
       if (uaid !== this.#uaid) this.#options.onForgotten();
       this.#uaid = String(uaid);
       this.#reconnectDelayMs = firstReconnectDelayMs;
-    } catch (error) {
+    } catch (cause) {
       socket.terminate();
-      throw new Error(`the push service at ${webSocketUrl} cannot be used`, { cause: error });
+      // where several addresses refuse a connection, there is no message
+      const { message, code } = cause as NodeJS.ErrnoException;
+      throw new Error(`the push service at ${webSocketUrl} cannot be used (${message || code})`, { cause });
     }
   }
 

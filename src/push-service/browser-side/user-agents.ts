@@ -109,7 +109,10 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
         connection: undefined,
       };
       agents.set(agent.uaid, agent);
-      agent.connection?.close(1000, 'the same user agent has connected again');
+      if (agent.connection !== undefined) {
+        agent.connection.close(1000, 'the same user agent has connected again');
+        log.record({ type: 'disconnected', uaid: agent.uaid });
+      }
       agent.connection = connection;
       log.record({ type: 'connected', uaid: agent.uaid, isKnown: known !== undefined });
       return agent;

@@ -14,6 +14,15 @@ export const migrating: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'An endpoint that is no URL gets the error text of the original',
+    test: { file: 'test/web-push/contract.test.ts', title: 'for an endpoint that is no URL' },
+    changes: {
+      'src/web-push/request-details.ts': {
+        'it gets that of URL': ["return 'null//null';", 'return new URL(endpoint).origin;'],
+      },
+    },
+  },
+  {
     claim: 'Without the variable and the option, a replaced https.request changes nothing',
     test: { file: nodeTransport, title: 'a replaced https.request changes nothing' },
     changes: {

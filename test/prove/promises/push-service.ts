@@ -27,6 +27,22 @@ export const pushServicePage: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim:
+      'The connection that a new one of its user agent replaces is `disconnected`, before the new one is `connected`',
+    test: {
+      file: 'test/push-service/browser-side/autopush.test.ts',
+      title: 'the same uaid connected again takes the place',
+    },
+    changes: {
+      'src/push-service/browser-side/user-agents.ts': {
+        'it is not': [
+          "has connected again');\n        log.record({ type: 'disconnected', uaid: agent.uaid });",
+          "has connected again');",
+        ],
+      },
+    },
+  },
+  {
     claim: 'The event of an acknowledgement names the subscription, also of a message with `TTL: 0`',
     test: {
       file: 'test/push-service/browser-side/delivery.test.ts',

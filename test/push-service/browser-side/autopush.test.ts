@@ -16,6 +16,7 @@ import {
   startSubscribed,
   subscribeRaw,
 } from '../harness.ts';
+import type { PushServiceEvent } from '../../../src/push-service/index.ts';
 import { until } from '../../../tools/until.ts';
 
 const body = aes128gcmBody();
@@ -171,10 +172,20 @@ test('a binary frame closes the connection, an overlong one too', async (t) => {
 });
 
 test('the same uaid connected again takes the place of the older connection', async (t) => {
-  const { service, agent, uaid, endpoint } = await startSubscribed(t);
+  const events: PushServiceEvent[] = [];
+  const onEvent = (event: PushServiceEvent) => events.push(event);
+  const { service, agent, uaid, endpoint } = await startSubscribed(t, { onEvent });
   const newer = await connectRaw(t, service);
   assert.equal((await newer.ask({ ...hello, uaid }))['uaid'], uaid);
   assert.equal((await agent.closed()).code, 1000);
+  assert.deepEqual(
+    events.filter(({ type }) => type.endsWith('connected')),
+    [
+      { type: 'connected', uaid, isKnown: false },
+      { type: 'disconnected', uaid },
+      { type: 'connected', uaid, isKnown: true },
+    ],
+  );
   await sendByHttp1(endpoint, push);
   assert.equal((await newer.receive())['messageType'], 'notification');
 });

@@ -177,8 +177,12 @@ test('what the push service refuses, and one that is not there, are errors in wo
   await assert.rejects(agent.subscribe('AAAA'), /refuses to register: key must be/);
   const gone = await startPushService();
   await gone.close();
-  const message = new RegExp(`the push service at ${gone.webSocketUrl} cannot be used`);
+  const message = new RegExp(
+    `the push service at ${gone.webSocketUrl} cannot be used \\(.*ECONNREFUSED.*\\)$`,
+  );
   await assert.rejects(createUserAgent({ webSocketUrl: gone.webSocketUrl }), { message });
+  const { webSocketUrl } = await start(t, { tls: true });
+  await assert.rejects(createUserAgent({ webSocketUrl }), /cannot be used \(self-signed certificate.*\)$/);
 });
 
 test('a body that is not encrypted at all is acknowledged as not decrypted', async (t) => {
