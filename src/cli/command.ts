@@ -45,7 +45,9 @@ export function describeCommand<Described extends Command>(
     command.addOption(config.helpGroup(generalGroup));
   }
   const debug = new Option('--debug', 'Prints the stack trace of an error.');
-  return command.addOption(debug.helpGroup(generalGroup)).configureHelp({ groupItems: ownGroupsFirst });
+  return command
+    .addOption(debug.helpGroup(generalGroup))
+    .configureHelp({ groupItems: ownGroupsFirst, minWidthToWrap });
 }
 
 /** Its parser is given where its value is no text, and what else it conflicts with. */
@@ -70,6 +72,9 @@ export function addOptions<Extended extends Command>(
   }
   return command;
 }
+
+/** So many columns are enough for descriptions of options, as on a terminal of sixty: commander wants forty. */
+const minWidthToWrap = 20;
 
 const generalGroup = 'General:';
 const sharedGroups = [...settingGroups.map(({ heading }) => `${heading}:`), generalGroup];

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { settingGroups } from '../../src/cli/configuration/configuration.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
+import type { Context } from '../../src/cli/context.ts';
+import { createProgram } from '../../src/cli/program.ts';
 import { runCommand } from './run-command.ts';
 
 const headings = ['Options', ...settingGroups.map(({ heading }) => heading), 'General'];
@@ -32,6 +34,17 @@ suite('command line', { concurrency: 4 }, () => {
     for (const known of ['deskbell', 'deskbell serve', 'deskbell broadcasts pause']) {
       assert.ok(checked.includes(known), `${known} is not listed`);
     }
+  });
+
+  test('descriptions of options are wrapped on a terminal of sixty columns', () => {
+    const list = createProgram({} as Context)
+      .commands.flatMap(({ commands }) => commands)
+      .find((command) => command.parent?.name() === 'broadcasts' && command.name() === 'list');
+    const help = list!.configureOutput({ getOutHelpWidth: () => 60 }).helpInformation();
+    assert.deepEqual(
+      help.split('\n').filter((line) => line.length > 60 && line.trim().includes(' ')),
+      [],
+    );
   });
 
   test('version says how messages are encrypted, and obeys the configuration', async () => {
