@@ -440,6 +440,30 @@ describe('the SQLite file', () => {
     assert.deepEqual(readdirSync(alone), ['deskbell.db']);
   });
 
+  test('a page of few subscriptions among many lets others have their turn', async () => {
+    const matching = { tags: { none: ['news'] } };
+    const rows = Array.from({ length: 5000 }, (_, index) => ({
+      subscription: madeUpSubscription(index),
+      vapidPublicKey,
+      assign: { tags: ['news'] },
+    }));
+    await withStore(newPath(), async ({ subscriptions }) => {
+      await subscriptions.putAll(rows);
+      const pushService = new URL(rows[0]!.subscription.endpoint).origin;
+      const range = { afterId: 0, limit: 10, rows: 10, matching, pushService, by: 'matching' } as const;
+      for (const read of [() => subscriptions.page(range), () => subscriptions.search(range)]) {
+        let turns = 0;
+        let turn = setImmediate(function next() {
+          turns += 1;
+          turn = setImmediate(next);
+        });
+        await read();
+        clearImmediate(turn);
+        assert.ok(turns > 3, `${turns} turns`);
+      }
+    });
+  });
+
   test('close() waits for the writes that were asked for, and refuses later calls', async () => {
     const path = newPath();
     const store = await openSqliteStore({ path });

@@ -97,57 +97,67 @@ export function createSqliteSubscriptions(
     return put(registration, endpoint);
   };
 
+  /** Ids that meet the expression, range by range: each in a turn of the event loop, so that nothing here waits for a million rows. */
+  const matchingRanges = async function* (
+    expression: AudienceExpression,
+    start = 0,
+    throughId = Number.MAX_SAFE_INTEGER,
+  ): AsyncGenerator<readonly number[]> {
+    for (let afterId: number | undefined = start; afterId !== undefined && afterId < throughId;) {
+      const startId: number = afterId;
+      if (startId > start) await nextTurn();
+      const range = await database.read(() => matching.rangeAfter(expression, startId, matchingBatchRows));
+      yield range.ids.filter((id) => id <= throughId);
+      afterId = range.throughId;
+    }
+  };
+
   const countMatching = async (expression: AudienceExpression): Promise<number> => {
     let count = 0;
-    for (let afterId: number | undefined = 0; afterId !== undefined;) {
-      const startId: number = afterId;
-      // one range in each turn of the event loop, so that nothing here waits for a million rows
-      afterId = await database.read(() => {
-        const range = matching.rangeAfter(expression, startId, matchingBatchRows);
-        count += range.ids.length;
-        return range.throughId;
-      });
-      await nextTurn();
-    }
+    for await (const ids of matchingRanges(expression)) count += ids.length;
     return count;
   };
 
-  const matchingIds = (
-    expression: AudienceExpression,
-    start: number,
-    throughId: number,
-    limit: number,
-  ): readonly number[] => {
-    const found: number[] = [];
-    for (let afterId: number | undefined = start; afterId !== undefined && afterId < throughId;) {
-      const range = matching.rangeAfter(expression, afterId, matchingBatchRows);
-      for (const id of range.ids) {
-        if (found.length === limit || id > throughId) return found;
-        found.push(id);
-      }
-      afterId = range.throughId;
+  const readRows = (ids: readonly number[], limit = ids.length): readonly StoredSubscription[] => {
+    const rows: StoredSubscription[] = [];
+    for (const id of ids) {
+      if (rows.length === limit) break;
+      const row = statements.findById.first({ id });
+      if (row !== undefined) rows.push(toStored(row));
     }
-    return found;
+    return rows;
   };
 
-  const readRows = (ids: readonly number[]): readonly StoredSubscription[] =>
-    ids
-      .map((id) => statements.findById.first({ id }))
-      .filter((row) => row !== undefined)
-      .map(toStored);
+  const matchingIds = async (
+    expression: AudienceExpression,
+    start: number,
+    limit: number,
+  ): Promise<readonly number[]> => {
+    const found: number[] = [];
+    for await (const ids of matchingRanges(expression, start)) {
+      found.push(...ids);
+      if (found.length >= limit) break;
+    }
+    return found.slice(0, limit);
+  };
 
-  const search = (range: SubscriptionSearch): SearchedSubscriptions => {
+  const idsOfPushService = (prefix: string, afterId: number, limit: number): Promise<readonly number[]> =>
+    database.read(() => statements.idsOfPushService.all({ prefix, afterId, limit }).map(({ id }) => id));
+
+  const search = async (range: SubscriptionSearch): Promise<SearchedSubscriptions> => {
     const { by, matching: expression, pushService, afterId, rows } = range;
     const prefix = `${pushService}/`;
     const ids =
       by === 'matching'
-        ? matchingIds(expression, afterId, Number.MAX_SAFE_INTEGER, rows)
-        : statements.idsOfPushService.all({ prefix, afterId, limit: rows }).map(({ id }) => id);
-    const both =
-      by === 'matching'
-        ? statements.amongPushService.all({ prefix, ids: JSON.stringify(ids) }).map(({ id }) => id)
-        : matching.among(ids, expression);
-    return { found: readRows(both), rows: ids.length, throughId: ids.at(-1) ?? afterId };
+        ? await matchingIds(expression, afterId, rows)
+        : await idsOfPushService(prefix, afterId, rows);
+    return database.read(() => {
+      const both =
+        by === 'matching'
+          ? statements.amongPushService.all({ prefix, ids: JSON.stringify(ids) }).map(({ id }) => id)
+          : matching.among(ids, expression);
+      return { found: readRows(both), rows: ids.length, throughId: ids.at(-1) ?? afterId };
+    });
   };
 
   return {
@@ -183,21 +193,24 @@ export function createSqliteSubscriptions(
 
     count: (expression) => (expression === undefined ? database.read(countAll) : countMatching(expression)),
 
-    page: ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit, matching: expression }) =>
-      database.read(() =>
-        expression === undefined
-          ? statements.page.all({ afterId, throughId, limit }).map(toStored)
-          : readRows(matchingIds(expression, afterId, throughId, limit)),
-      ),
+    page: async ({ afterId, throughId = Number.MAX_SAFE_INTEGER, limit, matching: expression }) => {
+      if (expression === undefined)
+        return database.read(() => statements.page.all({ afterId, throughId, limit }).map(toStored));
+      const found: StoredSubscription[] = [];
+      // rows are read with their ids: one that is removed later does not make the page short, which would be the last one
+      for await (const ids of matchingRanges(expression, afterId, throughId)) {
+        found.push(...(await database.read(() => readRows(ids, limit - found.length))));
+        if (found.length >= limit) break;
+      }
+      return found;
+    },
 
-    pageOfPushService: (origin, { afterId, limit }) =>
-      database.read(() =>
-        readRows(
-          statements.idsOfPushService.all({ prefix: `${origin}/`, afterId, limit }).map(({ id }) => id),
-        ),
-      ),
+    pageOfPushService: async (origin, { afterId, limit }) => {
+      const ids = await idsOfPushService(`${origin}/`, afterId, limit);
+      return database.read(() => readRows(ids));
+    },
 
-    search: (range) => database.read(() => search(range)),
+    search,
   };
 }
 
