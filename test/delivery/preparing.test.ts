@@ -113,7 +113,7 @@ describe('a broadcast that is preparing', () => {
         shown.push(text);
         open();
       },
-      line: async (text: string) => void printed.push(text),
+      result: async (_flags: object, _value: object, text: string) => void printed.push(text),
       diagnostic: () => {},
     };
     const context = { output, environment: {}, stop: new AbortController().signal };
@@ -132,7 +132,7 @@ describe('a broadcast that is preparing', () => {
     open();
     const output = {
       live: () => {},
-      line: async () => {},
+      result: async () => {},
       diagnostic: () => {},
       style: (_: string, text: string) => text,
     };
