@@ -132,6 +132,7 @@ describe('a broadcast that is preparing', () => {
     open();
     const output = {
       live: () => {},
+      line: async () => {},
       result: async () => {},
       diagnostic: () => {},
       style: (_: string, text: string) => text,
