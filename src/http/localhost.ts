@@ -25,7 +25,7 @@ export function serveAllOfLocalhost(
     server.once('listening', () => {
       for (const { address } of rest) others.push(handConnectionsTo(app, isSecure, address));
     });
-    listen({ ...options, host: first?.address });
+    listen({ ...options, host: first?.address ?? 'localhost' });
   };
 
   Object.assign(server, {
