@@ -1,6 +1,7 @@
 // Sends what a request with an idempotency key asks for, once: a repeated request gets the answer of the first one.
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { checkIdempotencyKey } from '../delivery/idempotency-key.ts';
+import { toSortedJson } from '../protocol/json-object.ts';
 import type { MessageRequests } from '../store/message-requests.ts';
 import { UndeliveredError } from './undelivered-error.ts';
 
@@ -20,25 +21,20 @@ export async function sendOnce<Answer>(
 ): Promise<Answer> {
   if (key === undefined) return send();
   checkIdempotencyKey(key);
-  const stored = await requests.begin(key, hash(content));
+  const request = {
+    key,
+    contentHash: createHash('sha256').update(toSortedJson(content)).digest(),
+    claim: randomUUID(),
+  };
+  const stored = await requests.begin(request);
   if (stored !== undefined) return JSON.parse(stored) as Answer;
   let answer: Answer;
   try {
     answer = await send();
   } catch (error) {
-    if (!(error instanceof UndeliveredError && error.isInDoubt)) await requests.release(key);
+    if (!(error instanceof UndeliveredError && error.isInDoubt)) await requests.release(request);
     throw error;
   }
-  await requests.finish(key, JSON.stringify(answer));
+  await requests.finish(request, JSON.stringify(answer));
   return answer;
-}
-
-/** The same for equal members in any order. */
-function hash(content: object): Uint8Array {
-  const text = JSON.stringify(content, (_name, value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
-      : value,
-  );
-  return createHash('sha256').update(text).digest();
 }

@@ -1,4 +1,4 @@
-// JSON objects of others, of which nothing is known yet.
+// JSON objects, of others as a rule, of which nothing is known yet.
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -14,4 +14,13 @@ export function parseJsonObject(text: string): JsonObject | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The same text for equal values, in whichever order objects have their members. */
+export function toSortedJson(value: object): string {
+  return JSON.stringify(value, (_name, part: unknown) =>
+    isJsonObject(part)
+      ? Object.fromEntries(Object.entries(part).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : part,
+  );
 }

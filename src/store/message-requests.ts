@@ -1,6 +1,5 @@
 // Requests for single messages that have an idempotency key: what was asked for, stored before anything is sent, and what was
 // answered.
-import { randomUUID } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { run, type PortableDatabase } from './portable-sql.ts';
 
@@ -10,27 +9,32 @@ export const keyLifetimeMs = 24 * 60 * 60 * 1000;
 /** How many that are older are forgotten with each new one. */
 const pruneBatchSize = 100;
 
+export interface MessageRequest {
+  readonly key: string;
+  /** 32 bytes: equal for equal requests. */
+  readonly contentHash: Uint8Array;
+  /** Tells a call that is repeated, because its answer was lost, from one for another request. */
+  readonly claim: string;
+}
+
 export interface MessageRequests {
   /**
    * Takes the key, durably, or finds the request that has it.
    *
-   * @param contentHash 32 bytes: equal for equal requests
    * @returns the answer to the earlier request; `undefined` where there was none, and the message may be sent
    * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY where the key belongs to another content, ERR_MESSAGE_IN_DOUBT where the
    *   earlier request has no answer: it is being sent, or its process ended meanwhile
    */
-  begin(key: string, contentHash: Uint8Array): Promise<string | undefined>;
-  finish(key: string, answer: string): Promise<void>;
+  begin(request: MessageRequest): Promise<string | undefined>;
+  finish(request: MessageRequest, answer: string): Promise<void>;
   /** Nothing was sent: the key is free again. */
-  release(key: string): Promise<void>;
+  release(request: MessageRequest): Promise<void>;
 }
 
-/** A claim tells a call that is repeated, because its answer was lost, from another one. */
 export function createMessageRequests(database: PortableDatabase): MessageRequests {
   return {
-    begin: (key, contentHash) => {
-      const claim = randomUUID();
-      return database.transaction(function* () {
+    begin: ({ key, contentHash, claim }) =>
+      database.transaction(function* () {
         const nowMs = database.now();
         yield* run(
           `delete from deskbell.message_requests where at_ms < :beforeMs and (key = :key or key in (
@@ -48,16 +52,18 @@ export function createMessageRequests(database: PortableDatabase): MessageReques
         );
         if (row === undefined) throw new Error('The request was not stored.');
         return row.claim === claim ? undefined : repeatRequest(row, contentHash);
-      });
+      }),
+    finish: async ({ key, claim }, answer) => {
+      await database.write(
+        'update deskbell.message_requests set answer = :answer where key = :key and claim = :claim',
+        { key, claim, answer },
+      );
     },
-    finish: async (key, answer) => {
-      await database.write('update deskbell.message_requests set answer = :answer where key = :key', {
+    release: async ({ key, claim }) => {
+      await database.write('delete from deskbell.message_requests where key = :key and claim = :claim', {
         key,
-        answer,
+        claim,
       });
-    },
-    release: async (key) => {
-      await database.write('delete from deskbell.message_requests where key = :key', { key });
     },
   };
 }

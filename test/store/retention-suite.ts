@@ -148,7 +148,12 @@ export function describeRetention(name: string, prepare: () => Promise<StoreUnde
       await addSubscriptions(store, 1);
       await deliver();
       const startMs = nowMs;
-      const begin = (byte: number) => store.messageRequests.begin('order-7', new Uint8Array(32).fill(byte));
+      const begin = (byte: number) =>
+        store.messageRequests.begin({
+          key: 'order-7',
+          contentHash: new Uint8Array(32).fill(byte),
+          claim: `claim ${byte}`,
+        });
       assert.equal(await begin(1), undefined);
       nowMs += dayMs;
       await pruneAll({});

@@ -1,5 +1,6 @@
 // How a table is described to the copy. Its columns and its primary key are those that SQLite's schema has today: a
 // description says only what differs between the databases. A row has the same form in both.
+import { toSortedJson } from '../../protocol/json-object.ts';
 import { readNewestColumns } from '../sqlite/open-database-file.ts';
 
 /** A value of a row: bytes are hexadecimal digits after `\x`, truth is 0 or 1, JSON is text. */
@@ -118,14 +119,5 @@ const orderOf = (table: CopiedTable): readonly string[] =>
 export function toCopyValue(value: unknown): CopyValue {
   if (typeof value === 'boolean') return Number(value);
   if (typeof value !== 'object' || value === null) return value as CopyValue;
-  return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : sortedJson(value);
-}
-
-/** The same text for the same JSON, in whichever order a database keeps members. */
-export function sortedJson(json: object): string {
-  return JSON.stringify(json, (_key, value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : value,
-  );
+  return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : toSortedJson(value);
 }

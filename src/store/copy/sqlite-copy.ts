@@ -2,11 +2,12 @@
 import { DatabaseSync } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hashEndpoint } from '../../protocol/endpoint.ts';
+import { toSortedJson } from '../../protocol/json-object.ts';
 import { readWriteUrl } from '../sqlite/inspect-database.ts';
 import { migrations } from '../sqlite/migrations.ts';
 import { openDatabaseFile } from '../sqlite/open-database-file.ts';
 import { isBusy, toStoreError } from '../sqlite/database-errors.ts';
-import { columnsOf, sortedJson, storedColumns, tableIn } from './copied-table.ts';
+import { columnsOf, storedColumns, tableIn } from './copied-table.ts';
 import {
   pageRows,
   toSource,
@@ -74,7 +75,7 @@ function addFunctions(database: DatabaseSync): void {
     database.function(name, { deterministic: true }, (value) =>
       typeof value === 'string' ? convert(value) : null,
     );
-  addFunction('sorted_json', (text) => sortedJson(JSON.parse(text) as object));
+  addFunction('sorted_json', (text) => toSortedJson(JSON.parse(text) as object));
   addFunction('endpoint_hash', (endpoint) =>
     hashEndpoint(endpoint).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
   );

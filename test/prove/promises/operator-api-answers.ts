@@ -178,7 +178,7 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
     test: { file: api, title: '/v1/messages' },
     changes: {
       'src/operator/send-once.ts': {
-        'the key stays taken': ['await requests.release(key);', 'void requests;'],
+        'the key stays taken': ['await requests.release(request);', 'void requests;'],
         'the key is free although a message may have been sent': [
           'error.isInDoubt)',
           'error.isInDoubt === undefined)',
@@ -218,6 +218,10 @@ export const operatorApiAnswers: readonly DocumentedPromise[] = [
           'beforeMs: nowMs - keyLifetimeMs / 2',
         ],
         'it is taken for ever': ['beforeMs: nowMs - keyLifetimeMs', 'beforeMs: nowMs - 99 * keyLifetimeMs'],
+        'who gives it up again takes it from the next': [
+          'delete from deskbell.message_requests where key = :key and claim = :claim',
+          'delete from deskbell.message_requests where key = :key and :claim <> key',
+        ],
       },
     },
   },

@@ -216,8 +216,8 @@ export const operatorApi: readonly DocumentedPromise[] = [
     changes: {
       'src/operator/send-once.ts': {
         'the key is stored after the message was sent': [
-          'const stored = await requests.begin(key, hash(content));',
-          'await send(); const stored = await requests.begin(key, hash(content));',
+          'const stored = await requests.begin(request);',
+          'await send(); const stored = await requests.begin(request);',
         ],
       },
     },
@@ -228,7 +228,7 @@ export const operatorApi: readonly DocumentedPromise[] = [
     changes: {
       'src/operator/send-once.ts': {
         'the key is ignored': ['if (key === undefined) return send();', 'return send();'],
-        'the answer is not stored': ['await requests.finish(key, JSON.stringify(answer));', ''],
+        'the answer is not stored': ['await requests.finish(request, JSON.stringify(answer));', ''],
       },
     },
   },
