@@ -2,6 +2,7 @@
 // checks them here first.
 import { fieldError } from '../errors/field-error.ts';
 import { isPlainText } from '../errors/plain-text.ts';
+import { isJsonObject } from '../protocol/json-object.ts';
 import { checkLanguage } from './reader-facts.ts';
 import { checkName } from './user-and-tags.ts';
 
@@ -79,7 +80,7 @@ function checkEach<Choice>(
   pointer: string,
   isChoice: (choice: unknown) => choice is Choice,
 ): Readonly<Record<string, Choice>> {
-  if (typeof choices !== 'object' || choices === null || Array.isArray(choices))
+  if (!isJsonObject(choices))
     throw fieldError('ERR_FIELD_TYPE', pointer, 'Choices must be an object with true or false by channel.');
   const given = Object.entries(choices);
   if (given.length > maxChannels) {

@@ -1,6 +1,7 @@
 // What is known of who reads: language, time zone, and the data that texts are filled with, as applications and browsers write
 // them. Whoever takes them from outside checks them here first.
 import { fieldError } from '../errors/field-error.ts';
+import { isJsonObject } from '../protocol/json-object.ts';
 import { valueName } from '../protocol/message/placeholders.ts';
 import { readLanguage } from '../protocol/language.ts';
 import { formatOf } from './zone-time.ts';
@@ -55,7 +56,7 @@ export function checkData<Value extends string | number | null>(
   data: Readonly<Record<string, Value>>,
   pointer: string,
 ): Readonly<Record<string, Value>> {
-  if (typeof data !== 'object' || data === null || Array.isArray(data))
+  if (!isJsonObject(data))
     throw fieldError('ERR_FIELD_TYPE', pointer, 'The data must be an object of texts and numbers.');
   for (const [name, value] of Object.entries(data)) {
     if (!dataName.test(name)) {

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { isJsonObject } from '../../protocol/json-object.ts';
 import {
   settingNames,
   settings,
@@ -75,7 +76,7 @@ function parseObject(path: string, content: string): object {
     const [fault] = (cause as Error).message.split(/,? (?:\.\.\.)?"/, 1);
     throw new DeskbellError('ERR_CONFIGURATION', `${path} is not well-formed JSON: ${fault}`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isJsonObject(value)) {
     throw new DeskbellError('ERR_CONFIGURATION', `${path} must contain one JSON object with the entries`);
   }
   return value;

@@ -1,9 +1,10 @@
 // Finds the members of a subscription in what applications have: an object with all of them, or with a subscription in it,
 // as an object or as the JSON of one.
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json-object.ts';
 import { isPlainName, listNames, type ColumnNames, type Member, type MemberOf } from './member-names.ts';
 
-export type Row = Readonly<Record<string, unknown>>;
+export type Row = JsonObject;
 
 export interface GivenMember {
   readonly value: unknown;
@@ -41,13 +42,10 @@ export function findMembers(row: Row, memberOf: MemberOf): GivenMembers {
 /** The names in a row and in the objects in it, for an error: never a value. */
 export function describeNames(row: Row): string {
   const names = Object.entries(row).map(([name, value]) =>
-    isRecord(value) && isPlainName(name) ? `${name} (with ${listNames(Object.keys(value))})` : name,
+    isJsonObject(value) && isPlainName(name) ? `${name} (with ${listNames(Object.keys(value))})` : name,
   );
   return listNames(names, (name) => isPlainName(name.replace(/ \(with .*\)$/, '')));
 }
-
-export const isRecord = (value: unknown): value is Row =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function readSource(object: Row, prefix: string, memberOf: MemberOf): Source {
   const members = new Map<Member | keyof ColumnNames, GivenMember>();
@@ -62,13 +60,13 @@ function readSource(object: Row, prefix: string, memberOf: MemberOf): Source {
 
 /** MongoDB exports {"$oid": "…"}, {"$date": {"$numberLong": "…"}}. */
 function unwrap(value: unknown): unknown {
-  if (!isRecord(value)) return value;
+  if (!isJsonObject(value)) return value;
   const [[name, inner] = ['', undefined], ...others] = Object.entries(value);
   return name.startsWith('$') && others.length === 0 ? unwrap(inner) : value;
 }
 
 function readObject({ value, pointer }: GivenMember): Row | undefined {
-  if (isRecord(value)) return value;
+  if (isJsonObject(value)) return value;
   if (typeof value !== 'string' || !value.trimStart().startsWith('{')) return undefined;
   try {
     return JSON.parse(value) as Row;

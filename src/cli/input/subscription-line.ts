@@ -10,12 +10,12 @@ import type { NewSubscription, StoredSubscription } from '../../store/subscripti
 import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
 import { typeOf } from '../../errors/type-of.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
+import { isJsonObject } from '../../protocol/json-object.ts';
 import { isP256Point } from '../../protocol/p256.ts';
 import { parseSubscription, type Subscription } from '../../protocol/subscription.ts';
 import {
   describeNames,
   findMembers,
-  isRecord,
   type GivenMember,
   type GivenMembers,
   type Row,
@@ -93,7 +93,7 @@ export function parseRow(line: string | undefined, further = ''): Row {
     throw new DeskbellError('ERR_BODY_TOO_LARGE', `the line is longer than ${maxLineBytes} bytes`);
   }
   const value = parseJson(line, further);
-  if (isRecord(value)) return value;
+  if (isJsonObject(value)) return value;
   throw invalid('', 'ERR_FIELD_TYPE', `An object is needed, not ${typeOf(value)}.`);
 }
 
