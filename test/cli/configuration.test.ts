@@ -133,7 +133,7 @@ suite('configuration', () => {
     assert.deepEqual(fromFile.logging, []);
     const fromEnvironment = await readConfiguration({
       flags: { logging: 'action,filter' },
-      environment: { DESKBELL_PUSH_SERVICES: pushServices.join(', ') },
+      environment: { DESKBELL_PUSH_SERVICES: `${pushServices.join(', ')}, ` },
     });
     assert.deepEqual(fromEnvironment.pushServices, pushServices);
     assert.deepEqual(fromEnvironment.logging, ['action', 'filter']);

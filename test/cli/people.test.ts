@@ -294,7 +294,12 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
       /There is no channel "nwes"; there are/,
     );
     assert.match(await fail('people', 'set', '42', '--channel', 'news'), /news=off.*ERR_USAGE/);
-    assert.match(await fail('people', 'set', '42', '--values', 'Ada'), /It must be a JSON object.*ERR_USAGE/);
+    for (const values of ['Ada', '[]', 'null']) {
+      assert.match(
+        await fail('people', 'set', '42', '--values', values),
+        /It must be a JSON object.*ERR_USAGE/,
+      );
+    }
     assert.match(
       await fail('people', 'set', '42', '--timezone', 'Berlin'),
       /such as Europe\/Berlin.*ERR_FIELD_VALUE/,

@@ -3,6 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import type { Person, PersonChange } from '../../audience/person.ts';
 import type { Choices } from '../../audience/channels.ts';
 import type { Store } from '../../store/store.ts';
+import { parseJsonObject } from '../../protocol/json-object.ts';
 import { personView } from '../../views/person.ts';
 import { createCommand } from '../command.ts';
 import { createDataCommand } from '../data/data-command.ts';
@@ -78,11 +79,10 @@ function setCommand({ environment, output }: Context): Command {
 
 /** Its members are checked where they are stored. */
 function parseData(text: string): NonNullable<PersonChange['data']> {
-  try {
-    return JSON.parse(text) as NonNullable<PersonChange['data']>;
-  } catch {
+  const data = parseJsonObject(text);
+  if (data === undefined)
     throw new InvalidArgumentError(`It must be a JSON object, such as '{"name": "Ada"}'.`);
-  }
+  return data as NonNullable<PersonChange['data']>;
 }
 
 const choices = { on: true, off: false, default: null };

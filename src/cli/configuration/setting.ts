@@ -163,11 +163,13 @@ export function enumList<const Name extends string, Default extends readonly Nam
 }
 
 function readItems(input: unknown): readonly string[] | undefined {
-  const items = typeof input === 'string' ? input.split(',').filter((item) => item !== '') : input;
-  return Array.isArray(items) && items.every((item) => typeof item === 'string' && item !== '')
-    ? items.map((item: string) => item.trim())
-    : undefined;
+  if (typeof input === 'string') return trimEach(input.split(',')).filter((item) => item !== '');
+  const isList =
+    Array.isArray(input) && input.every((item) => typeof item === 'string' && item.trim() !== '');
+  return isList ? trimEach(input as string[]) : undefined;
 }
+
+const trimEach = (items: readonly string[]): string[] => items.map((item) => item.trim());
 
 interface DescribedNumber {
   readonly description: string;
