@@ -99,7 +99,7 @@ export interface SubscriptionStore {
     vapidPublicKey: string,
     options?: Pick<NewSubscription, 'assign'>,
   ): Promise<StoredSubscription>;
-  /** The same for many rows in one transaction (import). */
+  /** The same for many rows in one transaction, in their order (import). */
   putAll(rows: readonly NewSubscription[]): Promise<void>;
   /**
    * The same for a request of a browser. Its right to the row is looked at in the transaction that writes keys, user and tags.

@@ -263,6 +263,30 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
         assert.deepEqual(await stored(), [nowMs - 1000, nowMs, nowMs]);
       });
 
+      test('putAll takes rows with one endpoint one after the other', async () => {
+        const owned = { subscription: madeUpSubscription(1), vapidPublicKey };
+        await store.subscriptions.putAll([
+          { ...owned, language: 'de', assign: { user: '42', tags: ['news'] } },
+          { subscription: madeUpSubscription(2), vapidPublicKey },
+          { ...owned, timeZone: 'Europe/Berlin' },
+          { ...owned, subscription: { ...madeUpSubscription(3), endpoint: owned.subscription.endpoint } },
+        ]);
+
+        const [row, ...others] = await store.subscriptions.page({ afterId: 0, limit: 10 });
+        assert.equal(others.length, 1);
+        const { user, tags, language, timeZone, p256dh } = row!;
+        assert.deepEqual(
+          { user, tags, language, timeZone, p256dh },
+          {
+            user: '42',
+            tags: ['news'],
+            language: 'de',
+            timeZone: 'Europe/Berlin',
+            p256dh: madeUpSubscription(3).p256dh,
+          },
+        );
+      });
+
       test('putAll with one bad row stores none of them', async () => {
         await assert.rejects(
           store.subscriptions.putAll(

@@ -133,10 +133,11 @@ export function createPostgresSubscriptions(
     },
 
     putAll: async (given) => {
-      const rows = given.map((row) => toNewRow(row));
-      // of rows with one endpoint, the last one
-      const unique = [...new Map(rows.map((row) => [row.hash, row])).values()];
-      if (unique.length > 0) await queue.run(() => putRows(unique, database.query));
+      const sets = inSetsWithoutRepeats(given.map((row) => toNewRow(row)));
+      const putAll = async (query: Query): Promise<void> => {
+        for (const rows of sets) await putRows(rows, query);
+      };
+      if (sets.length > 0) await queue.run(() => database.transaction(putAll));
     },
 
     findById: async (id) => {
@@ -262,3 +263,15 @@ function toOptions(registration: Registration) {
 }
 
 const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+/** The rows of one endpoint, in their order, one in each of as many sets as there are. */
+function inSetsWithoutRepeats(rows: readonly NewRow[]): readonly (readonly NewRow[])[] {
+  const sets: NewRow[][] = [];
+  const taken = new Map<string, number>();
+  for (const row of rows) {
+    const set = taken.get(row.hash) ?? 0;
+    taken.set(row.hash, set + 1);
+    (sets[set] ??= []).push(row);
+  }
+  return sets;
+}

@@ -15,6 +15,25 @@ export const importing: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: 'An endpoint that stands in an earlier row is updated',
+    test: {
+      file: 'test/store/store-suite.ts',
+      title: 'putAll takes rows with one endpoint one after the other',
+    },
+    changes: {
+      'src/store/postgres/subscriptions.ts': {
+        'the first row counts': [
+          'for (const rows of sets) await',
+          'for (const rows of sets.slice(0, 1)) await',
+        ],
+        'the last row counts': ['for (const rows of sets) await', 'for (const rows of sets.slice(-1)) await'],
+      },
+      'src/store/sqlite/subscriptions.ts': {
+        'the last row counts': ['for (const row of rows) put(row);', 'put(rows.at(-1)!);'],
+      },
+    },
+  },
+  {
     claim: 'A subscription that is stored already keeps its date, and a new one has that of its row',
     test: { file: 'test/store/store-suite.ts', title: 'putAll keeps the date of a row that is new' },
     changes: {
