@@ -708,6 +708,7 @@ describe('a PostgreSQL store', () => {
     for (const [call, expected] of [
       [async () => (await store.subscriptions.findById(1))?.id, 1],
       [() => store.subscriptions.removeByEndpoint(endpoint, auth), true],
+      [() => store.subscriptions.removeById(2), true],
     ] as const) {
       await other.query('begin; lock table deskbell.subscriptions in access exclusive mode');
       const called = call().catch(String);

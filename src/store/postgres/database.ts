@@ -80,11 +80,6 @@ export class PostgresDatabase {
   readonly queryBriefly: Query = <Row extends object>(sql: string, values: readonly Value[] = []) =>
     this.#query<Row>(sql, values, retryBrieflyForMs);
 
-  /** Runs one statement. @returns the number of rows changed */
-  run(sql: string, values: readonly Value[] = []): Promise<number> {
-    return this.#retry(async () => (await this.#pool.query(sql, values as unknown[])).rowCount ?? 0);
-  }
-
   /**
    * Runs several statements as one transaction.
    *

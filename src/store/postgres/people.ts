@@ -30,21 +30,22 @@ export function createPostgresPeople(
   return {
     assign: async (id, change) => {
       const { user, tags } = checkOwnerChange(change);
-      const changed = await database.run(
+      const changed = await database.query(
         `update deskbell.subscriptions set user_name = case when $2 then $3 else user_name end,
            tags = case when $4 then ${functions}.read_tags($5::jsonb) else tags end
-         where id = $1`,
+         where id = $1 returning id`,
         [id, user !== undefined, user ?? null, tags !== undefined, JSON.stringify(tags ?? [])],
       );
-      return changed > 0;
+      return changed.length > 0;
     },
 
     signOut: async (endpoint, auth) => {
-      const changed = await database.run(
-        `update deskbell.subscriptions set user_name = null, tags = null where endpoint_hash = $1 and ${functions}.is_same_secret(auth, $2)`,
+      const changed = await database.query(
+        `update deskbell.subscriptions set user_name = null, tags = null
+         where endpoint_hash = $1 and ${functions}.is_same_secret(auth, $2) returning id`,
         [hashEndpoint(endpoint), Buffer.from(auth)],
       );
-      return changed > 0;
+      return changed.length > 0;
     },
 
     changeTags: async (id, change) => {

@@ -118,9 +118,9 @@ export const postgresqlServer: readonly DocumentedPromise[] = [
     test: { file: databaseTest, title: 'goes on when the server ends its connections' },
     changes: {
       [database]: {
-        'one that deletes fails': [
-          'this.#retry(async () => (await this.#pool.query(sql, values as unknown[])).rowCount ?? 0);',
-          '(async () => (await this.#pool.query(sql, values as unknown[])).rowCount ?? 0)();',
+        'one of a transaction fails': [
+          'return this.#retry(async () => {\n      const client',
+          'return this.#inTurn(async () => {\n      const client',
         ],
       },
       'src/store/postgres/database-errors.ts': { 'it fails': ["  '57P01', // the server is shut down", ''] },
