@@ -1,7 +1,7 @@
 // Ports, and programs that listen on them.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { until } from './until.ts';
 
 /** Below those that the system gives to whoever asks for any (port 0): nobody gets one of these by chance. */
@@ -29,6 +29,29 @@ export async function freePort(): Promise<number> {
     return port;
   }
   throw new Error(`Each of the ${portsOfProcess} ports that this process may use is taken.`);
+}
+
+const claimedPorts = new Set<number>();
+
+/**
+ * The port that a server listens on; undefined where another of this process had it before and claimed it. What a browser
+ * keeps of an origin outlives its server, and among sixty ports that Linux picks one after the other, two are the same in every
+ * fifth series.
+ */
+export function claimPort(server: Server): number | undefined {
+  const { port } = server.address() as AddressInfo;
+  if (claimedPorts.has(port)) return undefined;
+  claimedPorts.add(port);
+  return port;
+}
+
+/** Listens on 127.0.0.1, on a port that nobody in this process has claimed. */
+export async function listenOnNewPort(server: Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const port = claimPort(server);
+  if (port !== undefined) return port;
+  await once(server.close(), 'close');
+  return listenOnNewPort(server);
 }
 
 /** @throws {Error} the program has ended, or takes too long */

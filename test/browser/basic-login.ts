@@ -1,7 +1,6 @@
 // A login with basic authentication in front of a service, as a reverse proxy has it.
-import { once } from 'node:events';
 import { createServer, request as sendRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenOnNewPort } from '../../tools/listening.ts';
 
 export interface BasicLogin extends AsyncDisposable {
   readonly url: string;
@@ -25,9 +24,8 @@ export async function startBasicLogin(serviceUrl: string): Promise<BasicLogin> {
     onward.on('error', () => response.destroy());
     request.pipe(onward);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const authority = `localhost:${(server.address() as AddressInfo).port}/`;
+  const port = await listenOnNewPort(server);
+  const authority = `localhost:${port}/`;
   return {
     url: `http://${authority}`,
     urlWithCredentials: `http://${credentials}@${authority}`,

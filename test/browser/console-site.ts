@@ -1,6 +1,5 @@
 // The console in a real browser, over a store of a test: signing in, going to pages, pressing and typing.
 import assert from 'node:assert/strict';
-import type { AddressInfo } from 'node:net';
 import type { Page } from 'puppeteer-core';
 import type { Sender } from '../../src/delivery/sender.ts';
 import { generateOperatorToken } from '../../src/keys/operator-token.ts';
@@ -10,6 +9,7 @@ import type { OperatorRole } from '../../src/store/operators.ts';
 import type { Store } from '../../src/store/store.ts';
 import { textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import type { TestBrowser } from '../../tools/browser/test-browser.ts';
+import { claimPort } from '../../tools/listening.ts';
 import { collectRoutes, type Asked } from '../operator/collect-routes.ts';
 import { vapidKeys } from '../delivery/broadcast-bench.ts';
 
@@ -57,8 +57,15 @@ export async function startConsole(
     await started.listen(where);
     return { app: started, routes };
   };
-  let { app, routes } = await start(0);
-  const { port } = app.server.address() as AddressInfo;
+  const startOnNewPort = async () => {
+    const started = await start(0);
+    const claimed = claimPort(started.app.server);
+    if (claimed !== undefined) return { ...started, port: claimed };
+    await started.app.close();
+    return startOnNewPort();
+  };
+  const { routes, port, ...first } = await startOnNewPort();
+  let { app } = first;
   cleanup.after(() => app.close());
   return {
     url: `http://localhost:${port}`,

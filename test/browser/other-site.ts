@@ -1,8 +1,7 @@
 // A site on another origin than the service: it has its own page, and its own service worker, which imports a copy of
 // Deskbell's; the page library and everything else comes from the service.
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenOnNewPort } from '../../tools/listening.ts';
 
 export interface OtherSite extends AsyncDisposable {
   readonly url: string;
@@ -22,10 +21,9 @@ export async function startOtherSite(serviceUrl: string): Promise<OtherSite> {
     response.setHeader('content-type', script ? 'text/javascript' : 'text/html; charset=utf-8');
     response.end(script ?? page(serviceUrl));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listenOnNewPort(server);
   return {
-    url: `http://localhost:${(server.address() as AddressInfo).port}/`,
+    url: `http://localhost:${port}/`,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

@@ -1,9 +1,8 @@
 // A site with service workers of its own that make its pages work offline; it has each in the forms in which sites add
 // Deskbell's to theirs, and one that has not. Its pages have the page library as `createClient` and register nothing.
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { build } from 'esbuild';
+import { listenOnNewPort } from '../../tools/listening.ts';
 
 export interface Shop extends AsyncDisposable {
   readonly url: string;
@@ -90,10 +89,9 @@ export async function startShop(serviceUrl: string): Promise<Shop> {
     response.setHeader('content-type', script ? 'text/javascript' : 'text/html; charset=utf-8');
     response.end(script ?? page(serviceUrl));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listenOnNewPort(server);
   const shop: Shop = {
-    url: `http://localhost:${(server.address() as AddressInfo).port}/shop/`,
+    url: `http://localhost:${port}/shop/`,
     reports,
     release: (next) => void (version = next),
     plainWorker: offline(1),

@@ -1,9 +1,9 @@
 // Ports for programs that cannot pick one themselves.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { type AddressInfo, Server as BaseServer, createServer } from 'node:net';
 import { after, test } from 'node:test';
-import { freePort } from '../../tools/listening.ts';
+import { claimPort, freePort, listenOnNewPort } from '../../tools/listening.ts';
 
 test('a process is given forty ports, none that is taken, and told when all are', async () => {
   const servers = Array.from({ length: 40 }, () => createServer());
@@ -16,4 +16,31 @@ test('a process is given forty ports, none that is taken, and told when all are'
   }
   assert.equal(ports.size, 40);
   await assert.rejects(freePort(), { message: 'Each of the 40 ports that this process may use is taken.' });
+});
+
+test('a port is claimed once, also when its server is gone', async () => {
+  const [first, second] = [createServer(), createServer()];
+  after(() => second.close());
+  const port = await listenOnNewPort(first);
+  assert.equal((first.address() as AddressInfo).port, port);
+  await once(first.close(), 'close');
+  await once(second.listen(port, '127.0.0.1'), 'listening');
+  assert.equal(claimPort(second), undefined);
+});
+
+test('a server that is given a port of before listens on another', async () => {
+  let [given, asked] = [0, 0];
+  /** The system gives it the port of the first for the second time. */
+  class Server extends BaseServer {
+    override listen(): this {
+      asked += 1;
+      return super.listen(asked === 1 ? given : 0, '127.0.0.1');
+    }
+  }
+  const [first, second] = [createServer(), new Server()];
+  after(() => second.close());
+  given = await listenOnNewPort(first);
+  await once(first.close(), 'close');
+  assert.notEqual(await listenOnNewPort(second), given);
+  assert.equal(asked, 2);
 });

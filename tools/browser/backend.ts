@@ -3,7 +3,6 @@ import { createECDH, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer as createHttpServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Channel } from '../../src/audience/channels.ts';
@@ -21,6 +20,7 @@ import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
 import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid-token.ts';
 import { fastFolder } from '../fast-folder.ts';
+import { claimPort } from '../listening.ts';
 import { createSqliteFile } from '../new-sqlite-file.ts';
 
 /** How the sender and the service get to the push service of a test. */
@@ -191,7 +191,9 @@ export async function startBackend(
         clientRequests.push({ request: `${method} ${path}`, cookies: cookie, status: statusCode });
       });
       await service.listen({ host: '127.0.0.1', port });
-      port = (service.server.address() as AddressInfo).port;
+      if (port !== 0) return;
+      port = claimPort(service.server) ?? 0;
+      if (port === 0) await backend.startService();
     },
     async changeKeys() {
       await backend.stopService();
