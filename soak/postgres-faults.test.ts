@@ -23,12 +23,14 @@ import { readLeaseLog, startLeaseLog, takeoversOf } from './lease-log.ts';
 import { scaled } from './scale.ts';
 import { until } from '../tools/until.ts';
 
-const rows = scaled(100_000);
 const senders = 3;
 /** The push service is slow: the broadcast lasts for as long as the faults take. */
 const answerAfterMs = 600;
 const secondsAtLeast = Math.max(scaled(120), 60);
-const pageRows = Math.ceil((rows * answerAfterMs) / (secondsAtLeast * 1000 * senders));
+/** As fast at every length: whoever takes over has to be done with a slice of its own first, which takes 7 s. */
+const rowsPerSecond = 833;
+const rows = secondsAtLeast * rowsPerSecond;
+const pageRows = Math.ceil((rowsPerSecond * answerAfterMs) / (1000 * senders));
 /**
  * Pages are smaller than by default: what may be repeated is a small part of the audience. Rows stay in them however late they
  * are answered, so that slices are what senders hold. Leases are as by default.
