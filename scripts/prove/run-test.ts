@@ -13,7 +13,13 @@ export type TestResult =
   | { readonly kind: 'not run'; readonly reason: string };
 
 /** What node:test says of a test that failed, rather than of one whose surroundings did. */
-const ownFailures: ReadonlySet<string> = new Set(['testCodeFailure', 'testTimeoutFailure']);
+const ownFailures: ReadonlySet<string> = new Set([
+  'testCodeFailure',
+  'testTimeoutFailure',
+  // of what the test has started
+  'uncaughtException',
+  'unhandledRejection',
+]);
 
 interface TestEvent {
   readonly name: string;

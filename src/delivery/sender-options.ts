@@ -1,5 +1,6 @@
 // The options of a sender, and what each part of it is told.
 import type { Encrypt } from '../protocol/message-encryption.ts';
+import { guardCallback } from '../errors/guard-callback.ts';
 import type { Store } from '../store/store.ts';
 import type { TransportOptions } from '../transport/transport.ts';
 import type { OnFigures } from './figures.ts';
@@ -32,6 +33,20 @@ export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 
   /** Messages that push services get at most in broadcasts, such as `fcm.googleapis.com=500/s` (or `/min`, `/h`): from all
    *  senders on the store together, each of which is given the same. */
   readonly maxRate?: readonly string[] | undefined;
+}
+
+/** With functions that may throw whatever they like: sending goes on, and nothing is sent twice because of it. */
+export function guardCallbacks(options: SenderOptions): SenderOptions {
+  const { onWarning, onFigures, messageLog } = options;
+  return {
+    ...options,
+    onWarning: guardCallback('onWarning', (warning) => onWarning?.(warning)),
+    onFigures: onFigures && guardCallback('onFigures', onFigures),
+    messageLog: messageLog && {
+      of: messageLog.of,
+      write: guardCallback('messageLog.write', (records) => messageLog.write(records)),
+    },
+  };
 }
 
 /** Takes options that were checked apart: `settings` goes to every worker, and the others stay with this process. */

@@ -5,7 +5,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createVapidAuthorizer } from '../protocol/vapid-authorizer.ts';
 import { checkSenderOptions } from './check-sender-options.ts';
 import { startGoneReports } from './gone-hook.ts';
-import type { SenderOptions } from './sender-options.ts';
+import { guardCallbacks, type SenderOptions } from './sender-options.ts';
 import type { Sender } from './sender-interface.ts';
 import { resolveThreadCount } from './worker/thread-count.ts';
 
@@ -29,6 +29,7 @@ export type { SubscriptionInput } from './subscription-input.ts';
  */
 export function createSender(options: SenderOptions): Sender {
   assertUsable(options);
+  const guarded = guardCallbacks(options);
   let closing: Promise<void> | undefined;
 
   const lazily = <Part>(load: () => Promise<Part>): Lazy<Part> => {
@@ -42,12 +43,12 @@ export function createSender(options: SenderOptions): Sender {
     };
   };
   const single = lazily(async () =>
-    (await import('./single/single-messages.ts')).openSingleMessages(options),
+    (await import('./single/single-messages.ts')).openSingleMessages(guarded),
   );
   const broadcaster = lazily(async () =>
-    (await import('./broadcast/broadcaster.ts')).openBroadcaster(options),
+    (await import('./broadcast/broadcaster.ts')).openBroadcaster(guarded),
   );
-  const { store, onGone, onWarning = () => {} } = options;
+  const { store, onGone, onWarning = () => {} } = guarded;
   // From now on, whether anything is sent or not.
   const goneReports = store && onGone && startGoneReports(store.ended, onGone, onWarning);
 

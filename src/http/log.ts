@@ -5,6 +5,7 @@ import { pino, type DestinationStream } from 'pino';
 
 import { checkOptions, hasMethods, isFlag, isText, type OptionChecks } from '../errors/check-options.ts';
 import { escapeControls } from '../errors/escape-controls.ts';
+import { guardCallback } from '../errors/guard-callback.ts';
 import { createBatchWriter, type BatchWriter } from './batch-writer.ts';
 import { formatRecord } from './format-record.ts';
 import { openLogFile } from './log-file.ts';
@@ -18,6 +19,13 @@ export interface Log {
 }
 
 export const isLog = hasMethods('an object with the functions info and error', ['info', 'error']);
+
+/** A log of the application that may throw: records are lost then, and nothing else. */
+export const guardLog = (log: Log): Log => ({
+  info: guardCallback('log.info', (record) => log.info(record)),
+  error: guardCallback('log.error', (record) => log.error(record)),
+  flush: guardCallback('log.flush', () => log.flush?.()),
+});
 
 /** A log that this process writes. */
 export interface OpenLog extends Log {

@@ -9,7 +9,7 @@ import type { StoredSubscription } from '../store/subscriptions.ts';
 import { createEndpointPolicy, type EndpointPolicy, type PushServices } from '../protocol/endpoint-policy.ts';
 import { checkOptions, type OptionChecks } from '../errors/check-options.ts';
 import type { HttpServerOptions } from '../http/create-http-server.ts';
-import { createLog, type Log } from '../http/log.ts';
+import { createLog, guardLog, type Log } from '../http/log.ts';
 import type { ExampleUsers } from './demonstration/example-users.ts';
 import type { Authorize } from './demonstration/mechanisms/authenticator.ts';
 import { createLoggingFilter } from './demonstration/mechanisms/logging-filter.ts';
@@ -181,7 +181,8 @@ export function resolveOptions<Request>(
 ): Settings {
   checkOptions(options, checks, { required: ['store', 'vapidPublicKey', 'sessionKey'] });
   const { sessionKey, pushServices = [], onSubscribe, onUnsubscribe, ...given } = options;
-  const { previousVapidPublicKeys = [], prefix = '', logging = ['filter'], log = createLog() } = given;
+  const { previousVapidPublicKeys = [], prefix = '', logging = ['filter'] } = given;
+  const log = guardLog(given.log ?? createLog());
   return {
     ...given,
     redactSubscriptions: given.redactSubscriptions ?? mount.redactSubscriptions,

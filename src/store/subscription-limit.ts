@@ -8,6 +8,7 @@ import {
   type OptionChecks,
 } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { guardCallback } from '../errors/guard-callback.ts';
 
 const insertsPerCount = 1000;
 const countAgainAfterMs = 1000;
@@ -29,6 +30,7 @@ export const isSubscriptionLimit: OptionCheck = (value, name) =>
 
 export class InsertBudget {
   readonly #limit: SubscriptionLimit;
+  readonly #onWarning: (warning: string) => void;
   /** Rows that may still be inserted. */
   #capacity = 0;
   /** Inserts until the next count. */
@@ -38,6 +40,7 @@ export class InsertBudget {
 
   constructor(limit: SubscriptionLimit) {
     this.#limit = limit;
+    this.#onWarning = guardCallback('subscriptionLimit.onWarning', (warning) => limit.onWarning?.(warning));
   }
 
   /** True where stored rows are to be counted before so many are inserted. */
@@ -67,13 +70,13 @@ export class InsertBudget {
   }
 
   #warn(rows: number): void {
-    const { maxSubscriptions, onWarning } = this.#limit;
+    const { maxSubscriptions } = this.#limit;
     const state =
       rows >= maxSubscriptions ? 'full' : rows >= maxSubscriptions * warnAtShare ? 'nearly' : 'no';
     if (state === this.#warned) return;
     this.#warned = state;
     if (state === 'no') return;
-    onWarning?.(
+    this.#onWarning(
       `${rows} of at most ${maxSubscriptions} subscriptions are stored` +
         (state === 'full' ? ': new ones are refused. Raise maxSubscriptions, or remove some.' : '.'),
     );

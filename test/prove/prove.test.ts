@@ -51,6 +51,16 @@ describe('the result of a test', () => {
       { kind: 'failed' },
     ],
     [
+      'fails by what it has started',
+      "test('title', () => new Promise(() => { setTimeout(() => { throw new Error('no'); }); setInterval(() => {}, 1000); }));",
+      { kind: 'failed', reason: 'no' },
+    ],
+    [
+      'fails by a promise that nobody waits for',
+      "test('title', () => new Promise(() => { void Promise.reject(new Error('no')); setInterval(() => {}, 1000); }));",
+      { kind: 'failed', reason: 'no' },
+    ],
+    [
       'is one of two of a suite, and the other fails',
       "describe('title', () => { test('a', () => {}); test('b', () => { throw new Error('no'); }); });",
       { kind: 'failed' },

@@ -30,6 +30,8 @@ import {
 import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
 import {
   connectTo,
+  newSubscription,
+  sendJson,
   startService,
   vapidPublicKey,
   type LogRecord,
@@ -358,6 +360,37 @@ describe('the configuration', () => {
     });
   }
 });
+
+describe('a log of the application that throws loses records, not answers:', () => {
+  for (const mechanism of ['none', ...allFour] as const) {
+    test(mechanism, async (t) => {
+      const logging = mechanism === 'none' ? [] : [mechanism];
+      const log = { info: fail, error: fail, flush: fail };
+      const service = await startService({ logging, log, authenticate: 'none' }, t);
+      const [known, unknown, stored] = [
+        await ask(service, '/api/get'),
+        await ask(service, '/nowhere'),
+        await sendJson(service.base, 'POST', '/webPush', newSubscription()),
+      ];
+      assert.deepEqual([known.status, unknown.status, stored.status], [200, 404, 200]);
+      assert.match(await unknown.text(), /"code":"ERR_ROUTE_UNKNOWN"/);
+      assert.equal(await service.store.subscriptions.count(), 1);
+    });
+  }
+
+  test('an error that is not foreseen', async (t) => {
+    const service = await startService({ log: { info: fail, error: fail }, onSubscribe: fail }, t);
+    const response = await sendJson(service.base, 'POST', '/webPush', newSubscription());
+    assert.equal(response.status, 500);
+    const text = await response.text();
+    assert.match(text, /"code":"ERR_INTERNAL"/);
+    assert.doesNotMatch(text, /log-marker/);
+  });
+});
+
+function fail(): never {
+  throw new Error('log-marker-41d0');
+}
 
 async function ask(service: RunningService, path: string, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(service.base + path, init);

@@ -93,7 +93,7 @@ test('beyond the limit a new subscription is a 503, and a stored one is still up
   const folder = await mkdtemp(join(fastFolder(), 'deskbell-limit-'));
   const store = await openSqliteStore({
     path: join(folder, 'deskbell.db'),
-    subscriptionLimit: { maxSubscriptions: 2 },
+    subscriptionLimit: { maxSubscriptions: 2, onWarning: fail },
   });
   t.after(async () => {
     await store.close();
@@ -113,6 +113,11 @@ test('beyond the limit a new subscription is a 503, and a stored one is still up
   const found = await store.subscriptions.findByEndpoint(stored.endpoint);
   assert.equal(Buffer.from(found?.p256dh ?? []).toString('base64'), p256dh);
 });
+
+/** A warning that fails costs nobody a subscription. */
+function fail(): never {
+  throw new Error('the application has a fault');
+}
 
 describe('a stranger who knows an endpoint', () => {
   const key = randomBytes(32);

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mustBe } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { guardCallback } from '../../errors/guard-callback.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import { createBroadcast } from './create-broadcast.ts';
@@ -95,8 +96,9 @@ export function openBroadcaster(options: SenderOptions): Broadcaster {
       return startRun(broadcast.state === 'paused' ? await broadcasts.resume(id) : broadcast, false);
     },
 
-    work: async (signal, onFault = () => {}) => {
+    work: async (signal, given = () => {}) => {
       isSignal(signal, 'signal');
+      const onFault = guardCallback('onFault', given);
       const { ended } = jobs.start(async (stopSignal) => {
         const stopped = AbortSignal.any([signal, stopSignal]);
         await Promise.all([

@@ -6,6 +6,7 @@ import {
   isWholeNumber,
   type OptionChecks,
 } from '../../errors/check-options.ts';
+import { guardCallback } from '../../errors/guard-callback.ts';
 import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
 import { createBroadcasts } from '../broadcast-control.ts';
@@ -62,10 +63,11 @@ const postgresChecks: OptionChecks<PostgresStoreOptions> = {
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   checkOptions(options, postgresChecks, { required: ['url'] });
-  const { subscriptionLimit, onWarning = () => {}, ...databaseOptions } = options;
+  const { subscriptionLimit, onWarning, ...databaseOptions } = options;
   const database = await PostgresDatabase.open(databaseOptions);
   try {
-    await checkServer(database, onWarning, { isPatient: true });
+    const warn = guardCallback('onWarning', (warning: string) => onWarning?.(warning));
+    await checkServer(database, warn, { isPatient: true });
     await migrate(database);
     await database.clock.learn();
   } catch (error) {

@@ -31,6 +31,59 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
+    claim: '`onWarning`, `onFigures`, `messageLog.write` and `onFault` may throw, and sending goes on',
+    test: {
+      file: 'test/delivery/throwing-callbacks.test.ts',
+      title: 'a function that throws disturbs no sending:',
+    },
+    changes: {
+      'src/delivery/sender-options.ts': {
+        '`onWarning` ends it': [
+          "guardCallback('onWarning', (warning) => onWarning?.(warning))",
+          '(warning) => onWarning?.(warning)',
+        ],
+        '`onFigures` ends it': ["onFigures && guardCallback('onFigures', onFigures)", 'onFigures'],
+        '`messageLog.write` ends it': [
+          "guardCallback('messageLog.write', (records) => messageLog.write(records))",
+          '(records) => messageLog.write(records)',
+        ],
+      },
+      'src/delivery/broadcast/broadcaster.ts': {
+        '`onFault` ends it': ["guardCallback('onFault', given)", 'given'],
+      },
+    },
+  },
+  {
+    claim: 'A `log` of the service that throws loses records, not answers',
+    test: {
+      file: 'test/service/logging-mechanisms.test.ts',
+      title: 'a log of the application that throws loses records, not answers:',
+    },
+    changes: {
+      'src/service/options.ts': {
+        'it is answered with 500': ['guardLog(given.log ?? createLog())', 'given.log ?? createLog()'],
+      },
+    },
+  },
+  {
+    claim: 'What a function that only listens throws is a warning of the process, once',
+    test: { file: 'test/errors/guard-callback.test.ts', title: 'what a callback throws is a warning, once' },
+    changes: {
+      'src/errors/guard-callback.ts': {
+        'each time': ['isReported = true;', 'isReported = false;'],
+      },
+    },
+  },
+  {
+    claim: 'What a function that only listens rejects with is a warning of the process',
+    test: { file: 'test/errors/guard-callback.test.ts', title: 'so is what it rejects with' },
+    changes: {
+      'src/errors/guard-callback.ts': {
+        'nobody listens': ['if (result instanceof Promise) result.catch(report);', 'void result;'],
+      },
+    },
+  },
+  {
     claim: '`onGone` is told when the push service has called the subscription gone',
     test: { file: 'test/store/retention-suite.ts', title: 'deletes subscriptions that ended 30 days ago' },
     changes: {
@@ -675,8 +728,8 @@ export const sendingLater: readonly DocumentedPromise[] = [
     changes: {
       'src/delivery/broadcast/broadcaster.ts': {
         'a fault ends it where there is none': [
-          'async (signal, onFault = () => {}) =>',
-          'async (signal, onFault) =>',
+          "guardCallback('onFault', given)",
+          '(fault: unknown) => { throw fault; }',
         ],
       },
     },
