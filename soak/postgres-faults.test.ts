@@ -27,7 +27,7 @@ const senders = 3;
 /** The push service is slow: the broadcast lasts for as long as the faults take. */
 const answerAfterMs = 600;
 const secondsAtLeast = Math.max(scaled(120), 60);
-/** As fast at every length: whoever takes over has to be done with a slice of its own first, which takes 7 s. */
+/** The same at every scale: a sender takes over from a dead one once it has sent its own slice, which takes 7 s. */
 const rowsPerSecond = 833;
 const rows = secondsAtLeast * rowsPerSecond;
 const pageRows = Math.ceil((rowsPerSecond * answerAfterMs) / (1000 * senders));

@@ -35,8 +35,8 @@ export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 
   readonly maxRate?: readonly string[] | undefined;
 }
 
-/** With functions that may throw whatever they like: sending goes on, and nothing is sent twice because of it. */
-export function guardCallbacks(options: SenderOptions): SenderOptions {
+/** Wraps the callbacks that only report, so that sending goes on when one of them throws. */
+export function guardCallbacks(options: SenderOptions) {
   const { onWarning, onFigures, messageLog } = options;
   return {
     ...options,
@@ -46,11 +46,14 @@ export function guardCallbacks(options: SenderOptions): SenderOptions {
       of: messageLog.of,
       write: guardCallback('messageLog.write', (records) => messageLog.write(records)),
     },
-  };
+  } satisfies SenderOptions;
 }
 
+/** Options that `createSender` has checked and wrapped. */
+export type GuardedOptions = ReturnType<typeof guardCallbacks>;
+
 /** Takes options that were checked apart: `settings` goes to every worker, and the others stay with this process. */
-export function groupSenderOptions(options: SenderOptions) {
+export function groupSenderOptions(options: GuardedOptions) {
   const { encrypt, store, onGone, threads, onWarning, onFigures, messageLog, sendTimeoutMs, ...rest } =
     options;
   const { vapid, retryPolicy, encryption, receiptKey, maxRate = [], worker, ...transport } = rest;

@@ -48,7 +48,7 @@ export function createSender(options: SenderOptions): Sender {
   const broadcaster = lazily(async () =>
     (await import('./broadcast/broadcaster.ts')).openBroadcaster(guarded),
   );
-  const { store, onGone, onWarning = () => {} } = guarded;
+  const { store, onGone, onWarning } = guarded;
   // From now on, whether anything is sent or not.
   const goneReports = store && onGone && startGoneReports(store.ended, onGone, onWarning);
 

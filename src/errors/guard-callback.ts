@@ -1,10 +1,9 @@
-// Functions of the application that are told of something: nothing here may depend on how they do with it.
+// Callbacks of the application that only report: an error in one must not affect what it reports.
 
 /**
- * Makes a function that calls another one, and does not throw what that throws or rejects with. The first time, that is a warning
- * of the process.
+ * Wraps a callback so that it neither throws nor rejects. Its first error is a warning of the process.
  *
- * @param name what the function is called in the warning
+ * @param name of the callback, for the warning
  */
 export function guardCallback<Words extends readonly unknown[]>(
   name: string,
@@ -12,7 +11,8 @@ export function guardCallback<Words extends readonly unknown[]>(
 ): (...words: Words) => void {
   let isReported = false;
   const report = (error: unknown): void => {
-    if (!isReported) process.emitWarning(`${name} threw, and what it throws is ignored: ${String(error)}`);
+    if (!isReported)
+      process.emitWarning(`${name} threw an error, and its errors are ignored: ${String(error)}`);
     isReported = true;
   };
   return (...words) => {

@@ -20,7 +20,7 @@ export interface Log {
 
 export const isLog = hasMethods('an object with the functions info and error', ['info', 'error']);
 
-/** A log of the application that may throw: records are lost then, and nothing else. */
+/** Wraps a log of the application: where it throws, records are lost and nothing else. */
 export const guardLog = (log: Log): Log => ({
   info: guardCallback('log.info', (record) => log.info(record)),
   error: guardCallback('log.error', (record) => log.error(record)),

@@ -1,5 +1,4 @@
-// Functions of the application that a sender tells of what happens, and that throw: everybody gets the message once, and whoever
-// waits is told.
+// Callbacks of a sender that throw: everybody gets the message once, and nobody waits in vain.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { SenderOptions } from '../../src/delivery/sender.ts';

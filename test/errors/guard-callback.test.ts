@@ -1,4 +1,4 @@
-// Functions of the application that throw: a warning, and nothing else.
+// Callbacks of the application that throw: a warning, and nothing else.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -19,7 +19,7 @@ test('what a callback throws is a warning, once; it is called on', async () => {
   for (const number of [1, 2, 3]) assert.equal(callback(number), undefined);
   await nextTurn();
   assert.deepEqual(told, [1, 2, 3]);
-  assert.deepEqual(warnings, ['onThing threw, and what it throws is ignored: Error: no 1']);
+  assert.deepEqual(warnings, ['onThing threw an error, and its errors are ignored: Error: no 1']);
 });
 
 test('so is what it rejects with', async () => {
@@ -27,5 +27,5 @@ test('so is what it rejects with', async () => {
   const callback = guardCallback('onThing', async () => Promise.reject(new Error('no')));
   assert.equal(callback(), undefined);
   await nextTurn();
-  assert.deepEqual(warnings, ['onThing threw, and what it throws is ignored: Error: no']);
+  assert.deepEqual(warnings, ['onThing threw an error, and its errors are ignored: Error: no']);
 });

@@ -189,7 +189,10 @@ describe('a PostgreSQL server that is not fit', () => {
     const warnings: string[] = [];
     const store = await openPostgresStore({
       url: database.url,
-      onWarning: (warning) => warnings.push(warning),
+      onWarning(warning) {
+        warnings.push(warning);
+        throw new Error('an error of the application keeps no store from opening');
+      },
     });
     // from the first moment on
     assert.equal(Math.round((Date.now() - store.now()) / 60_000), 2, 'its time is that of the store');

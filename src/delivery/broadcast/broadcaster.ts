@@ -12,7 +12,7 @@ import { Jobs } from '../jobs.ts';
 import { watchProgress } from './progress.ts';
 import { runSchedules } from '../schedule/run-schedules.ts';
 import type { BroadcastRun, Sender } from '../sender-interface.ts';
-import { groupSenderOptions, type SenderOptions } from '../sender-options.ts';
+import { groupSenderOptions, type GuardedOptions } from '../sender-options.ts';
 import { restartAfterFaults } from '../worker/restart-after-faults.ts';
 import { createRunWorkers } from '../worker/run-workers.ts';
 
@@ -29,7 +29,7 @@ export type Broadcaster = Omit<Sender, 'send' | 'sendPayload'>;
  * @param options that `createSender` has checked
  * @throws {DeskbellError} ERR_CONFIGURATION (no store)
  */
-export function openBroadcaster(options: SenderOptions): Broadcaster {
+export function openBroadcaster(options: GuardedOptions): Broadcaster {
   const { settings, store, onWarning, ...own } = groupSenderOptions(options);
   if (store === undefined) {
     throw new DeskbellError('ERR_CONFIGURATION', 'Broadcasts are kept in a store: give createSender one.');

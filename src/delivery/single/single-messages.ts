@@ -25,7 +25,7 @@ import type { Result } from '../message-path/post.ts';
 import type { PushMessage } from '../message-path/select.ts';
 import { logMessage } from '../message-log.ts';
 import type { Sender, SendResult } from '../sender-interface.ts';
-import { groupSenderOptions, type SenderOptions } from '../sender-options.ts';
+import { groupSenderOptions, type GuardedOptions } from '../sender-options.ts';
 import { readSubscription, type SubscriptionInput } from '../subscription-input.ts';
 
 /** A message and who waits for what comes of it. */
@@ -39,15 +39,8 @@ interface WaitingMessage extends PushMessage {
  *
  * @param given options that `createSender` has checked
  */
-export function openSingleMessages(given: SenderOptions): Pick<Sender, 'send' | 'sendPayload' | 'close'> {
-  const {
-    settings,
-    encrypt,
-    store,
-    sendTimeoutMs,
-    messageLog,
-    onWarning = () => {},
-  } = groupSenderOptions(given);
+export function openSingleMessages(given: GuardedOptions): Pick<Sender, 'send' | 'sendPayload' | 'close'> {
+  const { settings, encrypt, store, sendTimeoutMs, messageLog, onWarning } = groupSenderOptions(given);
   const { vapid, encryption, transport: transportOptions } = settings;
   const { monotonicNow = systemClock.monotonicNow } = transportOptions;
   const timeoutMs = sendTimeoutMs ?? connectAndAnswerMs(transportOptions);

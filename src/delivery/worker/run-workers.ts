@@ -56,7 +56,7 @@ export function createRunWorkers({
 }
 
 /** Every thread has the same to say. */
-function onceEach(onWarning: (warning: string) => void = () => {}): (warning: string) => void {
+function onceEach(onWarning: (warning: string) => void): (warning: string) => void {
   const reported = new Set<string>();
   return (warning) => {
     if (reported.has(warning)) return;

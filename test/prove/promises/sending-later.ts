@@ -66,7 +66,7 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'What a function that only listens throws is a warning of the process, once',
+    claim: 'What a callback that only reports throws is a warning of the process, once',
     test: { file: 'test/errors/guard-callback.test.ts', title: 'what a callback throws is a warning, once' },
     changes: {
       'src/errors/guard-callback.ts': {
@@ -75,7 +75,7 @@ export const sendingLater: readonly DocumentedPromise[] = [
     },
   },
   {
-    claim: 'What a function that only listens rejects with is a warning of the process',
+    claim: 'What a callback that only reports rejects with is a warning of the process',
     test: { file: 'test/errors/guard-callback.test.ts', title: 'so is what it rejects with' },
     changes: {
       'src/errors/guard-callback.ts': {
