@@ -1,6 +1,6 @@
 // The requirements of the specification, each with the test that shows it: the titles of the conformance suite, and
-// those that are tested elsewhere; then the promises of docs/ that go beyond it. docs/conformance.md and `npm run prove` are
-// made from this list.
+// those that are tested elsewhere; then the promises of docs/ that go beyond it. The site's page of conformance and
+// `npm run prove` are made from this list.
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { allPromises } from '../test/prove/all-promises.ts';

@@ -12,7 +12,7 @@ import { readNavigation, readPages, root } from './sources.ts';
 const here = import.meta.dirname;
 const target = resolve(process.argv[2] ?? join(here, 'dist'));
 
-const pages = readPages();
+const pages = await readPages();
 const navigation = readNavigation(pages);
 const rendered = pages.map((page) => ({ page, ...renderMarkdown(page, pages) }));
 

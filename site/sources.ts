@@ -2,6 +2,7 @@
 // package exports. The navigation is the index in docs/README.md.
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { basename, extname, join, posix } from 'node:path';
+import { conformancePage } from './conformance.ts';
 import { libraryPages, librarySource } from './library.ts';
 import type { NavigationGroup, Page } from './page.ts';
 
@@ -20,8 +21,8 @@ export function readText(path: string): string {
   return readFileSync(join(root, path), 'utf8');
 }
 
-/** The pages made of Markdown, those of the library, and the files of the repository that these link to. */
-export function readPages(): readonly Page[] {
+/** The pages made of Markdown, those of the library, the one of conformance, and the files of the repository that these link to. */
+export async function readPages(): Promise<readonly Page[]> {
   const sources = [...Object.keys(named), ...globSync('docs/*.md', { cwd: root })].filter(
     (path) => path !== librarySource,
   );
@@ -31,7 +32,7 @@ export function readPages(): readonly Page[] {
     title: titleOf(readText(source)),
     markdown: readText(source),
   }));
-  return [...pages, ...libraryPages(readText(librarySource)), ...linkedFiles(pages)];
+  return [...pages, ...libraryPages(readText(librarySource)), await conformancePage(), ...linkedFiles(pages)];
 }
 
 /** @returns the groups of the index, with the start page before and what concerns the project after them */
@@ -50,7 +51,10 @@ export function readNavigation(pages: readonly Page[]): readonly NavigationGroup
       const [title = ''] = group.split('\n');
       return { title, links: linksIn(group.replace(project, '')) };
     }),
-    { title: 'Project', links: linksIn(project) },
+    {
+      title: 'Project',
+      links: [...linksIn(project), ...pages.filter(({ path }) => path === 'conformance.html')],
+    },
   ];
 }
 

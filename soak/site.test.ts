@@ -88,7 +88,14 @@ describe('the site', { skip: skipWithout('the tests of the site', [chromium]) },
       declarations.map(({ name }) => `library/${basename(specifier)}/${name}.html`),
     );
     assert.ok(exported.length > 150, `${exported.length} exports`);
-    const wanted = ['index.html', 'documentation.html', 'changelog.html', ...docs, ...exported];
+    const wanted = [
+      'index.html',
+      'documentation.html',
+      'changelog.html',
+      'conformance.html',
+      ...docs,
+      ...exported,
+    ];
     assert.deepEqual(
       wanted.filter((path) => path !== 'README.html' && !paths.has(path)),
       [],

@@ -1,5 +1,5 @@
 // The specification's sentences about cross-origin access, the authenticator and how the logging mechanisms are
-// attached. Each title is the meaning of a sentence; docs/conformance.md is made from them.
+// attached. Each title is the meaning of a sentence; the site’s page of conformance is made from them.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';

@@ -1,4 +1,4 @@
-// The specification's sentences about sending. Each title is the meaning of a sentence; docs/conformance.md is made
+// The specification's sentences about sending. Each title is the meaning of a sentence; the site’s page of conformance is made
 // from them.
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';

@@ -1,5 +1,5 @@
 // The specification's sentences about what the service is and does, its resources, endpoints, errors and versions.
-// Each title is the meaning of a sentence; docs/conformance.md is made from them.
+// Each title is the meaning of a sentence; the site’s page of conformance is made from them.
 import assert from 'node:assert/strict';
 import { createECDH, ECDH } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

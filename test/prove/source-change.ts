@@ -13,7 +13,7 @@ export interface SourceChange {
   readonly test?: { readonly file: string; readonly title: string };
 }
 
-/** By requirement or promise, as docs/conformance.md words it. */
+/** By requirement or promise, in the words of its test or row. */
 export type ClaimChanges = Readonly<Record<string, readonly SourceChange[]>>;
 
 /**
