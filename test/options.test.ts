@@ -111,6 +111,7 @@ const withOptions: Readonly<Record<string, readonly [call: Call, known: string]>
   createServer: [(unknown) => service.createServer({ ...serviceOptions, ...unknown }), 'requestTimeoutMs'],
   createService: [(unknown) => service.createService({ ...serviceOptions, ...unknown }), 'pushOnly'],
   createMiddleware: [(unknown) => service.createMiddleware({ ...serviceOptions, ...unknown }), 'trustProxy'],
+  createHandler: [(unknown) => service.createHandler({ ...serviceOptions, ...unknown }), 'clientAddress'],
   'createService subscriberTokens': [
     (unknown) => {
       const subscriberTokens = { algorithm: 'HS256', key: bytes, audience: 'push', ...unknown } as const;

@@ -12,7 +12,7 @@ import {
 } from '../errors/check-options.ts';
 import type { HttpServerOptions } from '../http/create-http-server.ts';
 import { isLog } from '../http/log.ts';
-import type { MiddlewareOptions, ServerOptions, ServiceOptions } from './options.ts';
+import type { HandlerOptions, MiddlewareOptions, ServerOptions, ServiceOptions } from './options.ts';
 import { decodeBase64 } from '../protocol/base64.ts';
 import { isP256Point } from '../protocol/p256.ts';
 import { isRequestLimit } from './push/rate-limit.ts';
@@ -90,6 +90,13 @@ const { prefix: _, ...mountedChecks } = serviceChecks;
 export const middlewareChecks: OptionChecks<MiddlewareOptions> = {
   ...mountedChecks,
   trustProxy: httpChecks.trustProxy,
+};
+
+export const handlerChecks: OptionChecks<HandlerOptions> = {
+  ...middlewareChecks,
+  prefix: serviceChecks.prefix,
+  toRequest: isFunction,
+  clientAddress: isFunction,
 };
 
 function isPublicKey(...[value, name]: Parameters<OptionCheck>): void {

@@ -1,14 +1,11 @@
 // The service as a request handler for Express, Connect and `node:http`: mounted under a path, it answers everything there.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import Fastify, { type FastifyInstance } from 'fastify';
 
 import { allowCredentials } from './cors.ts';
-import { addRoutes } from './create-service.ts';
-import { renderMalformedUrl } from '../http/malformed-requests.ts';
 import { toRequestHead } from '../http/filter.ts';
 import { allowedMethods, hasRoute } from '../http/unknown-paths.ts';
 import { render } from '../http/render-error.ts';
-import { prepareScope } from './scope.ts';
+import { createMountedApp } from './mounted-app.ts';
 import { middlewareChecks } from './check-options.ts';
 import { resolveOptions, type MiddlewareOptions } from './options.ts';
 
@@ -42,13 +39,7 @@ export function createMiddleware<Request extends IncomingMessage = IncomingMessa
     toHookRequest: ({ raw }) => raw as Request,
   });
   const { rules } = settings;
-  const app: FastifyInstance = Fastify({
-    trustProxy: (options.trustProxy ?? false) as boolean | string,
-    genReqId: () => '',
-    frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, rules),
-  });
-  prepareScope(app, { ...settings, ownsConnections: false, ownsUnknownPaths: true });
-  app.register((scope) => addRoutes(scope, settings));
+  const app = createMountedApp(settings, options);
   const ready = app.ready();
   let isReady = false;
   ready.then(

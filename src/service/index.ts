@@ -5,6 +5,7 @@
 
 export { createServer } from './create-server.ts';
 export { createMiddleware, type ServiceMiddleware } from './create-middleware.ts';
+export { createHandler, type ServiceHandler } from './create-handler.ts';
 export { createService } from './create-service.ts';
 export { createSessionCookie } from './demonstration/create-session-cookie.ts';
 export type { SessionCookie, SessionCookieOptions } from './demonstration/create-session-cookie.ts';
@@ -14,6 +15,7 @@ export { createSubscriberToken } from './push/subscriber-token.ts';
 export type { SubscriberTokenOptions, SubscriberTokens } from './push/subscriber-token.ts';
 export type {
   DemoActionName,
+  HandlerOptions,
   MiddlewareOptions,
   OfferedSubscription,
   SubscribeHook,

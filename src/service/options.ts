@@ -146,6 +146,25 @@ export type MiddlewareOptions<Request extends IncomingMessage = IncomingMessage>
 > &
   Pick<ServerOptions, 'trustProxy'>;
 
+/**
+ * Of `createHandler`. The prefix is the path that the framework routes to the handler, such as `/push`: a `Request` has its whole URL.
+ *
+ * @typeParam HostRequest what the framework passes
+ */
+export type HandlerOptions<HostRequest = Request> = ServiceOptions<HostRequest> &
+  Pick<ServerOptions, 'trustProxy'> & {
+    /**
+     * The address of the client, without its port, such as Hono's `getConnInfo(context).remote.address`. Without it, all clients share the
+     * limits of one client, unless `trustProxy` finds them.
+     */
+    readonly clientAddress?: ((request: HostRequest) => string | undefined) | undefined;
+  } & (HostRequest extends Request
+    ? { readonly toRequest?: ((request: HostRequest) => Request) | undefined }
+    : {
+        /** The standard's request in what the framework passes. */
+        readonly toRequest: (request: HostRequest) => Request;
+      });
+
 /** What differs between a server of its own and a part of an application. */
 export interface Mount<Request> {
   /** Default of the option. */
