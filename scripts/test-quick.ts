@@ -1,11 +1,12 @@
 // Runs the tests that a change touches, for a minute at most, and says which of them it has left out.
 //   npm run test:quick              what is not committed and what this branch adds to main; on main, the last commit
 //   npm run test:quick -- v1.0.0    what has changed since that commit
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
+import { findChangedFiles, isCommit } from './changed-files.ts';
 import { fitIn, findTouchedTests, type TouchedTest } from './quick/selection.ts';
 import { readTestSeconds } from './quick/test-seconds.ts';
 import { readTree } from './quick/tree.ts';
@@ -17,15 +18,12 @@ const slowness = Math.max(1, (loadavg()[0]! + filesAtATime) / availableParalleli
 /** What is left of a minute after the start. */
 const secondsForFiles = (filesAtATime * 40) / slowness;
 
-const git = (...words: readonly string[]): string =>
-  execFileSync('git', words, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
-
 const given = process.argv[2];
 if (given !== undefined && !isCommit(given)) {
   console.error(`There is no commit "${given}". Usage: npm run test:quick [-- COMMIT]`);
   process.exit(1);
 }
-const changed = findChanged(given);
+const changed = findChangedFiles(given);
 console.log(`Changed: ${changed.join(', ')}\n`);
 const secondsOf = readTestSeconds();
 const touched = findTouchedTests(readTree(changed), changed);
@@ -36,26 +34,6 @@ if (leftOut.length > 0) {
   console.log(`\nLeft out, since more do not fit into a minute, the nearest first; npm test runs them:`);
   for (const { file, steps } of leftOut) {
     console.log(`  ${file} (about ${secondsOf(file)} s; ${steps} steps from the change)`);
-  }
-}
-
-function findChanged(commit = usualBase()): readonly string[] {
-  const differing = git('diff', '--name-only', '--no-renames', commit);
-  const added = git('ls-files', '--others', '--exclude-standard');
-  return `${differing}\n${added}`.split('\n').filter((file) => file !== '');
-}
-
-function usualBase(): string {
-  const main = ['main', 'origin/main'].find((name) => isCommit(name));
-  const base = main === undefined ? 'HEAD' : git('merge-base', 'HEAD', main);
-  return findChanged(base).length > 0 ? base : 'HEAD~';
-}
-
-function isCommit(name: string): boolean {
-  try {
-    return git('rev-parse', '--verify', `${name}^{commit}`) !== '';
-  } catch {
-    return false;
   }
 }
 

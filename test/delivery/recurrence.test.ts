@@ -1,7 +1,7 @@
 // Times of schedules: cron in a time zone, where clocks are put forward and back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readRecurrence } from '../../src/delivery/schedule/recurrence.ts';
+import { firstTimeAfter, readRecurrence } from '../../src/delivery/schedule/recurrence.ts';
 
 function times(cron: string, timezone: string, after: string, count: number): readonly string[] {
   const recurrence = readRecurrence(cron, timezone);
@@ -69,6 +69,11 @@ test('a fixed time that there is twice comes the first time, and others come in 
     '2027-10-31T01:30',
     '2027-10-31T02:00',
   ]);
+  const spaced = ' 0\t *  * * *  ';
+  assert.deepEqual(times(spaced, 'Europe/Berlin', '2027-10-30T23:50Z', 2), [
+    '2027-10-31T00:00',
+    '2027-10-31T01:00',
+  ]);
 });
 
 test('of a day of the month and a day of the week, either is enough', () => {
@@ -79,6 +84,15 @@ test('of a day of the month and a day of the week, either is enough', () => {
   ]);
   // both 0 and 7 are Sunday
   assert.deepEqual(times('0 9 * * 7', 'UTC', '2027-04-09T09:00Z', 1), ['2027-04-11T09:00']);
+});
+
+test('a schedule is due first at a time that is to come', () => {
+  const nowMs = Date.parse('2027-04-09T09:00Z');
+  assert.equal(firstTimeAfter(nowMs, '0 9 * * *', 'UTC'), Date.parse('2027-04-10T09:00Z'));
+  assert.throws(() => firstTimeAfter(nowMs, '0 0 30 2 *', 'UTC'), {
+    code: 'ERR_SCHEDULE_INVALID',
+    message: /"0 0 30 2 \*" names no time to come/,
+  });
 });
 
 test('a day of the month that few years have is found', () => {
@@ -92,7 +106,7 @@ for (const [cron, timezone, words] of [
   ['@daily', 'UTC', /five fields/],
   ['2027-01-01T00:00:00', 'UTC', /five fields/],
   ['', 'UTC', /five fields/],
-  ['99 9 * * 1', 'UTC', /minute: 99/],
+  ['99 9 * * 1', 'UTC', /"99 9 \* \* 1" is not a cron expression: Invalid.* minute: 99/],
   ['0 9 * * 1', 'Europe/Nowhere', /"Europe\/Nowhere" is not a time zone/],
   ['0 9 * * 1', '', /"" is not a time zone/],
 ] as const) {

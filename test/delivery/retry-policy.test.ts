@@ -5,6 +5,7 @@ import {
   retryAfterAttempt,
   retryAfterDeferral,
   retryAfterVapidRefusal,
+  retryElsewhere,
   type Tries,
 } from '../../src/delivery/worker/retry-policy.ts';
 import { suspensionPolicy } from '../../src/store/push-services.ts';
@@ -86,6 +87,20 @@ describe('after a deferral', () => {
     assert.equal(retryAfterDeferral(policy, tries({ deferrals: 20 }), 0, nowMs, 0), 'exhausted');
   });
 });
+
+for (const [what, retry, often, firstMs] of [
+  ['that another sender has to send', retryElsewhere, { deferrals: 20 }, policy.firstDeferralMs],
+  ['after its token was refused', retryAfterVapidRefusal, { refusals: 20 }, policy.firstDelayMs],
+] as const) {
+  test(`a row ${what} is tried again in the middle of what is left, at the latest`, () => {
+    const [plenty, enough, tooLittle] = [9000, firstMs, firstMs - 1].map((leftMs) =>
+      retry(policy, tries({ ...often, expiresAtMs: nowMs + leftMs }), 0, nowMs, 0),
+    );
+    assert.equal(waitMs(plenty!), 4500);
+    assert.equal(waitMs(enough!), firstMs / 2);
+    assert.equal(tooLittle, 'expired');
+  });
+}
 
 const longLived = (changes: Partial<Tries>): Tries =>
   tries({ expiresAtMs: Number.MAX_SAFE_INTEGER, ...changes });
