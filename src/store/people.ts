@@ -1,6 +1,6 @@
 // Whose subscriptions are, and what an operator does with a person.
 import { checkTags, checkUser } from '../audience/user-and-tags.ts';
-import type { TagSample } from './tag-sample.ts';
+import type { SubscriptionSample } from './subscription-sample.ts';
 
 /** How much of a person was in the store and is deleted. */
 export interface RemovedPerson {
@@ -52,8 +52,13 @@ export interface PeopleStore {
   ): Promise<boolean>;
   /** Tags that subscriptions have, in the order of their names, with how many have each. */
   countTags(): Promise<readonly { readonly tag: string; readonly subscriptions: number }[]>;
-  /** The tags of about so many subscriptions, or of all where they are no more: reads no others, however many there are. */
-  sampleTags(rows: number): Promise<TagSample>;
+  /**
+   * About so many subscriptions from all of them at random, or all if there are no more. Reads about three times as many rows,
+   * however many there are.
+   *
+   * @param random as `Math.random`, which is the default
+   */
+  sample(rows: number, random?: () => number): Promise<SubscriptionSample>;
   /** Deletes all that the store knows of a person. SQLite overwrites it in the database file. */
   remove(user: string): Promise<RemovedPerson>;
 }

@@ -281,7 +281,8 @@ suite('deskbell send', () => {
     const [waiting] = parseLines((await send('--all', '--json', ...held, '--dry-run')).stdout);
     assert.deepEqual(waiting.readers, {
       lookedAt: 2,
-      hasMore: false,
+      isEstimate: false,
+      reached: 2,
       byText: { '': 2 },
       channelOff: 0,
       timePassed: 0,

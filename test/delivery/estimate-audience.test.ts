@@ -1,14 +1,17 @@
 // How many an audience has, before anything is sent: exact where that takes little, an estimate that is called one otherwise.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import * as fc from 'fast-check';
 import type { TagExpression } from '../../src/audience/user-and-tags.ts';
 import { countAudience } from '../../src/delivery/broadcast/count-audience.ts';
 import {
   createAudienceEstimator,
   formatAudienceSize,
 } from '../../src/delivery/broadcast/estimate-audience.ts';
+import { countReadersOf } from '../../src/delivery/broadcast/count-readers.ts';
+import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { openTestStore } from '../store/test-database.ts';
+import { openTestStore, type OpenedStore } from '../store/test-database.ts';
 import { until } from '../../tools/until.ts';
 
 const rows = 1200;
@@ -31,7 +34,8 @@ test('an audience is counted where few are looked at, and estimated from a sampl
     })),
   );
   let nowMs = 0;
-  const sampled = createAudienceEstimator(store, { sampleRows, now: () => nowMs });
+  // each sample has the first subscription
+  const sampled = createAudienceEstimator(store, { sampleRows, now: () => nowMs, random: () => 0 });
   const whole = createAudienceEstimator(store, { now: () => nowMs });
   const sizeOf = async (tags: TagExpression, maxCandidates?: number): Promise<string> =>
     formatAudienceSize(await sampled.estimate({ tags }, maxCandidates));
@@ -54,24 +58,6 @@ test('an audience is counted where few are looked at, and estimated from a sampl
   // of any, all that have one of them are: about 600 and 300
   assert.equal(await sizeOf({ any: ['first', 'fourth'] }, 1100), '750 subscriptions');
   assert.match(await sizeOf({ any: ['first', 'fourth'] }, 750), /, an estimate$/);
-
-  // estimated: within a quarter of what there are, and called so
-  for (const [tags, exact] of [
-    [{ all: ['fourth'] }, 300],
-    [{ any: ['first', 'second'] }, 1200],
-    [{ all: ['first'], none: ['fourth'] }, 450],
-    [{ none: ['first'] }, 600],
-  ] as const) {
-    const text = await sizeOf(tags, 100);
-    const [, count = ''] = /^about ([\d,]+) subscriptions, an estimate$/.exec(text) ?? [];
-    const estimate = Number(count.replaceAll(',', ''));
-    assert.ok(Math.abs(estimate - exact) <= exact / 4, `${text} of ${exact}`);
-  }
-  // too few in the sample to say more
-  assert.match(
-    await sizeOf({ all: ['first', 'second'] }, 100),
-    /^fewer than 1\d subscriptions, an estimate$/,
-  );
 
   const { tags, isSample } = await sampled.topTags(2);
   assert.ok(isSample);
@@ -100,6 +86,146 @@ test('an audience is counted where few are looked at, and estimated from a sampl
   nowMs = 100_000;
   assert.equal(await hasNew(), false);
 });
+
+/** Subscriptions that were stored one after the other. */
+interface Segment {
+  readonly rows: number;
+  /** How many ids nobody has before them: deleted ranges, or a sequence that was set. */
+  readonly gap: number;
+  /** Of so many, one is left; the others have been deleted. */
+  readonly oneOf: number;
+  /** Of so many in a row, as many have the tag `a`. */
+  readonly tagged: readonly [some: number, of: number];
+}
+
+const segment = fc.record<Segment>({
+  rows: fc.integer({ min: 0, max: 1500 }),
+  gap: fc.constantFrom(0, 0, 1000, 1_000_000_000),
+  oneOf: fc.constantFrom(1, 1, 3, 40),
+  tagged: fc.constantFrom([0, 1], [1, 1], [1, 3], [1, 40], [30, 60], [200, 1000]),
+});
+
+const shapes: Readonly<Record<string, readonly Segment[]>> = {
+  empty: [],
+  tiny: [{ rows: 3, gap: 1000, oneOf: 1, tagged: [1, 3] }],
+  all: [{ rows: 2000, gap: 0, oneOf: 1, tagged: [1, 1] }],
+  none: [{ rows: 2000, gap: 0, oneOf: 1, tagged: [0, 1] }],
+  uniform: [{ rows: 2000, gap: 0, oneOf: 1, tagged: [1, 3] }],
+  clustered: [{ rows: 2000, gap: 0, oneOf: 1, tagged: [200, 1000] }],
+  'the newest alone': [
+    { rows: 1960, gap: 0, oneOf: 1, tagged: [0, 1] },
+    { rows: 40, gap: 0, oneOf: 1, tagged: [1, 1] },
+  ],
+  'the newest third': [
+    { rows: 1337, gap: 0, oneOf: 1, tagged: [0, 1] },
+    { rows: 1000, gap: 0, oneOf: 1, tagged: [1, 1] },
+  ],
+  'a deleted range': [
+    { rows: 1000, gap: 0, oneOf: 1, tagged: [0, 1] },
+    { rows: 1000, gap: 1_000_000_000, oneOf: 1, tagged: [1, 1] },
+  ],
+  'few of the oldest left': [
+    { rows: 1500, gap: 0, oneOf: 40, tagged: [1, 1] },
+    { rows: 1500, gap: 0, oneOf: 1, tagged: [1, 3] },
+  ],
+};
+
+const expressions: readonly TagExpression[] = [
+  { all: ['a'] },
+  { any: ['a', 'odd'] },
+  { none: ['a'] },
+  { all: ['odd'], none: ['a'] },
+  { all: ['a', 'odd'] },
+];
+
+/** A sequence of numbers from 0 to 1 that is the same each time (Park and Miller's generator). */
+function createRandom(seed: number): () => number {
+  let state = (seed % 2_147_483_646) + 1;
+  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+}
+
+test('an estimate is as near to the exact count as its sample can say, in stores of every shape', async () => {
+  const property = fc.asyncProperty(fc.array(segment, { maxLength: 5 }), fc.nat(), async (segments, seed) => {
+    const { store, run, remove } = await openTestStore();
+    try {
+      await fill(store, run, segments);
+      await compare(store, createRandom(seed));
+    } finally {
+      await remove();
+    }
+  });
+  await fc.assert(property, {
+    seed: 1,
+    numRuns: 12,
+    examples: Object.values(shapes).map((segments, seed) => [[...segments], seed]),
+    endOnFailure: true,
+  });
+});
+
+async function fill(store: Store, run: OpenedStore['run'], segments: readonly Segment[]): Promise<void> {
+  const isPostgres = store.address.moduleUrl.includes('/postgres/');
+  let index = 0;
+  let lastId = 0;
+  for (const { rows: length, gap, oneOf, tagged } of segments) {
+    await run(
+      isPostgres
+        ? `select setval('subscriptions_id_seq', ${lastId + gap + 1}, false)`
+        : `insert or replace into sqlite_sequence (rowid, name, seq)
+           select (select rowid from sqlite_sequence where name = 'subscriptions'), 'subscriptions', ${lastId + gap}`,
+    );
+    const [some, of] = tagged;
+    await store.subscriptions.putAll(
+      Array.from({ length }, (_, row) => ({
+        subscription: madeUpSubscription(index + row),
+        vapidPublicKey,
+        assign: { tags: [...(row % of < some ? ['a'] : []), ...(row % 2 === 1 ? ['odd'] : [])] },
+        language: row % of < some ? 'de' : 'fr',
+      })),
+    );
+    index += length;
+    await run(
+      `delete from subscriptions where id > ${lastId + gap} and (id - ${lastId + gap}) % ${oneOf} <> 0`,
+    );
+    lastId += gap + length;
+  }
+}
+
+async function compare(store: Store, random: () => number): Promise<void> {
+  const estimator = createAudienceEstimator(store, { sampleRows, random });
+  const stored = await store.subscriptions.count();
+  const text = { title: 'Hello', message: 'World', texts: { de: { title: 'Hallo' } } };
+  for (const tags of expressions) {
+    const exact = await countAudience({ tags }, store.subscriptions);
+    const size = await estimator.estimate({ tags }, 0);
+    const context = `${formatAudienceSize(size)}: ${exact} of ${stored} ${JSON.stringify(tags)}`;
+    // what is shown is what was estimated, to two digits
+    const shown = Number(/[\d,]+/.exec(formatAudienceSize(size))![0].replaceAll(',', ''));
+    assert.ok(
+      Math.abs(shown - size.count) <= Math.max(1, size.count / 10),
+      `${size.count} is shown as ${context}`,
+    );
+    if (size.kind === 'below') assert.ok(exact < shown, context);
+    else if (size.kind === 'about')
+      assert.ok(
+        Math.abs(size.count - exact) <= 5 * size.error + exact / 20,
+        `${context}, error ${size.error}`,
+      );
+    else assert.equal(size.count, exact, context);
+    if (stored <= sampleRows) assert.equal(size.kind, 'exact', context);
+    // a sample of so many says something of what is not rare, however the ids are spread
+    else if (exact > stored / 3) assert.equal(size.kind, 'about', context);
+    else if (exact < stored / 50) assert.ok(size.count < stored / 2, context);
+  }
+  const size = { kind: 'exact', count: stored } as const;
+  const readers = (await countReadersOf('all', text, {}, store, size, sampleRows))!;
+  assert.equal(readers.isEstimate, stored > sampleRows);
+  assert.equal(Math.round(readers.reached.count), stored);
+  const german = await countAudience({ tags: { all: ['a'] } }, store.subscriptions);
+  const { de = 0, undefined: own = 0 } = Object.fromEntries(readers.byText) as Record<string, number>;
+  assert.ok(Math.abs(de + own - stored) <= 1, `${de} + ${own} of ${stored}`);
+  if (!readers.isEstimate) assert.equal(de, german);
+  else assert.ok(Math.abs(de - german) <= stored / 4, `${de} of ${german} in German`);
+}
 
 test('of given subscriptions, spellings of one endpoint are counted once', async (t) => {
   const { store, remove } = await openTestStore();

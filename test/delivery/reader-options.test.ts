@@ -22,6 +22,7 @@ const given = {
   p256dh: createECDH('prime256v1').generateKeys(),
   auth: randomBytes(16),
 };
+const three = { kind: 'exact', count: 3 } as const;
 const noonMs = Date.parse('2026-12-01T12:00:00Z');
 
 async function openStage() {
@@ -90,22 +91,23 @@ describe('a broadcast that differs by reader', () => {
     });
   });
 
-  test('is counted for the oldest subscriptions alone, where there are more than are to be looked at', async () => {
+  test('is counted reader by reader', async () => {
     await using stage = await openStage();
     await stage.store.readers.setPerson('ada', { language: 'de' });
     const text = { ...message, texts: { de: { title: 'Hallo' } } };
-    const count = async (maxRows: number, audience: Audience = 'all') => {
-      const readers = await countReadersOf(audience, text, {}, stage.store, maxRows);
-      return [readers?.lookedAt, readers?.hasMore, Object.fromEntries(readers?.byText ?? [])];
+    const count = async (audience: Audience) => {
+      const readers = await countReadersOf(audience, text, {}, stage.store, { kind: 'most', count: 3 }, 3);
+      assert.equal(readers?.isEstimate, false);
+      assert.deepEqual(readers.reached, { kind: 'exact', count: readers.lookedAt });
+      return [readers.lookedAt, Object.fromEntries(readers.byText)];
     };
-    assert.deepEqual(await count(2), [2, true, { de: 1, undefined: 1 }]);
-    assert.deepEqual(await count(3), [3, false, { de: 1, undefined: 2 }]);
-    assert.deepEqual(await count(3, { ids: [1, 3, 3, 99] }), [2, false, { de: 1, undefined: 1 }]);
-    assert.deepEqual(await count(3, { user: 'ada' }), [1, false, { de: 1 }]);
+    assert.deepEqual(await count('all'), [3, { de: 1, undefined: 2 }]);
+    assert.deepEqual(await count({ ids: [1, 3, 3, 99] }), [2, { de: 1, undefined: 1 }]);
+    assert.deepEqual(await count({ user: 'ada' }), [1, { de: 1 }]);
     await stage.store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
     await stage.store.channels.put({ name: 'offers', title: 'Offers', titles: {}, isOnByDefault: false });
     await stage.store.readers.setPerson('ada', { channels: { offers: true } });
-    const readers = await countReadersOf('all', text, { channel: 'offers' }, stage.store, 9);
+    const readers = await countReadersOf('all', text, { channel: 'offers' }, stage.store, three, 9);
     assert.deepEqual([readers?.channelOff, readers?.byText], [2, new Map([['de', 1]])]);
   });
 
@@ -130,7 +132,7 @@ describe('a broadcast that differs by reader', () => {
     const later = { localTime: '09:00', startAt: new Date(noonMs + 24 * 3_600_000) };
     assert.equal((await stage.create(later)).localTime, '2026-12-03T09:00');
     await stage.store.readers.setPerson('ada', { timeZone: 'America/New_York' });
-    const { fromMs, throughMs } = (await countReadersOf('all', message, later, stage.store, 9))!;
+    const { fromMs, throughMs } = (await countReadersOf('all', message, later, stage.store, three, 9))!;
     assert.equal(new Date(fromMs!).toISOString(), '2026-12-03T09:00:00.000Z');
     assert.equal(new Date(throughMs!).toISOString(), '2026-12-03T14:00:00.000Z');
   });

@@ -142,27 +142,46 @@ test('what is wrong with a message to this browser is said as JSON, which the sc
   }
 });
 
-test('the review looks at the 10,000 oldest subscriptions, and says so, until all are to be counted', async (t) => {
+test('the review estimates the readers of more than 10,000 subscriptions, the newest too, until all are to be counted', async (t) => {
   const operator = await startOperator(t);
   const { store } = operator;
+  await store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+  const rows = 12_346;
   await store.subscriptions.putAll(
-    Array.from({ length: 10_001 }, (_, index) => ({
+    Array.from({ length: rows }, (_, index) => ({
       subscription: madeUpSubscription(index),
       vapidPublicKey,
-      assign: { tags: [] },
+      language: index % 2 === 0 ? 'de' : 'fr',
+      channels: index < 7000 ? {} : { news: false },
     })),
   );
   const visitor = await signIn(operator);
   await visitor.open('/console/send');
-  const fields = { ...message, languages: 'de', 'texts.de.title': 'Guten Morgen', audience: 'all' };
+  const fields = {
+    ...message,
+    languages: 'de',
+    'texts.de.title': 'Guten Morgen',
+    audience: 'all',
+    channel: 'news',
+  };
   const first = wordsOf(await visitor.submit('/console/send', fields));
-  assert.match(first, /Recipients about 10,000 subscriptions, an estimate/);
-  assert.match(first, /Of the 10,000 oldest subscriptions of the audience;/);
-  assert.match(first, /the message’s own 10,000/);
+  const about = (words: RegExp, exact: number): void => {
+    const [, count = ''] = words.exec(first) ?? [];
+    assert.ok(
+      Math.abs(Number(count.replace(',', '')) - exact) < exact / 4,
+      `${exact}: ${words.exec(first)?.[0] ?? first}`,
+    );
+  };
+  about(/Recipients about ([\d,]+) subscriptions, an estimate/, 7000);
+  about(/Send to about ([\d,]+) subscriptions/, 7000);
+  about(/the message’s own about ([\d,]+)/, 3500);
+  about(/German \(de\) about ([\d,]+)/, 3500);
+  about(/about ([\d,]+) have the channel off/, rows - 7000);
+  assert.match(first, /Estimated from [\d,]+ subscriptions of the audience, chosen at random;/);
   const exact = wordsOf(await visitor.submit('/console/send', { step: 'count' }));
-  assert.match(exact, /Recipients 10,001 subscriptions/);
-  assert.doesNotMatch(exact, /oldest/);
-  assert.match(exact, /the message’s own 10,001/);
+  assert.match(exact, /Recipients 7,000 subscriptions/);
+  assert.match(exact, /the message’s own 3,500/);
+  assert.doesNotMatch(exact, /about|chosen at random/);
 });
 
 const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Tokyo'];

@@ -836,7 +836,7 @@ describe('a PostgreSQL store', () => {
       for (const [index, one] of all.entries()) await one.subscriptions.removeById(rows[5 * index]!.id);
       assert.equal(await store.subscriptions.count(), 12);
       assert.deepEqual([...(await store.vapidKeys.countSubscriptions()).values()], [12]);
-      assert.equal((await store.people.sampleTags(100)).subscriptions, 12);
+      assert.equal((await store.people.sample(100)).subscriptions, 12);
       const days = await store.statistics.subscriptionDays(0);
       assert.deepEqual(
         [days.reduce((sum, { gained }) => sum + gained, 0), days.reduce((sum, { lost }) => sum + lost, 0)],

@@ -3,6 +3,7 @@ import { countOf, formatCount } from '../../errors/format-count.ts';
 import {
   countReadersOf,
   describeReaderCounts,
+  formatReaderCount,
   type ReaderCounts,
 } from '../../delivery/broadcast/count-readers.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
@@ -23,7 +24,7 @@ import type { Store } from '../../store/store.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import type { JsonFlag, Output } from '../output/output.ts';
 
-/** So many are looked at, to say how the readers differ. */
+/** How the readers of a larger audience differ is estimated from a sample of about so many subscriptions. */
 const maxReaders = 100_000;
 
 /** Whom it would be sent to: an audience, or one subscription. */
@@ -50,8 +51,11 @@ export async function printDryRun(
     ? await encodeForOne(target, message, store)
     : encodeMessage(message, { isWithReceipts, channel });
   checkBroadcastOptions(options, store.now());
-  const readers = isForOne ? undefined : await countReadersOf(target, message, options, store, maxReaders);
   const count = await countAudience(isForOne ? { ids: [target.id] } : target, store.subscriptions);
+  const size = { kind: 'exact', count } as const;
+  const readers = isForOne
+    ? undefined
+    : await countReadersOf(target, message, options, store, size, maxReaders);
   if (json) {
     const others = Object.fromEntries([...texts].map(([language, text]) => [language, toFields(text)]));
     const fields = {
@@ -76,22 +80,25 @@ export async function printDryRun(
 
 /** How they differ, where they do. */
 function readerLines(readers: ReaderCounts): readonly string[] {
-  const { byText, lookedAt, hasMore } = readers;
+  const { byText, lookedAt, isEstimate } = readers;
   const texts = [...byText].map(
     ([language, count]) =>
       [
-        count,
+        formatReaderCount(count, readers),
         `get ${language === undefined ? "the message's own text" : `the text in ${language}`}`,
       ] as const,
   );
-  const head = hasMore ? `Of the ${formatCount(lookedAt)} oldest subscriptions:` : 'Of these:';
+  const head = isEstimate
+    ? `Estimated from ${countOf(lookedAt, 'subscription')} of the audience, chosen at random:`
+    : 'Of these:';
   const counts = [...texts, ...describeReaderCounts(readers)];
   if (counts.length === 0) return [];
-  return [head, ...counts.map(([count, words]) => `  ${formatCount(count)} ${words}`)];
+  return [head, ...counts.map(([count, words]) => `  ${count} ${words}`)];
 }
 
-const readersToFields = ({ byText, fromMs, throughMs, ...counts }: ReaderCounts): object => ({
+const readersToFields = ({ byText, reached, fromMs, throughMs, ...counts }: ReaderCounts): object => ({
   ...counts,
+  reached: Math.round(reached.count),
   byText: Object.fromEntries([...byText].map(([language = '', count]) => [language, count])),
   ...(fromMs !== undefined && { from: isoTime(fromMs) }),
   ...(throughMs !== undefined && { through: isoTime(throughMs) }),

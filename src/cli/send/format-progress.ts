@@ -13,7 +13,7 @@ export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }
   return [
     `[${bar}] ${Math.floor(share * 100)} %`,
     `${formatCount(settled)} of ${formatCount(broadcast.recipients)}`,
-    `${formatCount(Math.round(ratePerSecond))}/s`,
+    `${formatCount(ratePerSecond)}/s`,
     ...(etaSeconds === undefined ? [] : [`${formatDuration(etaSeconds)} left`]),
     ...formatWaiting(broadcast),
     ...broadcast.origins.map(formatOrigin),

@@ -1,5 +1,6 @@
 // What a broadcast that differs by reader would come to, before it is made: how many get which text, and how many are left out, wait
 // for the end of quiet hours, or would get nothing since these end too late.
+import { formatCount, formatEstimate } from '../../errors/format-count.ts';
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import { encodeMessage } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
@@ -7,16 +8,20 @@ import { defaultTtlSeconds } from '../../protocol/request.ts';
 import { createReaderTimes, zoneOf } from '../../store/reader-times.ts';
 import { createGroups, type AudienceSplit } from '../../store/split-audience.ts';
 import type { Store } from '../../store/store.ts';
+import type { SampledRow, SubscriptionSample } from '../../store/subscription-sample.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { isExpression, type Audience } from './audience.ts';
 import type { BroadcastOptions } from './create-broadcast.ts';
+import { estimateRows, meets, scaleOf, type AudienceSize } from './estimate-audience.ts';
 import { checkPlaceholders, findChannel, resolveTimes, startOfList, toSplit } from './reader-options.ts';
 
 export interface ReaderCounts {
-  /** Subscriptions of the audience that were looked at; the other numbers are of them. */
+  /** Its recipients: all who are not left out. */
+  readonly reached: AudienceSize;
+  /** Subscriptions of the audience that were looked at. */
   readonly lookedAt: number;
-  /** There are more. */
-  readonly hasMore: boolean;
+  /** They are a sample: the other numbers are estimates, for the whole audience. */
+  readonly isEstimate: boolean;
   /** Who gets the text of a language; the message's own text is of `undefined`. */
   readonly byText: ReadonlyMap<string | undefined, number>;
   /** Who has the channel off. */
@@ -34,8 +39,12 @@ export interface ReaderCounts {
   readonly throughMs: number | undefined;
 }
 
+/** `1,234`, or `about 1,200` if it is an estimate. */
+export const formatReaderCount = (count: number, { isEstimate }: ReaderCounts): string =>
+  isEstimate ? `about ${formatEstimate(count)}` : formatCount(count);
+
 /** The counts beside those of texts that are not 0, with what they say of readers; who is inactive also where nobody is. */
-export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [number, string])[] => {
+export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [string, string])[] => {
   const described = (
     [
       [counts.channelOff, 'have the channel off, and get nothing'],
@@ -44,12 +53,14 @@ export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [
       [counts.heldByQuietHours, 'get it when their quiet hours end'],
       [counts.expired, 'would get nothing: it expires before their quiet hours end'],
     ] as const
-  ).filter(([count]) => count > 0);
+  )
+    .filter(([count]) => count > 0)
+    .map(([count, words]) => [formatReaderCount(count, counts), words] as const);
   return counts.inactive === 0 ? [...described, nobodyInactive] : described;
 };
 
 const nobodyInactive = [
-  0,
+  '0',
   'are left out as inactive: only broadcasts with receipts count, for 30 days',
 ] as const;
 
@@ -58,7 +69,7 @@ const pageRows = 1000;
 /**
  * Counts the readers of a broadcast as it would be made.
  *
- * @param maxRows so many subscriptions are looked at, the oldest first
+ * @param size of the audience. @param maxRows a larger one is estimated from a sample of about so many subscriptions
  * @returns undefined where all get the same at the same time, as given subscriptions do
  * @throws {DeskbellError} what making it would throw
  */
@@ -66,7 +77,8 @@ export async function countReadersOf(
   audience: Audience,
   message: Message,
   options: BroadcastOptions,
-  store: Pick<Store, 'channels' | 'readers' | 'subscriptions' | 'now'>,
+  store: Pick<Store, 'channels' | 'readers' | 'subscriptions' | 'people' | 'now'>,
+  size: AudienceSize,
   maxRows: number,
 ): Promise<ReaderCounts | undefined> {
   const { channel, receipts: isWithReceipts = false, startAt, ttlSeconds = defaultTtlSeconds } = options;
@@ -77,55 +89,115 @@ export async function countReadersOf(
   const times = { ...resolveTimes(options, startAtMs), startAtMs, ttlSeconds };
   const split = toSplit(encoded, await findChannel(channel, store), times);
   if (split === undefined) return undefined;
-  if (typeof audience === 'string' || !('subscriptions' in audience))
-    return countReaders(audience, split, store, maxRows);
+  if (typeof audience === 'string' || !('subscriptions' in audience)) {
+    if (size.count > maxRows) return estimateReaders(audience, split, store, maxRows);
+    const counter = createCounter(split, store);
+    for await (const rows of pagesOf(audience, store.subscriptions)) await counter.add(rows);
+    return counter.counts();
+  }
   // of given subscriptions nothing is known
   startOfList(split);
   return undefined;
 }
 
-async function countReaders(
-  audience: Audience,
-  split: AudienceSplit,
-  store: Pick<Store, 'subscriptions' | 'readers'>,
-  maxRows: number,
-): Promise<ReaderCounts> {
-  const { skipInactive } = split;
+type StoredAudience = Exclude<Audience, { readonly subscriptions: unknown }>;
+type CountedRow = Pick<SampledRow, 'id' | 'endpoint'> & Partial<Pick<SampledRow, 'weight'>>;
+
+function createCounter(split: AudienceSplit, store: Pick<Store, 'readers'>) {
+  const { skipInactive, channel } = split;
   const counts = { channelOff: 0, inactive: 0, timePassed: 0, heldByQuietHours: 0, expired: 0 };
   const byText = new Map<string | undefined, number>();
-  const timesMs: number[] = [];
+  const reached = new Set<number>();
+  let [fromMs, throughMs] = [Infinity, -Infinity];
   let lookedAt = 0;
   const groupOf = createGroups(split);
   const holds = createHolds(split.times);
-  for await (const rows of pagesOf(audience, store.subscriptions, maxRows)) {
-    const facts = await store.readers.factsOf(rows.slice(0, maxRows - lookedAt), skipInactive);
-    for (const { language, timeZone, channels, isInactive } of facts.values()) {
-      const { channel } = split;
-      const group = groupOf(language, timeZone);
-      if (channel !== undefined && !(channels[channel.name] ?? channel.isOnByDefault)) counts.channelOff += 1;
-      else if (isInactive === true) counts.inactive += 1;
-      else if (group === undefined) counts.timePassed += 1;
-      else if (group.time?.isQuiet === true) counts.expired += 1;
-      else {
-        byText.set(group.language, (byText.get(group.language) ?? 0) + 1);
-        if (holds(timeZone)) counts.heldByQuietHours += 1;
-        if (group.time !== undefined) timesMs.push(group.time.fromMs);
-      }
-    }
-    lookedAt += rows.length;
-    if (lookedAt > maxRows) break;
-  }
-  const sorted = timesMs.toSorted((one, other) => one - other);
-  const { inactive, ...others } = counts;
   return {
-    ...others,
-    ...(skipInactive !== undefined && { inactive }),
-    byText,
-    lookedAt: Math.min(lookedAt, maxRows),
-    hasMore: lookedAt > maxRows,
-    fromMs: sorted[0],
-    throughMs: sorted.at(-1),
+    /** Whom it reaches of those who were looked at. */
+    reached: reached as ReadonlySet<number>,
+
+    async add(rows: readonly CountedRow[]): Promise<void> {
+      lookedAt += rows.length;
+      const facts = await store.readers.factsOf(rows, skipInactive);
+      for (const { id, weight = 1 } of rows) {
+        const reader = facts.get(id);
+        if (reader === undefined) continue;
+        const { language, timeZone, channels, isInactive } = reader;
+        const group = groupOf(language, timeZone);
+        if (channel !== undefined && !(channels[channel.name] ?? channel.isOnByDefault))
+          counts.channelOff += weight;
+        else if (isInactive === true) counts.inactive += weight;
+        else if (group === undefined) counts.timePassed += weight;
+        else {
+          reached.add(id);
+          if (group.time?.isQuiet === true) {
+            counts.expired += weight;
+            continue;
+          }
+          byText.set(group.language, (byText.get(group.language) ?? 0) + weight);
+          if (holds(timeZone)) counts.heldByQuietHours += weight;
+          fromMs = Math.min(fromMs, group.time?.fromMs ?? Infinity);
+          throughMs = Math.max(throughMs, group.time?.fromMs ?? -Infinity);
+        }
+      }
+    },
+
+    /** @param estimated of a sample */
+    counts(estimated?: { readonly reached: AudienceSize; readonly scale: number }): ReaderCounts {
+      const { reached: size = { kind: 'exact' as const, count: reached.size }, scale = 1 } = estimated ?? {};
+      const scaled = (count: number): number => Math.round(count * scale);
+      return {
+        reached: size,
+        lookedAt,
+        isEstimate: estimated !== undefined,
+        byText: new Map([...byText].map(([language, count]) => [language, scaled(count)])),
+        channelOff: scaled(counts.channelOff),
+        ...(skipInactive !== undefined && { inactive: scaled(counts.inactive) }),
+        timePassed: scaled(counts.timePassed),
+        heldByQuietHours: scaled(counts.heldByQuietHours),
+        expired: scaled(counts.expired),
+        fromMs: fromMs === Infinity ? undefined : fromMs,
+        throughMs: fromMs === Infinity ? undefined : throughMs,
+      };
+    },
   };
+}
+
+async function estimateReaders(
+  audience: StoredAudience,
+  split: AudienceSplit,
+  store: Pick<Store, 'readers' | 'subscriptions' | 'people'>,
+  maxRows: number,
+): Promise<ReaderCounts> {
+  const sample =
+    typeof audience === 'object' && 'ids' in audience
+      ? await sampleIds(audience.ids, store.subscriptions, maxRows)
+      : await store.people.sample(maxRows);
+  const expression = isExpression(audience) ? checkExpression(audience) : {};
+  const rows = sample.windows.flat().filter((row) => meets(row, expression));
+  const counter = createCounter(split, store);
+  for (let from = 0; from < rows.length; from += pageRows)
+    await counter.add(rows.slice(from, from + pageRows));
+  const reached = estimateRows(sample, ({ id }) => counter.reached.has(id));
+  return counter.counts({ reached, scale: scaleOf(sample) });
+}
+
+/** One in each of as many equal parts of the list. */
+async function sampleIds(
+  ids: Iterable<number> | AsyncIterable<number>,
+  subscriptions: Store['subscriptions'],
+  rows: number,
+): Promise<SubscriptionSample> {
+  const unique = new Set<number>();
+  for await (const id of ids) unique.add(id);
+  const all = [...unique];
+  const step = all.length / rows;
+  const windows: SampledRow[][] = [];
+  for (let part = 0; part < rows; part += 1) {
+    const row = await subscriptions.findById(all[Math.floor((part + Math.random()) * step)]!);
+    if (row !== undefined) windows.push([{ ...row, user: row.user ?? null, weight: step }]);
+  }
+  return { subscriptions: windows.length * step, isWhole: false, windows };
 }
 
 /** @returns says whether quiet hours put off when readers in a time zone get it */
@@ -143,9 +215,8 @@ function createHolds(times: AudienceSplit['times']): (timeZone: string | undefin
 }
 
 async function* pagesOf(
-  audience: Audience,
+  audience: StoredAudience,
   subscriptions: Store['subscriptions'],
-  maxRows: number,
 ): AsyncGenerator<readonly StoredSubscription[]> {
   if (typeof audience === 'object' && 'ids' in audience) {
     const seen = new Set<number>();
@@ -161,11 +232,10 @@ async function* pagesOf(
     return yield rows;
   }
   const matching = isExpression(audience) ? checkExpression(audience) : undefined;
-  // one more, to know whether there are more
-  for (let afterId = 0, left = maxRows + 1; left > 0; left -= pageRows) {
-    const rows = await subscriptions.page({ afterId, limit: Math.min(left, pageRows), matching });
+  for (let afterId = 0; ;) {
+    const rows = await subscriptions.page({ afterId, limit: pageRows, matching });
     yield rows;
-    if (rows.length < Math.min(left, pageRows)) return;
+    if (rows.length < pageRows) return;
     afterId = rows.at(-1)!.id;
   }
 }

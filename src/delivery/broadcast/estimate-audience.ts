@@ -1,17 +1,29 @@
 // How many an audience has, quickly, however many subscriptions there are: counted where that takes little, otherwise estimated
 // from a sample of the subscriptions and their tags, and then called an estimate.
-import { countOf } from '../../errors/format-count.ts';
-import { checkExpression, type TagExpression } from '../../audience/user-and-tags.ts';
+import { countOf, countOfEstimate } from '../../errors/format-count.ts';
+import {
+  checkExpression,
+  type AudienceExpression,
+  type TagExpression,
+} from '../../audience/user-and-tags.ts';
 import type { Store } from '../../store/store.ts';
-import type { TagSample } from '../../store/tag-sample.ts';
+import type { FoundRow, SubscriptionSample } from '../../store/subscription-sample.ts';
 import { isExpression, type Audience } from './audience.ts';
 import { countAudience } from './count-audience.ts';
 
-export interface AudienceSize {
-  readonly count: number;
-  /** `below`: there are too few in the sample to say more. `most`: some of the ids may not be stored. */
-  readonly kind: 'exact' | 'about' | 'below' | 'most';
-}
+/** `count` is whole if it is exact, and rounded only when it is shown. */
+export type AudienceSize =
+  | {
+      /** `below`: the sample has too few of them to say more. `most`: some of the ids may not be stored. */
+      readonly kind: 'exact' | 'below' | 'most';
+      readonly count: number;
+    }
+  | {
+      readonly kind: 'about';
+      readonly count: number;
+      /** The standard error of `count`, in subscriptions. */
+      readonly error: number;
+    };
 
 export interface TagCount {
   readonly tag: string;
@@ -26,11 +38,14 @@ export interface AudienceEstimator {
   estimate(audience: Audience, maxCandidates?: number): Promise<AudienceSize>;
   /** The tags that most subscriptions have; `isSample` where not all were looked at. */
   topTags(limit: number): Promise<{ readonly tags: readonly TagCount[]; readonly isSample: boolean }>;
+  /** What both come from. */
+  sample(): Promise<SubscriptionSample>;
 }
 
 interface EstimatorOptions {
   readonly sampleRows?: number;
   readonly now?: () => number;
+  readonly random?: () => number;
 }
 
 const defaultMaxCandidates = 20_000;
@@ -40,22 +55,22 @@ const lookupCost = 40;
 const freshMs = 10_000;
 /** Nobody is given one that is older. */
 const maxAgeMs = 60_000;
-/** Fewer in the sample say only that there are few. */
-const minMatches = 10;
+/** An estimate whose standard error is a larger part of it says only how many there are at most. */
+const maxRelativeError = 0.25;
 
 export function createAudienceEstimator(
   store: Pick<Store, 'subscriptions' | 'people'>,
-  { sampleRows = 10_000, now = () => performance.now() }: EstimatorOptions = {},
+  { sampleRows = 10_000, now = () => performance.now(), random }: EstimatorOptions = {},
 ): AudienceEstimator {
-  let latest: { readonly sample: TagSample; readonly atMs: number } | undefined;
-  let reading: Promise<TagSample> | undefined;
+  let latest: { readonly sample: SubscriptionSample; readonly atMs: number } | undefined;
+  let reading: Promise<SubscriptionSample> | undefined;
   /** Of a sample, once for all who ask. */
-  const ranked = new WeakMap<TagSample, readonly TagCount[]>();
+  const ranked = new WeakMap<SubscriptionSample, readonly TagCount[]>();
 
-  const read = async (): Promise<TagSample> => {
+  const read = async (): Promise<SubscriptionSample> => {
     const atMs = now();
     try {
-      const sample = await store.people.sampleTags(sampleRows);
+      const sample = await store.people.sample(sampleRows, random);
       latest = { sample, atMs };
       return sample;
     } finally {
@@ -63,11 +78,11 @@ export function createAudienceEstimator(
     }
   };
 
-  const readSample = async (): Promise<TagSample> => {
+  const readSample = async (): Promise<SubscriptionSample> => {
     const ageMs = latest === undefined ? Infinity : now() - latest.atMs;
     if (latest !== undefined && ageMs <= freshMs) return latest.sample;
     reading ??= read();
-    if (latest === undefined || ageMs > maxAgeMs || !isPart(latest.sample)) return reading;
+    if (latest === undefined || ageMs > maxAgeMs || latest.sample.isWhole) return reading;
     // who waits for the next one is told what went wrong
     reading.catch(() => {});
     return latest.sample;
@@ -85,69 +100,111 @@ export function createAudienceEstimator(
         return ids.size * lookupCost > maxCandidates ? { count: ids.size, kind: 'most' } : count({ ids });
       }
       if (!isExpression(audience)) return count(audience);
-      const { user, tags = {} } = checkExpression(audience);
-      if (user !== undefined) return count(audience);
+      const expression = checkExpression(audience);
+      if (expression.user !== undefined) return count(audience);
       const sample = await readSample();
-      if (countCandidates(sample, tags) <= maxCandidates) return count(audience);
-      return estimateTags(sample, tags);
+      if (countCandidates(sample, expression.tags ?? {}) <= maxCandidates) return count(audience);
+      return estimateRows(sample, (row) => meets(row, expression));
     },
 
     async topTags(limit) {
       const sample = await readSample();
       const tags = ranked.get(sample) ?? rankTags(sample);
       ranked.set(sample, tags);
-      return { tags: tags.slice(0, limit), isSample: isPart(sample) };
+      return { tags: tags.slice(0, limit), isSample: !sample.isWhole };
     },
+
+    sample: readSample,
   };
 }
 
 /** The most frequent first. */
-function rankTags(sample: TagSample): readonly TagCount[] {
-  const counts = new Map<string, number>();
-  for (const tag of sample.rows.flat()) counts.set(tag, (counts.get(tag) ?? 0) + 1);
-  return [...counts]
+function rankTags(sample: SubscriptionSample): readonly TagCount[] {
+  const weights = new Map<string, number>();
+  for (const { tags, weight } of sample.windows.flat()) {
+    for (const tag of tags) weights.set(tag, (weights.get(tag) ?? 0) + weight);
+  }
+  const scale = scaleOf(sample);
+  return [...weights]
     .toSorted(([one, ones], [other, others]) => others - ones || (one < other ? -1 : 1))
-    .map(([tag, found]) => ({ tag, subscriptions: scale(found, sample) }));
+    .map(([tag, weight]) => ({ tag, subscriptions: Math.round(weight * scale) }));
 }
 
 /** Those of the rarest tag of `all`, or those of `any`, or all there are: what the store looks at to count them. */
-function countCandidates(sample: TagSample, { all = [], any = [] }: TagExpression): number {
+function countCandidates(sample: SubscriptionSample, { all = [], any = [] }: TagExpression): number {
+  const rows = sample.windows.flat();
+  const scale = scaleOf(sample);
   const having = (tag: string): number =>
-    scale(sample.rows.filter((tags) => tags.includes(tag)).length, sample);
+    scale * rows.reduce((sum, { tags, weight }) => sum + (tags.includes(tag) ? weight : 0), 0);
   if (all.length > 0) return Math.min(...all.map(having));
   if (any.length > 0) return any.reduce((sum, tag) => sum + having(tag), 0);
   return sample.subscriptions;
 }
 
-function estimateTags(sample: TagSample, { all = [], any = [], none = [] }: TagExpression): AudienceSize {
-  const found = sample.rows.filter(
-    (tags) =>
-      all.every((tag) => tags.includes(tag)) &&
-      (any.length === 0 || any.some((tag) => tags.includes(tag))) &&
-      !none.some((tag) => tags.includes(tag)),
-  ).length;
-  if (found >= minMatches) return { count: roundTo2Digits(scale(found, sample), Math.round), kind: 'about' };
-  // the upper end of a 95 % interval of the Poisson distribution, about; 3 for none
-  const most = found + 3 + 2 * Math.sqrt(found);
-  return { count: roundTo2Digits(scale(most, sample), Math.ceil), kind: 'below' };
+/** Whether a row meets an expression, as `checkExpression` gives it. */
+export const meets = (
+  row: FoundRow,
+  { user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression,
+) =>
+  (user === undefined || row.user === user) &&
+  all.every((tag) => row.tags.includes(tag)) &&
+  (any.length === 0 || any.some((tag) => row.tags.includes(tag))) &&
+  !none.some((tag) => row.tags.includes(tag));
+
+/** How many subscriptions a row of weight 1 is of. */
+export function scaleOf({
+  windows,
+  subscriptions,
+}: Pick<SubscriptionSample, 'windows' | 'subscriptions'>): number {
+  const total = windows.flat().reduce((sum, { weight }) => sum + weight, 0);
+  return total === 0 ? 0 : subscriptions / total;
 }
 
-const isPart = ({ rows, subscriptions }: TagSample): boolean => rows.length < subscriptions;
-
-const scale = (found: number, { rows, subscriptions }: TagSample): number =>
-  rows.length === 0 ? 0 : Math.round((found / rows.length) * subscriptions);
-
-/** 12,345 is 12,000: an estimate knows no more. */
-export function roundTo2Digits(count: number, round: (value: number) => number): number {
-  const unit = 10 ** Math.max(0, String(count).length - 2);
-  return round(count / unit) * unit;
+/**
+ * How many subscriptions are of a kind, from a sample: a ratio estimate over its windows, which takes into account that rows of one
+ * window may be alike.
+ *
+ * @see W. G. Cochran, Sampling Techniques, 3rd edition, chapter 6 (ratio estimates) and 9A (clusters of unequal sizes)
+ */
+export function estimateRows<Row extends { readonly weight: number }>(
+  {
+    subscriptions,
+    isWhole,
+    windows,
+  }: Omit<SubscriptionSample, 'windows'> & { readonly windows: readonly (readonly Row[])[] },
+  isOfKind: (row: Row) => boolean,
+): AudienceSize {
+  const sums = windows.map((rows) => ({
+    all: rows.reduce((sum, { weight }) => sum + weight, 0),
+    found: rows.reduce((sum, row) => sum + (isOfKind(row) ? row.weight : 0), 0),
+  }));
+  const all = sums.reduce((sum, window) => sum + window.all, 0);
+  const found = sums.reduce((sum, window) => sum + window.found, 0);
+  if (isWhole) return { kind: 'exact', count: found };
+  const share = all === 0 ? 0 : found / all;
+  const squares = sums.reduce((sum, window) => sum + (window.found - share * window.all) ** 2, 0);
+  const error = Math.sqrt(squares) / all;
+  if (share > 0 && error <= maxRelativeError * share)
+    return { kind: 'about', count: share * subscriptions, error: error * subscriptions };
+  // as many windows of equal weight would say as much
+  const effective = all ** 2 / sums.reduce((sum, window) => sum + window.all ** 2, 0);
+  const hits = sums.filter((window) => window.found > 0);
+  const ofHits = hits.reduce((sum, window) => sum + window.found / window.all, 0);
+  // about the upper end of a 99.9 % interval of the Poisson distribution; 7 for none
+  const mostHits = hits.length + 7 + 3.5 * Math.sqrt(hits.length);
+  const partOfHit = (ofHits + 1) / (hits.length + 1);
+  const most = Math.min(1, Math.max((mostHits * partOfHit) / effective, share + 4 * error));
+  return { kind: 'below', count: most * subscriptions };
 }
 
 const kindWords = { exact: '', about: 'about ', below: 'fewer than ', most: 'at most ' } as const;
 
 /** `5 subscriptions`, `about 12,000 subscriptions`, `fewer than 1,500 subscriptions` */
 export const nameAudienceSize = ({ count, kind }: AudienceSize): string =>
-  kindWords[kind] + countOf(count, 'subscription');
+  kindWords[kind] +
+  (kind === 'about' || kind === 'below'
+    ? countOfEstimate(count, 'subscription', kind === 'below' ? 'ceil' : 'halfExpand')
+    : countOf(count, 'subscription'));
 
 /** The same, with the word `an estimate` where it is one. */
 export const formatAudienceSize = (size: AudienceSize): string =>

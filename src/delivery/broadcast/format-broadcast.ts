@@ -41,8 +41,11 @@ export const shareOfAccepted = (
   { counts }: Pick<Broadcast, 'counts'>,
 ): number | undefined => (counts.accepted === 0 ? undefined : reported / counts.accepted);
 
-/** `81.2 %` */
-export const formatShare = (share: number): string => `${(share * 100).toFixed(1)} %`;
+/** `81.2 %`; never `0.0 %` for some, nor `100.0 %` for fewer than all */
+export const formatShare = (share: number): string => {
+  const percent = share > 0 && share < 1 ? Math.min(99.9, Math.max(0.1, share * 100)) : share * 100;
+  return `${percent.toFixed(1)} %`;
+};
 
 /** `scheduled` is a running broadcast whose start is still to come. */
 export function stateOf({ state, startAtMs }: Broadcast, nowMs = Date.now()): BroadcastState | 'scheduled' {

@@ -1,7 +1,10 @@
 // How the readers of a broadcast differ, before it is sent and while it is: which text they get, and when.
-import { formatCount } from '../../errors/format-count.ts';
-import { describeReaderCounts, type ReaderCounts } from '../../delivery/broadcast/count-readers.ts';
-import { roundTo2Digits, type AudienceSize } from '../../delivery/broadcast/estimate-audience.ts';
+import { countOf, formatCount } from '../../errors/format-count.ts';
+import {
+  describeReaderCounts,
+  formatReaderCount,
+  type ReaderCounts,
+} from '../../delivery/broadcast/count-readers.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { isOver, type Broadcast, type TimeToCome } from '../../store/broadcasts.ts';
 import { facts, table, time, timeFromNow } from './components.ts';
@@ -9,37 +12,24 @@ import { describeLanguage } from './languages.ts';
 
 const shownZones = 5;
 
-const sumOf = ({ byText }: ReaderCounts): number =>
-  [...byText.values()].reduce((sum, count) => sum + count, 0);
-
-/** How many are reached of an audience. @param size of all of it */
-export function reachedOf(size: AudienceSize, counts: ReaderCounts | undefined): AudienceSize {
-  if (counts === undefined) return size;
-  const { lookedAt, hasMore, expired } = counts;
-  const reached = sumOf(counts) + expired;
-  return hasMore
-    ? { count: roundTo2Digits((size.count * reached) / lookedAt, Math.round), kind: 'about' }
-    : { count: reached, kind: 'exact' };
-}
-
 /** For the review. */
 export function renderReaderCounts(counts: ReaderCounts): Html {
-  const { byText, lookedAt, hasMore, fromMs, throughMs } = counts;
+  const { byText, lookedAt, isEstimate, fromMs, throughMs } = counts;
   const rows = [...byText].toSorted(([, one], [, other]) => other - one);
   return html`<h3>Readers</h3>
     ${
-      hasMore &&
+      isEstimate &&
       html`<p class="quiet small">
-        Of the ${formatCount(lookedAt)} oldest subscriptions of the audience; to count all of them may take
-        some seconds.
+        Estimated from ${countOf(lookedAt, 'subscription')} of the audience, chosen at random; to count all of
+        them may take some seconds.
       </p>`
     }
     ${renderTexts(
-      rows.map(([language, count]) => [language, count] as const),
+      rows.map(([language, count]) => [language, formatReaderCount(count, counts)] as const),
       'Nobody.',
     )}
     <ul>
-      ${describeReaderCounts(counts).map(([count, words]) => html`<li>${formatCount(count)} ${words}.</li>`)}
+      ${describeReaderCounts(counts).map(([count, words]) => html`<li>${count} ${words}.</li>`)}
     </ul>
     ${
       fromMs !== undefined &&
@@ -51,7 +41,7 @@ export function renderReaderCounts(counts: ReaderCounts): Html {
 }
 
 const renderTexts = (
-  texts: readonly (readonly [language: string | undefined, recipients: number])[],
+  texts: readonly (readonly [language: string | undefined, recipients: string])[],
   none: string,
 ): Html =>
   table(
@@ -59,7 +49,7 @@ const renderTexts = (
     { Text: 'words', Recipients: 'number' },
     texts.map(([language, recipients]) => [
       language === undefined ? 'the message’s own' : describeLanguage(language),
-      formatCount(recipients),
+      recipients,
     ]),
     none,
   );
@@ -69,8 +59,8 @@ export function renderReaders(broadcast: Broadcast, toCome: readonly TimeToCome[
   const { texts = [], recipients, state } = broadcast;
   const others = texts.reduce((sum, text) => sum + text.recipients, 0);
   const byText = [
-    ...texts.map((text) => [text.language, text.recipients] as const),
-    [undefined, recipients - others] as const,
+    ...texts.map((text) => [text.language, formatCount(text.recipients)] as const),
+    [undefined, formatCount(recipients - others)] as const,
   ];
   if (state === 'preparing')
     return html`<p class="quiet">Who gets which text, and when, is being looked for.</p>`;

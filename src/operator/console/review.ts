@@ -15,7 +15,7 @@ import type { Fields } from './forms.ts';
 import { describeLocalTime } from './local-time-input.ts';
 import { postForm } from './page.ts';
 import { renderPreviews } from './preview.ts';
-import { reachedOf, renderReaderCounts } from './reader-counts.ts';
+import { renderReaderCounts } from './reader-counts.ts';
 import type { ConsoleSession } from './sessions.ts';
 import type { ShownMessage } from './shown-message.ts';
 
@@ -35,7 +35,7 @@ export function renderReview(
   session: ConsoleSession,
 ): Html {
   const { startAt, nowMs, readers } = review;
-  const size = reachedOf(audienceSize, readers);
+  const size = readers?.reached ?? audienceSize;
   const isExact = size.kind === 'exact';
   const steps = (step: string, button: string) =>
     postForm(session, '/console/send', button, { fields: { ...fields, step } });
@@ -81,7 +81,7 @@ export function renderTestReview(
   session: ConsoleSession,
 ): Html {
   const { testTag = '' } = fields;
-  const size = reachedOf(audienceSize, review.readers);
+  const size = review.readers?.reached ?? audienceSize;
   return renderPage(
     fields,
     review,

@@ -2,7 +2,7 @@
 import { checkTagCount } from '../../audience/user-and-tags.ts';
 import { checkOwnerChange, checkTagChange, type PeopleStore } from '../people.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
-import { createTagSample, type SampledRow } from '../tag-sample.ts';
+import { createSampler, type FoundRow } from '../subscription-sample.ts';
 import { removePerson, type PersonColumns } from '../remove-person.ts';
 import { hashEndpoint } from '../../protocol/endpoint.ts';
 import type { PostgresDatabase } from './database.ts';
@@ -74,14 +74,25 @@ export function createPostgresPeople(
         where s.tags is not null group by tag order by tag collate "C"
       `),
 
-    sampleTags: createTagSample(portable, (afterIds, limit) =>
-      database.query<SampledRow>(
-        `select s.id, coalesce(s.tags, '{}') as tags from unnest($1::bigint[]) page (after_id) cross join lateral (
-           select id, tags from deskbell.subscriptions where id > page.after_id order by id limit $2
-         ) s`,
-        [afterIds, limit],
-      ),
-    ),
+    sample: createSampler(portable, async (ids, limit) => {
+      const found = await database.query<FoundRow & { readonly draw: number; readonly isBehind: boolean }>(
+        `select w.draw::int, s.* from unnest($1::bigint[]) with ordinality w (id, draw) cross join lateral (
+           (select id, false as "isBehind", '' as endpoint, null as "user", null as tags
+            from deskbell.subscriptions where id <= w.id order by id desc limit $2)
+           union all
+           (select id, true, endpoint, user_name, coalesce(tags, '{}')
+            from deskbell.subscriptions where id > w.id order by id limit $2)
+         ) s order by s.id`,
+        [ids, limit],
+      );
+      const windows = ids.map(() => ({ before: [] as number[], rows: [] as FoundRow[] }));
+      for (const { draw, isBehind, ...row } of found) {
+        const { before, rows } = windows[draw - 1]!;
+        if (isBehind) rows.push(row);
+        else before.push(row.id);
+      }
+      return windows;
+    }),
 
     remove: (user) => removePerson(portable, user, columns),
   };

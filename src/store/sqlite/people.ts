@@ -3,12 +3,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkTagCount } from '../../audience/user-and-tags.ts';
 import { checkOwnerChange, checkTagChange, type PeopleStore } from '../people.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
-import { createTagSample, type SampledRow } from '../tag-sample.ts';
+import { createSampler, type FoundRow, type FoundWindow } from '../subscription-sample.ts';
 import { removePerson, type PersonColumns } from '../remove-person.ts';
 import { createBroadcastFinisher } from './finish-broadcast.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { NoValues } from './statement.ts';
 import { createSubscriptionOwners } from './user-and-tags.ts';
+
+/** Of the event loop. */
+const windowsPerTurn = 10;
+
+type Around = Readonly<Record<'id' | 'limit', number>>;
 
 export function createSqlitePeople(database: SqliteDatabase, portable: PortableDatabase): PeopleStore {
   const statements = prepareStatements(database);
@@ -37,12 +42,20 @@ export function createSqlitePeople(database: SqliteDatabase, portable: PortableD
     });
   };
 
-  const samplePages = async (afterIds: readonly number[], limit: number) => {
-    const found: SampledRow[] = [];
-    for (const afterId of afterIds) {
-      const page = await database.read(() => statements.samplePage.all({ afterId, limit }));
-      found.push(...page.map(({ id, tags }) => ({ id, tags: JSON.parse(tags) as readonly string[] })));
-      // one page in each turn of the event loop
+  const readWindow = (id: number, limit: number): FoundWindow => ({
+    before: statements.idsUpTo
+      .all({ id, limit })
+      .map((row) => row.id)
+      .toReversed(),
+    rows: statements.rowsBehind
+      .all({ id, limit })
+      .map((row) => ({ ...row, tags: JSON.parse(row.tags) as FoundRow['tags'] })),
+  });
+  const readWindows = async (ids: readonly number[], limit: number) => {
+    const found: FoundWindow[] = [];
+    for (let from = 0; from < ids.length; from += windowsPerTurn) {
+      const some = ids.slice(from, from + windowsPerTurn);
+      found.push(...(await database.read(() => some.map((id) => readWindow(id, limit)))));
       await nextTurn();
     }
     return found;
@@ -65,7 +78,7 @@ export function createSqlitePeople(database: SqliteDatabase, portable: PortableD
       }),
     changeTags,
     countTags: () => database.read(() => statements.countTags.all({}).map((row) => ({ ...row }))),
-    sampleTags: createTagSample(portable, samplePages),
+    sample: createSampler(portable, readWindows),
     remove: (user) => removePerson(portable, user, columns),
   };
 }
@@ -78,9 +91,13 @@ function prepareStatements(database: SqliteDatabase) {
     countTags: database.prepare<NoValues, { tag: string; subscriptions: number }>(
       'select tag, count(*) as subscriptions from subscription_tags group by tag order by tag',
     ),
-    samplePage: database.prepare<{ afterId: number; limit: number }, { id: number; tags: string }>(`
-      select s.id, (select json_group_array(tag) from subscription_tags where subscription_id = s.id) as tags
-      from subscriptions s where s.id > :afterId order by s.id limit :limit
+    idsUpTo: database.prepare<Around, { id: number }>(
+      'select id from subscriptions where id <= :id order by id desc limit :limit',
+    ),
+    rowsBehind: database.prepare<Around, Omit<FoundRow, 'tags'> & { readonly tags: string }>(`
+      select s.id, s.endpoint, s.user,
+        (select json_group_array(tag) from subscription_tags where subscription_id = s.id) as tags
+      from subscriptions s where s.id > :id order by s.id limit :limit
     `),
   };
 }

@@ -43,7 +43,7 @@ export function renderProgress(
   const rate = stateOf(broadcast, nowMs) === 'running' ? rateOf(intervals, nowMs) : 0;
   const left =
     rate > 0 && counts.pending > 0 ? `${formatSpan(counts.pending / rate)} left` : timing(broadcast);
-  const speed = rate > 0 ? ` · ${formatCount(Math.round(rate))} a second` : '';
+  const speed = rate > 0 ? ` · ${formatCount(rate)} a second` : '';
   return html`<div class="card">
       <div class="head">
         <p>${stateBadge(broadcast)} <span class="quiet">${left}</span></p>

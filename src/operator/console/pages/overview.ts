@@ -109,7 +109,7 @@ async function renderParts({ store, readWarnings }: OperatorContext, range: Rang
   const unknown = standing.filter(({ acknowledgement }) => acknowledgement === undefined).length;
   const shared = {
     tiles: html`<dl class="tiles">
-      ${tile('Messages a second', formatCount(Math.round(rate)), 'over the last seconds')}
+      ${tile('Messages a second', formatCount(rate), 'over the last seconds')}
       ${tile('Broadcasts running', formatCount(counts.running), describeOthers(counts))}
       ${tile(
         'Subscriptions',

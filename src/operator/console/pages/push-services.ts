@@ -82,7 +82,7 @@ function renderNow(services: readonly PushServiceView[], unanimous: readonly Fou
         unanimous.find(({ pushService }) => pushService === pushServiceName(service.origin)),
       ),
       formatCount(service.connections),
-      service.latencyMs === undefined ? '' : `${formatCount(Math.round(service.latencyMs))} ms`,
+      service.latencyMs === undefined ? '' : `${formatCount(service.latencyMs)} ms`,
       html`${formatCount(service.inFlight)} of
       ${formatCount(service.maxInFlight)}${service.queued > 0 && html`<br /><span class="quiet">${formatCount(service.queued)} waiting</span>`}`,
     ]),

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { checkBroadcastOptions } from '../../../delivery/broadcast/create-broadcast.ts';
-import { createAudienceEstimator } from '../../../delivery/broadcast/estimate-audience.ts';
+import { createAudienceEstimator, type AudienceSize } from '../../../delivery/broadcast/estimate-audience.ts';
 import type { Audience } from '../../../delivery/broadcast/audience.ts';
 import { countReadersOf } from '../../../delivery/broadcast/count-readers.ts';
 import type { SubscriptionInput } from '../../../delivery/sender.ts';
@@ -45,7 +45,7 @@ const maxRepeatedCharacters = 32 * 1024;
 const maxSuggestions = 200;
 /** A fraction of a second's work; an audience with more is estimated, until its number is asked for. */
 const reviewCandidates = 100_000;
-/** Whose language and time zone are looked at, until all of them are asked for. */
+/** An audience with more is estimated by language and time zone too, from a sample of about so many subscriptions. */
 const reviewRows = 10_000;
 
 export function addSendPages(app: FastifyInstance, parts: OperatorContext): void {
@@ -100,8 +100,15 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
       const isTest = step === 'test';
       const audience = isTest ? toTestGroup(fields) : toAudience(fields);
       const isCounted = step === 'count';
-      const review = await readReview(fields, audience, isTest, isCounted ? Infinity : reviewRows, store);
       const size = await estimator.estimate(audience, isCounted ? Infinity : reviewCandidates);
+      const review = await readReview(
+        fields,
+        audience,
+        isTest,
+        size,
+        isCounted ? Infinity : reviewRows,
+        store,
+      );
       const [title, render] = isTest
         ? (['Send to the test group', renderTestReview] as const)
         : (['Review and send', renderReview] as const);
@@ -204,6 +211,7 @@ async function readReview(
   fields: Fields,
   audience: Audience,
   isTest: boolean,
+  size: AudienceSize,
   maxRows: number,
   store: Store,
 ) {
@@ -218,6 +226,6 @@ async function readReview(
     startAt,
     nowMs: store.now(),
     shown: await showMessage(fields, store.readers),
-    readers: await countReadersOf(audience, message, options, store, maxRows),
+    readers: await countReadersOf(audience, message, options, store, size, maxRows),
   };
 }

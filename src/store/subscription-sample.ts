@@ -1,0 +1,163 @@
+// A random sample of the subscriptions, for figures that need not be exact. It reads a bounded number of rows, however many there are
+// and however their ids are spread.
+//
+// It is made of windows: the rows behind an id that is drawn at random. A row after a gap is found by more draws than a row without
+// one, so each row counts for as many subscriptions as follows from its chance to be found (the Hansen-Hurwitz estimator). That chance
+// is known exactly, since a window also reads the ids before the drawn one. The first two rounds only learn where the rows are, so that
+// the last one draws where there are rows, and not in gaps.
+import type { PortableDatabase } from './portable-sql.ts';
+
+export interface SubscriptionSample {
+  /** How many subscriptions are stored. */
+  readonly subscriptions: number;
+  /** Whether the sample has all of them. */
+  readonly isWhole: boolean;
+  /** Drawn independently of each other; the rows of one window are neighbors, and so may be alike. */
+  readonly windows: readonly (readonly SampledRow[])[];
+}
+
+export interface SampledRow extends FoundRow {
+  /** For how many subscriptions it counts. */
+  readonly weight: number;
+}
+
+export interface FoundRow {
+  readonly id: number;
+  readonly endpoint: string;
+  readonly user: string | null;
+  readonly tags: readonly string[];
+}
+
+/** What a database reads around an id. */
+export interface FoundWindow {
+  /** The last ids up to it, ascending. */
+  readonly before: readonly number[];
+  /** The first rows behind it, ascending. */
+  readonly rows: readonly FoundRow[];
+}
+
+/** @returns of each id the last `limit` ids up to it, and the first `limit` rows behind it */
+export type ReadWindows = (ids: readonly number[], limit: number) => Promise<readonly FoundWindow[]>;
+
+const windowRows = 10;
+/** How many windows each round draws, as a part of those that the sample has. */
+const rounds = [1 / 8, 1 / 8, 1] as const;
+
+type Extent = Readonly<Record<'subscriptions' | 'firstId' | 'lastId', number>>;
+
+/** @returns takes a sample of about so many rows. @param random as `Math.random` */
+export function createSampler(
+  { read, tables }: PortableDatabase,
+  readWindows: ReadWindows,
+): (rows: number, random?: () => number) => Promise<SubscriptionSample> {
+  // three scalar queries: min and max in one would read the whole index
+  const selectExtent = `
+    select (select coalesce(sum(subscriptions), 0) from ${tables.subscriptionCounts}) as subscriptions,
+      coalesce((select min(id) from deskbell.subscriptions), 1) as "firstId",
+      coalesce((select max(id) from deskbell.subscriptions), 0) as "lastId"`;
+  return async (rows, random = Math.random) => {
+    const [extent] = await read<Extent>(selectExtent);
+    const { subscriptions, firstId, lastId } = extent!;
+    const afterId = firstId - 1;
+    if (subscriptions <= rows) {
+      const [all] = await readWindows([afterId], rows);
+      const whole = all!.rows.map((row) => ({ ...row, weight: 1 }));
+      return { subscriptions, isWhole: true, windows: [whole] };
+    }
+    const runs: (readonly number[])[] = [];
+    let ranks: Ranks = [
+      { id: afterId, rank: 0 },
+      { id: lastId, rank: 1 },
+    ];
+    let windows: SubscriptionSample['windows'] = [];
+    for (const part of rounds) {
+      const draws = Math.ceil((rows / windowRows) * part);
+      // one draw in each part of equal rank
+      const ids = Array.from({ length: draws }, (_, draw) => idAt(ranks, (draw + random()) / draws));
+      const found = await readWindows(ids, windowRows);
+      windows = found.map((window) => weigh(window, ranks, draws));
+      runs.push(...found.map(({ before, rows: behind }) => [...before, ...behind.map(({ id }) => id)]));
+      ranks = estimateRanks(runs, { subscriptions, firstId, lastId });
+    }
+    return { subscriptions, isWhole: false, windows };
+  };
+}
+
+/** A row is in the windows of the draws that are less than `windowRows` rows before it. */
+function weigh({ before, rows }: FoundWindow, ranks: Ranks, draws: number): readonly SampledRow[] {
+  const ids = [...before, ...rows.map(({ id }) => id)];
+  return rows.map((row, index) => {
+    const from = ids[before.length + index - windowRows];
+    const chance = rankOf(ranks, row.id) - (from === undefined ? 0 : rankOf(ranks, from));
+    return { ...row, weight: ranks.at(-1)!.rank / (draws * chance) };
+  });
+}
+
+/** How many rows there are up to an id, as far as is known: straight lines between these points, ascending in both. */
+type Ranks = readonly { readonly id: number; readonly rank: number }[];
+
+/** @param runs ids with no others between them */
+function estimateRanks(
+  runs: readonly (readonly number[])[],
+  { subscriptions, firstId, lastId }: Extent,
+): Ranks {
+  /** Adjacent points, with the rows from one to the next; of a stretch that was not read, as many as its ends lead to expect. */
+  const points: { id: number; rows: number; isRead: boolean }[] = [
+    { id: firstId - 1, rows: 0, isRead: true },
+  ];
+  let densityBefore = 0;
+  const addUnread = (id: number, density: number): void => {
+    const length = id - points.at(-1)!.id;
+    if (length > 0) points.push({ id, rows: Math.min(length, Math.max(1, length * density)), isRead: false });
+  };
+  for (const run of runs.toSorted(([one = 0], [other = 0]) => one - other)) {
+    const last = points.at(-1)!.id;
+    const ids = run.filter((id) => id > last);
+    if (ids.length === 0) continue;
+    const isJoined = ids.length < run.length || ids[0] === firstId;
+    if (!isJoined) addUnread(ids[0]!, Math.max(densityBefore, densityOf(run.slice(0, windowRows))));
+    for (const id of isJoined ? ids : ids.slice(1)) points.push({ id, rows: 1, isRead: true });
+    densityBefore = densityOf(run.slice(-windowRows));
+  }
+  addUnread(lastId, densityBefore);
+  // rows that are nowhere yet may be in any stretch that was not read
+  const missing = subscriptions - points.reduce((sum, { rows }) => sum + rows, 0);
+  const lengths = points.map(({ id, isRead }, index) => (isRead ? 0 : id - points[index - 1]!.id));
+  const unread = lengths.reduce((sum, length) => sum + length, 0);
+  let rank = 0;
+  return points.map(({ id, rows }, index) => {
+    rank += rows + (missing > 0 && unread > 0 ? (missing * lengths[index]!) / unread : 0);
+    return { id, rank };
+  });
+}
+
+/** Rows for each id. */
+const densityOf = (ids: readonly number[]): number =>
+  ids.length < 2 ? 0 : (ids.length - 1) / (ids.at(-1)! - ids[0]!);
+
+/** @param part of all rows, 0 to 1. @returns the whole id up to which they are; the last id of all excepted */
+function idAt(ranks: Ranks, part: number): number {
+  const rank = part * ranks.at(-1)!.rank;
+  const [one, other] = around(ranks, (point) => point.rank > rank);
+  const id = one.id + ((rank - one.rank) / (other.rank - one.rank)) * (other.id - one.id);
+  return Math.min(Math.floor(id), other.id - 1);
+}
+
+function rankOf(ranks: Ranks, id: number): number {
+  const [one, other] = around(ranks, (point) => point.id > id);
+  return one.rank + ((id - one.id) / (other.id - one.id)) * (other.rank - one.rank);
+}
+
+/** The last point for which `isBehind` is false and the first for which it is true; at the end, the last two. */
+function around(
+  ranks: Ranks,
+  isBehind: (point: Ranks[number]) => boolean,
+): readonly [Ranks[number], Ranks[number]] {
+  let [low, high] = [0, ranks.length - 1];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (isBehind(ranks[middle]!)) high = middle;
+    else low = middle;
+  }
+  return [ranks[low]!, ranks[high]!];
+}
