@@ -29,6 +29,7 @@ import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { openExampleUsers } from '../../src/service/demonstration/example-users.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
+import { copyOldData } from '../store/old-data.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { runCommand, temporaryFolder } from './run-command.ts';
@@ -259,7 +260,8 @@ suite('a backup', () => {
 
   test('of an older version is migrated, and its file can shrink', async () => {
     const restored = join(await temporaryFolder(), 'data');
-    const older = join(import.meta.dirname, '../fixtures/data-schema-7');
+    const older = await temporaryFolder();
+    copyOldData('data-schema-7', older);
     await mkdir(restored, { mode: 0o700 });
     for (const name of (await readdir(older)).filter(isSecretFile))
       await writeFile(join(restored, name), await readFile(join(older, name)), { mode: 0o600 });

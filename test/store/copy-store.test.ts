@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { chmod, cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
@@ -31,6 +30,7 @@ import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { dumpDatabase, fillDatabase } from './filled-database.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
+import { copyOldData } from './old-data.ts';
 import { openProxy } from './postgres-proxy.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { acceptAllSlices, addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
@@ -572,10 +572,8 @@ describe('a copy', () => {
     await migrate(older, migrations.slice(0, 1), describeFunctions(1, ''));
     await older.close();
     await copy(url, newPath());
-    const path = newPath();
-    await cp(join(import.meta.dirname, '../fixtures/data-schema-7/deskbell.db'), path);
-    await chmod(path, 0o600);
-    await copy(path, newPath());
+    copyOldData('data-schema-7', folder);
+    await copy(join(folder, 'deskbell.db'), newPath());
     assert.deepEqual(await query(url, 'select version from deskbell.schema_version'), [
       { version: migrations.length },
     ]);

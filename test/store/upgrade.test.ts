@@ -1,7 +1,7 @@
 // A data directory of an earlier version goes on under every later schema: keys, rows, broadcasts in each state, retries,
 // users. One of a later version is refused and stays as it is.
 import assert from 'node:assert/strict';
-import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -17,22 +17,20 @@ import type { Broadcast } from '../../src/store/broadcasts.ts';
 import { migrations } from '../../src/store/sqlite/migrations.ts';
 import { runCommand } from '../cli/run-command.ts';
 import { madeUpSubscription, otherVapidPublicKey } from './made-up-subscription.ts';
+import { copyOldData } from './old-data.ts';
 import { acceptAllSlices, madeUpBroadcast } from './store-under-test.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 import { until } from '../../tools/until.ts';
 
-const fixtures = join(import.meta.dirname, '../fixtures');
 const schemaOfFixture = 2;
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
 
 let directory: string;
 
-function copyFixture(name: string): void {
+function copyFixture(name: Parameters<typeof copyOldData>[0]): void {
   directory = mkdtempSync(join(fastFolder(), 'deskbell-upgrade-'));
-  cpSync(join(fixtures, name), directory, { recursive: true });
-  // version control keeps no rights of this kind
-  for (const file of readdirSync(directory)) chmodSync(join(directory, file), 0o600);
+  copyOldData(name, directory);
 }
 
 async function use(work: (data: DataDirectory) => Promise<void>): Promise<void> {
