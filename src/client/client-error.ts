@@ -2,12 +2,16 @@
 
 /** Why something failed; `ClientError.message` says it in words. docs/client.md says what helps. */
 export type FailureReason =
+  | 'not-in-browser'
   | 'no-support'
   | 'home-screen-required'
   | 'insecure-context'
+  | 'private-window'
   | 'permission-denied'
   | 'permission-dismissed'
   | 'service-worker-failed'
+  | 'push-service-off'
+  | 'no-push-service'
   | 'push-service-unreachable'
   | 'not-subscribed'
   | 'server-unreachable'

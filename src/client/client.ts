@@ -1,5 +1,6 @@
 // The page's client: one object with the life cycle of this browser's subscription.
 import { ClientError, type FailureReason } from './client-error.ts';
+import { clearHistory, type HistoryEntry, markAsRead, readHistory } from './history.ts';
 import { streamMessages } from './message-stream.ts';
 import type { PushMessage } from './push-message.ts';
 import { resolveAddress } from './resolve-address.ts';
@@ -12,7 +13,7 @@ import {
 } from './service-api.ts';
 import { readState, updateState } from './stored-state.ts';
 import { atPushService, ownName, reconcile, sendChoices } from './subscription.ts';
-import { assertSupport, missingSupport, permissionDenied } from './support.ts';
+import { assertSupport, isInBrowser, missingSupport, permissionDenied } from './support.ts';
 import { WorkerRegistration } from './worker-registration.ts';
 
 /** Where this browser stands. */
@@ -36,6 +37,8 @@ export interface ClientOptions extends ServiceApiOptions {
    * service worker that controls the page, or `service-worker.js` beside the page where none does.
    */
   readonly serviceWorkerUrl?: string | URL;
+  /** How many notifications the service worker keeps for `history()`; 0 for none. Default: 100. */
+  readonly historyLimit?: number;
 }
 
 /** Of `subscribe`. */
@@ -98,10 +101,25 @@ export interface Client extends EventTarget {
   resync(): Promise<SyncResult>;
   /** The re-sync of this page load; rejects with a `ClientError`. */
   readonly synced: Promise<SyncResult>;
+  /**
+   * The notifications that this browser was shown last, the newest first, also those that were dismissed. `unsubscribe` and
+   * `signOut` delete them.
+   *
+   * @throws {ClientError} `not-in-browser`
+   */
+  history(): Promise<readonly HistoryEntry[]>;
+  /**
+   * Marks all notifications of `history()` as read. A click on a notification marks that one.
+   *
+   * @throws {ClientError} `not-in-browser`
+   */
+  markRead(): Promise<void>;
   /** Every push message from now on; ends when the loop is left, or with `return()`. */
   messages(): AsyncIterableIterator<PushMessage>;
   /** The same messages as events. */
   addEventListener(type: 'message', listener: (event: MessageEvent<PushMessage>) => void): void;
+  /** After whatever may have changed `state()`, or has failed to: a call, the re-sync, the permission. */
+  addEventListener(type: 'change', listener: (event: Event) => void): void;
   addEventListener(...parameters: Parameters<EventTarget['addEventListener']>): void;
   removeEventListener(type: 'message', listener: (event: MessageEvent<PushMessage>) => void): void;
   removeEventListener(...parameters: Parameters<EventTarget['removeEventListener']>): void;
@@ -113,21 +131,27 @@ const optionNames: readonly string[] = [
   'timeoutMs',
   'fetch',
   'token',
+  'historyLimit',
 ] satisfies readonly (keyof ClientOptions)[];
 
 /**
- * Makes the client and starts its re-sync. Call it once per page, at module level.
+ * Makes the client and starts its re-sync. Call it once per page, at module level. On a server that renders the page it does
+ * nothing, and what is called there rejects with `not-in-browser`.
  *
  * @example
  * const client = createClient({ serviceUrl: '/push/' });
  * button.onclick = () => client.subscribe();
  * for await (const { title, message } of client.messages()) console.log(title, message);
- * @throws {TypeError} names an option that is unknown, and those that there are
+ * @throws {TypeError} names an option that is unknown, and those that there are; or `historyLimit` that is not a whole number from 0
  */
 export function createClient(options: ClientOptions = {}): Client {
   const unknown = Object.keys(options).find((name) => !optionNames.includes(name));
   if (unknown) throw new TypeError(`"${unknown}" is unknown; there are ${optionNames.join(', ')}.`);
-  // The class itself knows its one event only as EventTarget does: by any name.
+  const { historyLimit = 0 } = options;
+  if (!Number.isInteger(historyLimit) || historyLimit < 0) {
+    throw new TypeError(`"historyLimit" is ${historyLimit}; it must be a whole number from 0.`);
+  }
+  // The class itself knows its events only as EventTarget does: by any name.
   return new DeskbellClient(options) as Client;
 }
 
@@ -139,62 +163,75 @@ interface Delivered {
 
 class DeskbellClient extends EventTarget {
   readonly synced: Promise<SyncResult>;
-  readonly #service: ServiceApi;
-  readonly #worker: WorkerRegistration;
+  // Both only in a browser.
+  readonly #service!: ServiceApi;
+  readonly #worker!: WorkerRegistration;
+  readonly #historyLimit: number | undefined;
   /** Of the last message, so that they come in their order. */
   #delivery: Promise<void> = Promise.resolve();
 
   constructor(options: ClientOptions) {
     super();
-    const { serviceUrl = './', serviceWorkerUrl } = options;
-    const service = resolveAddress(serviceUrl);
-    if (!service.pathname.endsWith('/')) service.pathname += '/';
-    this.#service = new ServiceApi(service, options);
-    const scriptUrl = serviceWorkerUrl === undefined ? undefined : resolveAddress(serviceWorkerUrl);
-    this.#worker = new WorkerRegistration(scriptUrl, this.#service.timeoutMs);
-
+    const { serviceUrl = './', serviceWorkerUrl, historyLimit } = options;
+    this.#historyLimit = historyLimit;
+    if (isInBrowser) {
+      const service = resolveAddress(serviceUrl);
+      if (!service.pathname.endsWith('/')) service.pathname += '/';
+      this.#service = new ServiceApi(service, options);
+      const scriptUrl = serviceWorkerUrl === undefined ? undefined : resolveAddress(serviceWorkerUrl);
+      this.#worker = new WorkerRegistration(scriptUrl, this.#service.timeoutMs);
+    }
     if (!missingSupport()) {
       navigator.serviceWorker.addEventListener('message', ({ data }: MessageEvent) => {
         if (data?.deskbell) this.#delivery = this.#delivery.then(() => this.#deliver(data));
       });
       navigator.serviceWorker.startMessages();
+      void this.#watchPermission();
     }
     this.synced = this.resync();
     // The console has failures as well, so a page need not look at `synced`.
     this.synced.catch(() => undefined);
   }
 
-  async subscribe({ invitation }: SubscribeOptions = {}): Promise<PushSubscription> {
-    assertSupport();
-    // Before anything that waits: browsers ask only shortly after a click.
-    const permission = await Notification.requestPermission();
-    if (permission === 'denied') throw permissionDenied();
-    if (permission !== 'granted') {
-      throw new ClientError('permission-dismissed', 'The question about notifications was closed.');
-    }
-    return withLock(async () => {
-      this.#service.invitation = invitation;
-      return this.#reconcile(true);
+  subscribe({ invitation }: SubscribeOptions = {}): Promise<PushSubscription> {
+    return this.#change(async () => {
+      assertSupport();
+      // Before anything that waits: browsers ask only shortly after a click.
+      const permission = await Notification.requestPermission();
+      if (permission === 'denied') throw permissionDenied();
+      if (permission !== 'granted') {
+        throw new ClientError('permission-dismissed', 'The question about notifications was closed.');
+      }
+      return withLock(async () => {
+        this.#service.invitation = invitation;
+        return this.#reconcile(true);
+      });
     });
   }
 
-  async unsubscribe(): Promise<void> {
-    assertSupport();
-    await withLock(async () => {
-      const { registration, subscription, body } = await this.#current();
-      if (registration) await updateState(registration.scope, { storedBody: undefined });
-      try {
-        if (subscription) await atPushService(subscription.unsubscribe(), this.#service.timeoutMs);
-      } finally {
-        if (body) await this.#service.remove(body);
-      }
+  unsubscribe(): Promise<void> {
+    return this.#change(async () => {
+      assertSupport();
+      await withLock(async () => {
+        const { registration, subscription, body } = await this.#current();
+        if (registration) {
+          await updateState(registration.scope, { storedBody: undefined });
+          await clearHistory(registration.scope);
+        }
+        try {
+          if (subscription) await atPushService(subscription.unsubscribe(), this.#service.timeoutMs);
+        } finally {
+          if (body) await this.#service.remove(body);
+        }
+      });
     });
   }
 
   async signOut(): Promise<void> {
-    if (missingSupport()) return;
+    if (lacksSupport()) return;
     await withLock(async () => {
-      const { body } = await this.#current();
+      const { registration, body } = await this.#current();
+      if (registration) await clearHistory(registration.scope);
       if (body) await this.#service.remove(body, 'webPush/user');
     });
   }
@@ -211,15 +248,18 @@ class DeskbellClient extends EventTarget {
     };
   }
 
-  async resync(): Promise<SyncResult> {
-    if (missingSupport()) return 'not-subscribed';
-    return withLock(async () => {
-      const { subscription, storedBody } = await this.#current();
-      // This browser is subscribed, or was until the push service dropped the subscription.
-      const isWanted = subscription || (storedBody && Notification.permission === 'granted');
-      if (!isWanted) return 'not-subscribed';
-      await this.#reconcile(false);
-      return this.#isStored(subscription) ? 'sent-again' : 'subscribed-anew';
+  resync(): Promise<SyncResult> {
+    return this.#change(async () => {
+      if (lacksSupport()) return 'not-subscribed';
+      return withLock(async () => {
+        const { subscription, storedBody } = await this.#current();
+        // This browser is subscribed, or was until the push service dropped the subscription.
+        const isWanted = subscription || (storedBody && Notification.permission === 'granted');
+        if (!isWanted) return 'not-subscribed';
+        // Another provider may have subscribed it, with a service worker that does not show our messages.
+        await this.#reconcile(false, storedBody === undefined);
+        return this.#isStored(subscription) ? 'sent-again' : 'subscribed-anew';
+      });
     });
   }
 
@@ -240,8 +280,39 @@ class DeskbellClient extends EventTarget {
     });
   }
 
+  async history(): Promise<readonly HistoryEntry[]> {
+    const scope = await this.#scope();
+    return scope === undefined ? [] : readHistory(scope);
+  }
+
+  async markRead(): Promise<void> {
+    const scope = await this.#scope();
+    if (scope !== undefined) await markAsRead(scope);
+  }
+
   messages(): AsyncIterableIterator<PushMessage> {
+    lacksSupport();
     return streamMessages(this);
+  }
+
+  async #scope(): Promise<string | undefined> {
+    return lacksSupport() ? undefined : (await this.#worker.find())?.scope;
+  }
+
+  /** Says that the state may be another, also if the work has failed. */
+  async #change<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } finally {
+      this.dispatchEvent(new Event('change'));
+    }
+  }
+
+  /** Not every browser tells of notifications here. */
+  async #watchPermission(): Promise<void> {
+    const query = navigator.permissions?.query({ name: 'notifications' });
+    const permission = await query?.catch(() => undefined);
+    permission?.addEventListener('change', () => this.dispatchEvent(new Event('change')));
   }
 
   #isStored(subscription: PushSubscription | undefined): boolean {
@@ -257,15 +328,19 @@ class DeskbellClient extends EventTarget {
     return { registration, subscription, storedBody, body };
   }
 
-  /** @param isAsked somebody subscribes now, on this page */
-  #reconcile(isAsked: boolean): Promise<PushSubscription> {
+  /**
+   * @param isAsked somebody subscribes now, on this page
+   * @param isNew whether this client has not subscribed this browser before
+   */
+  #reconcile(isAsked: boolean, isNew = true): Promise<PushSubscription> {
     const register = async () => {
       const registration = await this.#worker.register();
-      if (isAsked) await this.#worker.check(registration);
+      if (isAsked || isNew) await this.#worker.check(registration);
       const { pageUrl } = await readState(registration.scope);
       await updateState(registration.scope, {
         serviceUrl: this.#service.url.href,
         pageUrl: isAsked ? ownPageUrl() : (pageUrl ?? ownPageUrl()),
+        ...(this.#historyLimit !== undefined && { historyLimit: this.#historyLimit }),
       });
       return registration;
     };
@@ -277,6 +352,16 @@ class DeskbellClient extends EventTarget {
     const registration = await this.#worker.find();
     if (registration?.scope === scope) this.dispatchEvent(new MessageEvent('message', { data: deskbell }));
   }
+}
+
+/**
+ * Whether there is nothing to do, since this browser has no Web Push.
+ *
+ * @throws {ClientError} not-in-browser
+ */
+function lacksSupport(): boolean {
+  if (!isInBrowser) assertSupport();
+  return missingSupport() !== undefined;
 }
 
 /** Without what may be secret in it, and what is of this visit alone. */

@@ -58,7 +58,7 @@ export class ServiceApi {
   /** The key to subscribe with, as unpadded base64url. */
   fetchVapidKey(): Promise<string> {
     // A new URL each time: a service worker of the site may answer from its cache, and would give a former key for ever.
-    return this.#request('GET', `vapidKey?${Date.now()}`) as Promise<string>;
+    return this.#request('GET', `vapidKey?${Date.now()}`, isKey) as Promise<string>;
   }
 
   /**
@@ -73,14 +73,14 @@ export class ServiceApi {
       ...(former && { 'deskbell-former-subscription': former }),
       ...(this.invitation && { 'deskbell-invitation': this.invitation }),
     };
-    await this.#post('webPush', body, { language, timeZone }, headers);
+    await this.#post('webPush', isString, body, { language, timeZone }, headers);
     this.storedBody = body;
     this.invitation = undefined;
   }
 
   /** Removes a subscription; at `webPush/user`, its user and tags. */
   remove(body: string, path = 'webPush'): Promise<unknown> {
-    return this.#request('DELETE', path, jsonType, body);
+    return this.#request('DELETE', path, isNothing, jsonType, body);
   }
 
   /**
@@ -90,17 +90,30 @@ export class ServiceApi {
    * @param choices of channels to change
    */
   choose(body: string, choices?: Choices): Promise<readonly Channel[]> {
-    return this.#post('webPush/channels', body, { choices }) as Promise<readonly Channel[]>;
+    return this.#post('webPush/channels', Array.isArray, body, { choices }) as Promise<readonly Channel[]>;
   }
 
   /** As the person who is signed in. */
-  async #post(path: string, body: string, further: object, headers?: HeaderFields): Promise<unknown> {
+  async #post(
+    path: string,
+    isAnswer: (answer: unknown) => boolean,
+    body: string,
+    further: object,
+    headers?: HeaderFields,
+  ): Promise<unknown> {
     const token = await this.#options.token?.();
     const all = { ...jsonType, ...headers, ...(token && { authorization: `Bearer ${token}` }) };
-    return this.#request('POST', path, all, JSON.stringify({ ...JSON.parse(body), ...further }));
+    return this.#request('POST', path, isAnswer, all, JSON.stringify({ ...JSON.parse(body), ...further }));
   }
 
-  async #request(method: string, path: string, headers?: HeaderFields, body?: string): Promise<unknown> {
+  /** @param isAnswer whether JSON, or undefined for an empty body, is what the service answers; a login page at 200 is not */
+  async #request(
+    method: string,
+    path: string,
+    isAnswer: (answer: unknown) => boolean,
+    headers?: HeaderFields,
+    body?: string,
+  ): Promise<unknown> {
     const url = new URL(path, this.url);
     const name = `${method} ${url.origin}${url.pathname}`;
     let response: Response;
@@ -112,9 +125,9 @@ export class ServiceApi {
       throw reported(new ClientError('server-unreachable', `${name}: the service cannot be reached.`, cause));
     }
     const { ok, status } = response;
-    const answer = await response.json().catch(() => undefined);
-    if (ok && (typeof answer === 'string' || method !== 'GET')) return answer;
-    const what = ok ? 'without a key' : status;
+    const answer = await readJson(response);
+    if (ok && isAnswer(answer)) return answer;
+    const what = ok ? `${status} without what the service answers` : status;
     const isHtml = response.headers.get('content-type')?.includes('html');
     const html = isHtml
       ? " with an HTML page, perhaps of the site's service worker, or of a server that answers unknown paths with index.html"
@@ -123,6 +136,21 @@ export class ServiceApi {
     throw reported(
       new ClientError('server-refused', `${name} answered ${what}${html}: ${detail}`, undefined, status),
     );
+  }
+}
+
+const isString = (answer: unknown): boolean => typeof answer === 'string';
+const isNothing = (answer: unknown): boolean => answer === undefined;
+/** 65 bytes that begin with 4, as base64url. */
+const isKey = (answer: unknown): boolean => isString(answer) && /^B[\w-]{86}$/.test(answer as string);
+
+/** Null for what is not JSON, undefined for nothing at all. */
+async function readJson(response: Response): Promise<any> {
+  const text = await response.text();
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch {
+    return null;
   }
 }
 

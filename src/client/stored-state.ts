@@ -16,6 +16,8 @@ export interface StoredState {
   readonly storedBody?: string | undefined;
   /** What was chosen of channels, until the service has taken it. */
   readonly choices?: Choices | undefined;
+  /** How many notifications `history()` keeps. */
+  readonly historyLimit?: number;
   /** Path of the script that was activated last and has Deskbell in it. */
   readonly scriptPath?: string;
 }

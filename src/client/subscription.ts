@@ -2,7 +2,7 @@
 import { ClientError } from './client-error.ts';
 import { base64, type ServiceApi, subscriptionBody } from './service-api.ts';
 import { readState, updateState } from './stored-state.ts';
-import { permissionDenied } from './support.ts';
+import { permissionDenied, privateWindow } from './support.ts';
 import { withTimeLimit } from './time-limit.ts';
 
 /** Name of the lock that pages and the service worker share, and of the worker's sync. */
@@ -92,12 +92,43 @@ export async function subscribe(
  * @throws {ClientError}
  */
 export async function atPushService<Result>(work: Promise<Result>, timeoutMs: number): Promise<Result> {
+  const startMs = Date.now();
   try {
     return await withTimeLimit(timeoutMs, work);
   } catch (cause) {
-    if ((cause as Error).name === 'NotAllowedError') throw permissionDenied(cause);
-    throw new ClientError('push-service-unreachable', "The browser's push service cannot be reached.", cause);
+    throw describeRefusal(cause as Error, Date.now() - startMs);
   }
+}
+
+/** A browser that has no push service says so at once; Firefox waits for one that it cannot reach, and says the same then. */
+const longestRefusalMs = 2_000;
+
+/**
+ * What a browser means that does not subscribe. Most of them say it in words only: `Registration failed - …` is Chromium's, and that of the
+ * browsers that are made of it.
+ */
+function describeRefusal(cause: Error, waitedMs: number): ClientError {
+  const { name, message } = cause;
+  if (name === 'NotAllowedError') return permissionDenied(cause);
+  if (name === 'AbortError' && /permission denied/.test(message)) return privateWindow(cause);
+  const isAway = message.startsWith('Registration')
+    ? /could not connect/.test(message)
+    : name !== 'AbortError' || waitedMs > longestRefusalMs;
+  if (isAway || !navigator.onLine) {
+    return new ClientError(
+      'push-service-unreachable',
+      "The browser's push service cannot be reached.",
+      cause,
+    );
+  }
+  if ('brave' in navigator) {
+    return new ClientError(
+      'push-service-off',
+      'Brave does not use its push service: “Use Google services for push messaging” is off in brave://settings/privacy.',
+      cause,
+    );
+  }
+  return new ClientError('no-push-service', `This browser has no push service: ${message}`, cause);
 }
 
 /** A subscription that Chromium has given up for good keeps its keys and gets an endpoint on this host. */

@@ -1,8 +1,17 @@
 // Whether this browser has Web Push, and what it means where the user does not permit notifications.
 import { ClientError } from './client-error.ts';
 
-/** Undefined where nothing is missing. */
+/** False where a page is rendered on a server. */
+export const isInBrowser = typeof document !== 'undefined';
+
+/** Undefined if nothing is missing. */
 export function missingSupport(): ClientError | undefined {
+  if (!isInBrowser) {
+    return new ClientError(
+      'not-in-browser',
+      'There is no browser here. Call this in the page, not while it is rendered.',
+    );
+  }
   if (!isSecureContext) {
     return new ClientError('insecure-context', 'Push needs https, or http on localhost.');
   }
@@ -14,6 +23,8 @@ export function missingSupport(): ClientError | undefined {
       'On an iPhone or iPad, push needs this page to be on the Home Screen.',
     );
   }
+  // A private window of an older Firefox.
+  if ('PushManager' in window && !('serviceWorker' in navigator)) return privateWindow();
   return new ClientError('no-support', 'This browser has no Web Push.');
 }
 
@@ -21,6 +32,10 @@ export function missingSupport(): ClientError | undefined {
 export function assertSupport(): void {
   const missing = missingSupport();
   if (missing) throw missing;
+}
+
+export function privateWindow(cause?: unknown): ClientError {
+  return new ClientError('private-window', 'This browser has no Web Push in private windows.', cause);
 }
 
 export function permissionDenied(cause?: unknown): ClientError {

@@ -234,6 +234,52 @@ export function testOwnWorkers(browserTest: BrowserTest, change: string): void {
   );
 
   browserTest(
+    "a reader of another provider moves at the next visit: its service worker and subscription give way to Deskbell's",
+    async (context) => {
+      const { backend, startShop, storedRow } = context;
+      const shop = await startShop();
+      shop.hasScriptBesidePage = true;
+      const former = await openShop(context, shop);
+      const [worker, endpoint] = (await former.evaluate(subscribeElsewhere)) as readonly string[];
+      assert.ok(worker!.endsWith('/shop/plain.js'));
+      await former.close();
+
+      const page = await openShop(context, shop);
+      await page.evaluate("start({ serviceWorkerUrl: 'service-worker.js' })");
+      assert.equal(await page.evaluate('client.synced'), 'subscribed-anew');
+      const row = await storedRow();
+      assert.notEqual(row.endpoint, endpoint);
+      await untilActive(page, new URL('/shop/service-worker.js', shop.url));
+      assert.equal(
+        await page.evaluate('navigator.serviceWorker.getRegistrations().then(({ length }) => length)'),
+        1,
+      );
+      await backend.sendToAll({ title: 'Moved', message: '' });
+      await waitFor(page, 'li');
+      assert.equal((await onScreen(page)).length, 1);
+    },
+  );
+
+  browserTest(
+    'a reader of another provider stays there as long as its service worker has nothing of Deskbell',
+    async (context) => {
+      const { backend, startShop } = context;
+      const shop = await startShop();
+      const page = await openShop(context, shop);
+      const [, endpoint] = (await page.evaluate(subscribeElsewhere)) as readonly string[];
+      await page.reload();
+      await page.evaluate('start({ timeoutMs: 2000 })');
+      assert.match(
+        String(await page.evaluate(failureOf('client.synced'))),
+        /^service-worker-failed: The service worker \/shop\/plain\.js .* does not import Deskbell's/,
+      );
+      const kept = 'client.state().then(({ subscription }) => subscription.endpoint)';
+      assert.equal(await page.evaluate(kept), endpoint);
+      assert.deepEqual(await backend.subscriptions(), []);
+    },
+  );
+
+  browserTest(
     'a content security policy with Trusted Types needs to list the policy "deskbell", and no other',
     async (context) => {
       const { backend, startShop } = context;
@@ -261,6 +307,16 @@ const subscribe = (page: Page) => page.evaluate('start(); client.subscribe().the
 
 const failureOf = (promise: string) =>
   `${promise}.then(() => 'none', ({ reason, message }) => reason + ': ' + message)`;
+
+/** As the script of another provider does, with its own key. */
+const subscribeElsewhere = `(async () => {
+  await navigator.serviceWorker.register('plain.js');
+  const { active, pushManager } = await navigator.serviceWorker.ready;
+  const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign']);
+  const applicationServerKey = new Uint8Array(await crypto.subtle.exportKey('raw', pair.publicKey));
+  const { endpoint } = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey });
+  return [active.scriptURL, endpoint];
+})()`;
 
 /** Counts how often the page has asked for the registration that controls it, and calls `afterLookUp` where there is one. */
 const noteLookUps = `{

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createContext, runInContext } from 'node:vm';
 import { build } from 'esbuild';
-import { IDBFactory } from 'fake-indexeddb';
+import { IDBFactory, IDBKeyRange } from 'fake-indexeddb';
 import { lateRegistrationMs, storageTimeoutMs } from '../../src/client/time-limit.ts';
 import { until } from '../../tools/until.ts';
 
+const entry = '../../src/client/index.ts';
 const { outputFiles } = await build({
-  entryPoints: [join(import.meta.dirname, '../../src/client/index.ts')],
+  entryPoints: [join(import.meta.dirname, entry)],
   bundle: true,
   format: 'iife',
   globalName: 'library',
@@ -39,6 +40,8 @@ interface Client extends EventTarget {
     readonly subscription: { readonly endpoint: string } | undefined;
     readonly isStored: boolean;
   }>;
+  history(): Promise<readonly { readonly title: string; readonly isRead: boolean }[]>;
+  markRead(): Promise<void>;
   channels(): Promise<readonly { readonly isOn: boolean }[]>;
   setChannels(choices: object): Promise<readonly { readonly isOn: boolean }[]>;
   messages(): AsyncIterableIterator<{ readonly title: string }>;
@@ -53,11 +56,16 @@ interface Browser {
   readonly isPushServiceAway?: boolean;
   /** Name of the error with which the browser refuses to subscribe. */
   readonly refusal?: string;
+  /** What that error says, and how long after it was asked, in milliseconds. */
+  readonly refusalWords?: string;
+  readonly refusalAfterMs?: number;
+  readonly isOffline?: boolean;
+  readonly isBrave?: boolean;
   readonly permission?: 'granted' | 'denied' | 'default';
   /** What the question is answered with. */
   readonly answer?: 'granted' | 'denied' | 'default';
   readonly isSecureContext?: boolean;
-  readonly lacks?: 'PushManager' | 'Notification';
+  readonly lacks?: 'PushManager' | 'Notification' | 'serviceWorker';
   readonly isHomeScreenApp?: boolean;
   /** None is there at first, and no script that could be registered; the site registers its own then, or does not. */
   readonly registers?: 'late' | 'never';
@@ -84,13 +92,16 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
   const listeners: ((event: object) => void)[] = [];
   let { made = 0 } = browser;
   let isPushServiceAsked = false;
+  let nowMs = 0;
   let subscription: object | undefined;
   const pushManager = {
     getSubscription: async () => subscription ?? null,
     async subscribe() {
       isPushServiceAsked = true;
       if (browser.isPushServiceAway) await new Promise(() => {});
-      if (browser.refusal) throw new DOMException('It is refused.', browser.refusal);
+      await Promise.resolve();
+      nowMs += browser.refusalAfterMs ?? 0;
+      if (browser.refusal) throw new DOMException(browser.refusalWords ?? 'It is refused.', browser.refusal);
       made += 1;
       const key = new Uint8Array([made]).buffer;
       const endpoint = `https://push.example/${made}`;
@@ -139,6 +150,9 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
     });
     const [status, answered] = service?.(request, json) ?? [200, path === 'vapidKey' ? vapidKey : ''];
     if (status === 0) throw new TypeError('Failed to fetch');
+    if (typeof answered === 'object' && answered !== null && 'html' in answered)
+      return new Response(String(answered.html), { status, headers: { 'content-type': 'text/html' } });
+    if (method === 'DELETE' && status === 200) return new Response(null, { status: 204 });
     return Response.json(answered, { status });
   };
   const parts = { PushManager: {}, Notification: { permission, requestPermission: async () => answer } };
@@ -150,12 +164,17 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
     document: { baseURI: pageUrl },
     location: new URL(pageUrl),
     navigator: {
-      serviceWorker,
+      ...(browser.lacks !== 'serviceWorker' && { serviceWorker }),
+      ...(browser.isBrave && { brave: {} }),
+      onLine: !browser.isOffline,
       language: 'de',
       locks: createLocks(),
       ...(browser.isHomeScreenApp !== undefined && { standalone: browser.isHomeScreenApp }),
     },
     indexedDB,
+    IDBKeyRange,
+    Date: { now: () => nowMs },
+    Event,
     fetch,
     AbortSignal: { timeout: (ms: number) => void limitsMs.push(ms) },
     setTimeout(end: () => void, delayMs: number) {
@@ -181,7 +200,10 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
   return { client, create, asked, waitedMs, limitsMs, errors, ended, indexedDB, arrive };
 }
 
-const withoutChannels: Browser['service'] = (request) => [200, request === 'GET vapidKey' ? vapidKey : []];
+const withoutChannels: Browser['service'] = (request) => [
+  200,
+  request === 'POST webPush/channels' ? [] : vapidKey,
+];
 
 /**
  * Changes what the browser keeps for the registration, as its service worker does.
@@ -201,6 +223,18 @@ async function change(
   await once(store.put({ ...(reading.result as object), ...changes }, key), 'success');
   opening.result.close();
   return reading.result as Readonly<Record<string, unknown>>;
+}
+
+async function put(
+  indexedDB: InstanceType<typeof IDBFactory>,
+  key: readonly (string | number)[],
+  value: object,
+): Promise<void> {
+  const opening = indexedDB.open('deskbell', 1);
+  await once(opening, 'success');
+  const store = opening.result.transaction('deskbell', 'readwrite').objectStore('deskbell');
+  await once(store.put(value, [...key]), 'success');
+  opening.result.close();
 }
 
 const once = (target: EventTarget, type: string): Promise<unknown> =>
@@ -262,7 +296,7 @@ test('the service gets subscription, language and time zone, and is asked for it
 test('a new subscription that the service refuses is ended again; one that it could not take, or knew, is not', async () => {
   let status = 200;
   const service: Browser['service'] = (request) => {
-    if (request === 'POST webPush') return [status, { detail: 'Why.' }];
+    if (request === 'POST webPush' && status !== 200) return [status, { detail: 'Why.' }];
     return [200, vapidKey];
   };
   for (const [refusal, isEnded] of [
@@ -285,6 +319,99 @@ test('a new subscription that the service refuses is ended again; one that it co
   status = 403;
   assert.equal(await reasonOf(client.subscribe()), 'server-refused');
   assert.deepEqual(ended, []);
+});
+
+test('an answer counts only if it is what the service answers: a login page at 200 is not', async () => {
+  const page = { html: '<title>Sign in</title>' };
+  for (const [refused, answer, words] of [
+    ['GET vapidKey', page, 'with an HTML page'],
+    ['GET vapidKey', 'not a key', 'without what the service answers: '],
+    ['POST webPush', page, 'with an HTML page'],
+    ['POST webPush', { ok: true }, 'without what the service answers: '],
+    ['DELETE webPush', page, 'with an HTML page'],
+    ['POST webPush/channels', 'ok', 'without what the service answers: '],
+  ] as const) {
+    let isLoginOver = true;
+    const service: Browser['service'] = (request) => {
+      if (request === refused && !isLoginOver) return [200, answer];
+      return [200, request === 'POST webPush/channels' ? [] : vapidKey];
+    };
+    const { client } = openPage({}, { service });
+    if (/DELETE|channels/.test(refused)) await client.subscribe();
+    isLoginOver = false;
+    const work = refused.includes('DELETE') ? client.unsubscribe() : client.subscribe();
+    const failure = await failureOf(refused.includes('channels') ? client.channels() : work);
+    assert.ok(failure.startsWith('server-refused: '), failure);
+    assert.ok(failure.includes(words), failure);
+    if (refused.startsWith('POST webPush'))
+      assert.equal((await client.state()).isStored, refused !== 'POST webPush');
+  }
+});
+
+test('on a server a client does nothing, and whatever is called says why', async () => {
+  const { createClient } = (await import(import.meta.resolve(entry))) as {
+    createClient(options: object): Client;
+  };
+  const client = createClient({ serviceUrl: '/push/' });
+  for (const call of [
+    'subscribe',
+    'unsubscribe',
+    'signOut',
+    'resync',
+    'channels',
+    'history',
+    'markRead',
+  ] as const)
+    assert.equal(
+      await failureOf(client[call]()),
+      'not-in-browser: There is no browser here. Call this in the page, not while it is rendered.',
+    );
+  assert.equal(await reasonOf(client.synced), 'not-in-browser');
+  assert.equal((await client.state()).obstacle, 'not-in-browser');
+  assert.throws(() => client.messages(), { reason: 'not-in-browser' });
+  client.addEventListener('message', () => undefined);
+});
+
+test('a page is told of each change, of failures too', async () => {
+  const { client } = openPage();
+  let changes = 0;
+  client.addEventListener('change', () => void (changes += 1));
+  await client.synced;
+  await client.subscribe();
+  await client.unsubscribe();
+  assert.equal(changes, 3);
+  const refused = openPage({}, { permission: 'default' });
+  refused.client.addEventListener('change', () => void (changes += 1));
+  await refused.client.synced;
+  await reasonOf(refused.client.subscribe());
+  assert.equal(changes, 5);
+});
+
+test('historyLimit is kept for the service worker, and must be a whole number from 0', async () => {
+  const { client, create, indexedDB } = openPage({ historyLimit: 7 });
+  await client.subscribe();
+  assert.equal((await change(indexedDB, {}))['historyLimit'], 7);
+  for (const historyLimit of [-1, 1.5, '7'])
+    assert.throws(() => create({ historyLimit }), /"historyLimit" is \S+; it must be a whole number from 0/);
+});
+
+test('history gives what the service worker has kept for this registration, until somebody signs out or unsubscribes', async () => {
+  for (const leave of ['signOut', 'unsubscribe'] as const) {
+    const { client, indexedDB } = openPage();
+    assert.deepEqual(Array.from(await client.history()), []);
+    await client.subscribe();
+    const scope = 'https://example.org/app/';
+    await put(indexedDB, [scope, 'history', 9], { title: 'Older', isRead: true });
+    await put(indexedDB, [scope, 'history', 10], { title: 'Newer', isRead: false });
+    await put(indexedDB, ['https://example.org/', 'history', 1], { title: 'Elsewhere', isRead: false });
+    const kept = async () => (await client.history()).map(({ title, isRead }) => `${title} ${isRead}`);
+    assert.deepEqual(await kept(), ['Newer false', 'Older true']);
+    await client.markRead();
+    assert.deepEqual(await kept(), ['Newer true', 'Older true']);
+    await client[leave]();
+    assert.deepEqual(await kept(), []);
+  }
+  assert.deepEqual(Array.from(await openPage({}, { lacks: 'PushManager' }).client.history()), []);
 });
 
 test('a service that is away is named with method and URL, on the console too', async () => {
@@ -323,6 +450,7 @@ test('each obstacle has its reason, which the state has too, and nothing is aske
   for (const [browser, reason, isKnown] of [
     [{ isSecureContext: false }, 'insecure-context', true],
     [{ lacks: 'PushManager' }, 'no-support', true],
+    [{ lacks: 'serviceWorker' }, 'private-window', true],
     [{ lacks: 'Notification', isHomeScreenApp: false }, 'home-screen-required', true],
     [{ lacks: 'PushManager', isHomeScreenApp: true }, 'no-support', true],
     [{ permission: 'denied' }, 'permission-denied', true],
@@ -337,13 +465,28 @@ test('each obstacle has its reason, which the state has too, and nothing is aske
   }
 });
 
+const chromiumSays = (words: string): Browser => ({
+  refusal: 'AbortError',
+  refusalWords: `Registration failed - ${words}`,
+  refusalAfterMs: 5000,
+});
+
 test('what the browser refuses while it subscribes is told from a push service that does not answer', async () => {
-  for (const [refusal, reason] of [
-    ['NotAllowedError', 'permission-denied'],
-    ['AbortError', 'push-service-unreachable'],
+  const firefoxSays: Browser = { refusal: 'AbortError', refusalWords: 'Error retrieving push subscription.' };
+  for (const [browser, reason] of [
+    [{ refusal: 'NotAllowedError' }, 'permission-denied'],
+    [chromiumSays('permission denied'), 'private-window'],
+    [chromiumSays('could not connect to push server'), 'push-service-unreachable'],
+    [chromiumSays('push service error'), 'no-push-service'],
+    [chromiumSays('push service not available'), 'no-push-service'],
+    [{ ...chromiumSays('push service error'), isOffline: true }, 'push-service-unreachable'],
+    [{ ...chromiumSays('push service error'), isBrave: true }, 'push-service-off'],
+    [{ ...firefoxSays, refusalAfterMs: 20 }, 'no-push-service'],
+    [{ ...firefoxSays, refusalAfterMs: 3000 }, 'push-service-unreachable'],
+    [{ refusal: 'NetworkError' }, 'push-service-unreachable'],
   ] as const) {
-    const { client, asked } = openPage({}, { refusal });
-    assert.equal(await reasonOf(client.subscribe()), reason);
+    const { client, asked } = openPage({}, browser);
+    assert.equal(await reasonOf(client.subscribe()), reason, JSON.stringify(browser));
     assert.deepEqual(requestsOf(asked), ['GET vapidKey?…']);
   }
 });
@@ -388,7 +531,8 @@ test('the page that subscribed is kept without its query, whichever page is visi
   await first.client.subscribe();
   const kept = async () => (await change(first.indexedDB, {}))['pageUrl'];
   assert.equal(await kept(), 'https://example.org/app/page.html');
-  const other = openPage({}, { made: 1, pageUrl: 'https://example.org/app/orders/7' }, first.indexedDB);
+  const pageUrl = 'https://example.org/app/orders/7';
+  const other = openPage({ serviceUrl: '/app/' }, { made: 1, pageUrl }, first.indexedDB);
   assert.equal(await other.client.synced, 'subscribed-anew');
   assert.equal(await kept(), 'https://example.org/app/page.html');
   await other.client.subscribe();
@@ -497,7 +641,7 @@ test('what was turned off is kept while the service does not know the subscripti
     if (request === 'POST webPush') {
       stores += 1;
       // at the page load
-      if (stores === 1) return [503, { detail: 'away' }];
+      return stores === 1 ? [503, { detail: 'away' }] : [200, ''];
     }
     const isKnown = stores > 1;
     const { news = true } = (choices ?? {}) as { news?: boolean };

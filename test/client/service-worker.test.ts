@@ -23,6 +23,7 @@ const pushMessageData = (bytes: Uint8Array) => ({
 
 const modules = [
   'database',
+  'history',
   'service-worker',
   'worker/read-push',
   'worker/receipts',
@@ -549,6 +550,50 @@ test('a notification is shown first, and reported then, unless the site’s hook
   assert.deepEqual([events.slice(2), shown.receipt], [['shown: nested'], undefined]);
 });
 
+test('the last notifications are kept, newest first, with an absolute URL, each once; a click marks one as read', async () => {
+  const own = 'https://example.org/';
+  const scope = runScript({
+    registration: {
+      scope: own,
+      showNotification: async () => undefined,
+      getNotifications: async () => [],
+    },
+    navigator: { locks },
+    setTimeout: () => undefined,
+    console,
+  });
+  const opened: string[] = [];
+  scope['self'].clients = {
+    matchAll: async () => [],
+    openWindow: async (url: string) => void opened.push(url),
+  };
+  const arrive = (receivedAtMs: number, members: object = {}) =>
+    scope['receive']({ title: `${receivedAtMs}`, message: '', receivedAtMs, ...members });
+  const kept = async (): Promise<string[]> =>
+    (await scope['readHistory'](own)).map(
+      ({ title, url, isRead }: Record<string, unknown>) => `${title} ${url} ${isRead}`,
+    );
+  await scope['updateOwnState']({ pageUrl: `${own}shop/page`, historyLimit: 3 });
+
+  await arrive(1);
+  await arrive(2, { url: 'order/7' });
+  await arrive(3, { url: 'javascript:alert()', id: 'once' });
+  await arrive(3, { id: 'once' });
+  assert.deepEqual(await kept(), ['3 undefined false', `2 ${own}shop/order/7 false`, '1 undefined false']);
+  await arrive(4);
+  const deskbell = { title: '2', message: '', receivedAtMs: 2 };
+  await scope.dispatch('notificationclick', { notification: { data: { deskbell }, close() {} }, action: '' });
+  assert.deepEqual(await kept(), ['4 undefined false', '3 undefined false', `2 ${own}shop/order/7 true`]);
+
+  await scope['updateOwnState']({ historyLimit: undefined });
+  for (let count = 5; count <= 110; count += 1) await arrive(count);
+  assert.equal((await kept()).length, 100, 'by default');
+  assert.equal((await kept())[99], '11 undefined false');
+  await scope['updateOwnState']({ historyLimit: 0 });
+  await arrive(111);
+  assert.deepEqual(await kept(), []);
+});
+
 test('what the service did not take is kept and reported with the next; nothing fails for it', async () => {
   const indexedDB = new IDBFactory();
   const { countKept, bodies, syncs, report } = await startReporting([429, 500], endAtOnce, { indexedDB });
@@ -601,6 +646,12 @@ test('a notification that is closed is dismissed, unless it was clicked or anoth
       { token: 'D'.repeat(38), event: 'dismissed' },
     ],
   );
+});
+
+test('receipts are kept if something in front of the service answers, such as a login page', async () => {
+  const { countKept, report } = await startReporting([200], endAtOnce);
+  await report(token, 'shown');
+  assert.equal(await countKept(), 1);
 });
 
 test('what the service never takes is not reported again', async () => {

@@ -9,6 +9,7 @@ interface Advice {
 
 /** What a person can do about each failure. */
 const advice: Readonly<Record<FailureReason, Advice>> = {
+  'not-in-browser': { heading: '', remedy: '' },
   'no-support': {
     heading: 'This browser cannot receive push messages',
     remedy:
@@ -21,6 +22,19 @@ const advice: Readonly<Record<FailureReason, Advice>> = {
   'insecure-context': {
     heading: 'This page was not loaded securely',
     remedy: 'Open it over https, or as http://localhost on the machine that runs the service.',
+  },
+  'private-window': {
+    heading: 'Not possible in a private window',
+    remedy: 'Open this page in an ordinary window.',
+  },
+  'push-service-off': {
+    heading: 'Brave does not use its push service',
+    remedy:
+      'Switch on “Use Google services for push messaging” in brave://settings/privacy, restart Brave, and press Subscribe again.',
+  },
+  'no-push-service': {
+    heading: 'This browser has no push service',
+    remedy: 'Use a current Firefox, Chrome, Edge or Safari.',
   },
   'permission-denied': {
     heading: 'Notifications are blocked for this site',

@@ -1,10 +1,10 @@
 // What a click on a notification does, and what is reported when one is closed.
+import { markAsRead } from '../history.ts';
 import type { PushMessage } from '../push-message.ts';
 import { report } from './receipts.ts';
 import { turnOff } from './renewal.ts';
-import { hooks, openPages, passOn, readPageUrl, toUrl, worker } from './scope.ts';
+import { hooks, linkScheme, openPages, passOn, readPageUrl, toUrl, worker } from './scope.ts';
 
-const linkScheme = /^https?:/;
 /** The receipt token of the notification that was clicked last. */
 let clicked: string | undefined;
 
@@ -13,6 +13,7 @@ export function click(event: NotificationEvent, message: PushMessage): void {
   event.notification.close();
   event.waitUntil(actOnClick(message, event.action));
   event.waitUntil(report(message, 'clicked', event.action || undefined));
+  event.waitUntil(markAsRead(worker.registration.scope, message.receivedAtMs));
 }
 
 /** Firefox tells of a click, and of a later notification with the same tag, as if the user had closed the notification. */

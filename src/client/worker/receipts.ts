@@ -39,7 +39,9 @@ export function sendReceipts(): Promise<void> {
       headers: jsonType,
       body: `{"receipts":[${kept.join()}]}`,
     });
-    if (status === 429 || status >= 500) throw new Error('Not taken yet.');
+    const isOver = status === 204 || (status >= 400 && status < 500 && status !== 429);
+    // Any other success is that of a page in front of the service, such as a login.
+    if (!isOver) throw new Error('Not taken yet.');
     // Taken, or never to be taken.
     await inStore('readwrite', async (store) => {
       for (const key of kept) void store.delete([...keyPrefix(), key]);

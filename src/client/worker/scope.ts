@@ -16,6 +16,8 @@ export function hooks(): ServiceWorkerHooks {
   return (worker as { deskbell?: ServiceWorkerHooks }).deskbell ?? {};
 }
 
+export const linkScheme = /^https?:/;
+
 /** The page that subscribed. */
 export async function readPageUrl(): Promise<string> {
   return (await readOwnState()).pageUrl ?? worker.registration.scope;

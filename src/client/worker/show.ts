@@ -1,9 +1,10 @@
 // Shows a message as a notification, as the site's own hook wants it, and passes it to the open pages.
+import { addToHistory, defaultHistoryLimit } from '../history.ts';
 import type { PushMessage } from '../push-message.ts';
 import { hookTimeoutMs, withTimeLimit } from '../time-limit.ts';
 import { optionNames, pictureNames, readMembers } from './read-push.ts';
 import { report } from './receipts.ts';
-import { hooks, messageOf, openPages, passOn, readPageUrl, toUrl, worker } from './scope.ts';
+import { hooks, linkScheme, messageOf, openPages, passOn, readOwnState, toUrl, worker } from './scope.ts';
 
 const pictureScheme = /^(https?|data):/;
 
@@ -27,16 +28,25 @@ export async function callBeforeShow(message: PushMessage): Promise<PushMessage>
 }
 
 async function showAndPassOn(message: PushMessage): Promise<void> {
+  const { scope } = worker.registration;
+  const { pageUrl = scope, historyLimit = defaultHistoryLimit } = await readOwnState();
   const options: Record<string, unknown> = {
     body: message.message,
     tag: 'deskbell',
     requireInteraction: true,
     renotify: false,
-    ...givenOptions(message, await readPageUrl()),
+    ...givenOptions(message, pageUrl),
     data: { deskbell: message },
   };
   if (options['renotify']) options['renotify'] = !(await isOnScreen(message));
   await worker.registration.showNotification(message.title, options);
+  // Before the pages get it, so that they find it there.
+  const { url, ...rest } = message;
+  const absoluteUrl = toUrl(url, pageUrl, linkScheme);
+  await addToHistory(scope, historyLimit, {
+    ...rest,
+    ...(absoluteUrl !== undefined && { url: absoluteUrl }),
+  });
   await showBadge(message.appBadge);
   for (const page of await openPages()) passOn(message, page);
 }

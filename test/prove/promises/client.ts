@@ -314,13 +314,80 @@ export const client: readonly DocumentedPromise[] = [
     changes: {
       [subscription]: {
         'it is taken for a push service that does not answer': [
-          "if ((cause as Error).name === 'NotAllowedError') throw permissionDenied(cause);",
+          "if (name === 'NotAllowedError') return permissionDenied(cause);",
           '',
         ],
         'a push service that does not answer is taken for it': [
-          "if ((cause as Error).name === 'NotAllowedError') throw",
-          'if ((cause as Error).name) throw',
+          "if (name === 'NotAllowedError') return",
+          'if (name) return',
         ],
+      },
+    },
+  },
+  {
+    claim:
+      'Reasons tell a browser without a push service, Brave without it and a private window from a network that fails',
+    test: { file: library, title: 'what the browser refuses while it subscribes' },
+    changes: {
+      [subscription]: {
+        'a private window is taken for the network': [
+          "if (name === 'AbortError' && /permission denied/.test(message))",
+          'if (false)',
+        ],
+        'Brave is any browser': ["if ('brave' in navigator) {", 'if (false) {'],
+        'a refusal at once is taken for the network': ['waitedMs > longestRefusalMs', 'true'],
+        'a network that fails is taken for a refusal': ['waitedMs > longestRefusalMs', 'false'],
+      },
+    },
+  },
+  {
+    claim: 'An answer counts only if it is what the service answers',
+    test: { file: library, title: 'an answer counts only if it is what the service answers' },
+    changes: {
+      [serviceApi]: {
+        'any success counts': ['if (ok && isAnswer(answer)) return answer;', 'if (ok) return answer;'],
+      },
+    },
+  },
+  {
+    claim: 'On a server that renders the page the client does nothing, and what is called says why',
+    test: { file: library, title: 'on a server a client does nothing, and whatever is called says why' },
+    changes: { [page]: { 'it begins there too': ['if (isInBrowser) {', 'if (true) {'] } },
+  },
+  {
+    claim: 'A reader of another provider moves at the next visit',
+    test: { file: ownWorkers, title: 'a reader of another provider moves at the next visit' },
+    changes: {
+      [subscription]: {
+        'its subscription is kept': [
+          'if (existing && !isRefused && isUsable(existing, applicationServerKey))',
+          'if (existing)',
+        ],
+      },
+    },
+  },
+  {
+    claim: 'A reader of another provider stays there as long as the service worker has nothing of Deskbell',
+    test: { file: ownWorkers, title: 'a reader of another provider stays there' },
+    changes: { [page]: { 'nobody asks the service worker': ['if (isAsked || isNew)', 'if (isAsked)'] } },
+  },
+  {
+    claim: 'The service worker keeps the last 100 notifications, also those that were dismissed',
+    test: { file: 'test/client/service-worker.test.ts', title: 'the last notifications are kept' },
+    changes: {
+      'src/client/history.ts': {
+        'it keeps all': ['keys.length - limit', '0'],
+        'a click marks all': ['(receivedAtMs ?? entry.receivedAtMs) === entry.receivedAtMs', 'true'],
+      },
+    },
+  },
+  {
+    claim: '`unsubscribe()` and `signOut()` delete the history',
+    test: { file: library, title: 'history gives what the service worker has kept' },
+    changes: {
+      [page]: {
+        'who signs out leaves it': ['if (registration) await clearHistory(registration.scope);', ''],
+        'who unsubscribes leaves it': ['          await clearHistory(registration.scope);\n', ''],
       },
     },
   },

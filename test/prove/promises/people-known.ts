@@ -463,8 +463,8 @@ export const knownOfPeople: readonly DocumentedPromise[] = [
         ],
         'nothing is sent as a token': ['...(token && { authorization', '...({ authorization'],
         'channels are asked for without it': [
-          "return this.#post('webPush/channels', body, { choices })",
-          "return this.#request('POST', 'webPush/channels', jsonType, body)",
+          "return this.#post('webPush/channels', Array.isArray, body, { choices })",
+          "return this.#request('POST', 'webPush/channels', Array.isArray, jsonType, body)",
         ],
       },
     },

@@ -404,11 +404,8 @@ export const receipts: readonly DocumentedPromise[] = [
     test: { file: worker, title: 'what the service did not take is kept and reported with the next' },
     changes: {
       [reporting]: {
-        'what was refused is dropped': [
-          'if (status === 429 || status >= 500) throw',
-          'if (status === 429 && status >= 500) throw',
-        ],
-        'a fault of the service is an answer': ['status >= 500', 'status > 500'],
+        'what was refused is dropped': ['if (!isOver) throw', 'if (!status) throw'],
+        'a fault of the service is an answer': ['status < 500', 'status <= 500'],
         'Background Sync is not asked for': [
           'await tryLater(receiptsName)',
           'await Promise.resolve(receiptsName)',
