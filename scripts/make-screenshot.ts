@@ -11,7 +11,7 @@ import { until } from '../tools/until.ts';
 import { chromium, desktop as desktopPrograms, install } from './install-test-tools.ts';
 
 const file = join(import.meta.dirname, '../docs/images/notification.png');
-const [width, height] = [1200, 860];
+const [width, height] = [1080, 484];
 
 const programs = [
   chromium,
@@ -41,7 +41,7 @@ async function makeScreenshot(): Promise<void> {
   await (await browser.pages())[0]!.close();
   await page.setViewport(null);
   await press(page, 'Subscribe');
-  await backend.sendToAll({ title: 'Ding dong', message: 'Tea is ready' });
+  await backend.sendToAll({ title: 'Ding dong', message: 'Tea is ready', icon: 'client/demo/icon.png' });
   await received(page, 1);
   await until(async () => (await desktop.countNotifications()) > 0, 'the notification on the desktop');
   // What the page and the daemon still have to draw.

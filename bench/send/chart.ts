@@ -1,4 +1,4 @@
-// Draws the costs as an SVG for the README: a bar per sender, its range, and how many times less than `web-push` it is.
+// Draws the costs as an SVG for docs/sending.md: a bar per sender, its range, and how many times less than `web-push` it is.
 // Colours follow the reader's light or dark mode.
 import { cpus } from 'node:os';
 import type { EntrantId, Entrants } from './entrants.ts';
@@ -86,7 +86,7 @@ export function drawChart(results: Results, entrants: Entrants): string {
 <style>${style}
 </style>
 <text class="title" x="12" y="28">CPU time per delivered push message</text>
-<text class="quiet" x="12" y="48">In microseconds, all threads of the sender; × less: than web-push as it comes</text>
+<text class="quiet" x="12" y="48">In microseconds, all threads of the sender. × less: than web-push as it comes, median of the ratio in each round</text>
 ${[...grid, ...bars].join('\n')}
 <text class="quiet" x="12" y="${height - 26}">${escape(conditions)}</text>
 <text class="quiet" x="12" y="${height - 10}">${escape(method)}</text>

@@ -1,7 +1,9 @@
-// What developers write: Deskbell mounted in an application of theirs, which sends from a route of its own.
+// What developers write: Deskbell in an application with Fastify, which sends from a route of its own, and a page built by Vite.
 
-const dataAndSender = `
+export const fastifyApplication = `
 import { createSender, openDataDirectory } from 'deskbell';
+import { createService } from 'deskbell/service';
+import Fastify from 'fastify';
 
 const pushServices = [process.env.PUSH_SERVICE!];
 const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data');
@@ -14,37 +16,7 @@ const sendToAll = async () => {
   const run = await sender.broadcast('all', { title: 'Hello', message: 'Backups are done' });
   return (await run.finished).counts;
 };
-`;
 
-export const expressApplication = `
-import type { AddressInfo } from 'node:net';
-import express from 'express';
-import { createMiddleware } from 'deskbell/service';
-${dataAndSender}
-const app = express();
-app.use(express.json());
-app.use(
-  '/push',
-  createMiddleware({
-    store,
-    vapidPublicKey: vapidKeys.publicKey,
-    sessionKey,
-    pushServices,
-    pushOnly: true,
-  }),
-);
-app.post('/notify', async (_request, response) => {
-  response.json(await sendToAll());
-});
-const server = app.listen(0, '127.0.0.1', () => {
-  console.log(\`listens on http://127.0.0.1:\${(server.address() as AddressInfo).port}\`);
-});
-`;
-
-export const fastifyApplication = `
-import Fastify from 'fastify';
-import { createService } from 'deskbell/service';
-${dataAndSender}
 const app = Fastify();
 app.register(
   createService({

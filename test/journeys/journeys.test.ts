@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
 import { textOf, waitFor } from '../../tools/browser/demo-page.ts';
@@ -12,7 +12,7 @@ import { freePort } from '../../tools/listening.ts';
 import { pack } from '../../tools/pack.ts';
 import { until } from '../../tools/until.ts';
 import { codeBlocks } from '../documentation/pages.ts';
-import { expressApplication, fastifyApplication, viteFiles } from './applications.ts';
+import { fastifyApplication, viteFiles } from './applications.ts';
 import { startJourneyBrowser } from './browser.ts';
 import { findNode, oldestNodeMajor } from './node-versions.ts';
 import { Project } from './project.ts';
@@ -40,25 +40,39 @@ suite('from an empty directory to a notification', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  for (const { framework, application } of [
-    { framework: 'express', application: expressApplication },
-    { framework: 'fastify', application: fastifyApplication },
-  ]) {
-    test(`the developer of an application with ${framework} mounts the service and sends from a route`, async () => {
-      await using browser = await startJourneyBrowser();
-      await using project = await Project.create({ environment: { PUSH_SERVICE: browser.pushService } });
-      await project.install(tarball, pinned(framework));
-      await project.write('app.ts', application);
-      await using app = project.start('node app.ts');
-      const [, url = ''] = await app.waitFor(/^listens on (.+)$/);
+  test('the developer of an application with Express does what the README says', async () => {
+    await using browser = await startJourneyBrowser();
+    await using project = await Project.create();
+    await project.install(tarball, pinned('express'));
+    const [application] = documented('README.md', 'js') as [string];
+    const port = String(await freePort());
+    const options = `({ pushServices: [${JSON.stringify(browser.pushService)}], store,`;
+    await project.write('server.mjs', application.replaceAll('({ store,', options).replaceAll('3000', port));
+    await using app = project.start('node server.mjs');
+    const [url] = await app.waitFor(/^http:.+$/);
 
-      await browser.subscribeAt(`${url}/push`);
-      const counts = (await (await fetch(`${url}/notify`, { method: 'POST' })).json()) as object;
+    assert.match(await (await fetch(url)).text(), /<button id="subscribe"/);
+    await browser.subscribeAt(url.replace(/\/$/, ''));
+    const { status } = await fetch(new URL('/orders', url), { method: 'POST' });
 
-      assert.equal((counts as { accepted: number }).accepted, 1);
-      assert.deepEqual(await browser.nextMessage(), { title: 'Hello', message: 'Backups are done' });
-    });
-  }
+    assert.equal(status, 204);
+    assert.deepEqual(await browser.nextMessage(), { title: 'New order', message: 'One cup of tea' });
+  });
+
+  test('the developer of an application with Fastify mounts the service and sends from a route', async () => {
+    await using browser = await startJourneyBrowser();
+    await using project = await Project.create({ environment: { PUSH_SERVICE: browser.pushService } });
+    await project.install(tarball, pinned('fastify'));
+    await project.write('app.ts', fastifyApplication);
+    await using app = project.start('node app.ts');
+    const [, url = ''] = await app.waitFor(/^listens on (.+)$/);
+
+    await browser.subscribeAt(`${url}/push`);
+    const counts = (await (await fetch(`${url}/notify`, { method: 'POST' })).json()) as object;
+
+    assert.equal((counts as { accepted: number }).accepted, 1);
+    assert.deepEqual(await browser.nextMessage(), { title: 'Hello', message: 'Backups are done' });
+  });
 
   test(`an operator on Node ${oldestNodeMajor} installs the command, serves, sends and looks at the broadcast`, async () => {
     await using browser = await startJourneyBrowser();
@@ -121,9 +135,11 @@ suite('from an empty directory to a notification', () => {
   );
 
   test('the commands of the README install, serve and send', async () => {
-    const [commands] = documented('README.md', 'sh') as [string];
-    const [install, serve, send] = commands.split('\n').map((line) => line.replace(/ +#.*/, ''));
-    assert.equal(install, 'npm install --global deskbell');
+    const [demonstrate, commands] = documented('README.md', 'sh') as [string, string];
+    assert.equal(demonstrate, 'npm ci && npm run demo\n');
+    const [make, install, serve, send] = commands.split('\n').map((line) => line.replace(/ +#.*/, ''));
+    assert.equal(make, 'npm ci && npm pack');
+    assert.equal(install, `npm install --global ./${basename(tarball)}`);
     await using browser = await startJourneyBrowser();
     await using project = await Project.create({
       environment: { DESKBELL_PUSH_SERVICES: browser.pushService },
