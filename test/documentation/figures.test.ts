@@ -184,7 +184,7 @@ const inWords: Readonly<
     ['a list of 10,000 ids', 10_000, 'views/audience.ts', 'maxIds'],
   ],
   sending: [
-    ['of the 100,000 oldest subscriptions at most', 100_000, 'cli/send/dry-run.ts', 'maxReaders'],
+    ['from a random sample if there are more than 100,000', 100_000, 'cli/send/dry-run.ts', 'maxReaders'],
     ['Below 2,000 rows a thread', 2000, 'delivery/worker/thread-count.ts', 'rowsForThread'],
     ['takes more than two seconds', 2 * secondMs, 'delivery/broadcast/broadcaster.ts', 'maxCreationMs'],
     ['is sent up to an hour late', hourMs, 'delivery/schedule/run-schedules.ts', 'latestMs'],
