@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { openProxy } from '../store/postgres-proxy.ts';
 import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
 import { unlistedLimits } from '../../src/protocol/unlisted-push-services.ts';
 import timers from 'node:timers/promises';
@@ -84,13 +84,11 @@ describe('several services on one database', () => {
   });
 
   test('go on with a limit of their own where the database is away', async (t) => {
-    const proxy = await openProxy(Number(new URL(database.url).port));
-    const url = new URL(database.url);
-    url.port = String(proxy.port);
-    const store = await openStore(t, url.href, 100);
+    const proxy = await openProxy(database.url);
+    const store = await openStore(t, proxy.url, 100);
     const service = await startService({ registrationsPerMinute: 2, store }, t);
     assert.equal(await register(service), 200);
-    proxy.cut();
+    await proxy.close();
     // it was admitted, and cannot be stored
     assert.equal(await register(service), 503);
     assert.equal(await register(service), 429);
@@ -265,27 +263,4 @@ function findClientsOfOnePlace(): readonly [string, string] {
     if (other !== undefined) return [other, client];
     clients.set(place, client);
   }
-}
-
-/** Passes everything on until it is cut. */
-async function openProxy(target: number): Promise<{ readonly port: number; cut(): void }> {
-  const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const upstream = connect(target, '127.0.0.1');
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-    }
-    client.pipe(upstream).pipe(client);
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    cut: () => {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    },
-  };
 }

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { beforeEach, describe, test } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-import { Client } from 'pg';
+import { readRows } from '../../tools/postgres-client.ts';
 import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import type { StoreAddress } from '../../src/store/store.ts';
@@ -36,9 +36,7 @@ async function runBehind({ options }: StoreAddress, sql: string): Promise<void> 
     using database = new DatabaseSync(path);
     return database.exec(sql);
   }
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  await client.query(`set search_path to deskbell; ${sql}`).finally(() => client.end());
+  await readRows(url, `set search_path to deskbell; ${sql}`);
 }
 
 /** Kills a process at a random moment soon after its first range. @returns false where it had ended by itself */

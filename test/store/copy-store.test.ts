@@ -32,6 +32,7 @@ import { dumpDatabase, fillDatabase } from './filled-database.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { copyOldData } from './old-data.ts';
 import { openProxy } from './postgres-proxy.ts';
+import { readRows } from '../../tools/postgres-client.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { acceptAllSlices, addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
 import { until } from '../../tools/until.ts';
@@ -70,16 +71,6 @@ async function copy(from: string, to: string, options: Partial<CopyOptions> = {}
     }
   } finally {
     await source.close();
-  }
-}
-
-async function query(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(sql)).rows;
-  } finally {
-    await client.end();
   }
 }
 
@@ -127,7 +118,7 @@ describe('the list of what is copied', () => {
 
   test('has every table, column and identity of PostgreSQL, and each form that differs', async () => {
     const { url } = await newDatabase();
-    const rows = await query(
+    const rows = await readRows(
       url,
       `select c.relname as "table", a.attname as "column", format_type(a.atttypid, a.atttypmod) as type,
               a.attidentity <> '' as "isIdentity"
@@ -201,7 +192,7 @@ describe('a copy', () => {
       );
       await store.close();
     }
-    const [row] = await query(
+    const [row] = await readRows(
       database.url,
       `insert into deskbell.attempt_sets
          (broadcast_id, at_ms, since_ms, outcome, attempt, answer_id, first_id, last_id, rows, ids)
@@ -237,7 +228,7 @@ describe('a copy', () => {
     const store = await openPostgresStore({ url });
     await addSubscriptions(store, 500);
     const { broadcast } = await store.broadcasts.create(madeUpBroadcast(Date.now(), { sliceRows: 4 }));
-    const [rowsIn] = await query(url, 'select rows_in from deskbell.broadcasts');
+    const [rowsIn] = await readRows(url, 'select rows_in from deskbell.broadcasts');
     assert.equal(rowsIn?.['rows_in'], 'partition');
     const reached: unknown[] = [];
     for (let slice = 0; slice < 40; slice += 1) {
@@ -352,19 +343,13 @@ describe('a copy', () => {
   test('writes no page twice where the answer to a commit was lost', async () => {
     const path = newPath();
     await fillDatabase(path);
-    const url = new URL((await newDatabase()).url);
-    const proxy = await openProxy(Number(url.port));
-    url.port = String(proxy.port);
-    try {
-      await copy(path, url.href, {
-        onProgress: ({ step, table }) => {
-          if (step === 'copying' && ['vapid_keys', 'audit'].includes(table)) proxy.loseAnswerTo('commit');
-        },
-      });
-      assert.equal(proxy.lostAnswers(), 2);
-    } finally {
-      await proxy.close();
-    }
+    await using proxy = await openProxy((await newDatabase()).url);
+    await copy(path, proxy.url, {
+      onProgress: ({ step, table }) => {
+        if (step === 'copying' && ['vapid_keys', 'audit'].includes(table)) proxy.loseAnswerTo('commit');
+      },
+    });
+    assert.equal(proxy.lostAnswers(), 2);
   });
 
   test('that was interrupted does not go on with a source that has changed, or with another one', async () => {
@@ -516,7 +501,7 @@ describe('a copy', () => {
     const late = tables.map(() => new Client({ connectionString: url }));
     for (const client of late) await client.connect();
     const areWaiting = async (): Promise<boolean> =>
-      (await query(url, `select from pg_locks where not granted and database is not null`)).length === 2;
+      (await readRows(url, `select from pg_locks where not granted and database is not null`)).length === 2;
     const source = await openPostgresSource({ url });
     const target = await openSqliteTarget(newPath());
     const progress = await copyStore({
@@ -528,7 +513,7 @@ describe('a copy', () => {
             written.push(await late[index]!.query(`delete from deskbell.${table}`));
           writing = Promise.all(tables.map(remove));
           await until(async () => written.length > 0 || (await areWaiting()), 'the deletions to wait');
-          const locked = await query(
+          const locked = await readRows(
             url,
             `select c.relname from pg_locks l join pg_class c on c.oid = l.relation
              where l.granted and l.mode = 'ExclusiveLock'`,
@@ -574,7 +559,7 @@ describe('a copy', () => {
     await copy(url, newPath());
     copyOldData('data-schema-7', folder);
     await copy(join(folder, 'deskbell.db'), newPath());
-    assert.deepEqual(await query(url, 'select version from deskbell.schema_version'), [
+    assert.deepEqual(await readRows(url, 'select version from deskbell.schema_version'), [
       { version: migrations.length },
     ]);
   });

@@ -1,9 +1,10 @@
 // Calls whose answer PostgreSQL gave and nobody got: each is repeated, is done once, and says what it did.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Client } from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { closing } from '../../tools/closing.ts';
+import { readRows } from '../../tools/postgres-client.ts';
 import { useSharedServer } from '../../tools/postgres-server.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { openProxy } from './postgres-proxy.ts';
@@ -130,22 +131,15 @@ describe('where the answer of PostgreSQL to a statement or to its commit is lost
   for (const { what, statement, prepare, run, expected } of calls) {
     test(what, async (t) => {
       const server = await getServer();
-      const proxy = await openProxy(server.port);
-      t.after(() => proxy.close());
-      for (const [index, text] of [statement, 'commit\0'].entries()) {
+      for (const text of [statement, 'commit\0']) {
         const database = await server.createDatabase();
         t.after(() => database.remove());
-        const url = new URL(database.url);
-        url.port = String(proxy.port);
-        const store = await openPostgresStore({ url: url.href, maxConnections: 1 });
-        try {
-          await prepare?.(store);
-          proxy.loseAnswerTo(text);
-          assert.deepEqual(await run(store), expected);
-          assert.equal(proxy.lostAnswers(), index + 1);
-        } finally {
-          await store.close();
-        }
+        await using proxy = await openProxy(database.url);
+        await using store = closing(await openPostgresStore({ url: proxy.url, maxConnections: 1 }));
+        await prepare?.(store);
+        proxy.loseAnswerTo(text);
+        assert.deepEqual(await run(store), expected);
+        assert.equal(proxy.lostAnswers(), 1);
       }
     });
   }
@@ -160,9 +154,6 @@ test('PostgreSQL keeps no id of a call whose answer has come', async (t) => {
   for (let count = 0; count < 20; count += 1) {
     await store.audit.begin({ operator: 'ada', action: 'broadcast.pause' });
   }
-  const client = new Client({ connectionString: database.url });
-  await client.connect();
-  const { rows } = await client.query('select id from deskbell.commits');
-  await client.end();
+  const rows = await readRows(database.url, 'select id from deskbell.commits');
   assert.equal(rows.length, 1, 'but the last one');
 });

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import timers, { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { Client, Pool } from 'pg';
+import { type Client, Pool } from 'pg';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { checkData } from '../../src/cli/doctor/check-data.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
@@ -35,6 +35,8 @@ import type { Store } from '../../src/store/store.ts';
 import type { Registration } from '../../src/store/subscriptions.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { openProxy } from './postgres-proxy.ts';
+import { closing } from '../../tools/closing.ts';
+import { connect, readRows } from '../../tools/postgres-client.ts';
 import { until, within } from '../../tools/until.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { addSubscriptions, answerCommit, commitSlice, madeUpBroadcast } from './store-under-test.ts';
@@ -171,8 +173,7 @@ test('a connection that ends between two statements of a transaction is replaced
 
 test('a statement that the server does not cancel is given up, and its connection is closed', async (t) => {
   const server = await getServer();
-  const blocker = new Client({ connectionString: server.urlOf('postgres') });
-  await blocker.connect();
+  await using blocker = await connect(server.urlOf('postgres'));
   await blocker.query('select pg_advisory_lock(19)');
   const database = await PostgresDatabase.open({ url: server.urlOf('postgres'), maxConnections: 1 });
   const askPid = 'select pg_backend_pid() as pid';
@@ -195,7 +196,6 @@ test('a statement that the server does not cancel is given up, and its connectio
   const now = await database.first<{ pid: number }>(askPid);
   assert.notEqual(now?.pid, former);
   await database.close();
-  await blocker.end();
 });
 
 describe('a new PostgreSQL database', () => {
@@ -222,13 +222,16 @@ describe('a new PostgreSQL database', () => {
     const store = await openPostgresStore({ url: database.url });
     assert.deepEqual(await store.heldDeletions.list(), [{ origin, subscriptions: 2, sinceMs: 52 }]);
     await store.close();
-    const newer = await PostgresDatabase.open({ url: database.url });
-    const rows = await newer.query('select push_service_id, rows from deskbell.waiting_rows order by 1');
-    assert.deepEqual(rows, [
-      { push_service_id: 0, rows: 3 },
-      { push_service_id: 7, rows: 2 },
-    ]);
-    await newer.close();
+    assert.deepEqual(
+      await readRows(
+        database.url,
+        'select push_service_id::int, rows::int from deskbell.waiting_rows order by 1',
+      ),
+      [
+        { push_service_id: 0, rows: 3 },
+        { push_service_id: 7, rows: 2 },
+      ],
+    );
   });
 
   test('gets its tables once, whoever else begins at the same time', async () => {
@@ -328,14 +331,9 @@ describe('a new PostgreSQL database', () => {
       url.username = stranger;
       url.password = 'stranger';
       const lock = async (): Promise<void> => {
-        const client = new Client({ connectionString: url.href });
-        try {
-          await client.connect();
-          // what registrations wait for needs no right on any table
-          await client.query("select pg_advisory_lock(hashtext('deskbell subscriptions'), 1)");
-        } finally {
-          await client.end();
-        }
+        await using client = await connect(url.href);
+        // what registrations wait for needs no right on any table
+        await client.query("select pg_advisory_lock(hashtext('deskbell subscriptions'), 1)");
       };
       await lock();
       assert.deepEqual((await inspectDatabase(database.url)).strangers, [stranger]);
@@ -410,55 +408,43 @@ describe('a PostgreSQL store', () => {
     ).map(({ nspname }) => nspname);
 
   test('gets a function that changed without a migration, while processes of before go on with theirs', async () => {
-    const newer = await PostgresDatabase.open({ url: database.url });
-    try {
-      await migrate(newer, migrations, changed);
-      const [row] = await newer.query<{ readonly ahead: number }>(
-        `select ${changed.schema}.clock(null) - ${current.schema}.clock(null) as ahead`,
-      );
-      assert.ok(row !== undefined && Math.abs(row.ahead - 1_000_000) < 1000);
-      await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
-      // it may also start anew, as in a rolling upgrade or a step back
-      await (await openPostgresStore({ url: database.url })).close();
-      assert.deepEqual(await functionSchemas(newer), [changed.schema, current.schema]);
-    } finally {
-      await newer.close();
-    }
+    await using newer = closing(await PostgresDatabase.open({ url: database.url }));
+    await migrate(newer, migrations, changed);
+    const [row] = await newer.query<{ readonly ahead: number }>(
+      `select ${changed.schema}.clock(null) - ${current.schema}.clock(null) as ahead`,
+    );
+    assert.ok(row !== undefined && Math.abs(row.ahead - 1_000_000) < 1000);
+    await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+    // it may also start anew, as in a rolling upgrade or a step back
+    await (await openPostgresStore({ url: database.url })).close();
+    assert.deepEqual(await functionSchemas(newer), [changed.schema, current.schema]);
   });
 
   test('keeps functions until nobody has used them for 30 days, those of older versions from the upgrade on', async () => {
-    const newer = await PostgresDatabase.open({ url: database.url });
+    await using newer = closing(await PostgresDatabase.open({ url: database.url }));
     const setLastUse = (schema: string, days: number) =>
       newer.query(`do $$ begin execute format('comment on schema ${schema} is %L',
         to_char(now() at time zone 'UTC' - interval '${days} days', '"last used "YYYY-MM-DD')); end $$`);
-    try {
-      await newer.query('create schema deskbell_functions_1');
-      await setLastUse(current.schema, 30);
-      await migrate(newer, migrations, changed);
-      assert.deepEqual(await functionSchemas(newer), [
-        'deskbell_functions_1',
-        changed.schema,
-        current.schema,
-      ]);
-      const [older] = await newer.query<{ readonly note: string }>(
-        `select obj_description('deskbell_functions_1'::regnamespace, 'pg_namespace') as note`,
-      );
-      assert.match(older!.note, /^last used \d{4}-\d\d-\d\d$/, 'whose time begins now');
-      // the running process of before renews the note for its own
-      await keepFunctions(newer, current);
-      await setLastUse('deskbell_functions_1', 31);
-      await setLastUse(changed.schema, 1);
-      await migrate(newer, migrations, changed);
-      assert.deepEqual(await functionSchemas(newer), [changed.schema, current.schema]);
-      await setLastUse(current.schema, 31);
-      await setLastUse(changed.schema, 1);
-      await migrate(newer, migrations, changed);
-      assert.deepEqual(await functionSchemas(newer), [changed.schema]);
-      await (await openPostgresStore({ url: database.url })).close();
-      assert.deepEqual(await functionSchemas(newer), [changed.schema, current.schema]);
-    } finally {
-      await newer.close();
-    }
+    await newer.query('create schema deskbell_functions_1');
+    await setLastUse(current.schema, 30);
+    await migrate(newer, migrations, changed);
+    assert.deepEqual(await functionSchemas(newer), ['deskbell_functions_1', changed.schema, current.schema]);
+    const [older] = await newer.query<{ readonly note: string }>(
+      `select obj_description('deskbell_functions_1'::regnamespace, 'pg_namespace') as note`,
+    );
+    assert.match(older!.note, /^last used \d{4}-\d\d-\d\d$/, 'whose time begins now');
+    // the running process of before renews the note for its own
+    await keepFunctions(newer, current);
+    await setLastUse('deskbell_functions_1', 31);
+    await setLastUse(changed.schema, 1);
+    await migrate(newer, migrations, changed);
+    assert.deepEqual(await functionSchemas(newer), [changed.schema, current.schema]);
+    await setLastUse(current.schema, 31);
+    await setLastUse(changed.schema, 1);
+    await migrate(newer, migrations, changed);
+    assert.deepEqual(await functionSchemas(newer), [changed.schema]);
+    await (await openPostgresStore({ url: database.url })).close();
+    assert.deepEqual(await functionSchemas(newer), [changed.schema, current.schema]);
   });
 
   test('keeps the functions of a process that runs for long', async (t) => {
@@ -477,25 +463,19 @@ describe('a PostgreSQL store', () => {
   });
 
   test('is migrated however long a statement of the migration takes, or waits for another process that migrates', async (t) => {
-    const newer = await PostgresDatabase.open({ url: database.url, statementTimeoutMs: 1000 });
-    const other = new Client({ connectionString: database.url });
-    await other.connect();
-    try {
-      await other.query(`select pg_advisory_lock(hashtext('deskbell migrations'), 0)`);
-      t.mock.timers.enable({ apis: ['setTimeout'] });
-      const migrated = migrate(newer, migrations, changed);
-      await Promise.race([untilOneWaits(other, 'the migration to wait'), migrated]);
-      // longer than the server lets other statements run, and than their answers are waited for
-      await other.query('select pg_sleep(1.1)');
-      t.mock.timers.tick(3_600_000);
-      t.mock.timers.reset();
-      await other.query(`select pg_advisory_unlock(hashtext('deskbell migrations'), 0)`);
-      await within(migrated, 'the migration');
-      assert.deepEqual(await functionSchemas(newer), [changed.schema, current.schema]);
-    } finally {
-      await newer.close();
-      await other.end();
-    }
+    await using newer = closing(await PostgresDatabase.open({ url: database.url, statementTimeoutMs: 1000 }));
+    await using other = await connect(database.url);
+    await other.query(`select pg_advisory_lock(hashtext('deskbell migrations'), 0)`);
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const migrated = migrate(newer, migrations, changed);
+    await Promise.race([untilOneWaits(other, 'the migration to wait'), migrated]);
+    // longer than the server lets other statements run, and than their answers are waited for
+    await other.query('select pg_sleep(1.1)');
+    t.mock.timers.tick(3_600_000);
+    t.mock.timers.reset();
+    await other.query(`select pg_advisory_unlock(hashtext('deskbell migrations'), 0)`);
+    await within(migrated, 'the migration');
+    assert.deepEqual(await functionSchemas(newer), [changed.schema, current.schema]);
   });
 
   test('goes on registering while a newer version migrates, which then refuses the older one', async () => {
@@ -519,8 +499,7 @@ describe('a PostgreSQL store', () => {
 
   test('waits for registrations that are open, so that none is sent uncounted or counted unsent', async () => {
     await addSubscriptions(store, 5);
-    const other = new Client({ connectionString: database.url });
-    await other.connect();
+    await using other = await connect(database.url);
     const { endpoint, p256dh, auth } = madeUpSubscription(100);
     const register = () =>
       other.query(
@@ -535,25 +514,21 @@ describe('a PostgreSQL store', () => {
           [null],
         ],
       );
-    try {
-      await other.query('begin');
-      await register();
-      // an id that is higher than that of the open row, and committed before it
-      let isCreated = false;
-      const created = createBroadcast(2).finally(() => (isCreated = true));
-      const second = store.subscriptions.put(madeUpSubscription(101), vapidPublicKey);
-      await untilOneWaits(other, 'a broadcast to wait for the open registration');
-      assert.equal(isCreated, false);
-      await other.query('commit');
-      const { id, recipients } = await created;
-      await second;
-      const reached = await acceptAll(id);
-      assert.equal(reached.length, recipients);
-      assert.ok(reached.length >= 6, 'the open registration is among them');
-      assert.equal((await store.broadcasts.find(id))?.counts.removed, 0);
-    } finally {
-      await other.end();
-    }
+    await other.query('begin');
+    await register();
+    // an id that is higher than that of the open row, and committed before it
+    let isCreated = false;
+    const created = createBroadcast(2).finally(() => (isCreated = true));
+    const second = store.subscriptions.put(madeUpSubscription(101), vapidPublicKey);
+    await untilOneWaits(other, 'a broadcast to wait for the open registration');
+    assert.equal(isCreated, false);
+    await other.query('commit');
+    const { id, recipients } = await created;
+    await second;
+    const reached = await acceptAll(id);
+    assert.equal(reached.length, recipients);
+    assert.ok(reached.length >= 6, 'the open registration is among them');
+    assert.equal((await store.broadcasts.find(id))?.counts.removed, 0);
   });
 
   test('cuts a large audience by partitions, and reaches each of its rows once', async () => {
@@ -589,27 +564,22 @@ describe('a PostgreSQL store', () => {
     stored: Subscription,
     end: 'commit' | 'rollback',
   ) => {
-    const other = new Client({ connectionString: database.url });
-    await other.connect();
-    try {
-      await other.query('begin');
-      const values = [[hashEndpoint(stored.endpoint)], [stored.endpoint], [stored.p256dh], [stored.auth]];
-      await other.query(
-        `select ${current.schema}.put_subscriptions(null, $1, $2, $3, $4, array['${vapidPublicKey}'],
-          array['{"assign": {"user": "bob", "tags": ["two"]}}'::jsonb])`,
-        values,
-      );
-      const registered = store.subscriptions.register(registration).catch((error: unknown) => error);
-      await untilOneWaits(other, 'a registration that waits for a lock');
-      await other.query(end);
-      const answer = await registered;
-      const row = await store.subscriptions.findByEndpoint(stored.endpoint);
-      if (answer instanceof DeskbellError) return { answer: answer.code, user: row?.user, tags: row?.tags };
-      assert.deepEqual(answer, row);
-      return { answer: 'stored', user: row?.user, tags: row?.tags };
-    } finally {
-      await other.end();
-    }
+    await using other = await connect(database.url);
+    await other.query('begin');
+    const values = [[hashEndpoint(stored.endpoint)], [stored.endpoint], [stored.p256dh], [stored.auth]];
+    await other.query(
+      `select ${current.schema}.put_subscriptions(null, $1, $2, $3, $4, array['${vapidPublicKey}'],
+        array['{"assign": {"user": "bob", "tags": ["two"]}}'::jsonb])`,
+      values,
+    );
+    const registered = store.subscriptions.register(registration).catch((error: unknown) => error);
+    await untilOneWaits(other, 'a registration that waits for a lock');
+    await other.query(end);
+    const answer = await registered;
+    const row = await store.subscriptions.findByEndpoint(stored.endpoint);
+    if (answer instanceof DeskbellError) return { answer: answer.code, user: row?.user, tags: row?.tags };
+    assert.deepEqual(answer, row);
+    return { answer: 'stored', user: row?.user, tags: row?.tags };
   };
 
   test('of two processes that register one endpoint at once, the later one holds if it may change the row', async () => {
@@ -656,11 +626,10 @@ describe('a PostgreSQL store', () => {
   });
 
   test('compares secrets by their hashes, so that the time tells nothing of where they differ', async () => {
-    const looking = await PostgresDatabase.open({ url: database.url, maxConnections: 1 });
-    const row = await looking.first<{ readonly body: string }>(
+    const [row] = await readRows<{ readonly body: string }>(
+      database.url,
       `select prosrc as body from pg_proc where oid = '${current.schema}.is_same_secret'::regproc`,
     );
-    await looking.close();
     assert.equal(row?.body.trim(), 'select sha256(one) = sha256(other)');
     // whatever compares otherwise does not take a wrong one now
     await database.run(`create or replace function ${current.schema}.is_same_secret(one bytea, other bytea)
@@ -702,8 +671,7 @@ describe('a PostgreSQL store', () => {
     assert.equal(await store.subscriptions.count(), 13);
 
     // in the middle of a statement
-    const other = new Client({ connectionString: database.url });
-    await other.connect();
+    await using other = await connect(database.url);
     const { endpoint, auth } = madeUpSubscription(100);
     for (const [call, expected] of [
       [async () => (await store.subscriptions.findById(1))?.id, 1],
@@ -719,7 +687,6 @@ describe('a PostgreSQL store', () => {
       await other.query('commit');
       assert.equal(await called, expected);
     }
-    await other.end();
   });
 
   const counts = async (id: number) => {
@@ -728,10 +695,8 @@ describe('a PostgreSQL store', () => {
   };
 
   test('counts rows once though the answer to their commit was lost: of a page, of the last page, of retries', async () => {
-    const proxy = await openProxy(Number(new URL(database.url).port));
-    const url = new URL(database.url);
-    url.port = String(proxy.port);
-    const behind = await openPostgresStore({ url: url.href, maxConnections: 1 });
+    await using proxy = await openProxy(database.url);
+    await using behind = closing(await openPostgresStore({ url: proxy.url, maxConnections: 1 }));
     let lost = 0;
     const commit = async (lease: Lease, rows: readonly RowResult[], slice?: PageOfSlice): Promise<void> => {
       proxy.loseAnswerTo('commit_page');
@@ -740,57 +705,42 @@ describe('a PostgreSQL store', () => {
       assert.equal(proxy.lostAnswers(), (lost += 1));
       assert.equal(answer.isLeaseLost, false);
     };
-    try {
-      await addSubscriptions(behind, 30);
-      const { id } = await createBroadcast(100);
-      const slice = await behind.leases.leaseSlice({ leaseMs, broadcastId: id });
-      assert.ok(slice);
-      const { slice: number, cursor: start, throughPosition: end } = slice;
-      const rows = await behind.ledger.readRows(slice, start, 100);
-      const middle = rows[3]!.position;
-      await commit(slice, rows.slice(0, 4).map(accepted), { number, fromCursor: start, cursor: middle });
-      assert.deepEqual(await counts(id), [4, 0, 4]);
-      const last = rows.slice(4).map(retried);
-      await commit(slice, last, { number, fromCursor: middle, cursor: end });
-      assert.deepEqual(await counts(id), [4, 26, 30]);
-      const retries = await behind.leases.leaseRetries({ leaseMs, broadcastId: id, limit: 100 });
-      assert.ok(retries);
-      const [first, ...others] = retries.rows;
-      await commit(retries, [retried(first!), ...others.map(accepted)]);
-      assert.deepEqual(await counts(id), [29, 1, 56]);
-    } finally {
-      await behind.close();
-      await proxy.close();
-    }
+    await addSubscriptions(behind, 30);
+    const { id } = await createBroadcast(100);
+    const slice = await behind.leases.leaseSlice({ leaseMs, broadcastId: id });
+    assert.ok(slice);
+    const { slice: number, cursor: start, throughPosition: end } = slice;
+    const rows = await behind.ledger.readRows(slice, start, 100);
+    const middle = rows[3]!.position;
+    await commit(slice, rows.slice(0, 4).map(accepted), { number, fromCursor: start, cursor: middle });
+    assert.deepEqual(await counts(id), [4, 0, 4]);
+    const last = rows.slice(4).map(retried);
+    await commit(slice, last, { number, fromCursor: middle, cursor: end });
+    assert.deepEqual(await counts(id), [4, 26, 30]);
+    const retries = await behind.leases.leaseRetries({ leaseMs, broadcastId: id, limit: 100 });
+    assert.ok(retries);
+    const [first, ...others] = retries.rows;
+    await commit(retries, [retried(first!), ...others.map(accepted)]);
+    assert.deepEqual(await counts(id), [29, 1, 56]);
   });
 
   test('counts answers to single messages once though the answer to their commit was lost', async () => {
-    const proxy = await openProxy(Number(new URL(database.url).port));
-    const url = new URL(database.url);
-    url.port = String(proxy.port);
-    const behind = await openPostgresStore({ url: url.href, maxConnections: 1 });
-    try {
-      await addSubscriptions(behind, 2);
-      const answers = [
-        [madeUpSubscription(0), 'gone'] as const,
-        [madeUpSubscription(1), 'accepted'] as const,
-      ];
-      proxy.loseAnswerTo('record_single_answers');
-      await behind.ledger.recordAnswers(answerCommit(origin, answers));
-      assert.equal(proxy.lostAnswers(), 1);
-      const [total] = await behind.statistics.outcomeTotals();
-      assert.deepEqual([total?.attempts, total?.gone, total?.accepted], [2, 1, 1]);
-      assert.equal(await behind.subscriptions.count(), 1);
-      await behind.ledger.recordAnswers(answerCommit(origin, answers));
-      assert.equal(
-        (await behind.statistics.outcomeTotals())[0]?.attempts,
-        4,
-        'another commit is no repetition',
-      );
-    } finally {
-      await behind.close();
-      await proxy.close();
-    }
+    await using proxy = await openProxy(database.url);
+    await using behind = closing(await openPostgresStore({ url: proxy.url, maxConnections: 1 }));
+    await addSubscriptions(behind, 2);
+    const answers = [[madeUpSubscription(0), 'gone'] as const, [madeUpSubscription(1), 'accepted'] as const];
+    proxy.loseAnswerTo('record_single_answers');
+    await behind.ledger.recordAnswers(answerCommit(origin, answers));
+    assert.equal(proxy.lostAnswers(), 1);
+    const [total] = await behind.statistics.outcomeTotals();
+    assert.deepEqual([total?.attempts, total?.gone, total?.accepted], [2, 1, 1]);
+    assert.equal(await behind.subscriptions.count(), 1);
+    await behind.ledger.recordAnswers(answerCommit(origin, answers));
+    assert.equal(
+      (await behind.statistics.outcomeTotals())[0]?.attempts,
+      4,
+      'another commit is no repetition',
+    );
   });
 
   test('counts all answers of many senders at the same time, whose commits never wait in a circle', async () => {
@@ -815,13 +765,11 @@ describe('a PostgreSQL store', () => {
       totals.map(({ attempts, gone }) => [attempts, gone]),
       origins.map(() => [800, 100]),
     );
-    const reader = new Client({ connectionString: database.url });
-    await reader.connect();
-    const { rows } = await reader.query<{ deadlocks: string }>(
+    const [row] = await readRows<{ readonly deadlocks: string }>(
+      database.url,
       'select deadlocks from pg_stat_database where datname = current_database()',
     );
-    await reader.end();
-    assert.equal(Number(rows[0]?.deadlocks), 0);
+    assert.equal(Number(row?.deadlocks), 0);
   });
 
   test('sums what several processes have counted', async () => {
@@ -869,24 +817,18 @@ describe('a PostgreSQL store', () => {
     const record = (answer: 'accepted' | 'gone') =>
       store.ledger.recordAnswers(answerCommit(origin, [[madeUpSubscription(0), answer]]));
     await record('accepted');
-    const other = new Client({ connectionString: database.url });
-    await other.connect();
-    try {
-      await other.query('begin');
-      await other.query("select pg_advisory_xact_lock(hashtext('deskbell answers'), hashtext($1))", [origin]);
-      await record('accepted');
-      const gone = record('gone');
-      const isWaiting = async () =>
-        (await other.query("select from pg_locks where locktype = 'advisory' and not granted")).rowCount ===
-        1;
-      await until(isWaiting, 'the lock to be asked for');
-      assert.equal((await store.statistics.outcomeTotals())[0]?.accepted, 2);
-      await other.query('commit');
-      await gone;
-      assert.equal(await store.subscriptions.count(), 1);
-    } finally {
-      await other.end();
-    }
+    await using other = await connect(database.url);
+    await other.query('begin');
+    await other.query("select pg_advisory_xact_lock(hashtext('deskbell answers'), hashtext($1))", [origin]);
+    await record('accepted');
+    const gone = record('gone');
+    const isWaiting = async () =>
+      (await other.query("select from pg_locks where locktype = 'advisory' and not granted")).rowCount === 1;
+    await until(isWaiting, 'the lock to be asked for');
+    assert.equal((await store.statistics.outcomeTotals())[0]?.accepted, 2);
+    await other.query('commit');
+    await gone;
+    assert.equal(await store.subscriptions.count(), 1);
   });
 
   test('reads pages of a broadcast with a frequency cap side by side, unless another one has a cap', async () => {
@@ -895,25 +837,19 @@ describe('a PostgreSQL store', () => {
       const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { perPerson: '1/day' }));
       return (await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id }))!;
     };
-    const other = new Client({ connectionString: database.url });
-    await other.connect();
-    try {
-      // as another page of the first one has it
-      await other.query('begin');
-      await other.query("select pg_advisory_xact_lock_shared(hashtext('deskbell person reaches'), 0)");
-      const first = await startSlice();
-      assert.equal((await store.ledger.readRows(first, first.cursor, 10)).length, 10);
-      const second = await startSlice();
-      const reading = store.ledger.readRows(second, second.cursor, 10);
-      const isWaiting = async () =>
-        (await other.query("select from pg_locks where locktype = 'advisory' and not granted")).rowCount ===
-        1;
-      await until(isWaiting, 'the lock to be asked for');
-      await other.query('commit');
-      assert.ok((await reading).every(({ isCapped }) => isCapped));
-    } finally {
-      await other.end();
-    }
+    await using other = await connect(database.url);
+    // as another page of the first one has it
+    await other.query('begin');
+    await other.query("select pg_advisory_xact_lock_shared(hashtext('deskbell person reaches'), 0)");
+    const first = await startSlice();
+    assert.equal((await store.ledger.readRows(first, first.cursor, 10)).length, 10);
+    const second = await startSlice();
+    const reading = store.ledger.readRows(second, second.cursor, 10);
+    const isWaiting = async () =>
+      (await other.query("select from pg_locks where locktype = 'advisory' and not granted")).rowCount === 1;
+    await until(isWaiting, 'the lock to be asked for');
+    await other.query('commit');
+    assert.ok((await reading).every(({ isCapped }) => isCapped));
   });
 
   test('renews and releases rows in the order in which commits lock them', async () => {
@@ -923,53 +859,39 @@ describe('a PostgreSQL store', () => {
     await database.run(`
       insert into deskbell.retries (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token)
       select ${id}, position, 9e12, 1, 0, 9e12, 'lease' from unnest(array[3, 2, 1]) position`);
-    const other = new Client({ connectionString: database.url });
-    await other.connect();
+    await using other = await connect(database.url);
     const lock = (position: number) =>
       other.query(
         `select from deskbell.retries where broadcast_id = ${id} and position = ${position} for update nowait`,
       );
-    try {
-      for (const call of ['renew', 'release'] as const) {
-        await other.query('begin');
-        await lock(1);
-        const called = store.leases[call]({ broadcastId: id, fenceToken: 'lease' }, leaseMs);
-        await untilOneWaits(other, `${call} to wait`);
-        await lock(3);
-        await other.query('commit');
-        await called;
-      }
-    } finally {
-      await other.end();
+    for (const call of ['renew', 'release'] as const) {
+      await other.query('begin');
+      await lock(1);
+      const called = store.leases[call]({ broadcastId: id, fenceToken: 'lease' }, leaseMs);
+      await untilOneWaits(other, `${call} to wait`);
+      await lock(3);
+      await other.query('commit');
+      await called;
     }
   });
 
   test('lets calls wait for each other longer than a connection may take to be made', async () => {
     const options = { url: database.url, maxConnections: 1, connectTimeoutMs: 200, retryForMs: 0 };
     // on a busy machine the only connection may take longer
-    const narrow = await until(
-      () => openPostgresStore(options).catch(() => undefined),
-      'a connection in time',
+    await using narrow = closing(
+      await until(() => openPostgresStore(options).catch(() => undefined), 'a connection in time'),
     );
-    const other = new Client({ connectionString: database.url });
-    await other.connect();
-    try {
-      await other.query('begin; lock table deskbell.subscriptions in access exclusive mode');
-      const calls = [1, 2, 3].map((id) => narrow.subscriptions.findById(id));
-      await sleep(500);
-      await other.query('commit');
-      assert.deepEqual(await Promise.all(calls), [undefined, undefined, undefined]);
-    } finally {
-      await other.end();
-      await narrow.close();
-    }
+    await using other = await connect(database.url);
+    await other.query('begin; lock table deskbell.subscriptions in access exclusive mode');
+    const calls = [1, 2, 3].map((id) => narrow.subscriptions.findById(id));
+    await sleep(500);
+    await other.query('commit');
+    assert.deepEqual(await Promise.all(calls), [undefined, undefined, undefined]);
   });
 
   test('says at once that the server is away to whoever checks', { timeout: 10_000 }, async () => {
-    const proxy = await openProxy(Number(new URL(database.url).port));
-    const url = new URL(database.url);
-    url.port = String(proxy.port);
-    const behind = await openPostgresStore({ url: url.href });
+    const proxy = await openProxy(database.url);
+    const behind = await openPostgresStore({ url: proxy.url });
     await behind.check();
     await proxy.close();
     await assert.rejects(behind.check(), { code: 'ERR_STORE_UNAVAILABLE', message: /cannot be reached/ });
@@ -1015,11 +937,11 @@ describe('a PostgreSQL store', () => {
   });
 
   test('has 32 partitions of subscriptions, and room on the pages of tables that change often', async () => {
-    const looking = await PostgresDatabase.open({ url: database.url, maxConnections: 1 });
-    const tables = await looking.query<{ readonly name: string; readonly options: string }>(`
-      select relname as name, coalesce(array_to_string(reloptions, ','), '') as options
-      from pg_class where relnamespace = 'deskbell'::regnamespace and relkind = 'r'`);
-    await looking.close();
+    const tables = await readRows<{ readonly name: string; readonly options: string }>(
+      database.url,
+      `select relname as name, coalesce(array_to_string(reloptions, ','), '') as options
+       from pg_class where relnamespace = 'deskbell'::regnamespace and relkind = 'r'`,
+    );
     const partitions = tables.filter(({ name }) => /^subscriptions_\d+$/.test(name)).map(({ name }) => name);
     assert.deepEqual(
       new Set(partitions),
@@ -1033,19 +955,13 @@ describe('a PostgreSQL store', () => {
   });
 
   test('ends a statement that takes too long', async () => {
-    const impatient = await openPostgresStore({ url: database.url, statementTimeoutMs: 200 });
-    const other = new Client({ connectionString: database.url });
-    await other.connect();
-    try {
-      await other.query('begin; lock table deskbell.subscriptions in access exclusive mode');
-      await assert.rejects(impatient.subscriptions.put(madeUpSubscription(1), vapidPublicKey), {
-        code: 'ERR_STORE_UNAVAILABLE',
-        message: /took too long/,
-      });
-    } finally {
-      await other.end();
-      await impatient.close();
-    }
+    await using impatient = closing(await openPostgresStore({ url: database.url, statementTimeoutMs: 200 }));
+    await using other = await connect(database.url);
+    await other.query('begin; lock table deskbell.subscriptions in access exclusive mode');
+    await assert.rejects(impatient.subscriptions.put(madeUpSubscription(1), vapidPublicKey), {
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: /took too long/,
+    });
   });
 
   test('says what is wrong without password, endpoint or keys', async () => {

@@ -1,22 +1,24 @@
 // Stands between a test and PostgreSQL, and breaks connections at a moment that the test chooses.
+import { closing } from '../../tools/closing.ts';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-export interface Proxy {
-  readonly port: number;
+export interface Proxy extends AsyncDisposable {
+  /** The database, through this. */
+  readonly url: string;
   /** The next request with this text reaches the server, and the connection breaks before its answer comes back. */
   loseAnswerTo(text: string): void;
   lostAnswers(): number;
   close(): Promise<void>;
 }
 
-/** @param target the server's port */
-export async function openProxy(target: number): Promise<Proxy> {
+/** @param database its URL */
+export async function openProxy(database: string): Promise<Proxy> {
   let wanted: string | undefined;
   let isLosing = false;
   let lost = 0;
   const sockets = new Set<Socket>();
   const server: Server = createServer((client) => {
-    const upstream = connect(target, '127.0.0.1');
+    const upstream = connect(Number(new URL(database).port), '127.0.0.1');
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('error', () => {});
@@ -44,9 +46,11 @@ export async function openProxy(target: number): Promise<Proxy> {
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
-  return {
-    port: (server.address() as AddressInfo).port,
-    loseAnswerTo: (text) => (wanted = text),
+  const url = new URL(database);
+  url.port = String((server.address() as AddressInfo).port);
+  return closing({
+    url: url.href,
+    loseAnswerTo: (text: string) => (wanted = text),
     lostAnswers: () => lost,
     close: async () => {
       for (const socket of sockets) socket.destroy();
@@ -54,5 +58,5 @@ export async function openProxy(target: number): Promise<Proxy> {
         server.close(resolve);
       });
     },
-  };
+  });
 }

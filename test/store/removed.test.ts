@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { Client } from 'pg';
+import { readRows } from '../../tools/postgres-client.ts';
 import type { NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import type { StoreAddress } from '../../src/store/store.ts';
@@ -41,12 +41,8 @@ async function countRemovals({ options }: StoreAddress): Promise<number> {
     using database = new DatabaseSync(path, { readOnly: true });
     return Number(database.prepare(`${sql} removals`).get()?.['rows']);
   }
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client
-    .query<{ rows: string }>(`${sql} deskbell.removals`)
-    .finally(() => client.end());
-  return Number(rows[0]?.rows);
+  const [row] = await readRows(url, `${sql} deskbell.removals`);
+  return Number(row?.['rows']);
 }
 
 describe('rows whose subscription is removed', () => {
