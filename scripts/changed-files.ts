@@ -18,7 +18,7 @@ function usualBase(): string {
   return findChangedFiles(base).length > 0 ? base : 'HEAD~';
 }
 
-export function isCommit(name: string): boolean {
+function isCommit(name: string): boolean {
   try {
     git('rev-parse', '--verify', '--end-of-options', `${name}^{commit}`);
     return true;

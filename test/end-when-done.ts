@@ -1,9 +1,10 @@
 // Loaded before each test file by `npm test`. A file ends by itself after its last test, since a service, sender or store
-// leaves nothing open once it is closed. Where something is left open, this names it and fails the file instead of waiting.
+// leaves nothing open once it is closed. If something is left open, or in the temporary folder, this names it and fails the file.
 import type { ChildProcess } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
 import { relative } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
+import { useOwnFolders } from '../tools/temporary-folders.ts';
 import { loadTestRunner } from './load-test-runner.ts';
 
 /** What a file's last hooks, such as the one that stops PostgreSQL, may take. */
@@ -22,9 +23,15 @@ if (process.env['NODE_TEST_CONTEXT'] !== undefined && isMainThread) {
   process.once('exit', () => {
     for (const child of children) child.kill('SIGKILL');
   });
+  // a run that is stopped ends its files: their children and folders go too
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+  const file = relative('', process.argv[1] ?? '');
+  useOwnFolders('deskbell-test', (left) => {
+    console.error(`${file} left in the temporary folder: ${left.join(', ')}`);
+    process.exitCode ||= 1;
+  });
   after(() => {
     setTimeout(() => {
-      const file = relative('', process.argv[1] ?? '');
       console.error(`${file} left open: ${process.getActiveResourcesInfo().join(', ')}`);
       process.exit(1);
     }, graceMs).unref();

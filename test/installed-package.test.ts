@@ -33,7 +33,7 @@ suite('an install of the package', () => {
 
   before(async () => {
     project = await mkdtemp(join(tmpdir(), 'deskbell-install-'));
-    const tarball = await pack(project);
+    const tarball = await pack();
     await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
     // the versions that it was packed with: those of the dependencies' dependencies are newer with every day that passes
     await writeFile(

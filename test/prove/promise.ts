@@ -28,13 +28,13 @@ const runners = [
   {
     suite: /^test\/operator\/growth-suite\.ts$/,
     source: 'src/store/postgres/',
-    file: 'test/operator/growth-postgres.test.ts',
+    file: 'test/operator/growth-postgres.all.test.ts',
     name: '',
   },
   {
     suite: /^test\/browser\/(?:cookie|invitation|notification|own-worker|preferences)-suite\.ts$/,
     source: '',
-    file: 'test/browser/chromium-sites.test.ts',
+    file: 'test/browser/chromium-sites.all.test.ts',
     name: '',
   },
   {

@@ -219,7 +219,7 @@ export const notifications: readonly DocumentedPromise[] = [
   },
   {
     claim: 'A click focuses an open tab with the `url`, and no tab of another one',
-    test: { file: 'test/browser/notification-clicks.test.ts', title: 'where a tab has the url already' },
+    test: { file: 'test/browser/notification-clicks.all.test.ts', title: 'where a tab has the url already' },
     changes: {
       'src/client/worker/clicks.ts': {
         'one whose url begins with it will do': [

@@ -186,7 +186,7 @@ export const operationsOfData: readonly DocumentedPromise[] = [
   },
   {
     claim: 'A newer version opens the data directory of every older one, and keeps what is in it',
-    test: { file: 'test/store/every-schema.test.ts', title: 'SQLite: from each schema' },
+    test: { file: 'test/store/every-schema.all.test.ts', title: 'SQLite: from each schema' },
     changes: {
       'src/store/sqlite/migrations.ts': {
         'operators lose their roles': ['  update operators set permits = role;\n', ''],

@@ -372,7 +372,7 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
   },
   {
     claim: 'Whatever a worker writes waits for free space on the disk',
-    test: { file: 'test/delivery/full-disk.test.ts', title: 'whatever a worker writes waits' },
+    test: { file: 'test/delivery/full-disk.all.test.ts', title: 'whatever a worker writes waits' },
     changes: {
       'src/delivery/worker/wait-for-disk-space.ts': {
         'a lease that is renewed does not': [
@@ -407,7 +407,7 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
   },
   {
     claim: 'A database that is opened on a full disk says that the disk is full',
-    test: { file: 'test/delivery/full-disk.test.ts', title: 'a database is not opened, which says' },
+    test: { file: 'test/delivery/full-disk.all.test.ts', title: 'a database is not opened, which says' },
     changes: {
       'src/store/sqlite/database-errors.ts': {
         'it says that the disk has a fault': ['extendedCode(error) === SQLITE_IOERR_SHMSIZE', 'false'],
@@ -416,7 +416,7 @@ export const operationsOfDelivery: readonly DocumentedPromise[] = [
   },
   {
     claim: 'A backup to another disk is made where the disk of the database is full, also if nothing runs',
-    test: { file: 'test/delivery/full-disk.test.ts', title: 'a database is copied to another disk' },
+    test: { file: 'test/delivery/full-disk.all.test.ts', title: 'a database is copied to another disk' },
     changes: {
       'src/store/sqlite/backup.ts': {
         'it is not': ["if (isShmFull(error)) return copy(from, to, 'exclusive');", ''],

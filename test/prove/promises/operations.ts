@@ -8,7 +8,7 @@ const alarms = 'test/store/alarms-suite.ts';
 export const operations: readonly DocumentedPromise[] = [
   {
     claim: 'A client that does not end its request keeps no server that is closed',
-    test: { file: 'test/service/hostile-clients.test.ts', title: 'keeps no server that is closed' },
+    test: { file: 'test/service/hostile-clients.all.test.ts', title: 'keeps no server that is closed' },
     changes: {
       'src/http/create-http-server.ts': {
         'it does': ['for (const socket of open) socket.destroy();', 'app.server.closeIdleConnections();'],
@@ -17,7 +17,10 @@ export const operations: readonly DocumentedPromise[] = [
   },
   {
     claim: 'A server that is closed waits for requests that are under way for eleven seconds',
-    test: { file: 'test/service/hostile-clients.test.ts', title: 'a service without options has its limits' },
+    test: {
+      file: 'test/service/hostile-clients.all.test.ts',
+      title: 'a service without options has its limits',
+    },
     changes: {
       'src/http/time-limits.ts': {
         'for a minute': ['closeGraceMs: 11_000', 'closeGraceMs: 60_000'],
@@ -699,7 +702,7 @@ export const operations: readonly DocumentedPromise[] = [
   },
   {
     claim: 'While the disk is full, processes that deliver look for free space every second',
-    test: { file: 'test/delivery/full-disk.test.ts', title: 'a worker looks every second' },
+    test: { file: 'test/delivery/full-disk.all.test.ts', title: 'a worker looks every second' },
     changes: {
       'src/delivery/worker/wait-for-disk-space.ts': {
         'they do every ten': ['tryAgainAfterMs = 1000;', 'tryAgainAfterMs = 10_000;'],

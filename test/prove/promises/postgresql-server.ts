@@ -3,7 +3,7 @@ import type { DocumentedPromise } from '../promise.ts';
 
 const away = 'test/store/postgres-away.test.ts';
 const tls = 'test/store/postgres-tls.test.ts';
-const hosts = 'test/store/postgres-hosts.test.ts';
+const hosts = 'test/store/postgres-hosts.all.test.ts';
 const databaseTest = 'test/store/postgres-database.test.ts';
 const clock = 'test/store/server-clock.test.ts';
 const services = 'test/service/several-services.test.ts';

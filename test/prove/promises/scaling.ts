@@ -230,7 +230,10 @@ export const scaling: readonly DocumentedPromise[] = [
   {
     claim:
       'Of two hosts that accept writes the one that was promoted last is used: others are asked at the first connection and again and again',
-    test: { file: 'test/store/postgres-hosts.test.ts', title: 'a former primary that still takes writes' },
+    test: {
+      file: 'test/store/postgres-hosts.all.test.ts',
+      title: 'a former primary that still takes writes',
+    },
     changes: {
       'src/store/postgres/writable-server.ts': {
         'connections to the former primary stay': ['cut(connection);', 'void connection;'],

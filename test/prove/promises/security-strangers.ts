@@ -4,7 +4,7 @@ import type { DocumentedPromise } from '../promise.ts';
 const policyTest = 'test/protocol/endpoint-policy.test.ts';
 const policy = 'src/protocol/endpoint-policy.ts';
 const addresses = 'test/transport/addresses.test.ts';
-const hostile = 'test/service/hostile-clients.test.ts';
+const hostile = 'test/service/hostile-clients.all.test.ts';
 const listener = 'test/service/http-server.test.ts';
 const httpTest = 'test/service/http.test.ts';
 const server = 'src/http/create-http-server.ts';

@@ -271,7 +271,7 @@ export const sendingLater: readonly DocumentedPromise[] = [
   {
     claim: 'While a push service is held, it is not asked for rows that wait to be tried again either',
     test: {
-      file: 'test/delivery/refusals.test.ts',
+      file: 'test/delivery/refusals.all.test.ts',
       title: 'is not asked for what waits to be tried again',
     },
     changes: {

@@ -501,7 +501,7 @@ export const sending: readonly DocumentedPromise[] = [
   {
     claim: 'A refused token is final for no row: where every message is refused, rows wait until they expire',
     test: {
-      file: 'test/delivery/refusals-that-end.test.ts',
+      file: 'test/delivery/refusals-that-end.all.test.ts',
       title: 'by every push service wait until their time ends: the key may be wrong',
     },
     changes: {
@@ -528,7 +528,7 @@ export const sending: readonly DocumentedPromise[] = [
     claim:
       'The store knows what came of every subscription in a broadcast, with each answer of its push service',
     test: {
-      file: 'test/delivery/row-outcomes.test.ts',
+      file: 'test/delivery/row-outcomes.all.test.ts',
       title: 'the store knows what came of each of 20,000 rows, as the push services do',
     },
     changes: {

@@ -1,6 +1,6 @@
 // The tests of push services that refuse or delete once more, with a store in PostgreSQL.
 import '../store/use-postgres.ts';
 import './gone-hook.test.ts';
-import './held-deletions.test.ts';
-import './refusals.test.ts';
-import './refusals-that-end.test.ts';
+import './held-deletions.all.test.ts';
+import './refusals.all.test.ts';
+import './refusals-that-end.all.test.ts';

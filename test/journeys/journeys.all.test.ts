@@ -36,7 +36,7 @@ suite('from an empty directory to a notification', () => {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'deskbell-packed-'));
-    tarball = await pack(folder);
+    tarball = await pack();
   });
   after(() => rm(folder, { recursive: true, force: true }));
 

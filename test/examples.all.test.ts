@@ -1,5 +1,5 @@
 // Every example starts, answers a request of its own and ends; each mechanism's example is short. The shops are run in
-// a browser in test/browser/shop.test.ts.
+// a browser in test/browser/shop.all.test.ts.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

@@ -109,7 +109,7 @@ suite('the types of the packed package', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'deskbell-packed-'));
     project = await Project.create();
-    await project.install(await pack(folder), pinned('@types/node'), pinned('@types/web-push'));
+    await project.install(await pack(), pinned('@types/node'), pinned('@types/web-push'));
     for (const { files } of applications) {
       for (const [file, text] of Object.entries(files)) await project.write(file, text);
     }
