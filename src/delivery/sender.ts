@@ -3,6 +3,7 @@
 // that importing the sender is cheap.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createVapidAuthorizer } from '../protocol/vapid-authorizer.ts';
+import { readAddressSettings } from '../transport/address-settings.ts';
 import { checkSenderOptions } from './check-sender-options.ts';
 import { startGoneReports } from './gone-hook.ts';
 import { guardCallbacks, type SenderOptions } from './sender-options.ts';
@@ -82,6 +83,7 @@ interface Lazy<Part> {
 /** Finds what would be refused later, so that a wrong option fails when the sender is made. */
 function assertUsable(options: SenderOptions): void {
   checkSenderOptions(options);
+  readAddressSettings(options);
   const { vapid, store, threads } = options;
   const { subject, lifetimeSeconds, previousKeys = [] } = vapid;
   for (const keys of [vapid, ...previousKeys]) createVapidAuthorizer({ keys, subject, lifetimeSeconds });

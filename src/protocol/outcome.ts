@@ -1,5 +1,17 @@
-// What the response of a push service means, by its status. The reason that it gives for a refusal is read by
-// refusal-reason.ts.
+// What came of a message, by who says so. Nobody else ends one:
+//
+//   the push service answered         its status says what that means; refusals that may pass are tried again, ten times in all
+//   a check of message, subscription  final
+//   nobody: it was written, and no answer came that can be read
+//                                     in doubt: it may have arrived. It is repeated three times, then it stays in doubt
+//   this side: it was not written     nothing that fails here says anything of the message: it waits, and counts as no attempt
+//
+// Its TTL ends every message, the frequency cap keeps some back, and a person may cancel: that is decided where rows are sent
+// (delivery/worker/). The hosts that strangers name are an exception: where one has no address, an inner one, or takes no
+// connection, that is what can be known of the subscription, and counts like a refusal; unless the cause is plainly here.
+//
+// The reason that a push service gives for a refusal is read by refusal-reason.ts.
+import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushResponse } from './push-response.ts';
 import { readRejection, type RejectionReason } from './refusal-reason.ts';
 import { readRetryAfterMs } from './retry-after.ts';
@@ -16,6 +28,11 @@ export type RetryReason =
   | 'not-handled'
   /** No answer: network, TLS or time-out. Made by the sender, never by `readResponse`. */
   | 'connection'
+  /** Its address is not one to connect to, though the push service is listed: the resolver or a setting here is wrong. Made by
+   *  the sender, never by `readResponse`. */
+  | 'address-blocked'
+  /** Something on this side failed that Deskbell does not know. Made by the sender, never by `readResponse`. */
+  | 'sender-fault'
   /** The answer broke HTTP. Made by the sender, never by `readResponse`. */
   | 'protocol-error'
   /** Nothing was sent: the push service is to get no message for a while. Made by the sender, never by `readResponse`. */
@@ -47,6 +64,8 @@ export type Outcome =
       readonly slowsOrigin: boolean;
       /** The request may have reached the push service all the same: a repeat may be delivered twice. */
       readonly isInDoubt?: boolean;
+      /** Nothing was written, and the cause is on this side or on the way: it says nothing of the message, which waits. */
+      readonly isUnsent?: boolean;
       /** The subscription has ended if the last attempt is answered so. */
       readonly isGoneAtLast?: boolean;
       readonly detail?: string;
@@ -65,6 +84,72 @@ export type Outcome =
 /** Whether the push service refuses our token or key, which it then does for other messages as well. */
 export const isVapidRefusal = (outcome: Outcome): boolean =>
   outcome.kind === 'rejected' && outcome.reason === 'vapid-refused';
+
+/** What failed where there is no answer. */
+export type FailureReason = Extract<
+  RetryReason,
+  'connection' | 'protocol-error' | 'address-blocked' | 'sender-fault'
+>;
+
+/**
+ * Reads what it means that a request has no answer.
+ *
+ * @param isInDoubt it was written, at least in part
+ * @param isUnlisted a stranger has named the push service
+ * @returns what to do with the message; the subscription stays
+ */
+export function readFailure(error: DeskbellError, isInDoubt: boolean, isUnlisted: boolean): Outcome {
+  const { code, message: detail } = error;
+  if (code === 'ERR_ENDPOINT_INVALID' || code === 'ERR_MESSAGE_INVALID')
+    return { kind: 'rejected', reason: 'bad-request', scope: 'message', isAlarm: true, detail };
+  const reason = failureReason(error);
+  if (reason === 'address-blocked' && isUnlisted)
+    return { kind: 'rejected', reason, scope: 'origin', isAlarm: true, detail };
+  const isUnsent = !isInDoubt && (!isUnlisted || isFaultHere(error));
+  return { kind: 'retry', reason, slowsOrigin: false, isInDoubt, isUnsent, detail };
+}
+
+export function failureReason({ code }: DeskbellError): FailureReason {
+  switch (code) {
+    case 'ERR_ADDRESS_BLOCKED':
+      return 'address-blocked';
+    case 'ERR_PROTOCOL':
+      return 'protocol-error';
+    case 'ERR_CONNECTION':
+    case 'ERR_TLS':
+    case 'ERR_TIMEOUT':
+    case 'ERR_CLOSED':
+      return 'connection';
+    default:
+      return 'sender-fault';
+  }
+}
+
+/** Codes of a machine that has no network, no name servers, or too little of something; no host can bring them about. */
+const codesOfFaultsHere: ReadonlySet<unknown> = new Set([
+  'EACCES',
+  'EADDRNOTAVAIL',
+  'EAI_AGAIN',
+  'EAI_MEMORY',
+  'EAI_SYSTEM',
+  'EMFILE',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'ENFILE',
+  'ENOBUFS',
+  'ENOMEM',
+  'EPERM',
+]);
+
+/** Whether it is certain that no host has brought it about. */
+export function isFaultHere(error: DeskbellError): boolean {
+  const { cause } = error;
+  return (
+    error.code === 'ERR_SENDER_FAULT' ||
+    error.code === 'ERR_CLOSED' ||
+    (cause instanceof Error && 'code' in cause && codesOfFaultsHere.has(cause.code))
+  );
+}
 
 /** What the meaning of a response depends on, beside the response. */
 export interface ResponseContext {

@@ -22,7 +22,7 @@ export type RejectionReason =
   /** WNS accepted the request and dropped the message. */
   | 'dropped'
   | 'redirected'
-  /** The address is not one to connect to. Made by the sender, never by `readResponse`. */
+  /** The address of a host that a stranger has named is not one to connect to. Made by the sender, never by `readResponse`. */
   | 'address-blocked'
   /** A placeholder has no default, and its reader no value for it any more. Made by the sender, never by `readResponse`. */
   | 'no-value'

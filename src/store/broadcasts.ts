@@ -21,12 +21,21 @@ export function isOver({ state }: { readonly state: BroadcastState }): boolean {
 }
 
 /** The final outcomes of a row of an audience. */
-export const settlements = ['accepted', 'gone', 'rejected', 'expired', 'exhausted', 'capped'] as const;
+export const settlements = [
+  'accepted',
+  'gone',
+  'rejected',
+  'expired',
+  'exhausted',
+  'capped',
+  'doubtful',
+] as const;
 
 /**
  * `accepted`: the push service took the message over. `gone`: the subscription has ended, and is marked (`held-deletions.ts`).
  * `rejected`: never to be tried again. `expired`: past the TTL. `exhausted`: out of attempts.
  * `capped`: not sent, since the person has been reached as often as the broadcast allows (`audience/frequency-cap.ts`).
+ * `doubtful`: in doubt. It was sent, repeated three times, and no answer came that can be read: it may have arrived.
  */
 export type Settlement = (typeof settlements)[number];
 

@@ -70,6 +70,8 @@ export interface RetryRow extends Recipient {
   readonly expiresAtMs: number;
   /** Times that its push service has refused our token or key for it. */
   readonly refusals: number;
+  /** Attempts that may have arrived, and have no answer. */
+  readonly doubts: number;
   /** What a further refusal means (`push-services.ts`). */
   readonly ifRefused: IfRefused;
   readonly reader?: RowReader | undefined;

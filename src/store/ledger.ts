@@ -19,6 +19,8 @@ export interface StoredRetry {
   readonly expiresAtMs: number;
   /** Times that its push service has refused our token or key for it; without it 0. They are no attempts. */
   readonly refusals?: number | undefined;
+  /** Of the attempts, those that may have arrived and have no answer; without it 0. */
+  readonly doubts?: number | undefined;
   /** As the slice of the row has it. */
   readonly reader?: RowReader | undefined;
 }

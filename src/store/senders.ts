@@ -24,6 +24,8 @@ export interface ReportedPushService {
   readonly breakerReason?: string | undefined;
   /** How long every try has failed without an answer, where that is long enough not to be an accident. */
   readonly unreachableMs?: number | undefined;
+  /** What keeps everything from being sent there, as a reason of alarms. */
+  readonly obstacle?: string | undefined;
 }
 
 export interface SenderReport {

@@ -1,9 +1,7 @@
-// Which addresses a push service may have. An endpoint is text from a stranger: without this guard it could point a
-// push request at the machine itself or at its private network (SSRF). The guard looks at addresses only; which host
-// names are admitted is the endpoint policy's part.
+// Looks up the addresses of a push service's host, and lets only those pass that may be connected to (address-policy.ts).
+// Which host names are admitted is the endpoint policy's part.
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
-import ipaddr from 'ipaddr.js';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { codeOf } from './connection-errors.ts';
@@ -46,62 +44,44 @@ const ofFamily =
   (addresses: readonly string[]): readonly ResolvedAddress[] =>
     addresses.map((address) => ({ address, family }));
 
-// RFC 4291 §2.4, IANA: the only part of IPv6 from which public addresses are given out. All that embeds an IPv4
-// address lies outside of it (mapped, compatible, NAT64) or is named by a range of its own (6to4, Teredo).
-const globalUnicast = ipaddr.parseCIDR('2000::/3');
-
-/**
- * True for an address that is reachable on the public Internet: global unicast, and in none of the special-purpose
- * registries (RFC 6890). False for everything else, text that is no address included.
- */
-export function isPublicAddress(address: string): boolean {
-  // `ipaddr.parse` also reads 0x7f.1 and the like; an address that a resolver gave has its normal form.
-  if (isIP(address) === 0) return false;
-  const parsed = ipaddr.parse(address);
-  return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(globalUnicast));
-}
-
 /**
  * The addresses of a host that may be connected to. One address that is not public refuses the host as a whole: a
  * name that leads inside even sometimes is an attack or a mistake.
  *
  * @param hostname as `URL.hostname` gives it (IPv6 in brackets)
- * @param isGuarded false where the operator named the origin, so that any address will do
+ * @param check throws for an address that may not be connected to; absent where any will do
  * @throws {DeskbellError} ERR_ADDRESS_BLOCKED; ERR_CONNECTION where the name has no address
  */
 export async function resolveHost(
   hostname: string,
   resolve: Resolve,
-  isGuarded: boolean,
+  check?: (address: string) => void,
 ): Promise<readonly ResolvedAddress[]> {
-  if (isGuarded && isLoopbackName(hostname)) throw blockedError(hostname, 'the machine itself');
+  if (check !== undefined && isLoopbackName(hostname)) check(loopbackAddress);
   const addresses = literalAddress(hostname) ?? (await resolveName(hostname, resolve));
-  for (const { address } of addresses) {
-    if (isGuarded && !isPublicAddress(address)) throw blockedError(hostname, address);
-  }
+  for (const { address } of addresses) check?.(address);
   return addresses;
 }
 
-/** A look-up that gives the addresses that were checked: nothing is resolved a second time (DNS rebinding). */
+/**
+ * A look-up that gives the addresses that were checked: nothing is resolved a second time (DNS rebinding). It answers later, like
+ * any look-up: a connection that fails at once, without a route for instance, would otherwise fail while `tls.connect` is still
+ * setting it up, and make it throw a TypeError.
+ */
 export const pinTo =
   (addresses: readonly ResolvedAddress[]): LookupFunction =>
   (_hostname, { all }, callback) => {
-    if (all) callback(null, [...addresses]);
-    else callback(null, addresses[0]!.address, addresses[0]!.family);
+    process.nextTick(() => {
+      if (all) callback(null, [...addresses]);
+      else callback(null, addresses[0]!.address, addresses[0]!.family);
+    });
   };
+
+const loopbackAddress = '127.0.0.1';
 
 /** True for names that mean the machine itself (RFC 6761 §6.3) or one of its loopback addresses. */
 export function isLoopbackName(hostname: string): boolean {
   return /^(?:.*\.)?localhost\.?$|^127\.\d+\.\d+\.\d+$|^\[::1\]$/.test(hostname);
-}
-
-/** The fault for a host that leads to an address which is not public. */
-export function blockedError(hostname: string, address: string): DeskbellError {
-  return new DeskbellError(
-    'ERR_ADDRESS_BLOCKED',
-    `${hostname} leads to ${address}, which is not a public address. If this push service is yours, add its ` +
-      'origin to "pushServices".',
-  );
 }
 
 /** The address that a host name is, where it is one: as a list like a resolver's. */

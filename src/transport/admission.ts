@@ -1,7 +1,7 @@
 // May a request be sent to this push service now, and how many may be in flight? One object per origin answers both:
 // the circuit breaker whether, pacing how many. Both adapt to the results of earlier requests.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Outcome } from '../protocol/outcome.ts';
+import { failureReason, type FailureReason, type Outcome } from '../protocol/outcome.ts';
 import { Breaker } from './breaker.ts';
 import type { Clock } from './clock.ts';
 import { ProtocolErrorPauses } from './protocol-error-pauses.ts';
@@ -17,8 +17,8 @@ export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
 export interface Deferral {
   readonly waitMs: number;
   readonly reason: string;
-  /** It breaks HTTP again and again. */
-  readonly isIncompatible: boolean;
+  /** As in `TransportResult`. */
+  readonly obstacle: FailureReason | undefined;
 }
 
 /** Tries that all fail over such a time are no accident. */
@@ -29,7 +29,14 @@ const averageOver = 100;
 
 type AdmissionSnapshot = Pick<
   OriginSnapshot,
-  'maxInFlight' | 'latencyMs' | 'answers' | 'throttled' | 'breaker' | 'breakerReason' | 'unreachableMs'
+  | 'maxInFlight'
+  | 'latencyMs'
+  | 'answers'
+  | 'throttled'
+  | 'breaker'
+  | 'breakerReason'
+  | 'unreachableMs'
+  | 'obstacle'
 >;
 
 export class Admission {
@@ -41,6 +48,7 @@ export class Admission {
   #answers = 0;
   #throttled = 0;
   #latencyMs = 0;
+  #connectFault: DeskbellError | undefined;
   /** The first and the last failure since there was an answer. */
   #failures: { readonly firstMs: number; readonly lastMs: number } | undefined;
 
@@ -59,6 +67,11 @@ export class Admission {
     return this.#pacing.limitAhead;
   }
 
+  /** Why the last connection could not be made, until one can. */
+  get connectFault(): DeskbellError | undefined {
+    return this.#connectFault;
+  }
+
   snapshot(): AdmissionSnapshot {
     const nowMs = this.#settings.monotonicNow();
     const isOpen = !this.#breaker.isClosed && this.#breaker.isOpen(nowMs);
@@ -71,6 +84,7 @@ export class Admission {
       breaker,
       breakerReason: breaker === 'closed' ? undefined : this.#breaker.reason,
       unreachableMs: this.#unreachableMs(nowMs),
+      obstacle: this.#obstacle(nowMs),
     };
   }
 
@@ -93,7 +107,7 @@ export class Admission {
     const nowMs = this.#settings.monotonicNow();
     const waitMs = this.#breaker.waitMs(nowMs);
     if (waitMs === 0) return undefined;
-    return { waitMs, reason: this.#breaker.reason, isIncompatible: this.#httpFaults.areTooMany(nowMs) };
+    return { waitMs, reason: this.#breaker.reason, obstacle: this.#obstacle(nowMs) };
   }
 
   /** How long the push service has asked to wait, from now; 0 where this is known already. */
@@ -115,7 +129,7 @@ export class Admission {
   /** @returns true where nothing may be sent from now on */
   recordAnswer(exchange: object, { response, outcome }: Answer, latencyMs: number): boolean {
     const nowMs = this.#settings.monotonicNow();
-    this.#failures = undefined;
+    this.#failures = this.#connectFault = undefined;
     this.#httpFaults.recordAnswer();
     this.#latencyMs =
       this.#answers === 0 ? latencyMs : this.#latencyMs + (latencyMs - this.#latencyMs) / averageOver;
@@ -149,10 +163,21 @@ export class Admission {
 
   /** No connection could be made, and there is no other one. */
   recordConnectFailure(error: DeskbellError): void {
-    // A blocked address is no evidence about whether the push service works.
-    if (error.code === 'ERR_ADDRESS_BLOCKED') return;
+    this.#connectFault = error;
     this.#recordNoAnswer();
-    this.#breaker.open(error.message, this.#settings.monotonicNow());
+    this.#breaker.openForConnection(error.message, this.#settings.monotonicNow());
+  }
+
+  /** A connection stands. */
+  recordConnection(): void {
+    this.#connectFault = undefined;
+  }
+
+  /** That no connection can be made is worth telling only where it has lasted: the rest of what may be wrong is not passing. */
+  #obstacle(nowMs: number): FailureReason | undefined {
+    if (this.#httpFaults.areTooMany(nowMs)) return 'protocol-error';
+    const reason = this.#connectFault && failureReason(this.#connectFault);
+    return reason === 'connection' && this.#unreachableMs(nowMs) === undefined ? undefined : reason;
   }
 
   #recordNoAnswer(): void {

@@ -7,12 +7,13 @@
 //              sent before, changes nothing
 //
 // A failure is a problem of the origin and not of one request: no answer in time, a lost connection, 429, 500, 502, 503,
-// 504. OPEN lasts from 1 s doubling to 60 s, or as long as `Retry-After` asks, at most an hour. What another sender was asked
-// opens it too.
+// 504. OPEN lasts from 1 s doubling to 60 s, or as long as `Retry-After` asks, at most an hour; at most 5 s where no connection
+// can be made, so that sending goes on soon after a network is back. What another sender was asked opens it too.
 
 const maxFailuresInRow = 10;
 const firstOpenMs = 1000;
 const maxOpenMs = 60_000;
+const maxUnconnectedMs = 5000;
 const maxRetryAfterMs = 3_600_000;
 /** A wait that ends so much later than the one before is news. */
 const laterByMs = 1000;
@@ -103,8 +104,14 @@ export class Breaker {
     return this.#state === 'HALF_OPEN' && request === this.#probe;
   }
 
+  /** Opens at once: the origin cannot be connected to. */
+  openForConnection(reason: string, nowMs: number): void {
+    this.#openMs = Math.min(this.#openMs, maxUnconnectedMs);
+    this.open(reason, nowMs);
+  }
+
   /**
-   * Opens at once: the origin cannot be connected to, or breaks HTTP.
+   * Opens at once: the origin breaks HTTP.
    *
    * @param minMs for at least so long
    */

@@ -12,6 +12,7 @@ import {
   type OptionChecks,
 } from '../errors/check-options.ts';
 import { createEndpointPolicy, type PushServices } from '../protocol/endpoint-policy.ts';
+import { readAddressSettings } from './address-settings.ts';
 import { parseProxy } from './proxy.ts';
 import { maxTimeoutMs } from './timeouts.ts';
 import type { TransportOptions } from './transport.ts';
@@ -27,6 +28,14 @@ export const transportChecks: OptionChecks<TransportOptions> = {
   pushServices(value, name) {
     if (value !== 'public') isTextList(value, name);
     createEndpointPolicy(value as PushServices);
+  },
+  pushServiceAddresses(value, name) {
+    isTextList(value, name);
+    readAddressSettings({ pushServiceAddresses: value as readonly string[] });
+  },
+  nat64Prefix(value, name) {
+    isText(value, name);
+    readAddressSettings({ nat64Prefix: value as string });
   },
   ca: isArrayOf('strings', isCertificate),
   proxy: (value) => void parseProxy(value as string),

@@ -11,8 +11,8 @@ import {
 } from 'node:tls';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { codeOf, connectionError } from './connection-errors.ts';
-import { blockedError, isPublicAddress, pinTo } from './address-guard.ts';
+import { connectionError, reasonOf, toFault } from './connection-errors.ts';
+import { pinTo } from './address-guard.ts';
 import type { Clock } from './clock.ts';
 import { SocketReader } from './socket-reader.ts';
 import type { Proxy } from './proxy.ts';
@@ -40,7 +40,7 @@ export interface ConnectSettings extends RouteSettings, Pick<Clock, 'startTimer'
  * Connects to an origin.
  *
  * @param aborted ends the attempt with the signal's reason
- * @throws {DeskbellError} ERR_ADDRESS_BLOCKED, ERR_CONNECTION, ERR_TLS, ERR_TIMEOUT
+ * @throws {DeskbellError} ERR_ADDRESS_BLOCKED, ERR_CONNECTION, ERR_TLS, ERR_TIMEOUT, ERR_SENDER_FAULT; nothing else
  */
 export async function connect(
   origin: URL,
@@ -57,9 +57,10 @@ export async function connect(
   aborted.addEventListener('abort', abort);
   try {
     return await Promise.race([openConnection(origin, settings, attempt.signal), rejection(attempt.signal)]);
-  } catch (error) {
-    if (!attempt.signal.aborted) attempt.abort(error);
-    throw attempt.signal.reason;
+  } catch (thrown) {
+    const fault = toFault(origin.host, attempt.signal.aborted ? attempt.signal.reason : thrown);
+    attempt.abort(fault);
+    throw fault;
   } finally {
     timer.cancel();
     aborted.removeEventListener('abort', abort);
@@ -82,6 +83,7 @@ async function openConnection(
     await finishTcp(socket, route);
   } else {
     const tunnel = await openProxyTunnel(route, route.proxy, settings.trust, signal);
+    if (tunnel.destroyed) throw connectionError('The proxy', 'closed the connection at once');
     socket = tls === undefined ? tunnel : guardErrors(connectTls({ ...tls, socket: tunnel }));
     reader.readFrom(socket);
   }
@@ -138,7 +140,7 @@ function guardErrors<Kind extends Socket>(socket: Kind): Kind {
   return socket.on('error', () => {});
 }
 
-async function finishTcp(socket: Socket, { host, proxy, addressPort, isGuarded }: Route): Promise<void> {
+async function finishTcp(socket: Socket, { host, proxy, addressPort, check }: Route): Promise<void> {
   try {
     await once(socket, 'connect');
   } catch (cause) {
@@ -146,21 +148,17 @@ async function finishTcp(socket: Socket, { host, proxy, addressPort, isGuarded }
     throw new DeskbellError('ERR_CONNECTION', message, { cause });
   }
   // The addresses were checked before; this checks the one that the connection really has.
-  if (isGuarded && !isPublicAddress(socket.remoteAddress ?? '')) {
-    throw blockedError(host, socket.remoteAddress ?? 'an unknown address');
-  }
+  check?.(socket.remoteAddress ?? 'an unknown address');
 }
 
 async function finishTls(socket: Socket, host: string, signal: AbortSignal): Promise<void> {
   try {
+    // an error that came before anybody waited for it
+    if (socket.errored) throw socket.errored;
     await once(socket, 'secureConnect', { signal });
   } catch (cause) {
     throw new DeskbellError('ERR_TLS', `TLS with ${host} failed${reasonOf(cause)}.`, { cause });
   }
-}
-
-function reasonOf(cause: unknown): string {
-  return codeOf(cause) || (cause instanceof Error ? ` (${cause.message})` : '');
 }
 
 function rejection(signal: AbortSignal): Promise<never> {

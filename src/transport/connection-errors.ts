@@ -10,3 +10,23 @@ export function connectionError(host: string, what: string, cause?: Error): Desk
 export function codeOf(cause: unknown): string {
   return cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
 }
+
+/** ` (ECONNRESET)`; the words of an error without a code; empty where there are none. */
+export function reasonOf(cause: unknown): string {
+  return codeOf(cause) || (cause instanceof Error ? ` (${cause.message})` : '');
+}
+
+/**
+ * Whatever was thrown, as a fault of this side: a resolver, a hook or Node itself may throw anything, and nothing of it says
+ * anything about a message.
+ */
+export function toFault(host: string, thrown: unknown): DeskbellError {
+  if (thrown instanceof DeskbellError) return thrown;
+  // not its text: making one may throw, too
+  const words = thrown instanceof Error ? reasonOf(thrown) : ` (${typeof thrown} was thrown, not an error)`;
+  if (codeOf(thrown) !== '')
+    return new DeskbellError('ERR_CONNECTION', `${host} cannot be reached${words}.`, { cause: thrown });
+  return new DeskbellError('ERR_SENDER_FAULT', `Sending to ${host} failed on this side${words}.`, {
+    cause: thrown,
+  });
+}

@@ -2,6 +2,7 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { systemClock, type Clock } from './clock.ts';
+import { createAddressPolicy } from './address-policy.ts';
 import { checkOptions } from '../errors/check-options.ts';
 import { transportChecks } from './check-options.ts';
 import { checkRequest } from './check-request.ts';
@@ -33,6 +34,7 @@ export function createTransport(
     resolve: options.resolve,
     isNamedOrigin: guardsAddresses ? policy.isNamedOrigin : () => true,
     isUnlisted: policy.isUnlisted,
+    addressPolicy: createAddressPolicy(options),
     hasBreaker,
     connectTimeoutMs: options.connectTimeoutMs ?? defaultTimeouts.connectTimeoutMs,
     responseTimeoutMs: options.responseTimeoutMs ?? defaultTimeouts.responseTimeoutMs,
@@ -81,6 +83,15 @@ export function createTransport(
     pause(name, waitMs) {
       const origin = origins.get(name) ?? openOrigin(name);
       if (!(origin instanceof DeskbellError)) origin.pause(waitMs);
+    },
+
+    isCutOff() {
+      let isCutOff = false;
+      for (const origin of origins.values()) {
+        if (origin.isConnected) return false;
+        isCutOff ||= origin.cannotConnect;
+      }
+      return isCutOff;
     },
 
     snapshot: () => [...origins.values()].map((origin) => origin.snapshot()),

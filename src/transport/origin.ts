@@ -12,11 +12,12 @@
 // One connection is opened until ALPN has selected the protocol. Then there are as many as the requests wanted in flight
 // need: HTTP/2 carries a hundred each, or what the push service allows, HTTP/1.1 one; both up to a bound.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { readResponse } from '../protocol/outcome.ts';
+import { isFaultHere, readResponse } from '../protocol/outcome.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
 import { Admission, type AdmissionSettings, type Deferral } from './admission.ts';
 import { unlistedLimits } from '../protocol/unlisted-push-services.ts';
 import type { ConnectSettings, Protocol } from './connect.ts';
+import { toFault } from './connection-errors.ts';
 import type { Timer } from './clock.ts';
 import { settle, type Exchange, type Session, type SessionEvents, type SessionSettings } from './exchange.ts';
 import { Fifo } from './fifo.ts';
@@ -86,6 +87,16 @@ export class Origin implements SessionEvents {
     return this.#queued + this.#inFlight + this.#connecting + this.#sessions.size === 0;
   }
 
+  get isConnected(): boolean {
+    return this.#sessions.size > 0;
+  }
+
+  /** The last connection could not be made. A stranger's host says nothing, unless the cause is certainly here. */
+  get cannotConnect(): boolean {
+    const fault = this.#admission.connectFault;
+    return fault !== undefined && (!this.#isUnlisted || isFaultHere(fault));
+  }
+
   /** How long it is to get nothing, from now. */
   get waitMs(): number {
     return this.#admission.deferral()?.waitMs ?? 0;
@@ -101,7 +112,7 @@ export class Origin implements SessionEvents {
   send(exchange: Exchange): void {
     if (this.#queue.length >= maxQueued) {
       const reason = `${this.#url.host} has ${maxQueued} messages waiting already.`;
-      this.#defer(exchange, { waitMs: queueFullRetryMs, reason, isIncompatible: false });
+      this.#defer(exchange, { waitMs: queueFullRetryMs, reason, obstacle: undefined });
       return;
     }
     const deferral = this.#admission.admit(exchange);
@@ -142,7 +153,7 @@ export class Origin implements SessionEvents {
 
   /** Hands back what is queued: nothing of it was sent. */
   withdraw(): void {
-    const deferral = { waitMs: 0, reason: 'Sending was stopped.', isIncompatible: false };
+    const deferral = { waitMs: 0, reason: 'Sending was stopped.', obstacle: undefined };
     this.#endQueued((exchange) => this.#defer(exchange, deferral));
   }
 
@@ -260,13 +271,24 @@ export class Origin implements SessionEvents {
     for (const session of this.#sessions) {
       const queued = this.#refusalPause === undefined ? this.#queued : 0;
       let free = Math.min(session.freeCapacity, this.#admission.maxInFlight - this.#inFlight, queued);
-      this.#inFlight += Math.max(0, free);
-      for (; free > 0; free -= 1) session.add(this.#next());
+      for (; free > 0; free -= 1) this.#add(this.#next(), session);
       session.flush();
     }
     if (this.#queued === 0 || this.#refusalPause !== undefined) return;
     if (this.#inFlight >= this.#admission.maxInFlight) this.#admission.recordLimitReached();
     this.#openConnections();
+  }
+
+  /** What a session throws, which none should, ends the session and not the process. */
+  #add(exchange: Exchange, session: Session): void {
+    this.#inFlight += 1;
+    try {
+      session.add(exchange);
+    } catch (thrown) {
+      const fault = toFault(this.#url.host, thrown);
+      session.destroy(fault);
+      if (!exchange.isSettled) this.failed(exchange, fault, false);
+    }
   }
 
   #next(): Exchange {
@@ -302,8 +324,9 @@ export class Origin implements SessionEvents {
       const { session, protocol } = await openSession(this.#url, this.#settings, this, this.#aborted.signal);
       this.#protocol = protocol;
       this.#sessions.add(session);
-    } catch (error) {
-      this.#connectionFailed(error as DeskbellError);
+      this.#admission.recordConnection();
+    } catch (thrown) {
+      this.#connectionFailed(toFault(this.#url.host, thrown));
     } finally {
       this.#connecting -= 1;
       this.#pumpSoon();
@@ -320,7 +343,9 @@ export class Origin implements SessionEvents {
       this.#connectPause ??= this.#settings.startTimer(resume, reconnectAfterMs, true);
       return;
     }
-    this.#admission.recordConnectFailure(error);
+    // A stranger's host with an inner address is no evidence about whether it works.
+    if (error.code !== 'ERR_ADDRESS_BLOCKED' || !this.#isUnlisted)
+      this.#admission.recordConnectFailure(error);
     this.#failQueued(error);
   }
 
@@ -343,9 +368,9 @@ export class Origin implements SessionEvents {
   }
 
   /** Up to a fifth more at random, so that deferred requests are not retried all at once. */
-  #defer(exchange: Exchange, { waitMs, reason, isIncompatible }: Deferral): void {
+  #defer(exchange: Exchange, { waitMs, reason, obstacle }: Deferral): void {
     const retryAfterMs = Math.ceil(waitMs * (1 + this.#settings.random() / 5));
-    queueMicrotask(() => this.#settle(exchange, { kind: 'deferred', retryAfterMs, reason, isIncompatible }));
+    queueMicrotask(() => this.#settle(exchange, { kind: 'deferred', retryAfterMs, reason, obstacle }));
   }
 
   #settle(exchange: Exchange, result: Parameters<Exchange['done']>[0]): void {

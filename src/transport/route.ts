@@ -8,15 +8,14 @@
 import { isIP } from 'node:net';
 
 import {
-  blockedError,
   isLoopbackName,
-  isPublicAddress,
   literalAddress,
   resolveHost,
   resolveWithDns,
   resolveWithSystem,
   type Resolve,
 } from './address-guard.ts';
+import type { AddressPolicy } from './address-policy.ts';
 import type { Proxy } from './proxy.ts';
 import type { ResolvedAddress } from './transport.ts';
 
@@ -29,8 +28,8 @@ export interface Route {
   /** The port at those addresses. */
   readonly addressPort: number;
   readonly proxy?: Proxy;
-  /** The address that the connection turns out to have must be public. */
-  readonly isGuarded: boolean;
+  /** Throws where the address that the connection turns out to have may not be; absent where any may. */
+  readonly check?: ((address: string) => void) | undefined;
 }
 
 export interface RouteSettings {
@@ -38,6 +37,7 @@ export interface RouteSettings {
   readonly resolve: Resolve | undefined;
   /** True for origins that the operator named: any address will do. */
   readonly isNamedOrigin: (origin: string) => boolean;
+  readonly addressPolicy: AddressPolicy;
   /** True for origins that a stranger named, since any public host is admitted. */
   readonly isUnlisted: (origin: string) => boolean;
   readonly proxy?: Proxy | undefined;
@@ -57,22 +57,23 @@ export async function findRoute(origin: URL, settings: RouteSettings, signal: Ab
   const port = Number(origin.port) || (origin.protocol === 'https:' ? 443 : 80);
   const override = settings.connectOverride?.(origin.origin);
   if (override !== undefined) {
-    const addresses = await resolveHost(override.host, resolve, false);
-    return { host, port, addresses, addressPort: override.port, isGuarded: false };
+    const addresses = await resolveHost(override.host, resolve);
+    return { host, port, addresses, addressPort: override.port };
   }
-  const isGuarded = !settings.isNamedOrigin(origin.origin);
+  const isUnlisted = settings.isUnlisted(origin.origin);
+  const check = settings.isNamedOrigin(origin.origin)
+    ? undefined
+    : (address: string) =>
+        settings.addressPolicy.check(origin.hostname, address, isUnlisted ? 'unlisted' : 'listed');
   if (proxy === undefined || isProxyBypassed(origin.hostname, settings.noProxy)) {
     const withDns: Resolve = (hostname) => resolveWithDns(hostname, signal);
-    const isStrange = settings.resolve === undefined && settings.isUnlisted(origin.origin);
-    const addresses = await resolveHost(origin.hostname, isStrange ? withDns : resolve, isGuarded);
-    return { host, port, addresses, addressPort: port, isGuarded };
+    const isStrange = settings.resolve === undefined && isUnlisted;
+    const addresses = await resolveHost(origin.hostname, isStrange ? withDns : resolve, check);
+    return { host, port, addresses, addressPort: port, check };
   }
-  const literal = literalAddress(origin.hostname)?.[0]?.address;
-  if (isGuarded && literal !== undefined && !isPublicAddress(literal)) {
-    throw blockedError(origin.hostname, literal);
-  }
-  const addresses = await resolveHost(proxy.hostname, resolve, false);
-  return { host, port, addresses, addressPort: proxy.port, proxy, isGuarded: false };
+  for (const { address } of literalAddress(origin.hostname) ?? []) check?.(address);
+  const addresses = await resolveHost(proxy.hostname, resolve);
+  return { host, port, addresses, addressPort: proxy.port, proxy };
 }
 
 /**

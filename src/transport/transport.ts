@@ -1,8 +1,9 @@
 // The interface of the transport: takes a push request, reports its result. Types only.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushServices } from '../protocol/endpoint-policy.ts';
-import type { Outcome } from '../protocol/outcome.ts';
+import type { FailureReason, Outcome } from '../protocol/outcome.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
+import type { AddressSettings } from './address-settings.ts';
 import type { Clock } from './clock.ts';
 
 /** Header fields of a push request, names in lower case. Messages that share them share the object itself: its
@@ -38,8 +39,8 @@ export type TransportResult =
       readonly kind: 'deferred';
       readonly retryAfterMs: number;
       readonly reason: string;
-      /** The origin breaks HTTP again and again, which waiting does not fix: an operator should be told. */
-      readonly isIncompatible: boolean;
+      /** What keeps everything from being sent there, where waiting may not mend it: an operator should be told. */
+      readonly obstacle: FailureReason | undefined;
     };
 
 /** A push service as it is to a transport at one moment. */
@@ -61,6 +62,7 @@ export interface OriginSnapshot {
   readonly breakerReason: string | undefined;
   /** How long every try has failed without an answer, where that is long enough not to be an accident. */
   readonly unreachableMs: number | undefined;
+  readonly obstacle: FailureReason | undefined;
 }
 
 export interface Transport {
@@ -75,6 +77,8 @@ export interface Transport {
   takeWaits(): ReadonlyMap<string, number>;
   /** Sends a push service nothing for so long, since it has asked another sender to wait. */
   pause(origin: string, waitMs: number): void;
+  /** As far as is known, nothing can be reached from here: a push service cannot be connected to, and no other is. */
+  isCutOff(): boolean;
   /** What is known of each push service that it has to do with. */
   snapshot(): readonly OriginSnapshot[];
   /** Hands back, as deferred, what waits for its turn: what is in flight is still answered. */
@@ -98,7 +102,7 @@ export interface ResolvedAddress {
 }
 
 /** How connections to push services are made: hosts, trust, proxy, time-outs. */
-export interface TransportOptions {
+export interface TransportOptions extends AddressSettings {
   /** Origins that the operator added, e.g. `http://127.0.0.1:8090`: admitted over http and on any address. `public`, alone or among
    *  them, admits any public host over https. */
   readonly pushServices?: PushServices;

@@ -130,6 +130,12 @@ function stateWords({ state, origin, attempts, wait, skipInactive = 0 }: RowOutc
       return ['Its time to live ended before it was accepted', ...at, ...answer(last)];
     case 'exhausted':
       return ['It was given up', ...at, ...answer(last)];
+    case 'doubtful':
+      return [
+        'It is in doubt: it may have arrived, and no answer came that can be read',
+        ...at,
+        ...answer(last),
+      ];
     case 'capped':
       return ['It was not sent, since the person had been reached often enough (frequency cap)', ...at, '.'];
     case 'waiting':

@@ -26,7 +26,7 @@ export async function readResult(endpoint: string, result: TransportResult): Pro
 }
 
 /** Applications read the `code` of Node's own errors. */
-function toNodeError(error: DeskbellError): Error {
+export function toNodeError(error: DeskbellError): Error {
   if (error.code === 'ERR_TIMEOUT') return new Error('Socket timeout', { cause: error });
   if (error.cause instanceof Error) return error.cause;
   if (error.code !== 'ERR_CONNECTION') return error;

@@ -2,8 +2,11 @@
 // proxy is given, and where the transport does not take the request.
 import https, { type Agent } from 'node:https';
 
+import { createAddressPolicy } from '../transport/address-policy.ts';
 import { pinTo, resolveHost, resolveWithSystem } from '../transport/address-guard.ts';
-import { toResult } from './interpret-answer.ts';
+import type { DeskbellError } from '../errors/deskbell-error.ts';
+import type { ResolvedAddress } from '../transport/transport.ts';
+import { toNodeError, toResult } from './interpret-answer.ts';
 import type { BuiltRequest } from './request-details.ts';
 import type { HttpsProxyAgentOptions, SendResult } from './types.ts';
 
@@ -16,7 +19,7 @@ import type { HttpsProxyAgentOptions, SendResult } from './types.ts';
 export async function sendWithNodeHttps(details: BuiltRequest, isGuarded: boolean): Promise<SendResult> {
   const { endpoint, method, headers, body, timeout, proxy } = details;
   const { hostname, port, pathname, search } = new URL(endpoint);
-  const addresses = isGuarded ? await resolveHost(hostname, resolveWithSystem, true) : undefined;
+  const addresses = isGuarded ? await resolvePublic(hostname) : undefined;
   const lookup = addresses && pinTo(addresses);
   const agent = proxy === undefined ? details.agent : await createProxyAgent(proxy);
   const target = { hostname, port, path: pathname + search, method, headers };
@@ -36,6 +39,17 @@ export async function sendWithNodeHttps(details: BuiltRequest, isGuarded: boolea
     request.on('error', reject);
     request.end(body ?? undefined);
   });
+}
+
+/** @throws {Error} as Node's own look-up does */
+async function resolvePublic(hostname: string): Promise<readonly ResolvedAddress[]> {
+  try {
+    return await resolveHost(hostname, resolveWithSystem, (address) =>
+      createAddressPolicy().check(hostname, address, 'unlisted'),
+    );
+  } catch (error) {
+    throw toNodeError(error as DeskbellError);
+  }
 }
 
 /** Loaded when it is needed: most have no proxy. */

@@ -124,7 +124,16 @@ async function watch(
   const find = async () => {
     const { atMs, accepted } = found.next().value!;
     nowMs = atMs;
-    const none = { gone: 0, rejected: 0, expired: 0, exhausted: 0, capped: 0, removed: 0, cancelled: 0 };
+    const none = {
+      gone: 0,
+      rejected: 0,
+      expired: 0,
+      exhausted: 0,
+      capped: 0,
+      doubtful: 0,
+      removed: 0,
+      cancelled: 0,
+    };
     const counts = { ...none, accepted, pending: 2000 - accepted, unaccounted: 0 };
     return { id: 1, state: accepted === 2000 ? 'done' : 'running', recipients: 2000, counts };
   };

@@ -171,7 +171,7 @@ test('a row that was not tried yet expires so long after the time of its own rea
 });
 
 test('retries are detached from the start and keep their tries', () => {
-  const tries = { attempts: 2, deferrals: 3, expiresAtMs: 9000, refusals: 1 };
+  const tries = { attempts: 2, deferrals: 3, expiresAtMs: 9000, refusals: 1, doubts: 2 };
   const assignment = new Assignment({
     ...lease,
     broadcast,

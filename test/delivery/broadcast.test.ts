@@ -572,19 +572,21 @@ describe('a broadcast', () => {
     assert.deepEqual(timesReceived(pushService), { 1: 300 });
   });
 
-  test('rejects rows whose host leads inside after as many attempts as where none can be made', async () => {
+  test('rejects rows whose host a stranger has named and leads inside, after as many attempts as refused ones get', async () => {
     await using bench = await openBroadcastBench();
-    await bench.startPushService({ rows: 5 });
+    const pushService = await bench.startPushService({ rows: 5 });
     const { p256dh, auth } = generateUserAgentKeys();
-    const endpoint = 'https://fcm.googleapis.com/fcm/send/inside';
+    const origin = 'https://push.stranger.net';
+    const endpoint = `${origin}/inside`;
     await bench.store.subscriptions.put({ endpoint, p256dh, auth }, vapidKeys.publicKey);
     const sender = bench.createSender({
+      pushServices: [pushService.origin, 'public'],
       retryPolicy: { ...defaultRetryPolicy, firstDelayMs: 10, maxDelayMs: 20, maxAttempts: 4 },
       resolve: async () => [{ address: '127.0.0.1', family: 4 }],
     });
     const broadcast = await (await sender.broadcast('all', message)).finished;
     assertDone(broadcast, { accepted: 5, rejected: 1 });
-    const blocked = broadcast.origins.find(({ origin }) => origin === 'https://fcm.googleapis.com');
+    const blocked = broadcast.origins.find((one) => one.origin === origin);
     assert.deepEqual([blocked?.attempts, blocked?.rejected], [4, 1]);
     assert.deepEqual(
       broadcast.alarms.map(({ reason, rows }) => [reason, rows]),

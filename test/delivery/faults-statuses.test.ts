@@ -119,7 +119,15 @@ describe('answers of push services:', { concurrency: 6 }, () => {
 
       const broadcast = await broadcastToAll(stage, { sender: { retryPolicy } });
 
-      const counts = { accepted: good.length, gone: 0, rejected: 0, expired: 0, exhausted: 0, capped: 0 };
+      const counts = {
+        accepted: good.length,
+        gone: 0,
+        rejected: 0,
+        expired: 0,
+        exhausted: 0,
+        capped: 0,
+        doubtful: 0,
+      };
       const alarms = new Map<string, number>();
       for (const { answer } of faulty) {
         counts[answer.becomes] += 1;

@@ -11,7 +11,7 @@ import { broadcastToJson } from '../../src/views/broadcast.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 
 const origin = 'https://web.push.apple.com';
-const counts = { accepted: 1, gone: 0, rejected: 50, expired: 0, exhausted: 0, capped: 0 };
+const counts = { accepted: 1, gone: 0, rejected: 50, expired: 0, exhausted: 0, capped: 0, doubtful: 0 };
 const broadcast: Broadcast = {
   id: 7,
   state: 'running',

@@ -6,6 +6,7 @@ import { createPost, type Result } from '../../src/delivery/message-path/post.ts
 import { toRowResult, type Row } from '../../src/delivery/worker/record.ts';
 import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
 import { ClockCheck } from '../../src/delivery/clock-check.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { startWire, type Wire } from '../transport/http2-wire.ts';
 import { certificate } from '../transport/peers.ts';
@@ -18,7 +19,7 @@ test('an answer that breaks HTTP is tried again; from the third on rows are defe
   });
   const { origin } = peer;
   const transport = createTransport({ pushServices: [origin], ca: [certificate.cert] });
-  const post = createPost(transport, () => 0, new ClockCheck(() => {}));
+  const post = createPost(transport, () => 0, new ClockCheck(() => {}), createEndpointPolicy());
   const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
   const results: Result[] = [];
   for (let count = 0; count < 4; count += 1) {
@@ -31,7 +32,7 @@ test('an answer that breaks HTTP is tried again; from the third on rows are defe
   }
   const last = results[3];
   assert.ok(last?.kind === 'deferred');
-  assert.equal(last.alarm, 'protocol-error');
+  assert.equal(last.obstacle, 'protocol-error');
   assert.ok(last.afterMs >= 60_000);
   assert.equal(peer.wires.length, 3);
 

@@ -23,6 +23,7 @@ const alarmsOf = (...intervals: readonly Answers[]) =>
       expired: 0,
       exhausted: 0,
       capped: 0,
+      doubtful: 0,
       ...answers,
     })),
   );

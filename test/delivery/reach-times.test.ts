@@ -6,7 +6,16 @@ import type { Broadcast } from '../../src/store/broadcasts.ts';
 import type { OutcomeInterval } from '../../src/store/statistics.ts';
 
 const startAtMs = 1_800_000_000_000;
-const none = { attempts: 0, accepted: 0, gone: 0, rejected: 0, expired: 0, exhausted: 0, capped: 0 };
+const none = {
+  attempts: 0,
+  accepted: 0,
+  gone: 0,
+  rejected: 0,
+  expired: 0,
+  exhausted: 0,
+  capped: 0,
+  doubtful: 0,
+};
 
 const interval = (
   startSeconds: number,

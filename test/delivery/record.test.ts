@@ -11,6 +11,7 @@ const retryPolicy = {
   firstDelayMs: 1000,
   maxDelayMs: 60_000,
   maxAttempts: 3,
+  maxRepeatsInDoubt: 1,
   firstDeferralMs: 100,
   maxDeferralMs: 5000,
   maxDeferrals: 3,
@@ -139,13 +140,23 @@ describe('a row that was posted', () => {
         reason: 'throttled',
         detail: undefined,
       },
-      retry: { delayMs: 1000, attempts: 1, deferrals: 0, expiresAtMs: sentAtMs + 600_000 },
+      retry: { delayMs: 1000, attempts: 1, deferrals: 0, doubts: 0, expiresAtMs: sentAtMs + 600_000 },
     });
   });
 
-  test('is tried again without a status where no answer came', () => {
-    const { result, record } = toRowResult(rowOf(), posted(retryOutcome({ reason: 'connection' })), settings);
-    assert.deepEqual([result, record?.status, record?.reason], ['retry', undefined, 'connection']);
+  test('is repeated where it is in doubt, and stays in doubt after the last repeat, whatever else it has met', () => {
+    const inDoubt = posted(retryOutcome({ reason: 'connection', isInDoubt: true }));
+    const first = toRowResult(rowOf(), inDoubt, settings);
+    assert.deepEqual(
+      [first.result, first.attempts, first.record?.status, first.retry?.attempts, first.retry?.doubts],
+      ['retry', 1, undefined, 1, 1],
+    );
+    const second = toRowResult(rowOf({ tries: { ...tries, attempts: 1, doubts: 1 } }), inDoubt, settings);
+    assert.deepEqual([second.result, second.attempts, second.retry], ['doubtful', 1, undefined]);
+    const refused = toRowResult(rowOf({ tries: { ...tries, attempts: 1 } }), inDoubt, settings);
+    assert.deepEqual([refused.result, refused.retry?.doubts], ['retry', 1], 'a refusal is no doubt');
+    const answered = rowOf({ tries: { ...tries, attempts: 1, doubts: 1 } });
+    assert.equal(toRowResult(answered, posted(retryOutcome(), 503), settings).retry?.doubts, 1);
   });
 
   test('is tried again no earlier than Retry-After says', () => {
@@ -162,7 +173,13 @@ describe('a row that was posted', () => {
     const second = rowOf({ tries: { attempts: 1, deferrals: 4, expiresAtMs: nowMs + 5000 } });
     const { retry, record } = toRowResult(second, posted(retryOutcome(), 503), settings);
     assert.equal(record?.attempt, 2);
-    assert.deepEqual(retry, { delayMs: 2000, attempts: 2, deferrals: 4, expiresAtMs: nowMs + 5000 });
+    assert.deepEqual(retry, {
+      delayMs: 2000,
+      attempts: 2,
+      deferrals: 4,
+      doubts: 0,
+      expiresAtMs: nowMs + 5000,
+    });
   });
 
   test('lives no longer than its broadcast', () => {
@@ -197,15 +214,51 @@ describe('a row that was not posted', () => {
     assert.equal(retry?.delayMs, 700);
   });
 
-  test('is exhausted after its last deferral', () => {
-    const row = rowOf({ tries: { ...tries, deferrals: 2 } });
-    const result = toRowResult(row, { kind: 'deferred', afterMs: 0, detail: '' }, settings);
-    assert.deepEqual(result, { ...unsent({ detail: '' }), result: 'exhausted', alarm: undefined });
+  test('is given up after its last deferral only where a stranger has named its push service', () => {
+    for (const [isUnlisted, result] of [
+      [false, 'retry'],
+      [true, 'exhausted'],
+    ] as const) {
+      const row = rowOf({
+        destination: { ...rowOf().destination, isUnlisted },
+        tries: { ...tries, deferrals: 2 },
+      });
+      assert.equal(toRowResult(row, { kind: 'deferred', afterMs: 0, detail: '' }, settings).result, result);
+    }
+  });
+
+  for (const [reason, hasAlarm] of [
+    ['connection', false],
+    ['protocol-error', false],
+    ['address-blocked', true],
+    ['sender-fault', true],
+  ] as const) {
+    test(`waits until its TTL ends where ${reason} kept it from being written, and counts no attempt`, () => {
+      const unsentOutcome = posted(retryOutcome({ reason, isUnsent: true, detail: 'why' }));
+      let row = rowOf({ tries: { ...tries, attempts: 2, doubts: 1 } });
+      for (let time = 0; time < 50; time += 1) {
+        const { result, attempts, retry, alarm, record } = toRowResult(row, unsentOutcome, settings);
+        assert.deepEqual([result, attempts, retry?.attempts, retry?.doubts], ['retry', 0, 2, 1]);
+        assert.deepEqual([record?.reason, record?.detail], [reason, 'why']);
+        assert.deepEqual(alarm, hasAlarm && time === 0 ? { reason, detail: 'why' } : undefined);
+        const { delayMs, ...left } = retry!;
+        assert.ok(delayMs <= retryPolicy.maxDeferralMs);
+        row = rowOf({ tries: left });
+      }
+      const over = rowOf({ tries: { ...row.tries, expiresAtMs: nowMs + 50 } });
+      assert.equal(toRowResult(over, unsentOutcome, settings).result, 'expired');
+    });
+  }
+
+  test('waits where its push service would refuse our subject, which an operator can set right', () => {
+    const fault = { reason: 'vapid-refused', detail: 'Apple wants a real address' } as const;
+    const { result, attempts, alarm } = toRowResult(rowOf(), { kind: 'notSendable', fault }, settings);
+    assert.deepEqual([result, attempts, alarm], ['retry', 0, fault]);
   });
 
   for (const deferrals of [0, 2]) {
     test(`has an alarm where its push service breaks HTTP, after ${deferrals} deferrals`, () => {
-      const deferred: Result = { kind: 'deferred', afterMs: 0, detail: 'bytes', alarm: 'protocol-error' };
+      const deferred: Result = { kind: 'deferred', afterMs: 0, detail: 'bytes', obstacle: 'protocol-error' };
       const { alarm } = toRowResult(rowOf({ tries: { ...tries, deferrals } }), deferred, settings);
       assert.deepEqual(alarm, { reason: 'protocol-error', detail: 'bytes' });
     });

@@ -33,7 +33,16 @@ const sender = {
 const late = (broadcasts: typeof due, schedules: typeof due, senders: readonly StoredSenderReport[]) =>
   findLateWork({ broadcasts, schedules, lastSentAtMs: 0 }, senders, 100_000).alarms;
 const answered = (answers: object) => {
-  const none = { accepted: 0, gone: 0, rejected: 0, expired: 0, exhausted: 0, capped: 0, attempts: 0 };
+  const none = {
+    accepted: 0,
+    gone: 0,
+    rejected: 0,
+    expired: 0,
+    exhausted: 0,
+    capped: 0,
+    doubtful: 0,
+    attempts: 0,
+  };
   return findUnanimous([{ startMs: 0, widthMs: 1, pushService: 'push.example.net', ...none, ...answers }]);
 };
 const found: readonly FoundAlarm[] = [

@@ -25,6 +25,7 @@ const interval = (
   expired: 0,
   exhausted: 0,
   capped: 0,
+  doubtful: 0,
   ...counts,
 });
 

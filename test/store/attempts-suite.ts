@@ -163,7 +163,15 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
     test('pages of a broadcast’s attempts have each one once, by outcome and all together', async () => {
       await addSubscriptions(store, 500);
       const broadcastId = await createBroadcast({ sliceRows: 7 });
-      const outcomes = ['accepted', 'gone', 'rejected', 'expired', 'exhausted', 'capped'] as const;
+      const outcomes = [
+        'accepted',
+        'gone',
+        'rejected',
+        'expired',
+        'exhausted',
+        'capped',
+        'doubtful',
+      ] as const;
       const given = new Map<number, Settlement>();
       await settleAll(broadcastId, (row) => {
         const outcome = outcomes[row.subscriptionId! % outcomes.length]!;

@@ -110,7 +110,17 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal(broadcast.counts.accepted, 95);
       assert.equal(broadcast.finishedAtMs, nowMs);
       assert.deepEqual(broadcast.origins, [
-        { origin, attempts: 95, accepted: 95, gone: 0, rejected: 0, expired: 0, exhausted: 0, capped: 0 },
+        {
+          origin,
+          attempts: 95,
+          accepted: 95,
+          gone: 0,
+          rejected: 0,
+          expired: 0,
+          exhausted: 0,
+          capped: 0,
+          doubtful: 0,
+        },
       ]);
     });
 
@@ -622,15 +632,15 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     });
 
     test('no other result deletes a subscription', async () => {
-      await addSubscriptions(store, 5);
+      await addSubscriptions(store, 6);
       const { id } = await createBroadcast();
-      const results = ['accepted', 'rejected', 'expired', 'exhausted', 'capped'] as const;
+      const results = ['accepted', 'rejected', 'expired', 'exhausted', 'capped', 'doubtful'] as const;
       let index = 0;
       await settleAll(id, (recipient) => ({
         ...accepted(recipient),
         result: results[index++] ?? 'accepted',
       }));
-      assert.equal(await store.subscriptions.count(), 5);
+      assert.equal(await store.subscriptions.count(), 6);
       const { counts } = await found(id);
       for (const result of results) assert.equal(counts[result], 1);
     });

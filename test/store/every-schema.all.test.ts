@@ -38,7 +38,16 @@ interface OldDatabase {
   close(): Promise<void>;
 }
 
-const counts = { attempts: 2, accepted: 2, gone: 0, rejected: 0, expired: 0, exhausted: 0, capped: 0 };
+const counts = {
+  attempts: 2,
+  accepted: 2,
+  gone: 0,
+  rejected: 0,
+  expired: 0,
+  exhausted: 0,
+  capped: 0,
+  doubtful: 0,
+};
 const hash = (number: number): Buffer => Buffer.alloc(32, number);
 
 /**

@@ -46,9 +46,10 @@ const fill = `
   insert into retries (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, push_service_id, draw_order)
     values (3, 1, 99, 2, 1, 100, null, null), (3, 2, 99, 0, 0, 100, 5, -9007199254740991), (3, 6, 99, 1, 0, 100, null, null),
            (4, 1, 99, 1, 0, 100, null, null);
+  update retries set doubts = 2 where broadcast_id = 3 and position = 1;
   update retries set language = 'de', time_zone = 'UTC' where broadcast_id = 4;
-  insert into broadcast_origins (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted, capped)
-    values (3, 'https://fcm.googleapis.com', 7, 6, 5, 4, 3, 2, 1), (7, 'http://a', 1, 1, 0, 0, 0, 0, 0);
+  insert into broadcast_origins (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted, capped, doubtful)
+    values (3, 'https://fcm.googleapis.com', 7, 6, 5, 4, 3, 2, 1, 8), (7, 'http://a', 1, 1, 0, 0, 0, 0, 0, 0);
   insert into removed_rows (broadcast_id, shard, rows) values (3, 0, 2);
   insert into alarms (broadcast_id, origin, reason, detail, first_at_ms, rows)
     values (3, 'https://fcm.googleapis.com', 'vapid-refused', 'it''s', 1, 2);
@@ -57,11 +58,11 @@ const fill = `
   insert into answer_counts (broadcast_id, answer_id, rows, last_at_ms) values (3, 5, 7, 70);
   insert into attempt_sets (id, broadcast_id, at_ms, since_ms, outcome, attempt, answer_id, first_id, last_id, rows, ids)
     values (12, 3, 70, 60, 'rejected', 1, 5, 1, 3, 2, x'0102');
-  insert into outcome_intervals (width_ms, start_ms, push_service, attempts, accepted, gone, rejected, expired, exhausted, capped)
-    values (0, 0, 'FCM', 7, 6, 5, 4, 3, 2, 1), (60000, 60000, 'FCM', 7, 6, 5, 4, 3, 2, 1), (60000, 60000, 'apple', 1, 1, 0, 0, 0, 0, 0);
+  insert into outcome_intervals (width_ms, start_ms, push_service, attempts, accepted, gone, rejected, expired, exhausted, capped, doubtful)
+    values (0, 0, 'FCM', 7, 6, 5, 4, 3, 2, 1, 8), (60000, 60000, 'FCM', 7, 6, 5, 4, 3, 2, 1, 8), (60000, 60000, 'apple', 1, 1, 0, 0, 0, 0, 0, 0);
   insert into broadcast_intervals
-      (broadcast_id, start_ms, push_service, width_ms, attempts, accepted, gone, rejected, expired, exhausted, capped)
-    values (3, 60000, 'FCM', 1000, 7, 6, 5, 4, 3, 2, 1), (3, 60000, 'apple', 1000, 1, 1, 0, 0, 0, 0, 0);
+      (broadcast_id, start_ms, push_service, width_ms, attempts, accepted, gone, rejected, expired, exhausted, capped, doubtful)
+    values (3, 60000, 'FCM', 1000, 7, 6, 5, 4, 3, 2, 1, 8), (3, 60000, 'apple', 1000, 1, 1, 0, 0, 0, 0, 0, 0);
   insert into receipt_windows (broadcast_id, ends_at_ms) values (3, 88);
   insert into receipts (broadcast_id, subscription_id, event) values (3, 1, 'shown'), (3, 1, 'clicked'), (3, 2, 'shown');
   insert into receipt_counts (broadcast_id, origin, event, action, count)

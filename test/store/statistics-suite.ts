@@ -45,7 +45,16 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
       );
     };
 
-    const none = { attempts: 0, accepted: 0, gone: 0, rejected: 0, expired: 0, exhausted: 0, capped: 0 };
+    const none = {
+      attempts: 0,
+      accepted: 0,
+      gone: 0,
+      rejected: 0,
+      expired: 0,
+      exhausted: 0,
+      capped: 0,
+      doubtful: 0,
+    };
 
     test('subscriptions are counted on the day they came; a renewal is no new one', async () => {
       await put(1);

@@ -7,7 +7,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer, isIP } from 'node:net';
 import { after, before, test } from 'node:test';
 
-import { isPublicAddress } from '../../src/transport/address-guard.ts';
+import { createAddressPolicy, isPublicAddress } from '../../src/transport/address-policy.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { findRoute } from '../../src/transport/route.ts';
 import type { ResolvedAddress, TransportOptions } from '../../src/transport/transport.ts';
@@ -261,6 +261,7 @@ test('a guarded name that turns inside between two look-ups is refused at the se
   const settings = {
     isNamedOrigin: () => false,
     isUnlisted: () => false,
+    addressPolicy: createAddressPolicy(),
     resolve: () => Promise.resolve([answers[asked++] as ResolvedAddress]),
   };
   const origin = new URL('https://rebind.example.org');

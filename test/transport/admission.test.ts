@@ -46,7 +46,7 @@ test('two connections lost to HTTP faults are tolerated, the third stops the ori
   assert.deepEqual(admission.admit(one), {
     waitMs: minuteMs,
     reason: 'It broke HTTP/2.',
-    isIncompatible: true,
+    obstacle: 'protocol-error',
   });
   clock.ms += minuteMs;
   assert.equal(admission.admit(one), undefined);
@@ -92,7 +92,7 @@ test('other failures stop the origin without calling it incompatible', () => {
   assert.deepEqual(admission.admit(one), {
     waitMs: 1000,
     reason: 'It ended the connection.',
-    isIncompatible: false,
+    obstacle: undefined,
   });
 });
 

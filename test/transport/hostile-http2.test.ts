@@ -469,7 +469,7 @@ test('a push service that refuses requests after ten pauses in a row is left alo
       assert.deepEqual(tally(await sent), { deferred: 400 });
       assert.ok(requests < 2000, `${requests} requests, where each message is sent ten times`);
       const result = await sendOne(transport, origin);
-      assert.ok(result.kind === 'deferred' && !result.isIncompatible);
+      assert.ok(result.kind === 'deferred' && result.obstacle === undefined);
       assert.match(result.reason, /refuses requests \(HTTP\/2 error 7\)/);
       assert.deepEqual(
         wires.flatMap(({ goaways }) => goaways),
@@ -533,7 +533,7 @@ test('a push service whose GOAWAY hands back the first request of each connectio
       assert.equal(failed + deferred, 50);
       assert.ok(wires.length <= 10, `${wires.length} connections`);
       const result = await sendOne(transport, origin);
-      assert.ok(result.kind === 'deferred' && !result.isIncompatible);
+      assert.ok(result.kind === 'deferred' && result.obstacle === undefined);
       assert.match(result.reason, /refuses requests \(HTTP\/2 GOAWAY before the first one\)/);
     },
     clock,
@@ -568,8 +568,8 @@ test('a push service that breaks HTTP/2 on every connection gets three of them, 
       assert.ok((counts['ERR_PROTOCOL in doubt'] ?? 0) <= 15, JSON.stringify(counts));
       const deferred = results.filter((result) => result.kind === 'deferred');
       assert.ok(deferred.length >= 155);
-      for (const { isIncompatible, retryAfterMs } of deferred) {
-        assert.ok(isIncompatible && retryAfterMs >= 59_000, `${retryAfterMs} ms`);
+      for (const { obstacle, retryAfterMs } of deferred) {
+        assert.ok(obstacle === 'protocol-error' && retryAfterMs >= 59_000, `${retryAfterMs} ms`);
       }
     },
   );

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createCommand } from '../command.ts';
-import { dataSettings, senderSettings } from '../configuration/configuration.ts';
+import { dataSettings, pick, senderSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { readCertificates } from '../send/open-sender.ts';
@@ -22,13 +22,17 @@ export function doctorCommand({ environment, output }: Context): Command {
     examples: ['deskbell doctor', 'deskbell doctor --data /var/lib/deskbell --json'],
   }).action(async (flags: JsonFlag) => {
     const configuration = await readConfiguration({ flags, environment });
-    const { data, database, pushServices, connectTimeoutMs, encryption } = configuration;
+    const { data, database, encryption } = configuration;
     const { checkData, checkSubject } = await import('../doctor/check-data.ts');
     const { checkEncryption, checkNode, checkOpenFiles } = await import('../doctor/check-machine.ts');
     const { checkNetwork } = await import('../doctor/check-network.ts');
     const { proxyFromEnvironment } = await import('../../transport/proxy.ts');
     const ca = await readCertificates(configuration.ca);
-    const network = { pushServices, ca, connectTimeoutMs, ...proxyFromEnvironment(environment) };
+    const network = {
+      ...pick(configuration, ['pushServices', 'pushServiceAddresses', 'nat64Prefix', 'connectTimeoutMs']),
+      ca,
+      ...proxyFromEnvironment(environment),
+    };
     const findings = [
       { subject: 'versions', ...checkNode() },
       ...(await checkData(data, database)),

@@ -15,6 +15,7 @@ import { parseListenAddress } from './listen-address.ts';
 import { parsePublicUrl } from './public-url.ts';
 import { defaultRetention } from '../../store/retention.ts';
 import { checkDatabaseUrl } from '../../store/postgres/database-url.ts';
+import { readAddressSettings } from '../../transport/address-settings.ts';
 import { defaultTimeouts } from '../../transport/timeouts.ts';
 import {
   boolean,
@@ -224,6 +225,19 @@ const pushServices = {
     valid:
       'origins such as https://push.example.org, https://*.push.example.org or http://127.0.0.1:8090; or "public"',
     check: createEndpointPolicy,
+  }),
+  pushServiceAddresses: list({
+    description:
+      'Ranges of addresses that are not public, at which known push services, and those that pushServices lists by their domain, may be ' +
+      'reached: for a network whose proxy or VPN answers with addresses of its own. Not together with "public".',
+    valid: 'ranges such as 198.18.0.0/15; not of loopback or link-local addresses',
+    check: (ranges) => readAddressSettings({ pushServiceAddresses: ranges }),
+  }),
+  nat64Prefix: text({
+    description:
+      'Prefix of the network’s NAT64, besides 64:ff9b::/96. Its addresses are judged by the IPv4 address inside.',
+    valid: 'an IPv6 prefix such as 2001:db8:64::/96',
+    check: (prefix) => readAddressSettings({ nat64Prefix: prefix }),
   }),
   ca: list({
     description: 'Files with certificates (PEM) of authorities to trust besides those that Node trusts.',

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { TLSSocket } from 'node:tls';
+import { createAddressPolicy } from '../../transport/address-policy.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { systemClock } from '../../transport/clock.ts';
 import { connect, type ConnectSettings } from '../../transport/connect.ts';
@@ -25,7 +26,15 @@ export const vendorOrigins = [
 
 export interface NetworkOptions extends Pick<
   TransportOptions,
-  'pushServices' | 'ca' | 'proxy' | 'noProxy' | 'connectTimeoutMs' | 'resolve' | 'connectOverride'
+  | 'pushServices'
+  | 'pushServiceAddresses'
+  | 'nat64Prefix'
+  | 'ca'
+  | 'proxy'
+  | 'noProxy'
+  | 'connectTimeoutMs'
+  | 'resolve'
+  | 'connectOverride'
 > {
   readonly now?: () => number;
 }
@@ -97,6 +106,7 @@ async function connectTo(url: URL, options: NetworkOptions): Promise<Outcome> {
     noProxy,
     isNamedOrigin,
     isUnlisted,
+    addressPolicy: createAddressPolicy(options),
   };
   const startedMs = performance.now();
   const { socket, protocol } = await connect(url, settings, new AbortController().signal);

@@ -13,7 +13,7 @@ export function assertDelivered({ id, state, counts }: Broadcast): void {
       `Broadcast ${id} is ${state} with ${countOf(counts.pending, 'message')} pending`,
     );
   }
-  const failed = counts.rejected + counts.expired + counts.exhausted;
+  const failed = counts.rejected + counts.expired + counts.exhausted + counts.doubtful;
   if (failed === 0) return;
   throw new DeskbellError(
     'ERR_NOT_ACCEPTED',

@@ -13,17 +13,22 @@ const link = '/console/push-services';
 export const vapidRefusedReason = 'vapid-refused';
 
 export const unreachableAlarms = (senders: readonly StoredSenderReport[]): readonly FoundAlarm[] =>
-  findUnreachable(senders).map(({ origin, sinceMs, reason, machines }) => ({
+  findUnreachable(senders).map(({ origin, sinceMs, reason, obstacle, machines }) => ({
     kind: 'unreachable',
     pushService: hostOf(origin),
     what: `${hostOf(origin)} cannot be reached`,
-    remedy: `Its messages wait and are tried again. Check name resolution, firewall and proxy of ${machines.join(', ')}.`,
+    remedy: `Its messages wait and are tried again. ${remedyFor(obstacle, machines)}`,
     detail: reason,
     sinceMs,
     count: machines.length,
     unit: 'machine',
     link,
   }));
+
+function remedyFor(obstacle: string | undefined, machines: readonly string[]): string {
+  if (obstacle !== undefined && obstacle !== 'connection') return meaningOf(obstacle).remedy;
+  return `Check name resolution, firewall and proxy of ${machines.join(', ')}.`;
+}
 
 /** @param broadcastsOf those that have met it */
 export const heldAlarms = (

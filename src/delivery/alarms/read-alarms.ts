@@ -160,7 +160,8 @@ const refusedTokens = (
 
 /** Of what broadcasts have raised: whether nothing else says it, and nothing shows that it is over. */
 function stillStands({ origin, reason, sinceMs }: RaisedAlarm, answers: readonly TokenAnswers[]): boolean {
-  if (reason === heldDeletionsReason) return false;
+  // a condition of its own says it for as long as it lasts
+  if (reason === heldDeletionsReason || reason === 'connection') return false;
   if (reason !== vapidRefusedReason) return true;
   return !answers.some(
     (answer) =>

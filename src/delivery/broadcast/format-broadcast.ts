@@ -67,11 +67,20 @@ export function formatState(broadcast: Broadcast): string {
   return `${nameBroadcast(broadcast)} is ${stateOf(broadcast)}${details}.`;
 }
 
+/** The details of these alarms are sentences. */
+const sentences: ReadonlySet<string> = new Set([
+  heldDeletionsReason,
+  chromeLimitReason,
+  notListedReason,
+  'connection',
+  'address-blocked',
+  'sender-fault',
+]);
+
 /** `fcm.googleapis.com refuses our token or key: vapid-refused (BadJwtToken)` */
 export function formatAlarm({ origin, reason, detail }: Pick<Alarm, 'origin' | 'reason' | 'detail'>): string {
   if (origin === '') return `${detail} (${reason})`;
-  const isSentence = [heldDeletionsReason, chromeLimitReason, notListedReason].includes(reason);
-  if (isSentence) return `${hostOf(origin)}: ${detail}`;
+  if (sentences.has(reason)) return `${hostOf(origin)}: ${detail}`;
   const verb = reason === 'vapid-refused' ? 'refuses our token or key' : 'rejects messages';
   return `${hostOf(origin)} ${verb}: ${reason}${detail === '' ? '' : ` (${detail})`}`;
 }

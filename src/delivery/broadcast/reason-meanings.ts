@@ -32,8 +32,13 @@ const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
     remedy: 'Deskbell tries again.',
   },
   connection: {
-    meaning: 'There was no answer: network, TLS or a time-out.',
-    remedy: 'If this persists, check name resolution, firewall and proxy of this machine.',
+    meaning: 'There was no answer: network, TLS or a time-out. A message that was not sent waits.',
+    remedy:
+      'If this persists, check name resolution, firewall and proxy of this machine with “deskbell doctor”.',
+  },
+  'sender-fault': {
+    meaning: 'Sending failed on this side, for a reason that Deskbell does not know. The messages wait.',
+    remedy: 'If this persists, please report it as a fault of Deskbell, with the words of the alarm.',
   },
   'protocol-error': {
     meaning: 'The answer was not valid HTTP.',
@@ -78,8 +83,10 @@ const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
     remedy: 'Look for a proxy between this machine and the push service.',
   },
   'address-blocked': {
-    meaning: 'The address of the endpoint is not public.',
-    remedy: 'If the push service is your own, add its origin to “pushServices”.',
+    meaning: 'The address of the push service is not public. Its messages wait, if it is known or listed.',
+    remedy:
+      'If a proxy or VPN of this network answers with addresses of its own, allow their range with “pushServiceAddresses”; for NAT64, set “nat64Prefix”. ' +
+      'If the push service is your own, add its origin to “pushServices”.',
   },
   'no-value': {
     meaning: 'A placeholder of the message has no default, and the reader has no such value any more.',

@@ -8,6 +8,8 @@ export interface UnreachablePushService {
   readonly sinceMs: number;
   /** How the last try failed. */
   readonly reason: string;
+  /** As `ReportedPushService.obstacle`. */
+  readonly obstacle?: string | undefined;
   /** Whose senders cannot reach it; others may. */
   readonly machines: readonly string[];
 }
@@ -23,13 +25,14 @@ const pollEveryMs = 2000;
 export function findUnreachable(reports: readonly StoredSenderReport[]): readonly UnreachablePushService[] {
   const found = new Map<string, UnreachablePushService>();
   for (const { machine, seenAtMs, pushServices } of reports) {
-    for (const { origin, unreachableMs, breakerReason = '' } of pushServices) {
+    for (const { origin, unreachableMs, breakerReason = '', obstacle } of pushServices) {
       if (unreachableMs === undefined) continue;
       const others = found.get(origin);
       found.set(origin, {
         origin,
         sinceMs: Math.min(seenAtMs - unreachableMs, others?.sinceMs ?? Infinity),
         reason: breakerReason === '' ? (others?.reason ?? '') : breakerReason,
+        ...(obstacle !== undefined && { obstacle }),
         machines: [...new Set([...(others?.machines ?? []), machine])],
       });
     }

@@ -34,6 +34,8 @@ export interface MessagePath {
     admit: Admit<Message>,
     record: (message: Message, result: Result) => void,
   ): readonly Message[];
+  /** As `Transport.isCutOff`. */
+  isCutOff(): boolean;
   /** Defers those that were posted and wait for their turn in the transport. */
   withdraw(): void;
   /** Reports to the store what is known of push services. @returns ends it; `undefined` where there is no store */
@@ -58,15 +60,16 @@ export function openMessagePath(
   const now = store?.now ?? options.now ?? Date.now;
   const transport = createTransport({ ...options, now });
   const clockCheck = new ClockCheck(onWarning);
+  const policy = createEndpointPolicy(options.pushServices);
   const destinations = createDestinations(
     createSigningKeys(vapid, store?.vapidKeys, now),
     vapid.subject,
-    createEndpointPolicy(options.pushServices),
+    policy,
     { ...defaultWorkerSettings, ...worker },
     transport,
   );
 
-  const post = createPost(transport, now, clockCheck);
+  const post = createPost(transport, now, clockCheck, policy);
   const timeLeft = ({ deadlineMs }: PushMessage): number | undefined =>
     deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - monotonicNow());
 
@@ -96,6 +99,7 @@ export function openMessagePath(
       return posted;
     },
 
+    isCutOff: transport.isCutOff,
     withdraw: transport.withdraw,
     startReport: (kind) => store && startSenderReport(store.senders, transport, kind, clockCheck),
     close: transport.close,

@@ -1,4 +1,5 @@
 // Why a message was not sent.
+import type { FailureReason } from '../../protocol/outcome.ts';
 import type { RejectionReason } from '../../protocol/refusal-reason.ts';
 
 /** Of an alarm. */
@@ -32,6 +33,6 @@ export type NotSent =
       readonly kind: 'deferred';
       readonly afterMs: number;
       readonly detail: string;
-      /** An operator should hear of it: the push service breaks HTTP again and again. */
-      readonly alarm?: 'protocol-error' | undefined;
+      /** An operator should hear of it: this keeps everything from being sent there. */
+      readonly obstacle?: FailureReason | undefined;
     };

@@ -1,6 +1,7 @@
 // Third step of a message's path: hands a request to the transport, and says what came of it.
 import type { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { Outcome } from '../../protocol/outcome.ts';
+import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
+import { readFailure, type Outcome } from '../../protocol/outcome.ts';
 import type { PushResponse } from '../../protocol/push-response.ts';
 import type { PushRequest, Transport, TransportResult } from '../../transport/transport.ts';
 import type { ClockCheck } from '../clock-check.ts';
@@ -22,42 +23,33 @@ export type Result = Posted | NotSent;
 export type Post = (request: PushRequest, done: (result: Result) => void, timeoutMs?: number) => void;
 
 /** @param now in milliseconds since 1970 */
-export function createPost(transport: Transport, now: () => number, clockCheck: ClockCheck): Post {
+export function createPost(
+  transport: Transport,
+  now: () => number,
+  clockCheck: ClockCheck,
+  { isUnlisted }: Pick<EndpointPolicy, 'isUnlisted'>,
+): Post {
   return (request, done, timeoutMs) => {
     const report = (result: TransportResult): void => {
       if (result.kind === 'response') clockCheck.look(request.origin, result.response, now());
-      done(readResult(result));
+      done(readResult(result, result.kind === 'failure' && isUnlisted(request.origin)));
     };
     transport.send(request, report, timeoutMs);
   };
 }
 
 /** Whatever goes wrong on the way never ends a subscription. */
-function readResult(result: TransportResult): Result {
+function readResult(result: TransportResult, isUnlisted: boolean): Result {
   switch (result.kind) {
     case 'response':
       return { kind: 'posted', outcome: result.outcome, response: result.response };
     case 'deferred': {
-      const { retryAfterMs: afterMs, reason: detail, isIncompatible } = result;
-      return { kind: 'deferred', afterMs, detail, alarm: isIncompatible ? 'protocol-error' : undefined };
+      const { retryAfterMs: afterMs, reason: detail, obstacle } = result;
+      return { kind: 'deferred', afterMs, detail, obstacle };
     }
-    case 'failure':
-      return { kind: 'posted', outcome: readFailure(result.error, result.inDoubt), error: result.error };
-  }
-}
-
-function readFailure({ code, message: detail }: DeskbellError, isInDoubt: boolean): Outcome {
-  switch (code) {
-    case 'ERR_ADDRESS_BLOCKED':
-      return { kind: 'rejected', reason: 'address-blocked', scope: 'origin', isAlarm: true, detail };
-    case 'ERR_PROTOCOL':
-      return { kind: 'retry', reason: 'protocol-error', slowsOrigin: false, isInDoubt, detail };
-    case 'ERR_CONNECTION':
-    case 'ERR_TLS':
-    case 'ERR_TIMEOUT':
-    case 'ERR_CLOSED':
-      return { kind: 'retry', reason: 'connection', slowsOrigin: false, isInDoubt, detail };
-    default:
-      return { kind: 'rejected', reason: 'bad-request', scope: 'message', isAlarm: true, detail };
+    case 'failure': {
+      const { error, inDoubt } = result;
+      return { kind: 'posted', outcome: readFailure(error, inDoubt, isUnlisted), error };
+    }
   }
 }

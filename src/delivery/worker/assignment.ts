@@ -275,10 +275,11 @@ function ttlLeft({ expiresAtMs }: Tries, nowMs: number): number {
   return Math.max(0, Math.floor((expiresAtMs - nowMs) / 1000));
 }
 
-const triesOf = ({ attempts, deferrals, expiresAtMs, refusals, reader }: RetryRow): Tries => ({
+const triesOf = ({ attempts, deferrals, expiresAtMs, refusals, doubts, reader }: RetryRow): Tries => ({
   attempts,
   deferrals,
   expiresAtMs,
   refusals,
+  doubts,
   ...(reader && { reader }),
 });

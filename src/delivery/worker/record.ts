@@ -13,7 +13,7 @@ import {
   retryAfterAttempt,
   retryAfterDeferral,
   retryAfterVapidRefusal,
-  retryElsewhere,
+  retryWhenMended,
   type RetryPolicy,
   type Tries,
 } from './retry-policy.ts';
@@ -47,9 +47,11 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
     case 'deferred':
       return toDeferred(row, result, settings);
     case 'notSendable':
+      // the push service would refuse our subject, which may be set right
+      if (result.fault.reason === 'vapid-refused') return toWaiting(row, result.fault, settings);
       return { ...unsent(row, result.fault), result: 'rejected', alarm: toAlarm(result.fault) };
     case 'notListed':
-      return toLeftToOthers(row, result.detail, settings);
+      return toWaiting(row, { reason: notListedReason, detail: result.detail }, settings);
     case 'suspended':
       return toSuspended(row, settings);
     case 'quiet':
@@ -84,6 +86,7 @@ export function toDetached(row: Row, leaseMs: number): RowResult {
 }
 
 function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSettings): RowResult {
+  if (outcome.kind === 'retry' && outcome.isUnsent) return toWaiting(row, outcome, settings);
   const { recipient, destination, sentAtMs } = row;
   const attempt = row.tries.attempts + 1;
   const record = {
@@ -111,7 +114,7 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
 
 type Rejected = Extract<Outcome, { kind: 'rejected' }>;
 
-/** What a name resolves to here and now may be the resolver's fault: tried again like a connection that failed. */
+/** Of a stranger's host: what its name resolves to here and now may be the resolver's fault, so that it is tried again. */
 function toBlocked(row: Row, attempted: RowResult, outcome: Rejected, settings: RecordSettings): RowResult {
   const isFirst = row.tries.attempts === 0;
   const blocked = isFirst ? { ...attempted, alarm: toAlarm(outcome) } : attempted;
@@ -137,31 +140,47 @@ function toVapidRefused(
 function withRetry(
   attempted: RowResult,
   row: Row,
-  { afterMs = 0 }: { readonly afterMs?: number },
+  { afterMs = 0, isInDoubt = false }: { readonly afterMs?: number; readonly isInDoubt?: boolean },
   { retryPolicy, now, random }: RecordSettings,
 ): RowResult {
-  const tries = { ...row.tries, attempts: row.tries.attempts + 1, expiresAtMs: expiryOf(row) };
+  const { attempts, doubts = 0 } = row.tries;
+  const tries = {
+    ...row.tries,
+    attempts: attempts + 1,
+    doubts: doubts + Number(isInDoubt),
+    expiresAtMs: expiryOf(row),
+  };
   return toRetried(attempted, retryAfterAttempt(retryPolicy, tries, afterMs, now(), random()));
 }
 
 function toDeferred(
   row: Row,
-  { afterMs, alarm: reason, detail }: Extract<Result, { kind: 'deferred' }>,
+  { afterMs, obstacle: reason, detail }: Extract<Result, { kind: 'deferred' }>,
   { retryPolicy, now, random }: RecordSettings,
 ): RowResult {
   const tries = { ...row.tries, deferrals: row.tries.deferrals + 1 };
-  const retry = retryAfterDeferral(retryPolicy, tries, afterMs, now(), random());
+  const isGivenUp = row.destination.isUnlisted && tries.deferrals >= retryPolicy.maxDeferrals;
+  const retry = isGivenUp ? 'exhausted' : retryAfterDeferral(retryPolicy, tries, afterMs, now(), random());
   const alarm = reason === undefined ? undefined : { reason, detail };
   return toRetried({ ...unsent(row, { reason, detail }), alarm }, retry);
 }
 
-/** Again after a while, by whichever worker leases it then; later each time, so that one that cannot send it has little to do. */
-function toLeftToOthers(row: Row, detail: string, { retryPolicy, now, random }: RecordSettings): RowResult {
+/**
+ * Nothing was sent, and what is in the way says nothing of the message: tried again by whichever worker leases it then, later each
+ * time, so that one that cannot send it has little to do. It counts as no attempt, and only its TTL ends it.
+ */
+function toWaiting(
+  row: Row,
+  { reason, detail = '' }: { readonly reason: string; readonly detail?: string },
+  { retryPolicy, now, random }: RecordSettings,
+): RowResult {
   const { deferrals } = row.tries;
   const tries = { ...row.tries, deferrals: Math.min(deferrals + 1, longestWaitDeferrals) };
-  const alarm = deferrals === 0 ? { reason: notListedReason, detail } : undefined;
-  const retry = retryElsewhere(retryPolicy, tries, 0, now(), random());
-  return toRetried({ ...unsent(row, { reason: notListedReason, detail }), alarm }, retry);
+  // one that passes by itself is told of by the transport, where it lasts
+  const isTold = deferrals === 0 && reason !== 'connection' && reason !== 'protocol-error';
+  const alarm = isTold ? { reason, detail } : undefined;
+  const retry = retryWhenMended(retryPolicy, tries, 0, now(), random());
+  return toRetried({ ...unsent(row, { reason, detail }), alarm }, retry);
 }
 
 function toSuspended(row: Row, { random }: RecordSettings): RowResult {

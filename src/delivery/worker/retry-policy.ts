@@ -9,17 +9,21 @@ export interface RetryPolicy {
   readonly maxDelayMs: number;
   /** POSTs for one row, the first included. */
   readonly maxAttempts: number;
-  /** The same for rows that are deferred, without anything being sent, because their push service takes nothing. */
+  /** How often a message is repeated that may have arrived, since no answer came that can be read. */
+  readonly maxRepeatsInDoubt: number;
+  /** The waits of rows for which nothing is sent, since that is not possible now: they last as long as the TTL allows. */
   readonly firstDeferralMs: number;
   readonly maxDeferralMs: number;
+  /** How often a row is deferred at most whose push service nobody has listed: a stranger's host may be dead for good. */
   readonly maxDeferrals: number;
 }
 
-/** Attempts for three quarters of an hour, or two days while a push service accepts no messages. */
+/** Attempts for three quarters of an hour. */
 export const defaultRetryPolicy: RetryPolicy = {
   firstDelayMs: 5000,
   maxDelayMs: 30 * 60 * 1000,
   maxAttempts: 10,
+  maxRepeatsInDoubt: 3,
   firstDeferralMs: 1000,
   maxDeferralMs: 5 * 60 * 1000,
   maxDeferrals: 600,
@@ -41,22 +45,22 @@ type NextTry = (
   afterMs: number,
   nowMs: number,
   random: number,
-) => StoredRetry | 'expired' | 'exhausted';
+) => StoredRetry | 'expired' | 'exhausted' | 'doubtful';
 
-/** From so many deferrals on, waiting for another sender uses up nothing of what a row may be deferred. */
+/** From so many deferrals on, a wait for something here to be mended uses up nothing of what a row may be deferred. */
 export const longestWaitDeferrals = 10;
 
 /** After an attempt. */
 export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {
+  if ((tries.doubts ?? 0) > policy.maxRepeatsInDoubt) return 'doubtful';
   if (tries.attempts >= policy.maxAttempts) return 'exhausted';
   const backoffMs = doubled(policy.firstDelayMs, tries.attempts, policy.maxDelayMs);
   const isFirstAsked = tries.attempts === 1 && afterMs > 0;
   return schedule(tries, isFirstAsked ? afterMs : Math.max(afterMs, backoffMs), ...when);
 };
 
-/** After a deferral: nothing was sent to the row. */
+/** After a deferral: nothing was sent to the row, until its own time ends. */
 export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => {
-  if (tries.deferrals >= policy.maxDeferrals) return 'exhausted';
   const backoffMs = doubled(policy.firstDeferralMs, tries.deferrals, policy.maxDeferralMs);
   return schedule(tries, Math.max(afterMs, backoffMs), ...when);
 };
@@ -65,8 +69,9 @@ export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => 
 export const retryAfterVapidRefusal: NextTry = (policy, tries, _afterMs, ...when) =>
   scheduleBefore(policy.firstDelayMs, policy.maxDelayMs, tries, tries.refusals ?? 1, ...when);
 
-/** After a deferral since another sender has to send the row, which may come at any time: until the row's own time ends. */
-export const retryElsewhere: NextTry = (policy, tries, _afterMs, ...when) =>
+/** After a deferral since something here must be mended, or another sender has to send the row, which may be at any time: until
+ *  the row's own time ends. */
+export const retryWhenMended: NextTry = (policy, tries, _afterMs, ...when) =>
   scheduleBefore(policy.firstDeferralMs, policy.maxDeferralMs, tries, tries.deferrals, ...when);
 
 function doubled(firstMs: number, times: number, maxMs: number): number {

@@ -30,6 +30,8 @@ export const defaultWorkerSettings = {
   leaseRetriesEveryMs: 100,
   /** How often work is looked for when there was none. */
   leaseSliceEveryMs: 250,
+  /** How often a worker that can reach no push service tries to. */
+  lookWhileCutOffMs: 2000,
   /** How long another worker leaves this one's work alone when nothing is heard of it. */
   leaseMs: 10_000,
   /** How long a worker that is stopped waits for answers. */

@@ -2,6 +2,8 @@
 // number of workers in any number of threads and processes may work on the same broadcasts.
 //
 //   WORKING  takes work, sends in batches, commits. Nothing to do → waits until something is due
+//   CUT OFF  no push service can be reached from here: it leaves the work to others, and looks now and then, with one batch,
+//            whether one can; its first rows reach it again within seconds. Rows whose time is over are settled at once
 //   STOPPING takes no more rows, waits a while for answers; what has none by then is given back, and may be repeated
 //   STOPPED  everything is committed or given back
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -12,6 +14,7 @@ import type { MessagePath } from '../message-path/message-path.ts';
 import type { NotSent } from '../message-path/not-sent.ts';
 import type { Result } from '../message-path/post.ts';
 import { unlistedLimits } from '../../protocol/unlisted-push-services.ts';
+import { isSettlement } from '../../store/broadcasts.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { toRowResult, type RecordSettings } from './record.ts';
 import type { WorkerSettings } from './worker-settings.ts';
@@ -41,6 +44,8 @@ class Worker {
   readonly #committer: Committer;
   /** Posted and not answered. */
   #inFlight = 0;
+  /** Where it is cut off. */
+  #looksAgainAtMs = 0;
   #wake: () => void = () => {};
 
   constructor(parts: WorkerParts) {
@@ -72,6 +77,11 @@ class Worker {
   /** @returns false when there is nothing left to work for */
   async #turn(signal: AbortSignal): Promise<boolean> {
     this.#committer.throwFault();
+    if (this.#isWaitingForNetwork()) {
+      this.#committer.commitAll();
+      await this.#sleep(this.#settings.commitEveryMs);
+      return true;
+    }
     await this.#workload.replenish(this.#now());
     await this.#parts.rates.replenish(this.#now());
     if (this.#sendBatch()) {
@@ -88,6 +98,17 @@ class Worker {
     return state !== 'over';
   }
 
+  #isWaitingForNetwork(): boolean {
+    if (this.#parts.clock.monotonicNow() >= this.#looksAgainAtMs) return false;
+    return this.#parts.path.isCutOff();
+  }
+
+  /** Leaves to others what it has taken and not sent, for a while. */
+  #waitForNetwork(): void {
+    this.#looksAgainAtMs = this.#parts.clock.monotonicNow() + this.#settings.lookWhileCutOffMs;
+    for (const assignment of this.#workload.assignments) assignment.stop();
+  }
+
   /** @returns false where no row is waiting or there is no room for one */
   #sendBatch(): boolean {
     const nowMs = this.#now();
@@ -99,6 +120,8 @@ class Worker {
       if (row.isDetached) row.destination.gate.slowness.addDetached(row, nowMs);
     }
     this.#inFlight += posted.length;
+    const isOver = rows.every(({ result }) => result !== undefined && isSettlement(result.result));
+    if (!isOver && this.#parts.path.isCutOff()) this.#waitForNetwork();
     if (this.#committer.isDue) this.#committer.commitAll();
     return true;
   }

@@ -138,6 +138,11 @@ export const libraryErrors = {
     true,
   ),
   ERR_TIMEOUT: entry('The push service did not answer in time', 'Try again later.', true),
+  ERR_SENDER_FAULT: entry(
+    'Sending failed on this side, for a reason that Deskbell does not know',
+    'Messages wait and are tried again. If it persists, please report it as a fault of Deskbell.',
+    true,
+  ),
   ERR_CLOSED: entry('The sender is closed', 'Make a new sender.'),
   ERR_OPERATOR_EXISTS: entry(
     'There is an operator of this name already',

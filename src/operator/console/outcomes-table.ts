@@ -13,12 +13,14 @@ const variants: Readonly<Partial<Record<RowState, Variant>>> = {
   rejected: 'bad',
   exhausted: 'bad',
   expired: 'bad',
+  doubtful: 'warn',
   gone: 'warn',
   waiting: 'warn',
   inFlight: 'active',
 };
 
 const names: Readonly<Partial<Record<RowState, string>>> = {
+  doubtful: 'in doubt',
   inFlight: 'in flight',
   inactive: 'left out',
   notInAudience: 'not in the audience',

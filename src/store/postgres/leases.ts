@@ -40,6 +40,7 @@ interface RetryRowOfDatabase extends RecipientRow, ReaderColumns {
   readonly deferrals: number;
   readonly expires_at_ms: number;
   readonly refusals: number;
+  readonly doubts: number;
   /** Null where nothing is known of refusals, as what follows. */
   readonly waited_ms: number | null;
   readonly others_accepted: boolean | null;
@@ -119,6 +120,7 @@ export function createPostgresLeases(
           deferrals: row.deferrals,
           expiresAtMs: row.expires_at_ms,
           refusals: row.refusals,
+          doubts: row.doubts,
           ifRefused: decide(row),
           reader: toRowReader(row),
         })),

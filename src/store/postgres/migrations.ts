@@ -1177,4 +1177,11 @@ export const migrations: readonly string[] = [
           and new.split like '%"skipInactive":%')
     execute function deskbell.refuse_unsplit();
   `,
+
+  `
+  -- rows that may have arrived, and have no answer: how often that was so, and those for which it stays so
+  alter table deskbell.retries add column doubts int not null default 0;
+  alter table deskbell.origin_counts add column doubtful bigint not null default 0;
+  alter table deskbell.outcome_intervals add column doubtful bigint not null default 0;
+  `,
 ];

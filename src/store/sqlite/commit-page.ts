@@ -31,6 +31,7 @@ type RetryValues = {
   pushServiceId: number | null;
   drawOrder: number | null;
   refusals: number;
+  doubts: number;
   refusedBy: number | null;
   refusedSinceMs: number | null;
 };
@@ -91,7 +92,7 @@ export function createPageCommit(
       if (!isFresh) statements.dropRetry.run({ broadcastId, position });
       return;
     }
-    const { delayMs, attempts, deferrals, expiresAtMs, refusals = 0, reader } = row.retry;
+    const { delayMs, attempts, deferrals, expiresAtMs, refusals = 0, doubts = 0, reader } = row.retry;
     const pushService = row.suspension && pushServices.find({ origin: row.origin, ...row.suspension });
     const isSuspended = pushService?.isSuspended === true;
     const values = {
@@ -107,6 +108,7 @@ export function createPageCommit(
       attempts,
       deferrals,
       expiresAtMs,
+      doubts,
       newToken: row.result === 'detached' ? fenceToken : null,
     };
     // what is cancelled is not tried again; an answer that is still to come is waited for
@@ -241,10 +243,10 @@ function prepareStatements(database: SqliteDatabase) {
     addRetry: database.prepare<RetryValues & { language: string | null; timeZone: string | null }>(`
         insert into retries
           (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms, token, push_service_id, draw_order,
-           refusals, refused_by, refused_since_ms, language, time_zone)
+           refusals, refused_by, refused_since_ms, doubts, language, time_zone)
         values
           (:broadcastId, :position, :dueAtMs, :attempts, :deferrals, :expiresAtMs, :newToken, :pushServiceId, :drawOrder,
-           :refusals, :refusedBy, :refusedSinceMs, :language, :timeZone)
+           :refusals, :refusedBy, :refusedSinceMs, :doubts, :language, :timeZone)
       `),
     deferRetry: database.prepare<RetryValues>(`
         update retries set
@@ -256,6 +258,7 @@ function prepareStatements(database: SqliteDatabase) {
           push_service_id = :pushServiceId,
           draw_order = :drawOrder,
           refusals = :refusals,
+          doubts = :doubts,
           refused_by = coalesce(refused_by, :refusedBy),
           refused_since_ms = coalesce(refused_since_ms, :refusedSinceMs)
         where broadcast_id = :broadcastId and position = :position

@@ -99,6 +99,7 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
         deferrals: due.deferrals,
         expiresAtMs: due.expires_at_ms,
         refusals: due.refusals,
+        doubts: due.doubts,
         ifRefused: ifRefused ?? decide(due),
         reader: toRowReader(due),
       });
@@ -204,6 +205,7 @@ interface DueRow extends ReaderColumns {
   readonly deferrals: number;
   readonly expires_at_ms: number;
   readonly refusals: number;
+  readonly doubts: number;
   readonly refused_by: number | null;
   readonly refused_since_ms: number | null;
 }
@@ -228,7 +230,8 @@ interface DueTimes {
 
 function prepareStatements(database: SqliteDatabase) {
   const selectRetries = `
-    select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms, language, time_zone
+    select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms, doubts,
+      language, time_zone
     from retries where broadcast_id = :broadcastId`;
 
   return {

@@ -1026,4 +1026,12 @@ export const migrations: readonly string[] = [
     select raise(abort, 'The broadcast needs a newer version of Deskbell.');
   end;
   `,
+
+  `
+  -- rows that may have arrived, and have no answer: how often that was so, and those for which it stays so
+  alter table retries add column doubts integer not null default 0;
+  alter table broadcast_origins add column doubtful integer not null default 0;
+  alter table outcome_intervals add column doubtful integer not null default 0;
+  alter table broadcast_intervals add column doubtful integer not null default 0;
+  `,
 ];

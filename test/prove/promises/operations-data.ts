@@ -419,8 +419,8 @@ export const operationsOfData: readonly DocumentedPromise[] = [
     test: { file: record, title: 'is left to another sender for as long as it takes' },
     changes: {
       'src/delivery/worker/record.ts': {
-        'there is none': ['const alarm = deferrals === 0 ? {', 'const alarm = deferrals < 0 ? {'],
-        'it is raised each time': ['const alarm = deferrals === 0 ? {', 'const alarm = deferrals >= 0 ? {'],
+        'there is none': ['const isTold = deferrals === 0', 'const isTold = deferrals < 0'],
+        'it is raised each time': ['const isTold = deferrals === 0', 'const isTold = deferrals >= 0'],
       },
     },
   },

@@ -64,14 +64,16 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     claim: 'A push service is not connected to at an address that is not public, whatever its name is',
     test: { file: addresses, title: 'not connected to' },
     changes: {
-      'src/transport/address-guard.ts': {
+      'src/transport/address-policy.ts': {
         'private addresses are public': [
           "parsed.range() === 'unicast' &&",
           "parsed.range() !== 'loopback' &&",
         ],
+      },
+      'src/transport/address-guard.ts': {
         'one public address is enough': [
-          'for (const { address } of addresses) {',
-          'for (const { address } of addresses.slice(0, 1)) {',
+          'for (const { address } of addresses) check',
+          'for (const { address } of addresses.slice(0, 1)) check',
         ],
       },
     },
@@ -82,8 +84,8 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     changes: {
       'src/transport/route.ts': {
         'the name is resolved again after the check': [
-          'return { host, port, addresses, addressPort: port, isGuarded };',
-          'return { host, port, addresses: await resolve(host), addressPort: port, isGuarded };',
+          'return { host, port, addresses, addressPort: port, check };',
+          'return { host, port, addresses: await resolve(host), addressPort: port, check };',
         ],
       },
     },
@@ -93,7 +95,7 @@ export const securityOfStrangers: readonly DocumentedPromise[] = [
     test: { file: addresses, title: 'an address that turns inside between its check and the connection' },
     changes: {
       'src/transport/connect.ts': {
-        'it is not': ["!isPublicAddress(socket.remoteAddress ?? '')", 'socket.remoteAddress === undefined'],
+        'it is not': ["check?.(socket.remoteAddress ?? 'an unknown address');", ''],
       },
     },
   },

@@ -200,7 +200,7 @@ export const sendingByCommand: readonly DocumentedPromise[] = [
     changes: {
       'src/cli/send/assert-delivered.ts': {
         'messages that expired were accepted': ['counts.rejected + counts.expired +', 'counts.rejected +'],
-        'messages that were given up were accepted': [' + counts.exhausted;', ';'],
+        'messages that were given up were accepted': [' + counts.exhausted + ', ' + '],
       },
     },
   },

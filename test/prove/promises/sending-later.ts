@@ -373,8 +373,8 @@ export const sendingLater: readonly DocumentedPromise[] = [
           'lastMs - firstMs <= unreachableAfterMs',
         ],
         'an answer does not end it': [
-          'this.#failures = undefined;\n    this.#httpFaults',
-          'this.#httpFaults',
+          'this.#failures = this.#connectFault = undefined;',
+          'this.#connectFault = undefined;',
         ],
       },
     },
@@ -504,7 +504,7 @@ export const sendingLater: readonly DocumentedPromise[] = [
       title: 'a push service whose certificate is not trusted is a retry',
     },
     changes: {
-      'src/delivery/message-path/post.ts': { 'it is rejected': ["    case 'ERR_TLS':", ''] },
+      'src/protocol/outcome.ts': { 'it is a fault of its own': ["    case 'ERR_TLS':", ''] },
     },
   },
   {

@@ -144,8 +144,8 @@ export const sendingToReaders: readonly DocumentedPromise[] = [
       },
       'src/store/postgres/functions/commit-page.sql': {
         'the time zone is the broadcast’s own': [
-          'p.refusals, p.refused_by, p.refused_since_ms, p.language, p.time_zone',
-          'p.refusals, p.refused_by, p.refused_since_ms, p.language, null',
+          'p.refusals, p.refused_by, p.refused_since_ms, p.doubts, p.language, p.time_zone',
+          'p.refusals, p.refused_by, p.refused_since_ms, p.doubts, p.language, null',
         ],
       },
     },

@@ -53,7 +53,7 @@ end $$;
 create function deskbell_functions.read_retries(now_ms bigint, retries jsonb) returns table (
   "position" bigint, hash uuid, due_at_ms bigint, attempts int, deferrals int, expires_at_ms bigint,
   is_detached boolean, push_service_id int, draw_order bigint, refusals int, refused_by int, refused_since_ms bigint,
-  language text, time_zone text
+  doubts int, language text, time_zone text
 ) language sql stable as $$
   select r."position", r."hash", case when p.held_since_ms is null then now_ms + r."delayMs" else r."expiresAtMs" end,
          r."attempts", r."deferrals", r."expiresAtMs", r."isDetached", case when p.held_since_ms is not null then p.id end,
@@ -65,11 +65,12 @@ create function deskbell_functions.read_retries(now_ms bigint, retries jsonb) re
          end,
          -- how often it was refused during a suspension says nothing of the row
          least(coalesce(r."refusals", 0), case when p.held_since_ms is not null then 1 end),
-         case when r."isRefused" then p.id end, case when r."isRefused" then now_ms end, r."language", r."timeZone"
+         case when r."isRefused" then p.id end, case when r."isRefused" then now_ms end,
+         coalesce(r."doubts", 0), r."language", r."timeZone"
   from jsonb_to_recordset(retries) as r (
     "position" bigint, "hash" uuid, "delayMs" bigint, "attempts" int, "deferrals" int, "expiresAtMs" bigint,
     "isDetached" boolean, "origin" text, "heldKey" text, "drawOrder" bigint, "subscriptionId" bigint,
-    "refusals" int, "isRefused" boolean, "language" text, "timeZone" text)
+    "refusals" int, "isRefused" boolean, "doubts" int, "language" text, "timeZone" text)
   left join deskbell.push_services p on p.origin = r."origin" and p.vapid_public_key = r."heldKey"
 $$;
 
@@ -77,10 +78,11 @@ $$;
 create function deskbell_functions.add_retries(p_broadcast bigint, now_ms bigint, p_token text, retries jsonb)
 returns void language sql volatile as $$
   insert into deskbell.retries (broadcast_id, position, endpoint_hash, due_at_ms, attempts, deferrals, expires_at_ms,
-                                token, push_service_id, draw_order, refusals, refused_by, refused_since_ms, language, time_zone)
+                                token, push_service_id, draw_order, refusals, refused_by, refused_since_ms, doubts,
+                                language, time_zone)
   select p_broadcast, p.position, p.hash, p.due_at_ms, p.attempts, p.deferrals, p.expires_at_ms,
          case when p.is_detached then p_token end, p.push_service_id, p.draw_order,
-         p.refusals, p.refused_by, p.refused_since_ms, p.language, p.time_zone
+         p.refusals, p.refused_by, p.refused_since_ms, p.doubts, p.language, p.time_zone
   from deskbell_functions.read_retries(now_ms, retries) p
 $$;
 
@@ -92,6 +94,7 @@ begin
     due_at_ms = p.due_at_ms, attempts = p.attempts, deferrals = p.deferrals, expires_at_ms = p.expires_at_ms,
     token = case when p.is_detached then p_token end,
     push_service_id = p.push_service_id, draw_order = p.draw_order, refusals = p.refusals,
+    doubts = p.doubts,
     refused_by = coalesce(r.refused_by, p.refused_by),
     refused_since_ms = coalesce(r.refused_since_ms, p.refused_since_ms)
   from deskbell_functions.read_retries(now_ms, retries) p

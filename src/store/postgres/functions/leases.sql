@@ -77,7 +77,7 @@ create function deskbell_functions.retry_rows(p_broadcast bigint, at_positions b
 returns table (
   "position" bigint, subscription_id bigint, endpoint text, keys text, vapid_key_id int, updated_at_ms bigint,
   attempts int, deferrals int, expires_at_ms bigint, refusals int, refused_by int, refused_since_ms bigint,
-  language text, time_zone text
+  doubts int, language text, time_zone text
 ) language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 -- planning all partitions takes longer than reading the rows
@@ -90,7 +90,8 @@ begin
   if list is null then
     return query
       select r.position, s.id, s.endpoint, encode(s.p256dh || s.auth, 'hex'), s.vapid_key_id, s.updated_at_ms,
-             r.attempts, r.deferrals, r.expires_at_ms, r.refusals, r.refused_by, r.refused_since_ms, r.language, r.time_zone
+             r.attempts, r.deferrals, r.expires_at_ms, r.refusals, r.refused_by, r.refused_since_ms, r.doubts,
+             r.language, r.time_zone
       from deskbell.retries r
       join deskbell.subscriptions s on s.endpoint_hash = r.endpoint_hash and s.id = r.position
       where r.broadcast_id = p_broadcast and r.position = any (at_positions)
@@ -100,7 +101,8 @@ begin
       select m.position, m.subscription_id, coalesce(m.endpoint, s.endpoint),
              encode(coalesce(m.p256dh, s.p256dh) || coalesce(m.auth, s.auth), 'hex'),
              s.vapid_key_id, case when m.endpoint is null then s.updated_at_ms end,
-             r.attempts, r.deferrals, r.expires_at_ms, r.refusals, r.refused_by, r.refused_since_ms, r.language, r.time_zone
+             r.attempts, r.deferrals, r.expires_at_ms, r.refusals, r.refused_by, r.refused_since_ms, r.doubts,
+             r.language, r.time_zone
       from deskbell.retries r
       join deskbell.audience_members m on m.audience_id = list and m.position = r.position
       left join deskbell.subscriptions s
@@ -128,7 +130,7 @@ returns table (
   broadcast_id bigint, are_probes boolean,
   "position" bigint, subscription_id bigint, endpoint text, keys text, vapid_key_id int, updated_at_ms bigint,
   attempts int, deferrals int, expires_at_ms bigint, refusals int, refused_by int, refused_since_ms bigint,
-  language text, time_zone text,
+  doubts int, language text, time_zone text,
   waited_ms bigint, others_accepted boolean, only_strangers boolean, is_key_good boolean
 ) language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
