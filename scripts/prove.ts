@@ -1,5 +1,5 @@
-// Shows that the tests of the specification and of the promises can fail. For each requirement and promise test/prove/ has small changes of
-// the source that break it; each is made in a copy of the tree, and the test must pass without it and fail with it.
+// Shows that the tests of the specification can fail. For each requirement test/prove/ has small changes of the source
+// that break it; each is made in a copy of the tree, and the test must pass without it and fail with it.
 //   npm run prove                      all changes
 //   npm run prove -- --tenth           a tenth of them, which one depends on the commit
 //   npm run prove -- Request-Time      those whose chapter, claim or description holds the text

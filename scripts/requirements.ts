@@ -1,9 +1,7 @@
 // The requirements of the specification, each with the test that shows it: the titles of the conformance suite, and
-// those that are tested elsewhere; then the promises of docs/ that go beyond it. The site's page of conformance and
-// `npm run prove` are made from this list.
+// those that are tested elsewhere. The site's page of conformance and `npm run prove` are made from this list.
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { allPromises } from '../test/prove/all-promises.ts';
 import { root } from './repository.ts';
 
 export interface Requirement {
@@ -90,21 +88,17 @@ const elsewhere: readonly Requirement[] = [
   },
 ];
 
-const promises: readonly Requirement[] = Object.entries(allPromises).flatMap(([page, ofPage]) =>
-  ofPage.map(({ claim, test }) => ({ chapter: `Promises of ${page}`, claim, file: test.file, test })),
-);
-
 /**
- * Reads the titles of the conformance suite, and adds the requirements that are tested elsewhere, and the promises.
+ * Reads the titles of the conformance suite, and adds the requirements that are tested elsewhere.
  *
  * @throws {Error} a test that is named here is not there
  */
 export async function readRequirements(): Promise<readonly Requirement[]> {
-  for (const { file, test } of [...elsewhere, ...promises]) {
+  for (const { file, test } of elsewhere) {
     const source = await readFile(join(root, file), 'utf8');
     if (!source.includes(test.title)) throw new Error(`${file} has no test "${test.title}".`);
   }
-  return [...(await readConformanceSuite()), ...elsewhere, ...promises];
+  return [...(await readConformanceSuite()), ...elsewhere];
 }
 
 async function readConformanceSuite(): Promise<Requirement[]> {

@@ -1,4 +1,4 @@
-// Small changes of the source that break a requirement or a promise. `npm run prove` makes each in a copy of the tree and
+// Small changes of the source that break a requirement. `npm run prove` makes each in a copy of the tree and
 // expects its test to fail.
 
 export interface SourceChange {
@@ -13,7 +13,7 @@ export interface SourceChange {
   readonly test?: { readonly file: string; readonly title: string };
 }
 
-/** By requirement or promise, in the words of its test or row. */
+/** By requirement, in the words of the title of its test. */
 export type ClaimChanges = Readonly<Record<string, readonly SourceChange[]>>;
 
 /**
