@@ -59,7 +59,7 @@ suite('packaging', { skip }, () => {
     const headers = `{ 'content-type': 'application/json' }`;
     const register = `fetch('http://127.0.0.1:8080/webPush', { method: 'POST', body: ${body}, headers: ${headers} })`;
     assert.equal(await ask(`${register}.then(({ status }) => console.log(status))`), '200');
-    const findings = await inside('/opt/deskbell/node_modules/.bin/deskbell', 'doctor', '--json').catch(
+    const findings = await inside('deskbell', 'doctor', '--json').catch(
       ({ stdout }: { readonly stdout: string }) => stdout,
     );
     const faults = findings.split('\n').filter((line) => line.includes('"fault"'));
@@ -73,8 +73,28 @@ suite('packaging', { skip }, () => {
     assert.equal(await podman(['inspect', '--format', '{{.State.ExitCode}}', id]), '0');
     const again = await startService();
     await untilHealthy(again);
-    const cli = ['exec', again, '/opt/deskbell/node_modules/.bin/deskbell'];
+    const cli = ['exec', again, 'deskbell'];
     assert.match(await podman([...cli, 'subscriptions', 'list']), /^\s*1\s/m, 'what was registered stays');
+  });
+
+  test('the health check asks the port and prefix that are configured, and a worker’s reports', async () => {
+    const volume = `deskbell-soak-worker-${process.pid}`;
+    const data = ['--volume', `${volume}:/data`, '--env', 'DESKBELL_SUBJECT=mailto:push@example.org'];
+    const service = await start(
+      '--network',
+      'none',
+      '--env',
+      'DESKBELL_PREFIX=/push',
+      ...data,
+      image,
+      'serve',
+      '--port',
+      '9000',
+    );
+    await untilHealthy(service);
+    await untilHealthy(await start('--network', 'none', ...data, image, 'worker'));
+    const packages = `require('pg'); require('@prometheus-io/client')`;
+    await podman(['exec', '--workdir', '/opt/deskbell', service, 'node', '-e', packages]);
   });
 
   test('the health check fails where nobody serves', async () => {
@@ -145,7 +165,7 @@ const systemdImage = (image: string): string => `
 FROM ${image}
 USER 0:0
 RUN apt-get update -qq && apt-get install -qq --yes --no-install-recommends systemd systemd-sysv dbus
-RUN ln -s /usr/local/bin/node /usr/bin/node && ln -s /opt/deskbell/node_modules/.bin/deskbell /usr/bin/deskbell
+RUN ln -s /usr/local/bin/node /usr/bin/node && ln -s /usr/local/bin/deskbell /usr/bin/deskbell
 COPY deskbell.service /etc/systemd/system/
 COPY config.json /etc/deskbell/
 ENTRYPOINT ["/bin/sh", "-c", "mount --make-rshared / && exec /sbin/init"]

@@ -8,6 +8,7 @@ image=${2:?'Usage: build-image.sh TARBALL IMAGE [OPTION ...]'}
 shift 2
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
-cp "$tarball" "$(dirname "$0")/../../packaging/Containerfile" "$folder"
+root="$(dirname "$0")/../.."
+cp "$tarball" "$root/packaging/Containerfile" "$root/package-lock.json" "$folder"
 # shellcheck disable=SC2086
 ${PODMAN:-podman} build --format docker --platform "${PLATFORMS:-linux/amd64,linux/arm64}" --manifest "$image" "$@" "$folder"

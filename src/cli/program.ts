@@ -21,6 +21,7 @@ import { restoreCommand } from './commands/restore.ts';
 import { schedulesCommand } from './commands/schedules.ts';
 import { sendCommand } from './commands/send.ts';
 import { sendingCommand } from './commands/sending.ts';
+import { healthcheckCommand } from './commands/healthcheck.ts';
 import { serveCommand } from './commands/serve.ts';
 import { sessionCommand } from './commands/session.ts';
 import { storeCommand } from './commands/store.ts';
@@ -106,6 +107,7 @@ export function createProgram(context: Context): Command {
     .addCommand(auditCommand(context))
     .addCommand(webhookSecretCommand(context))
     .addCommand(doctorCommand(context))
+    .addCommand(healthcheckCommand(context))
     .addCommand(backupCommand(context))
     .addCommand(restoreCommand(context))
     .addCommand(storeCommand(context))

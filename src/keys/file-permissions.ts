@@ -1,13 +1,26 @@
 // Who else on this machine could read or change a file that holds secrets, and whether it is a file at all.
 import { accessSync, constants, statSync, type Stats } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
 const groupAndOthers = 0o077;
 const writeByGroupOrOthers = 0o022;
+const group = 0o070;
 
-/** True where group or others have any right to the file. File modes say nothing on Windows. */
-export function isOpenToOthers({ mode }: Pick<Stats, 'mode'>): boolean {
-  return (mode & groupAndOthers) !== 0 && process.platform !== 'win32';
+/** By their resolved paths. */
+const directoriesOfGroups = new Set<string>();
+
+/** Lets the group of a directory use it and what is in it, from now on: Kubernetes' `fsGroup` gives it these rights at each start. */
+export function allowGroupAccess(directory: string): void {
+  directoriesOfGroups.add(resolve(directory));
+}
+
+const rightsToRefuse = (rights: number, directory: string): number =>
+  directoriesOfGroups.has(resolve(directory)) ? rights & ~group : rights;
+
+/** True if group or others have a right to the file that they should not have. File modes say nothing on Windows. */
+export function isOpenToOthers(path: string, { mode }: Pick<Stats, 'mode'>): boolean {
+  return (mode & rightsToRefuse(groupAndOthers, dirname(path))) !== 0 && process.platform !== 'win32';
 }
 
 /** As `chmod` takes it: `0644`. */
@@ -56,7 +69,7 @@ export function assertDirectoryIsProtected(directory: string): void {
   const stats = statSync(directory, { throwIfNoEntry: false });
   if (stats === undefined || process.platform === 'win32') return;
   assertOwned(directory, stats);
-  if ((stats.mode & writeByGroupOrOthers) === 0) return;
+  if ((stats.mode & rightsToRefuse(writeByGroupOrOthers, directory)) === 0) return;
   throw new DeskbellError(
     'ERR_DATA_EXPOSED',
     `The directory ${directory} has mode ${formatMode(stats)}, so that others on this machine can replace the keys and ` +

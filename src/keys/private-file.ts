@@ -104,7 +104,7 @@ export async function readPrivateFile(path: string, advice: string): Promise<str
     const stats = await file.stat();
     if (!stats.isFile()) throw notRegular(path, fileKind(stats), advice);
     assertOwned(path, stats);
-    if (isOpenToOthers(stats)) {
+    if (isOpenToOthers(path, stats)) {
       throw new DeskbellError(
         'ERR_KEY_FILE_EXPOSED',
         `The key file ${path} has mode ${formatMode(stats)}, so that others on this machine can use it; it must be 0600.`,

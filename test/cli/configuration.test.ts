@@ -70,6 +70,35 @@ suite('configuration', () => {
     }
   });
 
+  test('what Kubernetes sets for a Service called deskbell is left alone, and nothing else', async () => {
+    const links = {
+      DESKBELL_SERVICE_HOST: '10.0.0.11',
+      DESKBELL_SERVICE_PORT: '80',
+      DESKBELL_SERVICE_PORT_HTTP: '80',
+      DESKBELL_PORT: 'tcp://10.0.0.11:80',
+      DESKBELL_PORT_80_TCP: 'tcp://10.0.0.11:80',
+      DESKBELL_PORT_80_TCP_PROTO: 'tcp',
+      DESKBELL_PORT_80_TCP_PORT: '80',
+      DESKBELL_PORT_80_TCP_ADDR: '10.0.0.11',
+    };
+    const ofOperator = Object.entries(links).map(
+      ([name, value]) => [name.replace('DESKBELL_', 'DESKBELL_OPERATOR_API_'), value] as const,
+    );
+    const environment = { ...links, ...Object.fromEntries(ofOperator) };
+    assert.equal((await readConfiguration({ flags: {}, environment })).port, 8080);
+    const withPort = { ...environment, DESKBELL_PORT: '9000' };
+    assert.equal((await readConfiguration({ flags: {}, environment: withPort })).port, 9000);
+    for (const wrong of [
+      { DESKBELL_SERVICE_PORT: '80' },
+      { DESKBELL_PORT: 'tcp://10.0.0.11:80' },
+      { ...links, DESKBELL_SERVICE_HOSTS: 'x' },
+      { ...links, DESKBELL_OTHER_PORT: '80' },
+    ])
+      await assert.rejects(readConfiguration({ flags: {}, environment: wrong }), {
+        code: 'ERR_CONFIGURATION',
+      });
+  });
+
   test('DESKBELL_CONFIG names the file where no flag does', async () => {
     const DESKBELL_CONFIG = await file({ port: 1234 });
     const { port } = await readConfiguration({ flags: {}, environment: { DESKBELL_CONFIG } });

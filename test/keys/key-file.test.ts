@@ -65,6 +65,31 @@ describe('key files', () => {
     await readKeyFile(folder);
   });
 
+  test(
+    'a directory and files that their group may use are taken where one says so, as with fsGroup',
+    { skip: isWindows },
+    async () => {
+      await loadOrCreateKeyFile(folder);
+      await (await openDataDirectory(folder)).close();
+      const openToGroup = (): void => {
+        chmodSync(folder, 0o2770);
+        for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o660);
+      };
+      openToGroup();
+      await assert.rejects(openDataDirectory(folder), { code: 'ERR_DATA_EXPOSED' });
+      chmodSync(folder, 0o700);
+      await assert.rejects(openDataDirectory(folder), { code: 'ERR_KEY_FILE_EXPOSED' });
+      openToGroup();
+      await (await openDataDirectory(folder, { groupAccess: true })).close();
+      chmodSync(join(folder, 'vapid-keys.json'), 0o664);
+      await assert.rejects(openDataDirectory(folder, { groupAccess: true }), {
+        code: 'ERR_KEY_FILE_EXPOSED',
+      });
+      chmodSync(folder, 0o772);
+      await assert.rejects(openDataDirectory(folder, { groupAccess: true }), { code: 'ERR_DATA_EXPOSED' });
+    },
+  );
+
   describe('what is no regular file is refused, and nothing waits for it', { skip: isWindows }, () => {
     const load = {
       'vapid-keys.json': readKeyFile,

@@ -49,6 +49,11 @@ const data = {
     isSecret: true,
     check: checkDatabaseUrl,
   }),
+  groupAccess: boolean({
+    description:
+      'Accepts a data directory that its group can use too. Needed with Kubernetes’ fsGroup, which gives the group these rights at ' +
+      'each start of a pod.',
+  }),
 } satisfies Entries;
 
 const limits = {

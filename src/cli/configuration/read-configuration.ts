@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { allowGroupAccess } from '../../keys/file-permissions.ts';
 import { isJsonObject } from '../../protocol/json-object.ts';
 import {
   settingNames,
@@ -26,6 +27,8 @@ export interface ConfigurationSources {
 export const furtherVariables = ['DESKBELL_CONFIG', 'DESKBELL_DEBUG', 'DESKBELL_WEB_PUSH_TRANSPORT'];
 
 /**
+ * Also lets the group use the data directory, if that is configured.
+ *
  * @throws {DeskbellError} ERR_CONFIGURATION for an unknown entry or variable, a value that is not valid, or a file
  *   that is not a JSON object; ERR_FILE for one that cannot be read
  */
@@ -40,7 +43,8 @@ export async function readConfiguration(sources: ConfigurationSources): Promise<
     if (flags[name] !== undefined) given[name] = readSetting(name, flags[name], flagOf(name));
   }
   const defaults = Object.fromEntries(settingNames.map((name) => [name, settings[name].default]));
-  const { data } = { ...defaults, ...given } as unknown as Configuration;
+  const { data, groupAccess } = { ...defaults, ...given } as unknown as Configuration;
+  if (groupAccess) allowGroupAccess(data);
   return { ...defaults, ...(await readStoredSettings(data)), ...given } as unknown as Configuration;
 }
 
@@ -87,6 +91,7 @@ function readEnvironment(environment: ConfigurationSources['environment']): Reco
   const values: Record<string, unknown> = {};
   for (const [variable, input] of Object.entries(environment)) {
     if (!variable.startsWith('DESKBELL_') || furtherVariables.includes(variable)) continue;
+    if (isServiceLink(variable, environment)) continue;
     const name = nameOf.get(variable);
     if (!name) {
       throw new DeskbellError(
@@ -99,6 +104,23 @@ function readEnvironment(environment: ConfigurationSources['environment']): Reco
   }
   return values;
 }
+
+/**
+ * Whether Kubernetes has set the variable for a Service called `deskbell`, or `deskbell-…`, as it does in each container of the
+ * namespace: `DESKBELL_SERVICE_HOST`, and beside it `DESKBELL_PORT=tcp://10.0.0.11:80` and others of these forms.
+ */
+function isServiceLink(variable: string, environment: ConfigurationSources['environment']): boolean {
+  return Object.keys(environment).some((host) => {
+    const [, service] = /^(DESKBELL\w*)_SERVICE_HOST$/.exec(host) ?? [];
+    if (service === undefined || !variable.startsWith(`${service}_`)) return false;
+    // a number in this place is the setting
+    if (variable === `${service}_PORT`) return /^(?:tcp|udp|sctp):/.test(environment[variable] ?? '');
+    return serviceLinkForm.test(variable.slice(service.length));
+  });
+}
+
+const serviceLinkForm =
+  /^_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/;
 
 function readSetting(name: SettingName, input: unknown, where: string): unknown {
   const setting: Setting<unknown> = settings[name];

@@ -22,8 +22,8 @@ class DataCommand extends Command {
   ): this {
     return this.action(async (...given) => {
       // Other flags may have the name of a setting.
-      const { data, database, config } = this.opts();
-      const sources = { flags: { data, database, config }, environment: this.#environment };
+      const { data, database, groupAccess, config } = this.opts();
+      const sources = { flags: { data, database, groupAccess, config }, environment: this.#environment };
       await withExistingData(await readConfiguration(sources), (opened) =>
         work(opened, ...(given as unknown as Given)),
       );

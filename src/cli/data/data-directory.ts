@@ -3,9 +3,10 @@
 import { existsSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { checkOptions, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
+import { checkOptions, isFlag, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { VapidKeys } from '../../protocol/vapid-token.ts';
+import { allowGroupAccess } from '../../keys/file-permissions.ts';
 import { loadOrCreateKeyFile, readKeyFile } from '../../keys/key-file.ts';
 import { loadOrCreateSecret } from '../../keys/secret-files.ts';
 import { copyCurrentPair, readKeyRing } from '../../keys/key-ring.ts';
@@ -40,6 +41,8 @@ export interface DataDirectoryKeys extends VapidKeys {
 export interface DataDirectoryOptions {
   /** How many subscriptions are stored at most. Default: any number. */
   readonly subscriptionLimit?: SqliteStoreOptions['subscriptionLimit'];
+  /** Whether the group of the directory may use it too, as with Kubernetes' `fsGroup`. Default: false. */
+  readonly groupAccess?: boolean | undefined;
   /** URL of a PostgreSQL database, which is used instead of the file. Needs the package `pg`. */
   readonly database?: string | undefined;
   /** Told of a PostgreSQL server whose clock differs from this machine's. */
@@ -48,6 +51,7 @@ export interface DataDirectoryOptions {
 
 const dataDirectoryChecks: OptionChecks<DataDirectoryOptions> = {
   subscriptionLimit: isSubscriptionLimit,
+  groupAccess: isFlag,
   database: isText,
   onWarning: isFunction,
 };
@@ -75,6 +79,7 @@ export async function openDataDirectory(
 ): Promise<DataDirectory> {
   isText(directory, 'directory');
   checkOptions(options, dataDirectoryChecks);
+  if (options.groupAccess) allowGroupAccess(directory);
   await makeDirectory(directory);
   const databasePath = options.database === undefined ? databasePathOf(directory) : undefined;
   // the pair comes first, so that a first run cut short never leaves a database file without one
@@ -103,11 +108,11 @@ export async function openDataDirectory(
 /** @throws {DeskbellError} as `openDataDirectory` does */
 export async function openStore(
   directory: string,
-  { database, subscriptionLimit, onWarning }: DataDirectoryOptions,
+  { database, subscriptionLimit, groupAccess, onWarning }: DataDirectoryOptions,
 ): Promise<Store> {
   if (database === undefined) {
     const { openSqliteStore } = await import('../../store/sqlite/open-store.ts');
-    return openSqliteStore({ path: databasePathOf(directory), subscriptionLimit });
+    return openSqliteStore({ path: databasePathOf(directory), subscriptionLimit, groupAccess });
   }
   const { openPostgresStore } = await import('../../store/postgres/open-store.ts');
   return openPostgresStore({ url: database, subscriptionLimit, onWarning });

@@ -4,7 +4,8 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DataDirectory, DataDirectoryOptions } from './data-directory.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 
-export type DataSettings = Pick<Configuration, 'data' | 'database'>;
+export type DataSettings = Pick<Configuration, 'data' | 'database'> &
+  Partial<Pick<Configuration, 'groupAccess'>>;
 
 /**
  * Runs `work` on an existing data directory. A missing directory is taken for a mistyped path: only
@@ -15,7 +16,7 @@ export type DataSettings = Pick<Configuration, 'data' | 'database'>;
 export async function withExistingData<Result>(
   settings: DataSettings,
   work: (data: DataDirectory) => Promise<Result>,
-  options: Omit<DataDirectoryOptions, 'database'> = {},
+  options: Omit<DataDirectoryOptions, keyof DataSettings> = {},
 ): Promise<Result> {
   await requireData(settings.data);
   return withData(settings, options, work);
@@ -29,12 +30,12 @@ export async function requireData(directory: string): Promise<void> {
 
 /** The same for a directory that is created if it does not exist. */
 export async function withData<Result>(
-  { data: directory, database }: DataSettings,
-  options: Omit<DataDirectoryOptions, 'database'>,
+  { data: directory, database, groupAccess }: DataSettings,
+  options: Omit<DataDirectoryOptions, keyof DataSettings>,
   work: (data: DataDirectory) => Promise<Result>,
 ): Promise<Result> {
   const { openDataDirectory } = await import('./data-directory.ts');
-  const data = await openDataDirectory(directory, { ...options, database });
+  const data = await openDataDirectory(directory, { ...options, database, groupAccess });
   try {
     return await work(data);
   } finally {

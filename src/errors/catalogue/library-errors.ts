@@ -43,11 +43,11 @@ export const libraryErrors = {
   ERR_KEY_NOT_FOUND: entry('There is no such key pair', 'See `deskbell keys list`.'),
   ERR_KEY_FILE_EXPOSED: entry(
     'The key file can be read by others',
-    'Remove the rights of other users (chmod 600), and find out who may have read it.',
+    'Remove the rights of other users (chmod 600), and find out who may have read it. If Kubernetes’ fsGroup gives them to the group, set groupAccess (DESKBELL_GROUP_ACCESS=true).',
   ),
   ERR_DATA_EXPOSED: entry(
     'The database or the data directory can be used by others',
-    'Remove the rights of other users (chmod 600 for files, go-w for the directory), and find out who may have used them.',
+    'Remove the rights of other users (chmod 600 for files, go-w for the directory), and find out who may have used them. If Kubernetes’ fsGroup gives them to the group, set groupAccess (DESKBELL_GROUP_ACCESS=true).',
   ),
   ERR_DATA_OWNER: entry(
     'The data directory, or a file in it, belongs to another user',

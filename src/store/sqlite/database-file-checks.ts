@@ -15,7 +15,7 @@ export function assertPrivate(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats === undefined) return;
   assertOwned(file, stats);
-  if (!isOpenToOthers(stats)) return;
+  if (!isOpenToOthers(file, stats)) return;
   throw new DeskbellError(
     'ERR_DATA_EXPOSED',
     `The database file ${file} has mode ${formatMode(stats)}, so that others on this machine can use it; it must be 0600.`,

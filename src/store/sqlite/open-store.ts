@@ -1,5 +1,7 @@
 // The embedded store: one SQLite file, any number of processes.
-import { checkOptions, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
+import { dirname } from 'node:path';
+import { checkOptions, isFlag, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
+import { allowGroupAccess } from '../../keys/file-permissions.ts';
 import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
 import { createBroadcasts } from '../broadcast-control.ts';
@@ -23,6 +25,8 @@ import { createSqliteLeases } from './leases.ts';
 export interface SqliteStoreOptions {
   /** The database file; created if it does not exist. Its folder must exist. */
   readonly path: string;
+  /** Whether the group of the folder may use the database too, as with Kubernetes' `fsGroup`. Default: false. */
+  readonly groupAccess?: boolean | undefined;
   /** The clock, milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
   /** How many subscriptions are stored at most. Default: any number. */
@@ -31,6 +35,7 @@ export interface SqliteStoreOptions {
 
 const sqliteChecks: OptionChecks<SqliteStoreOptions> = {
   path: isText,
+  groupAccess: isFlag,
   now: isFunction,
   subscriptionLimit: isSubscriptionLimit,
 };
@@ -42,6 +47,8 @@ const sqliteChecks: OptionChecks<SqliteStoreOptions> = {
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   checkOptions(options, sqliteChecks, { required: ['path'] });
+  const { path, groupAccess } = options;
+  if (groupAccess) allowGroupAccess(dirname(path));
   const database = await SqliteDatabase.open(options);
   const portable = createPortableDatabase(database);
   const reader = createBroadcastReader(portable);
@@ -56,7 +63,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     rates: createSqliteRateShares(database),
     receipts: { add: createSqliteReceipts(database), prune: createReceiptPruning(portable) },
     retention: createRetention(portable, createShrink(database)),
-    address: { moduleUrl: import.meta.url, options: { path: options.path } satisfies SqliteStoreOptions },
+    address: { moduleUrl: import.meta.url, options: { path, groupAccess } satisfies SqliteStoreOptions },
     check: () => database.check(),
     close: () => database.close(),
   };

@@ -1,0 +1,82 @@
+// `deskbell healthcheck`: for containers. Asks the process that runs as PID 1 by its own configuration, so that no port or prefix stands
+// in the image.
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { parseArgs } from 'node:util';
+import type { Command } from 'commander';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { createCommand } from '../command.ts';
+import { flagOf, settingNames, settings, type Configuration } from '../configuration/configuration.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
+import type { Context } from '../context.ts';
+import { withExistingData } from '../data/open-data.ts';
+
+const timeoutMs = 4000;
+
+export function healthcheckCommand({ environment, output }: Context): Command {
+  const description = {
+    name: 'healthcheck',
+    description:
+      'Checks whether the "serve" or "worker" of this container works. It asks /readyz of a service, at the port and prefix that ' +
+      'the process was started with. A worker works if it has reported to the database in the last 20 seconds. The exit code is 1 if it does not.',
+    examples: ['deskbell healthcheck', 'deskbell healthcheck --pid 4711'],
+  };
+  return createCommand(description)
+    .option('--pid <number>', 'The process to check.', '1')
+    .action(async ({ pid }: { readonly pid: string }) => {
+      const { command, flags } = await readCommandLine(pid);
+      const configuration = await readConfiguration({ flags, environment });
+      if (command === 'worker') await checkWorker(configuration, Number(pid));
+      else await checkService(configuration);
+      await output.line(`The ${command === 'serve' ? 'service' : 'worker'} works.`);
+    });
+}
+
+/** As the kernel keeps it: words that end with zero bytes. */
+async function readCommandLine(
+  pid: string,
+): Promise<{ readonly command: 'serve' | 'worker'; readonly flags: object }> {
+  const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  const words = text.split('\0').slice(0, -1);
+  const command = words.find((word) => word === 'serve' || word === 'worker');
+  if (command === undefined) {
+    throw new DeskbellError(
+      'ERR_NOT_READY',
+      `The process ${pid} is neither "deskbell serve" nor "deskbell worker"`,
+    );
+  }
+  const names = [...settingNames, 'config'] as const;
+  const { values } = parseArgs({
+    args: words.slice(words.indexOf(command) + 1),
+    options: Object.fromEntries(names.map((name) => [optionName(name), { type: typeOf(name) }])),
+    strict: false,
+  });
+  const flags = names.map((name) => [name, values[optionName(name)]] as const);
+  return { command, flags: Object.fromEntries(flags.filter(([, value]) => value !== undefined)) };
+}
+
+/** A switch may stand without a value. */
+const typeOf = (name: (typeof settingNames)[number] | 'config'): 'boolean' | 'string' =>
+  name !== 'config' && settings[name].default === false ? 'boolean' : 'string';
+
+const optionName = (name: (typeof settingNames)[number] | 'config'): string =>
+  name === 'config' ? name : flagOf(name).slice('--'.length);
+
+/** @throws {DeskbellError} ERR_NOT_READY */
+async function checkService({ host, port, prefix }: Configuration): Promise<void> {
+  const reached = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  const url = `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}${prefix}/readyz`;
+  const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) }).catch((cause: Error) => {
+    throw new DeskbellError('ERR_NOT_READY', `${url} does not answer`, { cause });
+  });
+  if (!response.ok) throw new DeskbellError('ERR_NOT_READY', `${url} answers ${response.status}`);
+}
+
+/** @throws {DeskbellError} ERR_NOT_READY */
+async function checkWorker(configuration: Configuration, pid: number): Promise<void> {
+  const senders = await withExistingData(configuration, ({ store }) => store.senders.list());
+  const isSeen = senders.some(
+    ({ kind, machine, processId }) => kind === 'worker' && machine === hostname() && processId === pid,
+  );
+  if (!isSeen) throw new DeskbellError('ERR_NOT_READY', 'The worker has not reported for 20 seconds');
+}
