@@ -34,10 +34,18 @@ export function sendRepresentation(
   reply: FastifyReply,
   { body, contentType, etag }: Representation,
 ): FastifyReply {
-  reply.header('etag', etag).header('cache-control', 'no-cache');
+  const headers = { etag, 'cache-control': 'no-cache' };
+  sent.set(reply, headers);
+  reply.headers(headers);
   if (isMatch(request.headers['if-none-match'], etag)) return reply.code(304).send();
   return reply.type(contentType).send(body);
 }
+
+const sent = new WeakMap<FastifyReply, Readonly<Record<string, string>>>();
+
+/** The header fields of the representation that a reply sends, if it sends one. */
+export const representationHeaders = (reply: FastifyReply): Readonly<Record<string, string>> | undefined =>
+  sent.get(reply);
 
 /** Weak comparison, as RFC 9110 §13.1.2 asks. */
 function isMatch(ifNoneMatch: string | undefined, etag: string): boolean {

@@ -47,14 +47,17 @@ export function enableFilters(app: FastifyInstance, filters: readonly Filter[]):
     (reply as FilteredReply)[finishers] = filters.map((filter) => filter(head));
     done();
   });
-  app.addHook('onSend', (_request, reply, _payload, done) => {
+  app.addHook('onSend', (request, reply, _payload, done) => {
     const response: FilteredResponse = {
       status: reply.statusCode,
       entity: opaqueValue,
       isAborted: reply.request.raw.socket.destroyed,
       setHeader: (name, value) => void reply.header(name, value),
     };
-    (reply as FilteredReply)[finishers]?.forEach((finish) => finish(response));
+    // a hook of the application around the scope may have answered before ours
+    const finish =
+      (reply as FilteredReply)[finishers] ?? filters.map((filter) => filter(toRequestHead(request.raw)));
+    for (const one of finish) one(response);
     done();
   });
 }

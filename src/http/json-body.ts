@@ -1,5 +1,6 @@
 // Reading request bodies: JSON in strict UTF-8 (RFC 8259 §8.1), and plain text where a route takes it. `JSON.parse` makes members such as
 // `__proto__` plain own properties, which are never read; it does not recurse, so the body limit bounds nesting.
+import { MIMEType } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -21,12 +22,13 @@ export function readTextBodies(app: FastifyInstance): void {
   addParser(app, 'text/plain', (body) => decode(body).replace(/\r?\n$/, ''));
 }
 
-function addParser(app: FastifyInstance, type: string, parse: (body: Buffer) => unknown): void {
-  app.addContentTypeParser(type, { parseAs: 'buffer' }, (request, body, done) => {
-    const encoding = request.headers['content-encoding'] ?? 'identity';
-    const charset = /;\s*charset="?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
+function addParser(app: FastifyInstance, mediaType: string, parse: (body: Buffer) => unknown): void {
+  app.addContentTypeParser(mediaType, { parseAs: 'buffer' }, (request, body, done) => {
+    const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = request.headers;
     try {
-      if (encoding !== 'identity' || !/^(utf-?8|us-ascii)$/i.test(charset)) {
+      const charset = new MIMEType(type).params.get('charset') ?? 'utf-8';
+      // both are case-insensitive (RFC 9110 §8.3.2, §8.4.1)
+      if (encoding.toLowerCase() !== 'identity' || !/^(utf-?8|us-ascii)$/i.test(charset)) {
         throw new DeskbellError('ERR_CONTENT_TYPE', 'The body must be UTF-8 without a content encoding.');
       }
       done(null, parse(body as Buffer));

@@ -8,8 +8,8 @@ const ownerOnly = 0o600;
 const othersMask = 0o007;
 
 /**
- * Opens `path` to append to it. A new file is readable by its owner only; an existing one that all users may read or
- * write becomes so. Rights of its group are left as they are.
+ * Opens `path` to append to it. A new file is readable by its owner only. Other users lose every right to an existing one; its group
+ * keeps what it has.
  *
  * @throws {DeskbellError} ERR_FILE
  */
@@ -20,7 +20,8 @@ export function openLogFile(path: string): number {
     // Without O_NONBLOCK, a pipe that nobody reads would block the process here.
     fd = openSync(path, O_APPEND | O_CREAT | O_NONBLOCK | O_WRONLY, ownerOnly);
     const status = fstatSync(fd);
-    if (status.isFile() && (status.mode & othersMask) !== 0) fchmodSync(fd, ownerOnly);
+    if (status.isFile() && (status.mode & othersMask) !== 0)
+      fchmodSync(fd, status.mode & 0o7777 & ~othersMask);
     return fd;
   } catch (cause) {
     if (fd !== undefined) closeSync(fd);

@@ -1,15 +1,21 @@
 // Requests that match no route: 404, or 405 with `allow` if the path has other methods. Answers OPTIONS on every path that
 // has a route. (Preflights are answered earlier.)
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyServerOptions } from 'fastify';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { isOneSegment } from './wildcard-param.ts';
 import type { Rejection } from './render-error.ts';
 
-/** Answers OPTIONS on each path of this scope, also if unknown paths around it belong to the host application. */
+/**
+ * Answers OPTIONS on each path of this scope, also if unknown paths around it belong to the host application, and HEAD wherever there
+ * is GET, also if the host application has turned that off (`exposeHeadRoutes`).
+ */
 export function handleOptions(app: FastifyInstance): void {
   const paths = new Set<string>();
-  app.addHook('onRoute', ({ url, routePath, config }) => {
+  const { exposeHeadRoutes = true } = app.initialConfig as FastifyServerOptions;
+  app.addHook('onRoute', (route) => {
+    const { url, routePath, config } = route;
+    if (route.method === 'GET' && !exposeHeadRoutes) app.route({ ...route, url: routePath, method: 'HEAD' });
     if (paths.has(url)) return;
     paths.add(url);
     app.options(
@@ -22,6 +28,11 @@ export function handleOptions(app: FastifyInstance): void {
 
 /** Answers paths that match no route. Only for a server of its own or a scope with a prefix. */
 export function handleUnknownPaths(app: FastifyInstance): void {
+  // An application around the scope may have a route for OPTIONS on all paths, as @fastify/cors does.
+  if (app.prefix !== '')
+    app.options('/*', (request) => {
+      throw rejectUnmatched(app, request.method, request.url).fault;
+    });
   // Before the body is read: it has no meaning here.
   app.addHook('onRequest', (request, reply, done) => {
     if (!request.is404) return done();
@@ -45,9 +56,11 @@ export function rejectUnmatched(app: FastifyInstance, method: string, url: strin
   };
 }
 
-/** Of the path; none where it is unknown. */
-export const allowedMethods = (app: FastifyInstance, url: string): string[] =>
-  app.supportedMethods.filter((method) => hasRoute(app, method, url));
+/** Of the path; none where it is unknown. Each path with a route has one for OPTIONS; others may match one for all paths. */
+export function allowedMethods(app: FastifyInstance, url: string): string[] {
+  const methods = app.supportedMethods.filter((method) => method !== 'OPTIONS' && hasRoute(app, method, url));
+  return methods.length === 0 ? [] : [...methods, 'OPTIONS'].toSorted();
+}
 
 /** Whether a route takes the request. */
 export function hasRoute(app: FastifyInstance, method: string, url: string): boolean {

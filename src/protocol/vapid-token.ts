@@ -5,7 +5,7 @@ import { createECDH, createPrivateKey, sign, type KeyObject } from 'node:crypto'
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodeBase64, encodeBase64url } from './base64.ts';
 import { typeOf } from '../errors/type-of.ts';
-import { curve, generateP256Pair, pointToJwk } from './p256.ts';
+import { curve, generateP256Pair, isP256Point, pointToJwk } from './p256.ts';
 
 /** A P-256 pair, both halves in unpadded base64url. */
 export interface VapidKeys {
@@ -31,6 +31,12 @@ export const maxTokenLifetimeSeconds = 24 * 60 * 60;
 export function generateVapidKeys(): VapidKeys {
   const { publicKey, privateKey } = generateP256Pair();
   return { publicKey: encodeBase64url(publicKey), privateKey: encodeBase64url(privateKey) };
+}
+
+/** True for the public half of a pair: 87 characters of unpadded base64url, an uncompressed point on P-256. */
+export function isVapidPublicKey(key: unknown): key is string {
+  const bytes = typeof key === 'string' ? decodeBase64(key) : undefined;
+  return bytes !== undefined && isP256Point(bytes) && encodeBase64url(bytes) === key;
 }
 
 /**

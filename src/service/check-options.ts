@@ -13,8 +13,8 @@ import {
 import type { HttpServerOptions } from '../http/create-http-server.ts';
 import { isLog } from '../http/log.ts';
 import type { HandlerOptions, MiddlewareOptions, ServerOptions, ServiceOptions } from './options.ts';
-import { decodeBase64 } from '../protocol/base64.ts';
-import { isP256Point } from '../protocol/p256.ts';
+import { receiptKeyBytes } from '../protocol/message/receipt-token.ts';
+import { isVapidPublicKey } from '../protocol/vapid-token.ts';
 import { isRequestLimit } from './push/rate-limit.ts';
 import { isStore } from '../store/is-store.ts';
 import { areSubscriberTokens } from './push/subscriber-token.ts';
@@ -57,7 +57,7 @@ export const serviceChecks: OptionChecks<ServiceOptions> = {
   bodyLimitBytes: whole,
   registrations: mustBe('"open" or "invited"', (value) => value === 'open' || value === 'invited'),
   registrationsPerMinute: isRequestLimit,
-  receiptKey: isSecret(32),
+  receiptKey: isSecret(receiptKeyBytes),
   receiptsPerMinute: isRequestLimit,
   channels: isFlag,
   log: isLog,
@@ -100,8 +100,6 @@ export const handlerChecks: OptionChecks<HandlerOptions> = {
 };
 
 function isPublicKey(...[value, name]: Parameters<OptionCheck>): void {
-  const point = decodeBase64(String(value));
-  if (!point || !isP256Point(point) || String(value).length !== 87) {
-    throw wrong(name, 'must be a public key: 87 characters of base64url, a point on P-256');
-  }
+  if (!isVapidPublicKey(value))
+    throw wrong(name, 'must be a public key: 87 characters of unpadded base64url, a point on P-256');
 }

@@ -1,7 +1,7 @@
 // The service as a request handler for Express, Connect and `node:http`: mounted under a path, it answers everything there.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import { allowCredentials } from './cors.ts';
+import { removeCors } from './cors.ts';
 import { toRequestHead } from '../http/filter.ts';
 import { allowedMethods, hasRoute } from '../http/unknown-paths.ts';
 import { render } from '../http/render-error.ts';
@@ -55,7 +55,7 @@ export function createMiddleware<Request extends IncomingMessage = IncomingMessa
       open.delete(response);
       return next();
     }
-    response.removeHeader(allowCredentials);
+    removeCors(response);
     // some applications set 404 before they look for who answers
     response.statusCode = 200;
     const location = locationOfFolder(request);

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { Ajv } from 'ajv';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenApiDocument, OperationObject } from '../../src/http/description/openapi-document.ts';
-import { dereference } from '../service/dereference.ts';
+import { assertPlainPatterns, dereference } from '../service/dereference.ts';
 import { startOperator, startStage, stoppedClock } from './running-operator.ts';
 
 type Content = Readonly<Record<string, { readonly schema: object; readonly example: unknown }>>;
@@ -23,6 +23,7 @@ test('/openapi.json is valid OpenAPI 3.1, and every route of it is there and nee
     structuredClone(document) as object as Record<string, unknown>,
   );
   assert(valid, JSON.stringify(errors));
+  assertPlainPatterns(document);
   for (const [method, path, { security, responses }] of operationsOf(document)) {
     const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
     assert(app.hasRoute({ method: method as 'GET', url }), `${method} ${path}`);

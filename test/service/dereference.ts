@@ -1,4 +1,5 @@
 // A description document with each of its named models where it is used, for tests that take a schema out of it.
+import assert from 'node:assert/strict';
 
 /** @param document of OpenAPI, with `components` */
 export function dereference<Document extends object>(document: Document): Document {
@@ -11,4 +12,19 @@ export function dereference<Document extends object>(document: Document): Docume
     return Object.fromEntries(Object.entries(part).map(([name, member]) => [name, expand(member)]));
   };
   return expand(document) as Document;
+}
+
+/** Patterns mean the same with the flag `u` and without it, and use nothing that other languages lack or write in another way. */
+export function assertPlainPatterns(document: object): void {
+  const patterns: string[] = [];
+  JSON.stringify(document, (key, value: unknown) => {
+    if (key === 'pattern' && typeof value === 'string') patterns.push(value);
+    return value;
+  });
+  assert.ok(patterns.length > 0);
+  for (const pattern of patterns) {
+    assert.doesNotThrow(() => [new RegExp(pattern), new RegExp(pattern, 'u')], pattern);
+    // classes of Unicode, code points, named groups, lookbehind, flags
+    assert.doesNotMatch(pattern, /\\[pPkucx]|\(\?(?![:=!])/, pattern);
+  }
 }

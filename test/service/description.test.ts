@@ -6,7 +6,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { serviceErrors, type ServiceErrorCode } from '../../src/errors/catalogue/service-errors.ts';
-import { dereference } from './dereference.ts';
+import { assertPlainPatterns, dereference } from './dereference.ts';
 import { sendJson, startService, startServiceForSuite } from './running-service.ts';
 
 interface Media {
@@ -64,6 +64,9 @@ describe('the description document', () => {
     assert.match(document.openapi, /^3\.1\.\d$/);
     assert.match(document.info.version, /^\d+\.\d+\.\d+$/);
   });
+
+  test('has patterns that every validator of ECMA-262 reads in the same way', () =>
+    assertPlainPatterns(named));
 
   test('names each operation once, a verb first, and each body of several members as a model', () => {
     const ids = operations.map(([, { operationId }]) => operationId);

@@ -7,7 +7,13 @@ import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import { createService } from '../../src/service/create-service.ts';
 import type { ServiceOptions } from '../../src/service/options.ts';
-import { newSubscription, sendJson, vapidPublicKey, openStoreForSuite } from './running-service.ts';
+import {
+  assertHeaderFields,
+  newSubscription,
+  sendJson,
+  vapidPublicKey,
+  openStoreForSuite,
+} from './running-service.ts';
 
 describe('the service in an application', () => {
   const store = openStoreForSuite();
@@ -156,6 +162,65 @@ describe('the service in an application', () => {
     const mine = await fetch(`${base}/mine`);
     assert.equal(mine.headers.get('access-control-allow-origin'), 'https://mine.example');
   });
+
+  const narrow = {
+    origin: 'https://mine.example',
+    methods: 'GET',
+    allowedHeaders: 'x-mine',
+    credentials: true,
+    maxAge: 600,
+  };
+  const hosts: Readonly<Record<string, (app: FastifyInstance, add: () => Promise<void>) => Promise<void>>> = {
+    '@fastify/cors before it': async (app, add) => {
+      await app.register(cors, { ...narrow, exposedHeaders: 'x-mine' });
+      await add();
+    },
+    '@fastify/cors with its defaults': async (app, add) => {
+      await app.register(cors);
+      await add();
+    },
+    '@fastify/cors after it': async (app, add) => {
+      await add();
+      await app.register(cors, narrow);
+    },
+    '@fastify/cors, late, for any origin': async (app, add) => {
+      await app.register(cors, { ...narrow, origin: true, hook: 'preHandler', cacheControl: 600 });
+      await add();
+    },
+    'hooks that set header fields, answer preflights, and keep everything for an hour': async (app, add) => {
+      const mine = {
+        'access-control-allow-origin': 'https://mine.example',
+        'access-control-allow-credentials': 'true',
+        'access-control-max-age': '600',
+        'access-control-allow-methods': 'GET',
+      };
+      app.addHook('onRequest', async (request, reply) => {
+        reply.headers(mine);
+        for (const [name, value] of Object.entries(mine)) reply.raw.setHeader(name, value);
+        if (request.method === 'OPTIONS' && request.headers['access-control-request-method'])
+          return reply.code(204).header('access-control-allow-headers', 'x-mine').send();
+        return undefined;
+      });
+      app.addHook('onSend', async (_request, reply) => {
+        reply.headers({ ...mine, 'cache-control': 'public, max-age=3600', etag: '"mine"' });
+      });
+      await add();
+    },
+    'no routes for HEAD': async (_app, add) => add(),
+  };
+  for (const [what, register] of Object.entries(hosts)) {
+    for (const prefix of ['/push', '']) {
+      test(`keeps its header fields in an application with ${what}, ${prefix === '' ? 'without a prefix' : 'under a prefix'}`, async (t) => {
+        const app = Fastify({ exposeHeadRoutes: what !== 'no routes for HEAD' });
+        await register(
+          app,
+          async () => void (await app.register(createService(options({ prefix, authenticate: 'all' })))),
+        );
+        const base = (await listen(app, t)) + prefix;
+        await assertHeaderFields(base, prefix !== '');
+      });
+    }
+  }
 
   test('lets the application’s hooks in: onSubscribe sees its decorations', async (t) => {
     const owners: unknown[] = [];

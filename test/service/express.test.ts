@@ -10,6 +10,7 @@ import { createMiddleware, type ServiceMiddleware } from '../../src/service/crea
 import type { MiddlewareOptions } from '../../src/service/options.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import {
+  assertHeaderFields,
   newSubscription,
   sendJson,
   vapidPublicKey,
@@ -204,6 +205,37 @@ describe('the service in Express', () => {
     ask('/slow').catch(() => {});
     await slow.promise;
     await service.close();
+  });
+
+  test('keeps its header fields where the application has CORS and caching of its own', async (t) => {
+    const service = createMiddleware({
+      store,
+      vapidPublicKey,
+      sessionKey: randomBytes(32),
+      authenticate: 'all',
+      log: { info: () => {}, error: () => {} },
+    });
+    t.after(() => service.close());
+    const app = express();
+    app.use((_request, response, next) => {
+      response.set({
+        'access-control-allow-origin': 'https://mine.example',
+        'access-control-allow-credentials': 'true',
+        'access-control-allow-methods': 'GET',
+        'access-control-allow-headers': 'x-mine',
+        'access-control-expose-headers': 'x-mine',
+        'access-control-max-age': '600',
+        'cache-control': 'public, max-age=3600',
+        etag: '"mine"',
+        vary: 'Origin',
+      });
+      next();
+    });
+    app.use('/push', service);
+    const server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    await assertHeaderFields(`http://127.0.0.1:${(server.address() as AddressInfo).port}/push`, true);
   });
 
   test('in node:http answers below a prefix that is taken off, and without one every path', async (t) => {

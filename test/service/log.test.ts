@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -114,6 +114,29 @@ describe('the log', () => {
     log.info({ second: true });
     await until(async () => (await readFile(file, 'utf8')).includes('second'), 'the second record');
     log.close();
+  });
+
+  test('takes every right to its file from other users, and leaves those of its group and owner', async () => {
+    for (const [given, left] of [
+      [0o600, 0o600],
+      [0o640, 0o640],
+      [0o644, 0o640],
+      [0o664, 0o660],
+      [0o666, 0o660],
+      [0o2755, 0o2750],
+    ] as const) {
+      const file = join(folder, `mode-${given.toString(8)}.log`);
+      await writeFile(file, 'before\n');
+      await chmod(file, given);
+      const log = createLog({ file });
+      log.info(record);
+      log.close();
+      assert.equal(((await stat(file)).mode & 0o7777).toString(8), left.toString(8), given.toString(8));
+      assert.match(await readFile(file, 'utf8'), /^before\n.*filter/);
+    }
+    const file = join(folder, 'new-mode.log');
+    createLog({ file }).close();
+    assert.equal((await stat(file)).mode & 0o777, 0o600);
   });
 
   test('loses records, and nothing else, where the disk is full', { skip: !existsSync('/dev/full') }, () => {

@@ -234,6 +234,8 @@ describe('a registration that onSubscribe refuses', () => {
       [{ statusCode: 429 }, 429, 'ERR_RATE_LIMITED', 'Too many requests'],
       [{ statusCode: 422 }, 400, 'ERR_REQUEST_INVALID', 'The request is not valid'],
       [{ statusCode: 502, expose: true }, 500, 'ERR_INTERNAL', /the server log has the details/],
+      [{ statusCode: '403', expose: true }, 500, 'ERR_INTERNAL', /the server log has the details/],
+      [{ statusCode: 'constructor', code: 'constructor' }, 500, 'ERR_INTERNAL', /the server log/],
       [{}, 500, 'ERR_INTERNAL', /the server log has the details/],
     ] as const) {
       answer = () => {

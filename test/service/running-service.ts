@@ -1,4 +1,5 @@
 // A real service on a port of its own with a real database, and what its tests ask it with.
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createECDH, randomBytes } from 'node:crypto';
 import { connect, type AddressInfo, type Socket } from 'node:net';
@@ -96,6 +97,52 @@ export function newSubscription(): { endpoint: string; p256dh: string; auth: str
     p256dh: newPoint().toString('base64'),
     auth: randomBytes(16).toString('base64'),
   };
+}
+
+/** Every header field that the specification promises, on answers of every kind. @param ownsUnknownPaths and wrong methods */
+export async function assertHeaderFields(base: string, ownsUnknownPaths: boolean): Promise<void> {
+  const origin = 'https://a.example';
+  const preflight = {
+    'access-control-request-method': 'DELETE',
+    'access-control-request-headers': 'x-any,x-other',
+  };
+  const text = { 'content-type': 'text/plain' };
+  for (const [status, method, path, headers, isOwn] of [
+    [200, 'GET', '/vapidKey', {}, true],
+    [200, 'HEAD', '/vapidKey', {}, true],
+    [304, 'GET', '/vapidKey', { 'if-none-match': '*' }, true],
+    [204, 'OPTIONS', '/vapidKey', {}, true],
+    [204, 'OPTIONS', '/vapidKey', preflight, true],
+    [204, 'OPTIONS', '/webPush', preflight, true],
+    [415, 'POST', '/webPush', text, true],
+    [401, 'GET', '/api/get', {}, true],
+    [400, 'GET', '/v1/user/x', {}, true],
+    [405, 'PUT', '/vapidKey', {}, ownsUnknownPaths],
+    [404, 'GET', '/nowhere/at/all', {}, ownsUnknownPaths],
+    [404, 'OPTIONS', '/nowhere/at/all', {}, ownsUnknownPaths],
+    [204, 'OPTIONS', '/nowhere/at/all', preflight, ownsUnknownPaths],
+  ] as const) {
+    if (!isOwn) continue;
+    const body = method === 'POST' ? 'x' : null;
+    const answer = await fetch(base + path, { method, headers: { origin, ...headers }, body });
+    const what = `${method} ${path} ${JSON.stringify(headers)}: ${answer.status} ${JSON.stringify([...answer.headers])}`;
+    const field = (name: string): string | null => answer.headers.get(name);
+    assert.equal(answer.status, status, what);
+    assert.equal(field('access-control-allow-origin'), '*', what);
+    assert.match(field('access-control-expose-headers') ?? '', /\bRequest-Time\b/, what);
+    assert.match(field('request-time') ?? '', /^\d+$/, what);
+    assert.equal(field('access-control-max-age'), null, what);
+    assert.equal(field('access-control-allow-credentials'), null, what);
+    const isPreflight = headers === preflight;
+    assert.equal(field('access-control-allow-methods'), isPreflight ? 'DELETE' : null, what);
+    assert.equal(field('access-control-allow-headers'), isPreflight ? 'x-any,x-other' : null, what);
+    if (status < 400 && path === '/vapidKey' && method !== 'OPTIONS') {
+      assert.equal(field('cache-control'), 'no-cache', what);
+      assert.match(field('etag') ?? '', /^"[\w-]{22}"$/, what);
+    }
+    if (status === 405) assert.equal(field('allow'), 'GET, HEAD, OPTIONS', what);
+    if (status >= 400) assert.equal(field('content-type'), 'application/problem+json', what);
+  }
 }
 
 export function sendJson(

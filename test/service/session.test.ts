@@ -96,6 +96,16 @@ describe('the session', () => {
     );
   });
 
+  test('cannot be made for longer than a hundred years, nor for a time that is no number', async () => {
+    for (const lifetimeSeconds of [1e10, 1e13, Number.MAX_SAFE_INTEGER, Infinity, NaN, -1]) {
+      await assert.rejects(createSessionCookie({ sessionKey: service.sessionKey, lifetimeSeconds }), {
+        code: 'ERR_CONFIGURATION',
+        message: `"lifetimeSeconds" must be a number from 0 to 3155760000, not ${lifetimeSeconds}.`,
+      });
+    }
+    await createSessionCookie({ sessionKey: service.sessionKey, lifetimeSeconds: 3_155_760_000 });
+  });
+
   test('is valid for a day', async (t) => {
     const vault = createSessionVault(service.sessionKey);
     const sealed = alice.cookie.slice(sessionCookieName.length + 1);

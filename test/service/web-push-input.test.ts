@@ -242,6 +242,7 @@ describe('POST /webPush', () => {
     { 'content-type': '*/*' },
     { 'content-type': 'application/json; charset=utf-16' },
     { 'content-type': 'application/json; charset=iso-8859-1' },
+    { 'content-type': 'application/json; profile="a\\";b";charset="utf-16"' },
     { 'content-type': 'application/json', 'content-encoding': 'gzip' },
   ];
   for (const headers of refusedTypes) {
@@ -317,6 +318,14 @@ describe('POST /webPush', () => {
       'white space around the object': [`\r\n\t ${text} \n`],
       'escaped characters': [text.replace('updates', '\\u0075pdates').replaceAll('/', '\\/')],
       'the charset named': [text, { 'content-type': 'application/json; charset=UTF-8' }],
+      'the identity coding, in another case': [
+        text,
+        { 'content-type': 'application/json', 'content-encoding': 'Identity' },
+      ],
+      'a text in a parameter that looks like a charset': [
+        text,
+        { 'content-type': 'application/json; profile="a;charset=latin1"' },
+      ],
       'an upper-case content type': [text, { 'content-type': 'Application/JSON' }],
       'a body of exactly 16 384 bytes': [text + ' '.repeat(16_384 - text.length)],
     };

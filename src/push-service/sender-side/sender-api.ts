@@ -124,7 +124,7 @@ function readContentHeaders(
   body: Uint8Array,
   checksBody: boolean,
 ): ContentHeaders | string {
-  const encoding = headers['content-encoding'];
+  const encoding = headers['content-encoding']?.toLowerCase();
   if (encoding === 'aes128gcm') {
     const fault = checksBody ? findBodyFault(body) : undefined;
     return fault ?? { encoding };

@@ -12,7 +12,7 @@ export interface SessionCookieOptions {
   readonly sessionKey: Uint8Array;
   /** The entry `SESSION`; may be empty. If it is absent, the session has no such entry and the authenticator rejects it. */
   readonly value?: string;
-  /** Default: a day. */
+  /** At most a hundred years. Default: a day. */
   readonly lifetimeSeconds?: number;
 }
 
@@ -26,10 +26,13 @@ export interface SessionCookie {
   readonly setCookie: string;
 }
 
+/** A hundred years: dates in JavaScript end with the year 275760. */
+const maxLifetimeSeconds = 100 * 365.25 * 86_400;
+
 const sessionCookieChecks: OptionChecks<SessionCookieOptions> = {
   sessionKey: isSecret(32),
   value: isText,
-  lifetimeSeconds: isNumber(0, Number.MAX_SAFE_INTEGER),
+  lifetimeSeconds: isNumber(0, maxLifetimeSeconds),
 };
 
 /**
