@@ -34,13 +34,29 @@ export interface BrowserTestContext {
 
 export type BrowserTest = (title: string, run: (context: BrowserTestContext) => Promise<void>) => void;
 
-/** @param skip why there is no browser to run anything in, if so */
-export function createBrowserTests(start: () => Promise<TestBrowser>, skip: false | string): BrowserTest {
+const leaveOut: BrowserTest = () => {};
+
+export interface BrowserTests {
+  /** Of `npm test`. */
+  readonly browserTest: BrowserTest;
+  /** Of `npm run test:all` only. */
+  readonly furtherTest: BrowserTest;
+}
+
+/**
+ * @param tier whose tests are run by the file that calls this
+ * @param skip why there is no browser to run anything in, if so
+ */
+export function createBrowserTests(
+  tier: 'first' | 'further',
+  start: () => Promise<TestBrowser>,
+  skip: false | string,
+): BrowserTests {
   // Started by the first test, not by a hook: where no title matches, nothing is started.
   let starting: Promise<TestBrowser> | undefined;
   after(async () => (await starting)?.[Symbol.asyncDispose]());
 
-  return (title, run) =>
+  const register: BrowserTest = (title, run) =>
     test(title, { skip }, async () => {
       const testBrowser = await (starting ??= start());
       await using resources = new AsyncDisposableStack();
@@ -97,4 +113,7 @@ export function createBrowserTests(start: () => Promise<TestBrowser>, skip: fals
         for (const page of pages) await page.close();
       }
     });
+  return tier === 'first'
+    ? { browserTest: register, furtherTest: leaveOut }
+    : { browserTest: leaveOut, furtherTest: register };
 }

@@ -8,10 +8,15 @@ import { testNotifications } from './notification-suite.ts';
 import { testOwnWorkers } from './own-worker-suite.ts';
 import { testPreferences } from './preferences-suite.ts';
 
-const browserTest = createBrowserTests(startChromium, skipWithout('the Chromium tests', [chromium]));
-testCookies(browserTest);
-testInvitations(browserTest);
-testPreferences(browserTest, ['light', 'dark']);
-testNotifications(browserTest, []);
+const { furtherTest } = createBrowserTests(
+  'further',
+  startChromium,
+  skipWithout('the Chromium tests', [chromium]),
+);
+testCookies(furtherTest);
+testInvitations(furtherTest);
+// in light colours it is in `npm test`
+testPreferences({ browserTest: furtherTest, furtherTest }, ['dark']);
+testNotifications(furtherTest, []);
 // Blocked and allowed again: both subscriptions are empty.
-testOwnWorkers(browserTest, 'changed false false');
+testOwnWorkers(furtherTest, 'changed false false');

@@ -9,7 +9,7 @@ import type { Store } from '../../src/store/store.ts';
 import { openBroadcastBench, vapidKeys } from '../delivery/broadcast-bench.ts';
 import { startOperator } from '../operator/running-operator.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
-import type { BrowserTest } from './browser-test.ts';
+import type { BrowserTest, BrowserTests } from './browser-test.ts';
 import { axeFaults, faultsOf } from './console-pages-suite.ts';
 import { openStage } from './console-stage.ts';
 import { Cleanup, go, openConsole, press, startConsole, type } from './console-site.ts';
@@ -20,7 +20,7 @@ import { until } from '../../tools/until.ts';
 
 const rows = 20_000;
 
-export function testConsole(browserTest: BrowserTest): void {
+export function testConsole({ browserTest, furtherTest }: BrowserTests): void {
   browserTest(
     'console: sign in, compose, preview, send to this browser, review and send',
     async (context) => {
@@ -70,7 +70,7 @@ export function testConsole(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'console: a form that is refused leads to what is wrong, which stays marked until something is typed',
     async ({ testBrowser }) => {
       await using cleanup = new Cleanup();
@@ -93,7 +93,7 @@ export function testConsole(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'console: while a message is typed, the page says how large it is, to how many it goes and when, by keyboard alone',
     async ({ testBrowser }) => {
       await using cleanup = new Cleanup();
@@ -231,7 +231,7 @@ export function testConsole(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'console: figures that are not current say since when, and changes are announced once',
     async ({ testBrowser }) => {
       await using bench = await openBroadcastBench();
@@ -282,7 +282,7 @@ export function testConsole(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'console: by keyboard alone an operator signs in, reads a chart, pauses, resumes and sends',
     async ({ testBrowser }) => {
       await using cleanup = new Cleanup();

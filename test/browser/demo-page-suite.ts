@@ -16,10 +16,10 @@ import {
 } from '../../tools/browser/demo-page.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import { type Backend, startBackend } from '../../tools/browser/backend.ts';
-import type { BrowserTest } from './browser-test.ts';
+import type { BrowserTests } from './browser-test.ts';
 import { until } from '../../tools/until.ts';
 
-export function testDemoPage(browserTest: BrowserTest): void {
+export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
   browserTest(
     "a press on Subscribe stores this browser's subscription and says so",
     async ({ open, storedRow }) => {
@@ -111,13 +111,13 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest('a message to two open pages reaches both', async ({ backend, open, openSubscribed }) => {
+  furtherTest('a message to two open pages reaches both', async ({ backend, open, openSubscribed }) => {
     const pages = [(await openSubscribed()).page, await open()];
     await backend.sendToAll({ title: 'Both', message: 'of you' });
     for (const page of pages) assert.deepEqual(await received(page, 1), ['Both: of you']);
   });
 
-  browserTest(
+  furtherTest(
     'whatever bytes the payload has, a notification is shown',
     async ({ backend, openSubscribed }) => {
       const { page, row } = await openSubscribed();
@@ -170,7 +170,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'who unsubscribes while the server is away is gone at the next send, and the row disappears',
     async ({ backend, openSubscribed }) => {
       const { page } = await openSubscribed();
@@ -205,7 +205,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'messages arrive after a rotation of the keys, before the next visit and after it; then the former pair goes',
     async ({ backend, openSubscribed, storedRow, deliver }) => {
       const { page, row: former } = await openSubscribed();
@@ -226,7 +226,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'after the server has lost its row, loading the page brings it back',
     async ({ backend, openSubscribed, storedRow, deliver }) => {
       const { page, row: former } = await openSubscribed();
@@ -241,7 +241,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'where the service has other keys for its endpoint, the page subscribes anew, and those stay as they are',
     async ({ backend, open, deliverTo }) => {
       const page = await open();
@@ -267,7 +267,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'a browser that knows the former keys of its endpoint puts its own in their place',
     async ({ backend, openSubscribed, storedRow, deliver }) => {
       const { page, row } = await openSubscribed();
@@ -291,7 +291,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'a channel that was turned off while the service was away is off once the demo page is loaded',
     async ({ testBrowser, permit }) => {
       await using backend = await startBackend(testBrowser.access, { channels: true });
@@ -308,7 +308,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'when the push service drops a subscription and the service has other keys for the next one, the service worker makes another',
     async ({ testBrowser, backend, openSubscribed, deliverTo }) => {
       const { page, row: former } = await openSubscribed();
@@ -341,7 +341,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'a subscription is whose the token says, stays theirs when it is renewed without a page, and nobody’s after signing out',
     async ({ testBrowser, backend, open }) => {
       const page = await open();
@@ -396,7 +396,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'where the service answers 500 then, the service worker tries again until it is subscribed',
     async ({ testBrowser, backend, openSubscribed }) => {
       const { row: former } = await openSubscribed();
@@ -412,7 +412,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'a subscription that was dropped without a word is replaced when the page is loaded',
     async ({ backend, openSubscribed }) => {
       const { page, row: former } = await openSubscribed();
@@ -425,7 +425,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'who has unsubscribed stays so, also when the page is loaded again',
     async ({ backend, openSubscribed }) => {
       const { page } = await openSubscribed();
@@ -436,7 +436,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'an endpoint on permanently-removed.invalid makes the page subscribe anew',
     async ({ backend, openSubscribed }) => {
       const { page, row: former } = await openSubscribed();
@@ -449,7 +449,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'where the service takes another key while the page subscribes, the page subscribes with that one',
     async ({ testBrowser, backend, storedRow, deliver }) => {
       const page = await testBrowser.browser.newPage();
@@ -468,7 +468,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest('a denied permission is told with what to do', async ({ backend, permit, open }) => {
+  furtherTest('a denied permission is told with what to do', async ({ backend, permit, open }) => {
     await permit(backend.url, 'denied');
     const page = await open();
     await press(page, 'Subscribe');
@@ -501,7 +501,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'a push service that is down is told; once it is up, the same button works',
     async ({ testBrowser, backend, open }) => {
       const page = await open();
@@ -520,7 +520,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'who unsubscribes while the push service is away is removed from the store',
     async (context) => {
       const { testBrowser, backend, openSubscribed } = context;
@@ -535,7 +535,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest('the keyboard alone is enough, and shows where it is', async ({ backend, open }) => {
+  furtherTest('the keyboard alone is enough, and shows where it is', async ({ backend, open }) => {
     const page = await open();
     await page.focus('body');
     const { keyboard } = page;
@@ -563,7 +563,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     assert.deepEqual(await backend.subscriptions(), []);
   });
 
-  browserTest(
+  furtherTest(
     'a page of another origin, with a service worker of its own, subscribes, receives and leaves',
     async ({ backend, openOtherSite }) => {
       const { page } = await openOtherSite();
@@ -583,7 +583,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'a page load registers the script where the site has it now',
     async ({ backend, openOtherSite }) => {
       const { page } = await openOtherSite();
@@ -601,7 +601,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'a service worker that is not there is told with what to do',
     async ({ backend, openOtherSite }) => {
       // It answers every other path with its page, as servers of single-page applications do.
@@ -626,7 +626,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest('a browser without Web Push is told so', async ({ testBrowser, backend }) => {
+  furtherTest('a browser without Web Push is told so', async ({ testBrowser, backend }) => {
     const page = await testBrowser.browser.newPage();
     await page.evaluateOnNewDocument('delete window.PushManager');
     await page.goto(backend.url);
@@ -638,7 +638,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     assert.equal(await page.$('button[id$="subscribe"][aria-disabled="false"]'), null);
   });
 
-  browserTest(
+  furtherTest(
     'a tab of an iPhone is told to add the page to the Home Screen first',
     async ({ testBrowser, backend }) => {
       const page = await testBrowser.browser.newPage();
@@ -649,7 +649,7 @@ export function testDemoPage(browserTest: BrowserTest): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'a question closed without an answer is told with what to do',
     async ({ testBrowser, backend }) => {
       const page = await testBrowser.browser.newPage();

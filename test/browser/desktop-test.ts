@@ -13,7 +13,8 @@ export function createDesktopTests(
 ) {
   // Its members are there when the first test runs.
   const desktop = {} as Desktop;
-  const browserTest = createBrowserTests(
+  const { furtherTest } = createBrowserTests(
+    'further',
     async () => {
       Object.assign(desktop, await startDesktop(1200, 800));
       const testBrowser = await start(desktop.environment);
@@ -32,5 +33,5 @@ export function createDesktopTests(
       async () => (await desktop.countNotifications()) === count,
       `${count} notifications on the desktop`,
     );
-  return { browserTest, desktop, untilShown };
+  return { furtherTest, desktop, untilShown };
 }

@@ -6,13 +6,13 @@ import { createDesktopTests } from './desktop-test.ts';
 import { press, received } from '../../tools/browser/demo-page.ts';
 import { until } from '../../tools/until.ts';
 
-const { browserTest, desktop, untilShown } = createDesktopTests(
+const { furtherTest, desktop, untilShown } = createDesktopTests(
   'the desktop tests',
   chromium,
   (environment) => startChromium({ isHeadless: false, environment }),
 );
 
-browserTest(
+furtherTest(
   'one notification is on the desktop, also after a second message',
   async ({ backend, openSubscribed }) => {
     const { page } = await openSubscribed();
@@ -26,7 +26,7 @@ browserTest(
   },
 );
 
-browserTest(
+furtherTest(
   'a click on the notification brings the page to the front',
   async ({ testBrowser, backend, openSubscribed }) => {
     const { page } = await openSubscribed();
@@ -46,7 +46,7 @@ browserTest(
   },
 );
 
-browserTest(
+furtherTest(
   'with no page open, a click opens one that lists the message',
   async ({ testBrowser, backend, openSubscribed }) => {
     await (await openSubscribed()).page.close();
@@ -64,7 +64,7 @@ browserTest(
   },
 );
 
-browserTest(
+furtherTest(
   'with the script in another folder, a click opens the folder that the page and the script share',
   async ({ testBrowser, backend, openOtherSite }) => {
     const { page, url } = await openOtherSite('some/article');

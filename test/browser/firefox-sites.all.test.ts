@@ -10,13 +10,15 @@ import { testNotifications } from './notification-suite.ts';
 import { testOwnWorkers } from './own-worker-suite.ts';
 import { testPreferences } from './preferences-suite.ts';
 
-const browserTest = createBrowserTests(
+const { furtherTest } = createBrowserTests(
+  'further',
   () => startFirefox({ isDark: true }),
   skipWithout('the Firefox tests', [firefox]),
 );
-testCookies(browserTest);
-testInvitations(browserTest);
-testPreferences(browserTest, ['dark']);
-testNotifications(browserTest, ['image', 'badge', 'renotify', 'timestamp']);
-testOwnWorkers(browserTest, 'changed true false');
-testConsolePages(browserTest, ['dark'], ['in trouble']);
+testCookies(furtherTest);
+testInvitations(furtherTest);
+// in light colours it is in `npm test`
+testPreferences({ browserTest: furtherTest, furtherTest }, ['dark']);
+testNotifications(furtherTest, ['image', 'badge', 'renotify', 'timestamp']);
+testOwnWorkers(furtherTest, 'changed true false');
+testConsolePages(furtherTest, ['dark'], ['in trouble']);

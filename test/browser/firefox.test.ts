@@ -1,20 +1,21 @@
-// The demo page and the console in the installed Firefox, with the local push service; `firefox-sites.all.test.ts` has the rest.
+// Subscribing, receiving, renewing, preferences and console in the installed Firefox, with the local push service;
+// `firefox.all.test.ts` has the rest.
 import assert from 'node:assert/strict';
 import { firefox, skipWithout } from '../../scripts/install-test-tools.ts';
 import { startBackend } from '../../tools/browser/backend.ts';
 import { openDemoPage, press, textOf } from '../../tools/browser/demo-page.ts';
 import { testDemoPage } from './demo-page-suite.ts';
-import { testConsolePages } from './console-pages-suite.ts';
 import { testConsole } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
+import { testPreferences } from './preferences-suite.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
 
-const browserTest = createBrowserTests(startFirefox, skipWithout('the Firefox tests', [firefox]));
-testDemoPage(browserTest);
-testConsole(browserTest);
-testConsolePages(browserTest, ['light'], ['in trouble']);
+const tests = createBrowserTests('first', startFirefox, skipWithout('the Firefox tests', [firefox]));
+testDemoPage(tests);
+testConsole(tests);
+testPreferences(tests, ['light']);
 
-browserTest(
+tests.browserTest(
   'a refusal by the server is told with its reason, also on the console',
   async ({ testBrowser, permit }) => {
     // This one does not admit the push service that this Firefox has.

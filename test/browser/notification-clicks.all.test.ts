@@ -32,13 +32,13 @@ const order = {
 
 for (const [name, { tool, start }] of Object.entries(browsers)) {
   suite(name, () => {
-    const { browserTest, desktop, untilShown } = createDesktopTests(
+    const { furtherTest, desktop, untilShown } = createDesktopTests(
       `the tests of clicks in ${name}`,
       tool,
       start,
     );
 
-    browserTest('a click opens the url of the message', async ({ testBrowser, backend, openSubscribed }) => {
+    furtherTest('a click opens the url of the message', async ({ testBrowser, backend, openSubscribed }) => {
       await openSubscribed();
       await backend.sendToAll(order);
       await untilShown(1);
@@ -47,7 +47,7 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
       await untilShown(0);
     });
 
-    browserTest('a click on an action opens its url', async ({ testBrowser, backend, openSubscribed }) => {
+    furtherTest('a click on an action opens its url', async ({ testBrowser, backend, openSubscribed }) => {
       await openSubscribed();
       await backend.sendToAll(order);
       await untilShown(1);
@@ -56,7 +56,7 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
       await untilShown(0);
     });
 
-    browserTest(
+    furtherTest(
       'an action without a url opens that of the message',
       async ({ testBrowser, backend, openSubscribed }) => {
         await openSubscribed();
@@ -67,7 +67,7 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
       },
     );
 
-    browserTest(
+    furtherTest(
       'clicks, on an action or beside, and dismissals are reported, each as one thing',
       async ({ backend, openSubscribed }) => {
         await openSubscribed();
@@ -98,7 +98,7 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
       },
     );
 
-    browserTest(
+    furtherTest(
       "the site's own service worker acts on a click, or leaves it",
       async ({ testBrowser, backend, openOtherSite }) => {
         const { page, url } = await openOtherSite('hooks/');
@@ -119,7 +119,7 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
       },
     );
 
-    browserTest(
+    furtherTest(
       'the action turn-off-channel turns the channel of its message off and opens no page',
       async ({ testBrowser, permit }) => {
         await using backend = await startBackend(testBrowser.access, { channels: true });
@@ -146,7 +146,7 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
       },
     );
 
-    browserTest(
+    furtherTest(
       'with the script in another folder, a relative url is relative to the page that subscribed',
       async ({ testBrowser, backend, openOtherSite }) => {
         const { page, url } = await openOtherSite('some/article');
@@ -162,7 +162,7 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
       },
     );
 
-    browserTest(
+    furtherTest(
       'where a tab has the url already, it comes to the front',
       async ({ testBrowser, backend, openSubscribed }) => {
         const { page: first } = await openSubscribed();

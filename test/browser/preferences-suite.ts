@@ -4,13 +4,16 @@ import type { Page } from 'puppeteer-core';
 import { type Backend, startBackend } from '../../tools/browser/backend.ts';
 import { openDemoPage, press, textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { until } from '../../tools/until.ts';
-import type { BrowserTest, BrowserTestContext } from './browser-test.ts';
+import type { BrowserTests, BrowserTestContext } from './browser-test.ts';
 import { axeFaults, preferScheme, rulesOfColors, type Scheme } from './console-pages-suite.ts';
 
 const widths = [320, 390, 1440];
 
 /** @param schemes that the browser can be told to prefer; one that it prefers by itself is told nothing */
-export function testPreferences(browserTest: BrowserTest, schemes: readonly Scheme[]): void {
+export function testPreferences(
+  { browserTest, furtherTest }: BrowserTests,
+  schemes: readonly Scheme[],
+): void {
   browserTest('a reader switches a channel off and on by keyboard', async (context) => {
     await using backend = await startWithChannels(context);
     const consoleErrors: string[] = [];
@@ -93,7 +96,7 @@ export function testPreferences(browserTest: BrowserTest, schemes: readonly Sche
     assert.deepEqual(faults, []);
   });
 
-  browserTest('the page speaks the language of the reader, below a prefix too', async (context) => {
+  furtherTest('the page speaks the language of the reader, below a prefix too', async (context) => {
     await using backend = await startWithChannels(context, '/some/folder');
     const page = await openDemoPage(context.testBrowser.browser, backend.url);
     await press(page, 'Subscribe');

@@ -21,7 +21,9 @@ export function announceStatus(sentences: readonly string[]): void {
 
 /** Lines are added: one that took the place of another would be read instead of it. */
 export function announce(text: string): void {
-  place ??= document.querySelector('[data-announcements]')!;
+  place ??= document.querySelector('[data-announcements]') ?? undefined;
+  // the page for signing in has none
+  if (place === undefined) return;
   const line = document.createElement('p');
   line.textContent = text;
   place.append(line);
