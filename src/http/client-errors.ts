@@ -8,7 +8,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { renderError, type RenderedResponse } from './render-error.ts';
 import { endConnection, linger } from './end-connection.ts';
 import { newestResponse } from './open-responses.ts';
-import { requestStartMs } from './request-start.ts';
+import { openingBytes, requestStartMs } from './request-start.ts';
 import { rejectUnmatched } from './unknown-paths.ts';
 import type { ResponseRules } from './response-rules.ts';
 
@@ -29,7 +29,9 @@ const endedTooEarly = 'HPE_INVALID_EOF_STATE';
 
 /** Set once a connection has got its last answer. */
 const isRejected = Symbol('rejected');
-type RejectedSocket = Duplex & { [isRejected]?: true };
+/** Where the request line begins that the parser has rejected, in `openingBytes`. */
+const lineStart = Symbol('start of the rejected line');
+type RejectedSocket = Duplex & { [isRejected]?: true; [lineStart]?: number };
 
 /**
  * For Fastify's option `clientErrorHandler`. Node calls it again with whatever the client goes on sending: only the first error
@@ -42,14 +44,17 @@ export function handleClientError(
   rules: ResponseRules,
 ): void {
   if (socket[isRejected]) return;
+  // Any token is a well-formed method (RFC 9110 §9.1); Node's parser rejects those that are not on its list at once, wherever the packet ends.
+  const line = error.code === 'HPE_INVALID_METHOD' ? rejectedLine(error, socket) : '';
+  if (line.length <= maxLineCharacters && begunLine.test(line)) return;
   socket[isRejected] = true;
   const response = newestResponse(socket);
   const startMs = requestStartMs(socket);
   if (response === undefined || response.writableFinished) {
-    endConnection(socket, renderUnparsed(app, error, startMs, rules));
+    endConnection(socket, renderUnparsed(app, error, line, startMs, rules));
   } else if (response.req.complete) {
     // The error is in a later request of the same connection; responses keep their order.
-    response.once('finish', () => endConnection(socket, renderUnparsed(app, error, startMs, rules)));
+    response.once('finish', () => endConnection(socket, renderUnparsed(app, error, line, startMs, rules)));
   } else if (response.headersSent || error.code === endedTooEarly) {
     socket.destroy();
   } else {
@@ -64,23 +69,29 @@ export function handleClientError(
 function renderUnparsed(
   app: FastifyInstance,
   error: ClientError,
+  line: string,
   startMs: number,
   rules: ResponseRules,
 ): RenderedResponse {
-  // Any token is a well-formed method (RFC 9110 §9.1); Node's parser accepts those of its list only.
-  const line = error.code === 'HPE_INVALID_METHOD' ? rejectedLine(error) : '';
   const [, method, url] = requestLine.exec(line) ?? [];
   const rejection = method && url ? rejectUnmatched(app, method, url) : { fault: toFault(error) };
   return renderError({ method, url, startMs }, rejection, rules);
 }
 
 const requestLine = /^([!#$%&'*+.^_`|~\w-]+) (\S+) HTTP\/1\.[01]\r?\n/;
+/** A request line whose end is still to come. */
+const begunLine =
+  /^[!#$%&'*+.^_`|~\w-]+(?: (?:\S+(?: (?:H(?:T(?:T(?:P(?:\/(?:1(?:\.(?:[01]\r?)?)?)?)?)?)?)?)?)?)?)?$/;
+const maxLineCharacters = 8192;
 
-/** What the parser was given, from the line that it rejected. */
-function rejectedLine({ rawPacket, bytesParsed = 0 }: ClientError): string {
+/** What has arrived, from the line that the parser rejected. */
+function rejectedLine({ rawPacket, bytesParsed = 0 }: ClientError, socket: RejectedSocket): string {
   if (!Buffer.isBuffer(rawPacket)) return '';
-  const start = rawPacket.lastIndexOf('\n', Math.max(bytesParsed - 1, 0)) + 1;
-  return rawPacket.toString('latin1', start);
+  const arrived = openingBytes(socket);
+  const bytes = arrived?.length ? arrived : rawPacket;
+  const rejectedAt = bytes.length - rawPacket.length + bytesParsed;
+  socket[lineStart] ??= bytes.lastIndexOf('\n', Math.max(rejectedAt - 1, 0)) + 1;
+  return bytes.toString('latin1', socket[lineStart]);
 }
 
 function toFault(cause: ClientError): DeskbellError {

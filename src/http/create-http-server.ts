@@ -78,8 +78,7 @@ export function createHttpServer(
     clientErrorHandler: (error, socket) => handleClientError(app, error, socket, rules),
   }) as unknown as FastifyInstance;
   app.server.maxConnections = options.maxConnections ?? 10_000;
-  // Only filters ask for it, and it costs a callback for each request.
-  if (rules.filters.length > 0) trackRequestStarts(app.server);
+  trackRequestStarts(app.server);
   limitOpenResponses(app.server);
   serveAllOfLocalhost(app, tls !== undefined, findAddresses);
   dropContentType(app);

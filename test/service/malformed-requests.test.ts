@@ -1,7 +1,8 @@
 // Requests that are HTTP to Node's parser and still wrong: the Host header, and paths that cannot be decoded.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { exchange, startServiceForSuite } from './running-service.ts';
+import { until } from '../../tools/until.ts';
+import { connectTo, exchange, readToEnd, startService, startServiceForSuite } from './running-service.ts';
 
 describe('a request', () => {
   const service = startServiceForSuite();
@@ -56,4 +57,53 @@ describe('a request', () => {
       assert.doesNotMatch(allowed, /max-age/i);
     });
   }
+
+  /** Sends a request in as many packets as it is split into, each once the service has read the one before. */
+  async function sendSplit(request: string, places: readonly number[]): Promise<string> {
+    const { socket, served } = await connectTo(service.app, service.port);
+    socket.setNoDelay(true);
+    const answer = readToEnd(socket);
+    let from = 0;
+    for (const place of [...places, request.length]) {
+      socket.write(request.slice(from, place));
+      if (place < request.length)
+        await until(() => served.destroyed || served.bytesRead >= place, `byte ${place}`);
+      from = place;
+    }
+    return (await answer).replaceAll(/^(?:date|request-time): .*$/gim, '');
+  }
+
+  for (const [line, status, code, allow] of [
+    ['BREW /vapidKey HTTP/1.1\r\n', 405, 'ERR_METHOD_NOT_ALLOWED', 'GET, HEAD, OPTIONS'],
+    ['GETS /vapidKey?x=1 HTTP/1.0\r\n', 405, 'ERR_METHOD_NOT_ALLOWED', 'GET, HEAD, OPTIONS'],
+    ['get /nowhere HTTP/1.1\r\n', 404, 'ERR_ROUTE_UNKNOWN', undefined],
+    ['MKX /vapidKey HTTQ/1.1\r\n', 400, 'ERR_REQUEST_INVALID', undefined],
+    ['B{W /vapidKey HTTP/1.1\r\n', 400, 'ERR_REQUEST_INVALID', undefined],
+    ['BR\r\n', 400, 'ERR_REQUEST_INVALID', undefined],
+  ] as const) {
+    test(`that begins with ${JSON.stringify(line)} is a ${status}, wherever packets end`, async () => {
+      const before = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+      for (const earlier of ['', before]) {
+        const request = `${earlier}${line}Host: x\r\n\r\n`;
+        const whole = await sendSplit(request, []);
+        const last = whole.slice(whole.lastIndexOf('HTTP/1.1 '));
+        assert.equal(last.slice(0, 12), `HTTP/1.1 ${status}`, whole);
+        assert.ok(last.includes(code), last);
+        assert.equal(/^allow: (.*)\r$/im.exec(last)?.[1], allow, last);
+        if (status === 405) assert.ok(last.includes(`"detail":"${line.split(' ')[0]} is not one of `), last);
+        const places = Array.from({ length: line.length }, (_, index) => earlier.length + index + 1);
+        // all at once, and each by itself
+        assert.equal(await sendSplit(request, places.slice(0, line.indexOf('{') + 1 || line.length)), whole);
+        const answers = await Promise.all(places.map((place) => sendSplit(request, [place])));
+        for (const [index, answer] of answers.entries())
+          assert.equal(answer, whole, `split after ${places[index]}`);
+      }
+    });
+  }
+
+  test('whose method is unknown, and whose line never ends, is a 408', async (t) => {
+    const hasty = await startService({ headersTimeoutMs: 200, timeoutCheckIntervalMs: 20 }, t);
+    assert.match(await exchange(hasty.port, 'BREW /vapid'), /^HTTP\/1\.1 408 /);
+    assert.match(await exchange(hasty.port, `BREW /${'x'.repeat(9000)}`), /^HTTP\/1\.1 4(?:00|31) /);
+  });
 });
