@@ -18,9 +18,9 @@ import { createSessionCookie } from '../../src/service/demonstration/create-sess
 import type { ServiceOptions } from '../../src/service/options.ts';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
 import type { Store } from '../../src/store/store.ts';
-import { collectRoutes, type Asked } from '../operator/collect-routes.ts';
-import { startStage } from '../operator/running-operator.ts';
-import { vapidPublicKey } from '../service/running-service.ts';
+import { collectRoutes, type Asked } from '../../test/operator/collect-routes.ts';
+import { startStage } from '../../test/operator/running-operator.ts';
+import { vapidPublicKey } from '../../test/service/running-service.ts';
 
 /** A listener, and how it is asked so that handlers are reached. */
 export interface Listener {
@@ -47,7 +47,7 @@ interface Reading {
   response: ServerResponse | undefined;
 }
 
-export async function startListeners(t: TestContext): Promise<readonly Listener[]> {
+export async function startListeners(t: Pick<TestContext, 'after'>): Promise<readonly Listener[]> {
   const stage = await startStage(t, [{ user: '42', tags: ['news'] }]);
   const { store, sender } = stage;
   const folder = mkdtempSync(join(tmpdir(), 'deskbell-cost-'));
