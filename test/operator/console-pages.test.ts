@@ -7,6 +7,7 @@ import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscriptio
 import {
   addSubscriptions,
   commitSlice,
+  commitSlices,
   madeUpBroadcast,
   madeUpSchedule,
   recordAnswer,
@@ -31,44 +32,26 @@ async function refusedBroadcast(
 ) {
   const { broadcast } = await sender.createBroadcast('all', message, { topic: label });
   const { id } = broadcast;
-  for (;;) {
-    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
-    if (slice === undefined) return id;
-    const rows = await store.ledger.readRows(slice, slice.cursor, 1000);
-    await store.ledger.commit({
-      broadcastId: id,
-      fenceToken: slice.fenceToken,
-      slice: { number: slice.slice, fromCursor: slice.cursor, cursor: slice.throughPosition },
-      rows: rows.map((recipient) => ({
-        recipient,
-        origin: 'https://fcm.googleapis.com',
-        attempts: 1,
-        result: 'rejected',
-        record: {
-          atMs: Date.now(),
-          attempt: 1,
-          outcome: 'rejected',
-          status: 403,
-          reason: 'vapid-refused',
-          detail: hostile,
-        },
-        alarm: { reason: 'vapid-refused', detail: hostile },
-      })),
-      leaseMs,
-    });
-  }
+  await commitSlices(store, id, (recipient) => ({
+    recipient,
+    origin: 'https://fcm.googleapis.com',
+    attempts: 1,
+    result: 'rejected',
+    record: {
+      atMs: Date.now(),
+      attempt: 1,
+      outcome: 'rejected',
+      status: 403,
+      reason: 'vapid-refused',
+      detail: hostile,
+    },
+    alarm: { reason: 'vapid-refused', detail: hostile },
+  }));
+  return id;
 }
 
 const accept = (recipient: Recipient) =>
   ({ recipient, origin: 'https://fcm.googleapis.com', attempts: 1, result: 'accepted' }) as const;
-
-async function acceptAll(store: Store, broadcastId: number): Promise<void> {
-  for (;;) {
-    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
-    if (slice === undefined) return;
-    await commitSlice(store, slice, accept, leaseMs);
-  }
-}
 
 const addPeople = async (store: Store, count: number) =>
   store.subscriptions.putAll(
@@ -365,7 +348,7 @@ test('with receipts, the page of a broadcast shows what browsers reported, in al
   const figures = async (): Promise<string> =>
     wordsOf(await visitor.open(`/console/broadcasts/${broadcast.id}`));
   assert.match(await figures(), /Shown 0 .* Clicked 0 /);
-  await acceptAll(store, broadcast.id);
+  await commitSlices(store, broadcast.id, accept);
   const [first, second] = await store.subscriptions.page({ afterId: 0, limit: 2 });
   const reported = { broadcastId: broadcast.id, subscriptionId: first!.id };
   await store.receipts.add([

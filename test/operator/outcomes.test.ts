@@ -7,28 +7,15 @@ import { until } from '../../tools/until.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { AttemptRecord, RowOutcome } from '../../src/store/attempts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
-import type { Store } from '../../src/store/store.ts';
 import { csvHeader, toCsv } from '../../src/views/outcomes-csv.ts';
 import { explain, rowOutcomeView } from '../../src/views/row-outcome.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { commitSlice } from '../store/store-under-test.ts';
+import { commitSlices } from '../store/store-under-test.ts';
 import { signIn } from './console-visitor.ts';
 import { codeOf, startOperator } from './running-operator.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const message = { title: 'Tea', message: 'is ready' };
-
-async function settle(
-  store: Store,
-  broadcastId: number,
-  toResult: (row: Recipient) => RowResult,
-): Promise<void> {
-  for (;;) {
-    const slice = await store.leases.leaseSlice({ leaseMs: 10_000, broadcastId });
-    if (slice === undefined) return;
-    await commitSlice(store, slice, toResult, 10_000);
-  }
-}
 
 const answered = (
   recipient: Recipient,
@@ -65,7 +52,7 @@ test('the API answers why somebody got nothing, in the push service’s words, a
     })),
   );
   const { broadcast } = await sender.createBroadcast('all', message);
-  await settle(store, broadcast.id, (row) => {
+  await commitSlices(store, broadcast.id, (row) => {
     if (row.subscriptionId === 1) return answered(row, 'gone', { status: 410, detail: 'NotRegistered' });
     if (row.subscriptionId === 2) return answered(row, 'accepted', { status: 201 });
     return answered(row, 'rejected', { status: 403, reason: 'vapid-refused', detail: hostile });
@@ -149,7 +136,7 @@ test('the API answers why somebody got nothing, in the push service’s words, a
   const ids = (await store.subscriptions.page({ afterId: 4, limit: 50 })).map(({ id }) => id);
   for (const ending of [ids.slice(-1), ids.slice(0, 20)]) {
     const toEve = await sender.createBroadcast({ user: 'eve' }, message);
-    await settle(store, toEve.broadcast.id, (row) =>
+    await commitSlices(store, toEve.broadcast.id, (row) =>
       answered(row, ending.includes(row.subscriptionId!) ? 'gone' : 'accepted', {}),
     );
     const endedAtMs = Date.now();
@@ -179,7 +166,7 @@ test('the console answers it on the pages of broadcast, person and subscription,
     })),
   );
   const { broadcast } = await sender.createBroadcast('all', message);
-  await settle(store, broadcast.id, (row) =>
+  await commitSlices(store, broadcast.id, (row) =>
     row.subscriptionId! <= gone
       ? answered(row, 'gone', { status: 410 })
       : answered(row, 'rejected', { status: 403, reason: 'vapid-refused', detail: 'BadJwtToken' }),
@@ -426,7 +413,7 @@ test('the CSV is read from the store as its reader takes it, and not at all once
   );
   const { broadcast } = await sender.createBroadcast('all', message);
   // in all more than the buffers of a connection hold
-  await settle(store, broadcast.id, (row) => answered(row, 'rejected', { detail: 'x'.repeat(1500) }));
+  await commitSlices(store, broadcast.id, (row) => answered(row, 'rejected', { detail: 'x'.repeat(1500) }));
   let reads = 0;
   const { outcomesAfter } = store.attempts;
   Object.assign(store.attempts, {

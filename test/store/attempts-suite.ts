@@ -5,13 +5,12 @@ import type { AttemptRecord, RowOutcome, RowOutcomes, RowState } from '../../src
 import { maxWordsPerBroadcast } from '../../src/store/attempt-sets.ts';
 import type { NewBroadcast, Recipient, Settlement } from '../../src/store/broadcasts.ts';
 import type { RowRecord, RowResult } from '../../src/store/ledger.ts';
-import type { Lease } from '../../src/store/leases.ts';
 import { receiptWindowMs } from '../../src/store/receipts.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
   answerCommit,
-  commitSlice,
+  commitSlices,
   madeUpBroadcast,
   openForEachTest,
   openIds,
@@ -30,19 +29,8 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
     const createBroadcast = async (changes: Partial<NewBroadcast> = {}): Promise<number> =>
       (await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 1000, ...changes }))).broadcast.id;
 
-    /** Every slice of the broadcast in one page each. @returns the leases */
-    const settleAll = async (
-      broadcastId: number,
-      toResult: (recipient: Recipient) => RowResult,
-    ): Promise<readonly Lease[]> => {
-      const leases: Lease[] = [];
-      for (;;) {
-        const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
-        if (slice === undefined) return leases;
-        leases.push(slice);
-        await commitSlice(store, slice, toResult, leaseMs);
-      }
-    };
+    const settleAll = (broadcastId: number, toResult: (recipient: Recipient) => RowResult) =>
+      commitSlices(store, broadcastId, toResult, leaseMs);
     const settleRetries = async (broadcastId: number, toResult: (row: Recipient) => RowResult) => {
       const retries = await store.leases.leaseRetries({ leaseMs, broadcastId, limit: 10_000 });
       assert.ok(retries);

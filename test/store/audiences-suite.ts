@@ -11,7 +11,7 @@ import type { RowResult } from '../../src/store/ledger.ts';
 import type { StoreAddress } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
-  commitSlice,
+  commitSlices,
   createMatching,
   madeUpBroadcast,
   openForEachTest,
@@ -82,19 +82,12 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
     /** @returns ids of all that it was sent to, ascending */
     const settle = async (broadcastId: number, toResult = accepted): Promise<readonly number[]> => {
       const seen: number[] = [];
-      for (;;) {
-        const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
-        if (slice === undefined) return seen.sort((one, other) => one - other);
-        await commitSlice(
-          store,
-          slice,
-          (recipient) => {
-            seen.push(recipient.subscriptionId ?? 0);
-            return toResult(recipient);
-          },
-          leaseMs,
-        );
-      }
+      const see = (recipient: Recipient): RowResult => {
+        seen.push(recipient.subscriptionId ?? 0);
+        return toResult(recipient);
+      };
+      await commitSlices(store, broadcastId, see, leaseMs);
+      return seen.sort((one, other) => one - other);
     };
 
     test('nothing is sent before the audience is complete, and then to each of its members once', async () => {

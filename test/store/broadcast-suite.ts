@@ -10,6 +10,7 @@ import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
   commitSlice,
+  commitSlices,
   madeUpBroadcast,
   openForSuite,
   openIds,
@@ -63,13 +64,8 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
     const settle = (slice: SliceLease, toResult: (recipient: Recipient) => RowResult = accepted) =>
       commitSlice(store, slice, toResult, leaseMs);
 
-    const settleAll = async (broadcastId: number, toResult?: (recipient: Recipient) => RowResult) => {
-      for (;;) {
-        const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
-        if (slice === undefined) return;
-        await settle(slice, toResult);
-      }
-    };
+    const settleAll = (broadcastId: number, toResult = accepted) =>
+      commitSlices(store, broadcastId, toResult, leaseMs);
 
     /** Its answer is still to come. */
     const stillOut = (recipient: Recipient): RowResult => ({

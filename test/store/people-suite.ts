@@ -6,11 +6,13 @@ import {
   type UserAndTags,
   checkExpression,
 } from '../../src/audience/user-and-tags.ts';
+import type { Recipient } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
 import type { Registration, StoredSubscription } from '../../src/store/subscriptions.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
-  commitSlice,
+  commitSlices,
   createMatching,
   madeUpBroadcast,
   madeUpSchedule,
@@ -49,25 +51,19 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
       );
 
     /** Gives every row of the broadcast that result. */
-    const settle = async (broadcastId: number, result: 'accepted' | 'gone' | 'retry') => {
-      const retry = { delayMs: 60_000, attempts: 1, deferrals: 0, expiresAtMs: nowMs + 3_600_000 };
-      for (;;) {
-        const slice = await store.leases.leaseSlice({ leaseMs: 60_000, broadcastId });
-        if (slice === undefined) return;
-        await commitSlice(
-          store,
-          slice,
-          (recipient) => ({
-            recipient,
-            origin,
-            attempts: 1,
-            result,
-            record: { atMs: nowMs, attempt: 1 },
-            retry: result === 'retry' ? retry : undefined,
-          }),
-          60_000,
-        );
-      }
+    const settle = (broadcastId: number, result: 'accepted' | 'gone' | 'retry') => {
+      const later = { delayMs: 60_000, attempts: 1, deferrals: 0, expiresAtMs: nowMs + 3_600_000 };
+      const retry = result === 'retry' ? later : undefined;
+      const record = { atMs: nowMs, attempt: 1 };
+      const toResult = (recipient: Recipient): RowResult => ({
+        recipient,
+        origin,
+        attempts: 1,
+        result,
+        record,
+        retry,
+      });
+      return commitSlices(store, broadcastId, toResult, 60_000);
     };
 
     describe('of a subscription', () => {

@@ -39,7 +39,13 @@ import { closing } from '../../tools/closing.ts';
 import { connect, readRows } from '../../tools/postgres-client.ts';
 import { until, within } from '../../tools/until.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
-import { addSubscriptions, answerCommit, commitSlice, madeUpBroadcast } from './store-under-test.ts';
+import {
+  addSubscriptions,
+  answerCommit,
+  commitSlice,
+  commitSlices,
+  madeUpBroadcast,
+} from './store-under-test.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
@@ -385,11 +391,8 @@ describe('a PostgreSQL store', () => {
       reached.push(recipient.subscriptionId);
       return accepted(recipient);
     };
-    for (;;) {
-      const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
-      if (slice === undefined) return reached;
-      await commitSlice(store, slice, accept, leaseMs);
-    }
+    await commitSlices(store, broadcastId, accept, leaseMs);
+    return reached;
   };
 
   /** What newer code brings that has changed one function and added no migration. */

@@ -11,6 +11,7 @@ import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
   addSubscriptions,
   commitSlice,
+  commitSlices,
   createMatching,
   madeUpBroadcast,
   openIds,
@@ -71,13 +72,8 @@ describe('rows whose subscription is removed', () => {
     return slice;
   };
 
-  const settle = async (broadcastId: number, toResult = accepted): Promise<void> => {
-    for (;;) {
-      const slice = await opened.store.leases.leaseSlice({ leaseMs, broadcastId });
-      if (slice === undefined) return;
-      await commitSlice(opened.store, slice, toResult, leaseMs);
-    }
-  };
+  const settle = (broadcastId: number, toResult = accepted) =>
+    commitSlices(opened.store, broadcastId, toResult, leaseMs);
 
   /** Its counts that are not 0. */
   const countsOf = async (id: number) => {

@@ -129,6 +129,22 @@ export async function commitSlice(
   });
 }
 
+/** Leases all slices of a broadcast that are free, and commits each in one page. @returns the leases */
+export async function commitSlices(
+  store: Store,
+  broadcastId: number,
+  toResult: (recipient: Recipient) => RowResult,
+  leaseMs = 10_000,
+): Promise<readonly SliceLease[]> {
+  const leases: SliceLease[] = [];
+  for (;;) {
+    const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
+    if (slice === undefined) return leases;
+    leases.push(slice);
+    await commitSlice(store, slice, toResult, leaseMs);
+  }
+}
+
 /** Leases slice after slice and has every row accepted. @returns the subscriptions, by broadcast */
 export async function acceptAllSlices(store: Store, origin: string): Promise<Map<number, unknown[]>> {
   const reached = new Map<number, unknown[]>();
