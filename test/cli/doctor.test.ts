@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { isIP, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
@@ -167,6 +167,20 @@ suite('deskbell doctor', () => {
   test('offline it says so once', async () => {
     const findings = await checkNetwork({ resolve: offline });
     assert.deepEqual(byStatus(findings), { proxy: 'ok', network: 'fault', clock: 'ok' });
+  });
+
+  test('names the cause and the cure where all push services have an address that is not public', async () => {
+    for (const [address, cure] of [
+      ['198.18.0.5', /proxy or VPN .*"pushServiceAddresses"/],
+      ['64:ff9b:1::808:808', /NAT64.*"nat64Prefix"/],
+      ['127.0.0.1', /hosts file/],
+    ] as const) {
+      const resolve = async () => [{ address, family: isIP(address) as 4 | 6 }];
+      const findings = await checkNetwork({ resolve });
+      const network = findings.find(({ subject }) => subject === 'network');
+      assert.equal(network?.status, 'fault');
+      assert.match(network?.cure ?? '', cure);
+    }
   });
 
   test('asks a push service for the time, and for nothing else', async (t) => {

@@ -573,6 +573,42 @@ describe('a broadcast', () => {
     assert.deepEqual(timesReceived(pushService), { 1: 300 });
   });
 
+  test('waits for a known push service whose address is blocked, and names the setting', async () => {
+    await using bench = await openBroadcastBench();
+    const { origin } = await bench.startPushService({ rows: 5 });
+    const { p256dh, auth } = generateUserAgentKeys();
+    const subscription = { endpoint: 'https://fcm.googleapis.com/fcm/send/inside', p256dh, auth };
+    await bench.store.subscriptions.put(subscription, vapidKeys.publicKey);
+    let lookups = 0;
+    const sender = bench.createSender({
+      retryPolicy: { ...defaultRetryPolicy, firstDeferralMs: 10, maxDeferralMs: 20, maxAttempts: 1 },
+      resolve: async () => {
+        lookups += 1;
+        return [{ address: '198.18.0.5', family: 4 }];
+      },
+    });
+    const [stored] = await bench.store.subscriptions.page({ afterId: 5, limit: 1 });
+    const { outcome } = await sender.send(stored!, message);
+    assert.ok(outcome.kind === 'retry' && outcome.reason === 'address-blocked' && outcome.isUnsent);
+    const run = await sender.broadcast('all', message);
+    await until(() => lookups >= 4, 'several looks');
+    const { counts, origins, alarms } = await bench.store.broadcasts.get(run.broadcast.id);
+    assert.deepEqual([counts.accepted, counts.pending], [5, 1]);
+    assert.deepEqual(Object.fromEntries(origins.map((one) => [one.origin, one.attempts])), {
+      'https://fcm.googleapis.com': 0,
+      [origin]: 5,
+    });
+    assert.deepEqual(
+      alarms.map(({ reason }) => reason),
+      ['address-blocked'],
+    );
+    assert.match(
+      formatAlarm(alarms[0]!),
+      /^fcm\.googleapis\.com leads to 198\.18\.0\.5.*"pushServiceAddresses"/,
+    );
+    await run.stop();
+  });
+
   test('rejects rows whose host a stranger has named and leads inside, after as many attempts as refused ones get', async () => {
     await using bench = await openBroadcastBench();
     const pushService = await bench.startPushService({ rows: 5 });

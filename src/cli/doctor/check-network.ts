@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { TLSSocket } from 'node:tls';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createAddressPolicy } from '../../transport/address-policy.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { systemClock } from '../../transport/clock.ts';
@@ -42,6 +43,8 @@ export interface NetworkOptions extends Pick<
 interface Contact {
   readonly origin: string;
   readonly finding: Finding;
+  /** Its address is not one to connect to. */
+  readonly isBlocked?: boolean;
   /** Their clock less ours; absent where they could not be asked. */
   readonly clockDifferenceMs?: number | undefined;
 }
@@ -68,11 +71,15 @@ function summarize(contacts: readonly Contact[]): readonly Finding[] {
   const vendors = contacts.filter(({ origin }) => vendorOrigins.includes(origin));
   if (vendors.some((vendor) => reached.includes(vendor))) return contacts.map(({ finding }) => finding);
   const others = contacts.filter((contact) => !vendors.includes(contact));
+  const cures = new Set(vendors.map(({ finding }) => finding.cure));
+  const areBlocked = vendors.every(({ isBlocked }) => isBlocked) && cures.size === 1;
   const offline: Finding = {
     subject: 'network',
     status: reached.length > 0 ? 'warning' : 'fault',
     detail: `no browser's push service can be reached: ${vendors[0]?.finding.detail}`,
-    cure: 'Check the network, name resolution (DNS), the firewall (outbound TCP 443) and the proxy (https_proxy).',
+    cure: areBlocked
+      ? vendors[0]?.finding.cure
+      : 'Check the network, name resolution (DNS), the firewall (outbound TCP 443) and the proxy (https_proxy).',
   };
   return [offline, ...others.map(({ finding }) => finding)];
 }
@@ -86,8 +93,14 @@ function checkProxy({ proxy, noProxy = [] }: NetworkOptions): Outcome {
 
 async function contactOf(origin: string, options: NetworkOptions): Promise<Contact> {
   const url = new URL(origin);
-  const finding = await findingOf(url.host, () => connectTo(url, options));
-  if (finding.status !== 'ok') return { origin, finding };
+  let isBlocked = false;
+  const look = (): Promise<Outcome> =>
+    connectTo(url, options).catch((error: unknown) => {
+      isBlocked = error instanceof DeskbellError && error.code === 'ERR_ADDRESS_BLOCKED';
+      throw error;
+    });
+  const finding = await findingOf(url.host, look);
+  if (finding.status !== 'ok') return { origin, finding, isBlocked };
   return { origin, finding, clockDifferenceMs: await readServerTime(url, options).catch(() => undefined) };
 }
 

@@ -68,18 +68,16 @@ export function formatState(broadcast: Broadcast): string {
 }
 
 /** The details of these alarms are sentences. */
-const sentences: ReadonlySet<string> = new Set([
-  heldDeletionsReason,
-  chromeLimitReason,
-  notListedReason,
-  'connection',
-  'address-blocked',
-  'sender-fault',
-]);
+const sentences: ReadonlySet<string> = new Set([heldDeletionsReason, chromeLimitReason, notListedReason]);
+
+/** What keeps messages from being sent; the details name the host. */
+const obstacles: ReadonlySet<string> = new Set(['connection', 'sender-fault']);
 
 /** `fcm.googleapis.com refuses our token or key: vapid-refused (BadJwtToken)` */
 export function formatAlarm({ origin, reason, detail }: Pick<Alarm, 'origin' | 'reason' | 'detail'>): string {
   if (origin === '') return `${detail} (${reason})`;
+  if (reason === 'address-blocked') return detail;
+  if (obstacles.has(reason)) return `${detail.replace(/\.$/, '')}; its messages wait`;
   if (sentences.has(reason)) return `${hostOf(origin)}: ${detail}`;
   const verb = reason === 'vapid-refused' ? 'refuses our token or key' : 'rejects messages';
   return `${hostOf(origin)} ${verb}: ${reason}${detail === '' ? '' : ` (${detail})`}`;
