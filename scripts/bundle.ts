@@ -25,7 +25,10 @@ const loadedByUrl = [
 /** What pages load, in src/client/. */
 const clientScripts = [
   'index.js',
+  'react.js',
   'service-worker.js',
+  'subscribe.js',
+  'subscribe/languages.js',
   'console/console.js',
   'demo/demo.js',
   'docs/docs.js',

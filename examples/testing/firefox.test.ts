@@ -44,8 +44,9 @@ test('a subscribed page shows a message, although the push service is busy at fi
 
   const page = await browser.newPage();
   await page.goto(url);
-  await (await page.waitForSelector('#subscribe[aria-disabled="false"]'))!.click();
-  await page.waitForSelector('#unsubscribe[aria-disabled="false"]');
+  await page.waitForSelector('deskbell-subscribe[state="unsubscribed"]');
+  await page.click('deskbell-subscribe >>> button');
+  await page.waitForSelector('deskbell-subscribe[state="subscribed"]');
   pushService.faults.inject({ kind: 'status', status: 503, times: 1 });
   const run = await sender.broadcast('all', { title: 'Hello', message: 'from a test' });
   assert.equal((await run.finished).counts.accepted, 1);

@@ -2,7 +2,7 @@
 // they are first asked for, as scripts/bundle.ts does it for the package.
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { extname } from 'node:path';
+import { dirname, extname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const clientFolder = new URL('../client/', import.meta.url);
@@ -42,8 +42,11 @@ export async function readClientFile(file: string): Promise<string> {
 
 const readImage = (file: string): Promise<Buffer> => readFile(new URL(file, clientFolder));
 
+/** Scripts that a page loads by themselves: others import them from there, so that a page has one of each. */
+const sharedScripts = ['index', 'subscribe', 'subscribe/languages'];
+
 /**
- * A script with all that it imports. The service worker becomes a classic script: every browser with Web Push can run it,
+ * A script with all that it imports, but those. The service worker becomes a classic script: every browser with Web Push can run it,
  * and `importScripts()` can pull it into another one.
  *
  * @param url of its source, but with `.js`
@@ -59,6 +62,25 @@ export async function bundleScript(url: URL): Promise<string> {
     minify: true,
     charset: 'utf8',
     target: 'es2023',
+    // React
+    packages: 'external',
+    plugins: [
+      {
+        name: 'shared scripts',
+        setup: ({ onResolve }) =>
+          onResolve({ filter: /\.ts$/ }, ({ path: imported, importer, kind }) => {
+            const target = resolve(dirname(importer), imported);
+            const isShared = sharedScripts.some(
+              (name) => target === fileURLToPath(new URL(`${name}.ts`, clientFolder)),
+            );
+            if (kind === 'entry-point' || !isShared) return undefined;
+            const address = relative(dirname(path), target)
+              .replace(/\.ts$/, '.js')
+              .replace(/^(?!\.)/, './');
+            return { path: address, external: true };
+          }),
+      },
+    ],
     write: false,
   });
   return outputFiles[0]!.text;

@@ -7,6 +7,7 @@ import { testInvitations } from './invitation-suite.ts';
 import { testNotifications } from './notification-suite.ts';
 import { testOwnWorkers } from './own-worker-suite.ts';
 import { testPreferences } from './preferences-suite.ts';
+import { testSubscribing } from './subscribe-suite.ts';
 
 const { furtherTest } = createBrowserTests(
   'further',
@@ -17,6 +18,7 @@ testCookies(furtherTest);
 testInvitations(furtherTest);
 // in light colours it is in `npm test`
 testPreferences({ browserTest: furtherTest, furtherTest }, ['dark']);
+testSubscribing(furtherTest, ['light', 'dark']);
 testNotifications(furtherTest, []);
 // Blocked and allowed again: both subscriptions are empty.
 testOwnWorkers(furtherTest, 'changed false false');

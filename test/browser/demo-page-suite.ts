@@ -8,6 +8,7 @@ import {
   press,
   received,
   reload,
+  saidByElement,
   type ShownNotification,
   shown,
   steps,
@@ -16,6 +17,7 @@ import {
 } from '../../tools/browser/demo-page.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import { type Backend, startBackend } from '../../tools/browser/backend.ts';
+import type { Page } from 'puppeteer-core';
 import type { BrowserTests } from './browser-test.ts';
 import { until } from '../../tools/until.ts';
 
@@ -179,7 +181,7 @@ export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
       await press(page, 'Unsubscribe');
 
       assert.equal(await textOf(page, '#headline'), 'Not subscribed');
-      assert.match(await textOf(page, '#failure'), /^The server cannot be reached.*unsubscribed anyway/);
+      assert.match(await textOf(page, '#failure'), /the service cannot be reached.*unsubscribed anyway/);
       assert.equal((await backend.subscriptions()).length, 1);
       assert.deepEqual(await backend.sendToAll({ title: 'Anyone', message: 'there?' }), { gone: 1 });
       assert.deepEqual(await backend.subscriptions(), []);
@@ -471,11 +473,11 @@ export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
   furtherTest('a denied permission is told with what to do', async ({ backend, permit, open }) => {
     await permit(backend.url, 'denied');
     const page = await open();
-    await press(page, 'Subscribe');
     assert.match(
-      await textOf(page, '#failure'),
-      /^Notifications are blocked for this site.*allow notifications/,
+      await saidByElement(page),
+      /^Notifications are blocked\. Allow them in the settings of this site/,
     );
+    assert.equal(await isButtonShown(page), false);
     assert.equal(await textOf(page, '#permission'), 'Notifications blocked');
     assert.deepEqual(await backend.subscriptions(), []);
   });
@@ -489,7 +491,8 @@ export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
 
       await press(page, 'Subscribe');
 
-      assert.match(await textOf(page, '#failure'), /^The server cannot be reached.*deskbell serve/);
+      assert.match(await saidByElement(page), /^There is no connection\./);
+      assert.match(await textOf(page, '#failure'), /the service cannot be reached.*deskbell serve/);
       assert.match(
         consoleErrors.join('\n'),
         /Deskbell: (GET|POST|DELETE) http:\/\/localhost:\d+\/\w+: the service cannot be reached/,
@@ -509,9 +512,10 @@ export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
 
       await press(page, 'Subscribe');
 
+      assert.match(await saidByElement(page), /^There is no connection\./);
       assert.match(
         await textOf(page, '#failure'),
-        /^The browser's push service cannot be reached.*press Subscribe again/,
+        /^The browser's push service cannot be reached.*no firewall/,
       );
       assert.deepEqual(await backend.subscriptions(), []);
       await testBrowser.startPushServiceAgain();
@@ -539,27 +543,32 @@ export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
     const page = await open();
     await page.focus('body');
     const { keyboard } = page;
-    const focused = () => page.$eval(':focus', (element) => element.textContent?.trim());
-    const hasOutline = () =>
-      page.evaluate("getComputedStyle(document.activeElement).outlineStyle !== 'none'");
+    const element = '(document.activeElement.shadowRoot?.activeElement ?? document.activeElement)';
+    const focused = () => page.evaluate(`${element}.textContent.trim()`);
+    const hasOutline = () => page.evaluate(`getComputedStyle(${element}).outlineStyle !== 'none'`);
 
     await keyboard.press('Tab');
     assert.equal(await focused(), 'Skip to the content');
     assert.equal(await hasOutline(), true);
     await keyboard.press('Enter');
     await keyboard.press('Tab');
-    assert.equal(await focused(), 'Subscribe');
+    assert.equal(await focused(), 'Turn on notifications');
     assert.equal(await hasOutline(), true);
-    await waitFor(page, '#subscribe[aria-disabled="false"]');
     await keyboard.press('Enter');
-    await waitFor(page, '#browser.is-on');
-    assert.equal(await focused(), 'Subscribe', 'the focus stays');
+    await waitFor(page, 'deskbell-subscribe[state="subscribed"][aria-busy="false"]');
+    assert.equal(await focused(), 'Turn off', 'the focus stays');
     await keyboard.press('Tab');
-    assert.equal(await focused(), 'Unsubscribe');
-    // the browser is on before the page has done all that a subscription takes
-    await waitFor(page, '#unsubscribe[aria-disabled="false"]');
+    assert.match(String(await focused()), /^Recent notifications/);
+    await keyboard.press('Enter');
+    await until(
+      () => page.evaluate(`${shadow}.querySelector('[part="history"]').open`) as Promise<boolean>,
+      'the list of the last notifications',
+    );
+    await keyboard.down('Shift');
+    await keyboard.press('Tab');
+    await keyboard.up('Shift');
     await keyboard.press(' ');
-    await waitFor(page, '#browser:not(.is-on)');
+    await waitFor(page, 'deskbell-subscribe[state="unsubscribed"]');
     assert.deepEqual(await backend.subscriptions(), []);
   });
 
@@ -630,12 +639,12 @@ export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
     const page = await testBrowser.browser.newPage();
     await page.evaluateOnNewDocument('delete window.PushManager');
     await page.goto(backend.url);
-    await waitFor(page, '.failure');
+    await waitFor(page, 'deskbell-subscribe[state="no-support"]');
     assert.match(
-      await textOf(page, '#failure'),
-      /^This browser cannot receive push messages.*Use a current Firefox/,
+      await saidByElement(page),
+      /^This browser cannot show notifications\. Use a current Firefox/,
     );
-    assert.equal(await page.$('button[id$="subscribe"][aria-disabled="false"]'), null);
+    assert.equal(await isButtonShown(page), false);
   });
 
   furtherTest(
@@ -644,8 +653,9 @@ export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
       const page = await testBrowser.browser.newPage();
       await page.evaluateOnNewDocument('delete window.PushManager; navigator.standalone = false;');
       await page.goto(backend.url);
-      await waitFor(page, '.failure');
-      assert.match(await textOf(page, '#failure'), /^Add this page to the Home Screen first.*Share button/);
+      await waitFor(page, 'deskbell-subscribe[state="home-screen-required"]');
+      assert.match(await saidByElement(page), /^First add this page to the Home Screen: press Share/);
+      assert.equal(await isButtonShown(page), false);
     },
   );
 
@@ -656,14 +666,16 @@ export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
       await page.evaluateOnNewDocument("Notification.requestPermission = async () => 'default'");
       await page.goto(backend.url);
       await press(page, 'Subscribe');
-      assert.match(
-        await textOf(page, '#failure'),
-        /^The question was closed without an answer.*choose Allow/,
-      );
+      assert.match(await saidByElement(page), /^You have not chosen yet\..* choose “Allow”/);
+      assert.equal(await isButtonShown(page), true);
       assert.deepEqual(await backend.subscriptions(), []);
     },
   );
 }
+
+const shadow = "document.querySelector('deskbell-subscribe').shadowRoot";
+
+const isButtonShown = (page: Page) => page.evaluate(`!${shadow}.querySelector('button').hidden`);
 
 const endpointOf = (subscription: unknown): string => (subscription as StoredSubscription).endpoint;
 

@@ -9,6 +9,7 @@ import { testInvitations } from './invitation-suite.ts';
 import { testNotifications } from './notification-suite.ts';
 import { testOwnWorkers } from './own-worker-suite.ts';
 import { testPreferences } from './preferences-suite.ts';
+import { testSubscribing } from './subscribe-suite.ts';
 
 const { furtherTest } = createBrowserTests(
   'further',
@@ -19,6 +20,7 @@ testCookies(furtherTest);
 testInvitations(furtherTest);
 // in light colours it is in `npm test`
 testPreferences({ browserTest: furtherTest, furtherTest }, ['dark']);
+testSubscribing(furtherTest, ['dark']);
 testNotifications(furtherTest, ['image', 'badge', 'renotify', 'timestamp']);
 testOwnWorkers(furtherTest, 'changed true false');
 testConsolePages(furtherTest, ['dark'], ['in trouble']);

@@ -11,3 +11,11 @@ test('page library and service worker, as built, are under 11 kB gzipped togethe
   assert.ok(bytes < 11_000, `${bytes} bytes`);
   assert.doesNotMatch(serviceWorker, /\b(import|export)\b/, 'a classic script');
 });
+
+test('the element <deskbell-subscribe>, as built, is under 6 kB gzipped, and its other languages too', async (context) => {
+  for (const file of ['subscribe.js', 'subscribe/languages.js']) {
+    const bytes = gzipSync(await readClientFile(file)).length;
+    context.diagnostic(`${file}: ${bytes} bytes`);
+    assert.ok(bytes < 6000, `${file}: ${bytes} bytes`);
+  }
+});

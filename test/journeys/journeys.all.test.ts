@@ -10,7 +10,6 @@ import { textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
 import { freePort } from '../../tools/listening.ts';
 import { pack } from '../../tools/pack.ts';
-import { until } from '../../tools/until.ts';
 import { codeBlocks } from '../documentation/pages.ts';
 import { fastifyApplication, viteFiles } from './applications.ts';
 import { startJourneyBrowser } from './browser.ts';
@@ -160,7 +159,7 @@ suite('from an empty directory to a notification', () => {
     const { browser, access } = testBrowser;
     await using project = await Project.create();
     const page = 'docs/tutorial.md';
-    const [setUp, copyWorker, start, order] = documented(page, 'sh') as [string, string, string, string];
+    const [setUp, start, order] = documented(page, 'sh') as [string, string, string];
     const [server] = documented(page, 'js') as [string];
     const [html] = documented(page, 'html') as [string];
     const [, , install, makeFolder] = setUp.trim().split('\n');
@@ -172,7 +171,6 @@ suite('from an empty directory to a notification', () => {
     const options = `({ pushServices: ${JSON.stringify(access.pushServices)}, store,`;
     await project.write('server.js', server.replaceAll('({ store,', options).replaceAll('3000', port));
     await project.write('public/index.html', html);
-    await project.run(copyWorker);
     await using application = project.start(start.trim());
     const [siteUrl] = await application.waitFor(/^http:\S+$/);
     await browser
@@ -181,11 +179,9 @@ suite('from an empty directory to a notification', () => {
 
     const shop = await browser.newPage();
     await shop.goto(siteUrl);
-    await shop.click('#subscribe');
-    await until(
-      async () => (await textOf(shop, '#state')) === 'Subscribed',
-      () => 'the page to be subscribed',
-    );
+    await waitFor(shop, 'deskbell-subscribe[state="unsubscribed"]');
+    await shop.click('deskbell-subscribe >>> button');
+    await waitFor(shop, 'deskbell-subscribe[state="subscribed"]');
     const counts = JSON.parse(await project.run(order.replaceAll('3000', port))) as { accepted: number };
 
     assert.equal(counts.accepted, 1);

@@ -100,6 +100,8 @@ describe('the description document', () => {
       'GET /',
       'GET /service-worker.js',
       'GET /client/index.js',
+      'GET /client/subscribe.js',
+      'GET /client/subscribe/languages.js',
     ]) {
       assert.ok(described.has(name), name);
     }

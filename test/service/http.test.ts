@@ -23,6 +23,8 @@ const clientFiles = [
   ['/manifest.webmanifest', 'application/manifest+json'],
   ['/invitation.webmanifest', 'application/manifest+json'],
   ['/client/index.js', 'text/javascript'],
+  ['/client/subscribe.js', 'text/javascript'],
+  ['/client/subscribe/languages.js', 'text/javascript'],
   ['/service-worker.js', 'text/javascript'],
   ['/docs', 'text/html'],
   ['/docs/docs.js', 'text/javascript'],

@@ -35,6 +35,8 @@ describe('the service with pushOnly', () => {
     '/healthz',
     '/readyz',
     '/client/index.js',
+    '/client/subscribe.js',
+    '/client/subscribe/languages.js',
     '/service-worker.js',
     '/openapi.json',
     '/docs',
@@ -103,7 +105,7 @@ describe('the service with pushOnly', () => {
     for (const path of ['/', '/client/demo/demo.js', '/client/demo/demo.css', '/client/demo/icon.svg'])
       assert.equal((await fetch(base + path)).status, 200, path);
     const page = await (await fetch(`${base}/`)).text();
-    assert.match(page, /Subscribe<\/button>/);
+    assert.match(page, /<deskbell-subscribe /);
     assert.doesNotMatch(page, /deskbell send|sendCommand|<!--/);
     assert.equal((await fetch(`${base}/api/get`)).status, 404);
     const { tags } = (await (await fetch(`${base}/openapi.json`)).json()) as Document;

@@ -34,16 +34,26 @@ export async function reload(page: Page): Promise<void> {
   await waitUntilIdle(page);
 }
 
-/** Presses a button and waits until the page has done what it does. */
+/** Presses the button, which does one or the other, and waits until the page has done what it does. */
 export async function press(page: Page, button: 'Subscribe' | 'Unsubscribe'): Promise<void> {
-  const selector = `#${button.toLowerCase()}`;
-  await waitFor(page, `${selector}[aria-disabled="false"]`);
-  await page.click(selector);
+  await waitUntilIdle(page);
+  await waitFor(page, button === 'Subscribe' ? unsubscribed : subscribed);
+  await page.click('deskbell-subscribe >>> button');
   await waitUntilIdle(page);
 }
 
+const subscribed = 'deskbell-subscribe[state="subscribed"]';
+const unsubscribed = 'deskbell-subscribe:not([state="subscribed"])';
+
 function waitUntilIdle(page: Page): Promise<void> {
-  return waitFor(page, '#browser[aria-busy="false"]');
+  return waitFor(page, '#browser[aria-busy="false"] > deskbell-subscribe[aria-busy="false"]');
+}
+
+/** What the element says, without its button and lists. */
+export async function saidByElement(page: Page): Promise<string> {
+  return (await page.evaluate(
+    `document.querySelector('deskbell-subscribe').shadowRoot.querySelector('[part="text"]').textContent`,
+  )) as string;
 }
 
 /** Puppeteer's own wait stands still in a page that is not in front. */

@@ -1,71 +1,20 @@
 // The demo page: subscribe, see what arrives, leave again, and at each step what happened in words. Everything about
 // push is in the page library; here is only what a person sees.
-import { ClientError, type ClientState, createClient, type FailureReason } from '../index.ts';
+import {
+  type ClientError,
+  type ClientState,
+  createClient,
+  type FailureReason,
+  type SyncResult,
+} from '../index.ts';
+import '../subscribe.ts';
 
-interface Advice {
-  readonly heading: string;
-  readonly remedy: string;
-}
-
-/** What a person can do about each failure. */
-const advice: Readonly<Record<FailureReason, Advice>> = {
-  'not-in-browser': { heading: '', remedy: '' },
-  'no-support': {
-    heading: 'This browser cannot receive push messages',
-    remedy:
-      'Use a current Firefox, Chrome, Edge or Safari, in an ordinary window; on an iPhone or iPad, iOS 16.4 or newer.',
-  },
-  'home-screen-required': {
-    heading: 'Add this page to the Home Screen first',
-    remedy: 'Press the Share button, choose “Add to Home Screen”, and open Deskbell from there.',
-  },
-  'insecure-context': {
-    heading: 'This page was not loaded securely',
-    remedy: 'Open it over https, or as http://localhost on the machine that runs the service.',
-  },
-  'private-window': {
-    heading: 'Not possible in a private window',
-    remedy: 'Open this page in an ordinary window.',
-  },
-  'push-service-off': {
-    heading: 'Brave does not use its push service',
-    remedy:
-      'Switch on “Use Google services for push messaging” in brave://settings/privacy, restart Brave, and press Subscribe again.',
-  },
-  'no-push-service': {
-    heading: 'This browser has no push service',
-    remedy: 'Use a current Firefox, Chrome, Edge or Safari.',
-  },
-  'permission-denied': {
-    heading: 'Notifications are blocked for this site',
-    remedy:
-      'Open the site settings at the left end of the address bar, allow notifications, and load this page again.',
-  },
-  'permission-dismissed': {
-    heading: 'The question was closed without an answer',
-    remedy: 'Press Subscribe again and choose Allow.',
-  },
-  'service-worker-failed': {
-    heading: 'The service worker could not be started',
-    remedy: 'Load this page again. The reason is below; the browser console may say more.',
-  },
-  'push-service-unreachable': {
-    heading: "The browser's push service cannot be reached",
-    remedy:
-      'Check that this machine is online and that no firewall keeps the browser from its push service, then press Subscribe again.',
-  },
-  'not-subscribed': {
-    heading: 'This browser is not subscribed',
-    remedy: 'Press Subscribe first.',
-  },
-  'server-unreachable': {
-    heading: 'The server cannot be reached',
-    remedy: 'Check that “deskbell serve” is running, then try again.',
-  },
-  'server-refused': {
-    heading: 'The server refused',
-    remedy: 'Its answer is below; its log may say more.',
-  },
+/** What whoever runs the server can do about a failure, beside what the element says. */
+const remedies: Readonly<Partial<Record<FailureReason, string>>> = {
+  'service-worker-failed': 'The browser console may say more.',
+  'push-service-unreachable': 'Check that no firewall keeps the browser from its push service.',
+  'server-unreachable': 'Check that “deskbell serve” is running.',
+  'server-refused': 'The log of the server may say more.',
 };
 
 /** What the log says of each request to the server: when it is sent, and when it has succeeded. */
@@ -82,6 +31,12 @@ const requestSteps: Readonly<Record<string, readonly [sent: string, answered: st
   'POST channels': ['Sending the server what was turned off.', 'The server has turned it off.'],
 };
 
+const syncWords: Readonly<Record<SyncResult, string>> = {
+  'not-subscribed': 'This browser is not subscribed yet.',
+  'sent-again': 'This browser is subscribed, and the server has a fresh copy of that.',
+  'subscribed-anew': 'The former subscription could not be kept, so this browser has subscribed anew.',
+};
+
 const permissionWords: Readonly<Record<NotificationPermission, string>> = {
   granted: 'Notifications allowed',
   denied: 'Notifications blocked',
@@ -90,59 +45,50 @@ const permissionWords: Readonly<Record<NotificationPermission, string>> = {
 
 const element = (id: string): HTMLElement => document.getElementById(id)!;
 const card = element('browser');
-const subscribeButton = element('subscribe');
-const unsubscribeButton = element('unsubscribe');
+const button = document.querySelector('deskbell-subscribe')!;
 
 const isInvitedOnly = document.body.dataset['registrations'] === 'invited';
-/** By the last answer of the server, which takes invited browsers only. */
-let isRefused = false;
+/** Of the last press or page load. */
+let failure: ClientError | undefined;
+let wasStored: boolean | undefined;
+/** Whether the last press was to unsubscribe. */
+let isLeaving = false;
 
-const notInvited = [
-  'Not invited',
-  'This server takes invited browsers only. Ask for a new link of “deskbell invite”, and open it in this browser within ten minutes.',
-] as const;
+const notInvited =
+  'This server takes invited browsers only. Ask for a new link of “deskbell invite”, and open it in this browser within ten minutes.';
 
 const client = createClient({ fetch: loggedFetch, serviceWorkerUrl: 'service-worker.js' });
+button.client = client;
+readInvitation();
 
-onPress(subscribeButton, async () => {
-  if (Notification.permission === 'default') step('Asking you for permission to show notifications.');
-  await subscribe();
+button.addEventListener('click', (event) => {
+  if (!(event.composedPath()[0] instanceof HTMLButtonElement)) return;
+  failure = undefined;
+  isLeaving = wasStored === true;
+  if (isLeaving) step('Ending the subscription at the push service.');
+  else if (Notification.permission === 'default') step('Asking you for permission to show notifications.');
 });
-
-onPress(unsubscribeButton, async () => {
-  step('Ending the subscription at the push service.');
-  try {
-    await client.unsubscribe();
-    step('This browser is not subscribed any more.');
-  } catch (error) {
-    if ((await client.state()).subscription) throw error;
-    const { heading } = adviceFor(error);
-    showFailure(heading, 'This browser is unsubscribed anyway; the server notices at the next send.');
-  }
+button.addEventListener('deskbell-error', (event) => {
+  failure = (event as CustomEvent<ClientError>).detail;
 });
+button.addEventListener('deskbell-change', () => void showState());
 
 const sendCommand = document.getElementById('command');
 if (sendCommand) offerCommand(sendCommand);
-linkManifest();
 // A link opened where this page is open already changes no more than that.
 addEventListener('hashchange', () => {
-  linkManifest();
-  void attempt(acceptInvitation);
+  readInvitation();
+  void acceptInvitation();
 });
 
 void showMessages();
-await attempt(async () => {
-  const result = await client.synced;
-  if (result === 'not-subscribed') step('This browser is not subscribed yet.');
-  if (result === 'sent-again') step('This browser is subscribed, and the server has a fresh copy of that.');
-  if (result === 'subscribed-anew')
-    step('The former subscription could not be kept, so this browser has subscribed anew.');
-  await acceptInvitation();
-});
-if (isSecureContext) {
-  const permission = await navigator.permissions.query({ name: 'notifications' });
-  permission.addEventListener('change', () => attempt(async () => undefined));
-}
+client.synced.then(
+  (result) => {
+    step(syncWords[result]);
+    return acceptInvitation();
+  },
+  () => undefined,
+);
 
 /** The token in the link of `deskbell invite`: in the fragment, which no server and no preview of the link gets. */
 function invitation(): string | undefined {
@@ -155,18 +101,22 @@ function linkManifest(): void {
   if (link) link.href = invitation() ? 'invitation.webmanifest' : 'manifest.webmanifest';
 }
 
-async function subscribe(): Promise<void> {
-  await client.subscribe({ invitation: invitation() });
-  if (invitation()) history.replaceState(null, '', location.pathname + location.search);
+function readInvitation(): void {
+  button.invitation = invitation();
+  if (isInvitedOnly) {
+    button.textContent = invitation()
+      ? 'Your messages show on this device, also when this page is closed.'
+      : notInvited;
+  }
   linkManifest();
-  step('This browser is subscribed.');
 }
 
 /** A browser that is subscribed need not be asked; an app on the Home Screen has a link that was used in its start URL. */
 async function acceptInvitation(): Promise<void> {
   if (invitation() === undefined) return;
-  if ((await client.state()).isStored) await subscribe();
-  else step('The link invites this browser.');
+  if (!(await client.state()).isStored) return step('The link invites this browser.');
+  await client.subscribe({ invitation: invitation() }).catch((error) => (failure = error));
+  await showState();
 }
 
 /** The command to send with, and its button. Lines break before options, not inside of them. */
@@ -188,8 +138,8 @@ async function showMessages(): Promise<void> {
     element('nothing-received').hidden = true;
     addItem('received', withText('h3', title), timeOf(receivedAtMs), withText('p', message));
     step(`Received “${title}”.`);
-    card.classList.remove('is-ringing');
-    requestAnimationFrame(() => card.classList.add('is-ringing'));
+    button.classList.remove('is-ringing');
+    requestAnimationFrame(() => button.classList.add('is-ringing'));
   }
 }
 
@@ -202,92 +152,49 @@ async function loggedFetch(url: URL, init: RequestInit): Promise<Response> {
   return response;
 }
 
-function onPress(button: HTMLElement, work: () => Promise<void>): void {
-  // aria-disabled rather than disabled: the button keeps the keyboard's focus.
-  button.addEventListener('click', () => {
-    if (button.getAttribute('aria-disabled') === 'false') void attempt(work);
-  });
-}
-
-/** Does something that may fail, then shows where this browser stands, and in words what failed. */
-async function attempt(work: () => Promise<void>): Promise<void> {
-  card.ariaBusy = 'true';
-  enable({ subscribe: false, unsubscribe: false });
-  element('failure').replaceChildren();
-  isRefused = false;
-  try {
-    await work();
-  } catch (error) {
-    isRefused = isInvitedOnly && error instanceof ClientError && error.status === 403;
-    const { heading, remedy } = adviceFor(error);
-    showFailure(heading, remedy, (error as Error).message);
-  }
-  await showState();
-  card.ariaBusy = 'false';
-}
-
 async function showState(): Promise<void> {
+  card.ariaBusy = 'true';
   const state = await client.state();
-  const { obstacle, permission, subscription, isStored } = state;
-  const canSubscribe = obstacle === undefined || obstacle === 'permission-denied';
-  enable({ subscribe: canSubscribe && !isStored, unsubscribe: subscription !== undefined });
-  card.classList.toggle('is-on', isStored);
-  if (obstacle && element('failure').childElementCount === 0) {
-    showFailure(advice[obstacle].heading, advice[obstacle].remedy);
+  const { permission, subscription, isStored } = state;
+  if (isStored && invitation() && !failure) {
+    history.replaceState(null, '', location.pathname + location.search);
+    readInvitation();
   }
-
-  const [headline, explanation] = statusText(state);
-  setText('headline', headline);
-  setText('explanation', explanation);
+  if (wasStored !== undefined && isStored !== wasStored)
+    step(isStored ? 'This browser is subscribed.' : 'This browser is not subscribed any more.');
+  showFailure(failure, isLeaving && !subscription);
+  wasStored = isStored;
+  setText('headline', headline(state));
   setText('permission', permissionWords[permission]);
   setText('push-service', subscription ? new URL(subscription.endpoint).host : 'No subscription');
   setText('stored', isStored ? 'Stored' : subscription ? 'Not confirmed' : 'None');
+  card.ariaBusy = button.ariaBusy;
 }
 
-function statusText({
-  obstacle,
-  subscription,
-  isStored,
-}: ClientState): readonly [headline: string, words: string] {
-  if (isStored) {
-    return ['This browser is subscribed', 'Messages show on this desktop, also when this page is closed.'];
-  }
-  if (isRefused) return notInvited;
-  if (subscription) {
-    return [
-      'Subscribed, but the server has not confirmed it',
-      'Press Subscribe to send the subscription again.',
-    ];
-  }
-  if (obstacle) return ['Not subscribed', 'This browser cannot be subscribed:'];
-  if (invitation()) {
-    return ['You are invited', 'Press Subscribe, and your messages show on this device.'];
-  }
-  if (isInvitedOnly) return notInvited;
-  return ['Not subscribed', 'Press Subscribe, and the server can show messages on this desktop.'];
+function headline({ subscription, isStored }: ClientState): string {
+  if (isStored) return 'This browser is subscribed';
+  if (isInvitedOnly && failure?.status === 403) return 'Not invited';
+  if (subscription) return 'Subscribed, but the server has not confirmed it';
+  if (invitation()) return 'You are invited';
+  return isInvitedOnly ? 'Not invited' : 'Not subscribed';
 }
 
 function setText(id: string, words: string): void {
   element(id).textContent = words;
 }
 
-function adviceFor(error: unknown): Advice {
-  return error instanceof ClientError
-    ? advice[error.reason]
-    : { heading: 'Something went wrong', remedy: 'Load this page again.' };
-}
-
-function enable(buttons: { readonly subscribe: boolean; readonly unsubscribe: boolean }): void {
-  subscribeButton.setAttribute('aria-disabled', String(!buttons.subscribe));
-  unsubscribeButton.setAttribute('aria-disabled', String(!buttons.unsubscribe));
-}
-
-function showFailure(heading: string, ...paragraphs: readonly string[]): void {
-  const box = document.createElement('div');
-  box.className = 'failure';
-  box.append(withText('h3', heading), ...paragraphs.map((text) => withText('p', text)));
-  element('failure').replaceChildren(box);
-  step(`${heading}.`);
+function showFailure(error: ClientError | undefined, hasLeft: boolean): void {
+  const isOver = error === undefined || error.reason === 'permission-dismissed';
+  const remedy = hasLeft
+    ? 'This browser is unsubscribed anyway; the server notices at the next send.'
+    : isInvitedOnly && error?.status === 403
+      ? notInvited
+      : error && remedies[error.reason];
+  const words = isOver ? [] : [error.message, remedy ?? ''];
+  const text = words.join(' ').trim();
+  if (text === element('failure').textContent) return;
+  setText('failure', text);
+  if (error && text) step(error.message);
 }
 
 function step(text: string): void {

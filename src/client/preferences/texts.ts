@@ -1,5 +1,7 @@
 // What the page says by itself, in the languages that it has. `{site}` is where the page is.
 
+import { chooseLanguage } from '../choose-language.ts';
+
 export interface Texts {
   readonly heading: string;
   readonly intro: string;
@@ -13,23 +15,21 @@ export interface Texts {
   readonly retry: string;
 }
 
-const english: Texts = {
-  heading: 'Your notifications',
-  intro: 'Choose what {site} notifies you of. Changes are saved at once.',
-  saved: 'Saved.',
-  notSaved: 'Your choice was not saved.',
-  none: 'There is nothing to choose at the moment.',
-  unsubscribed:
-    'This browser gets no notifications from {site}. Switch them on where the site offers them, then choose here.',
-  lost: 'The server does not know this browser any more. Switch notifications on again where the site offers them, then choose here.',
-  offline: 'The server cannot be reached. Check your connection and try again.',
-  failed: 'Something went wrong. Try again in a minute.',
-  retry: 'Try again',
-};
-
 /** By BCP 47 language tag; all are written from left to right. */
 const textsByLanguage: Readonly<Record<string, Texts>> = {
-  en: english,
+  en: {
+    heading: 'Your notifications',
+    intro: 'Choose what {site} notifies you of. Changes are saved at once.',
+    saved: 'Saved.',
+    notSaved: 'Your choice was not saved.',
+    none: 'There is nothing to choose at the moment.',
+    unsubscribed:
+      'This browser gets no notifications from {site}. Switch them on where the site offers them, then choose here.',
+    lost: 'The server does not know this browser any more. Switch notifications on again where the site offers them, then choose here.',
+    offline: 'The server cannot be reached. Check your connection and try again.',
+    failed: 'Something went wrong. Try again in a minute.',
+    retry: 'Try again',
+  },
   de: {
     heading: 'Ihre Benachrichtigungen',
     intro: 'Wählen Sie, worüber {site} Sie benachrichtigt. Änderungen werden sofort gespeichert.',
@@ -148,11 +148,6 @@ const textsByLanguage: Readonly<Record<string, Texts>> = {
 
 /** @param wanted language tags, the preferred one first */
 export function chooseTexts(wanted: readonly string[]): { readonly lang: string; readonly texts: Texts } {
-  for (const tag of wanted) {
-    const language = tag.split('-')[0]!.toLowerCase();
-    const lang = language === 'zh' ? 'zh-Hans' : language;
-    const texts = Object.hasOwn(textsByLanguage, lang) ? textsByLanguage[lang] : undefined;
-    if (texts) return { lang, texts };
-  }
-  return { lang: 'en', texts: english };
+  const lang = chooseLanguage(wanted, Object.keys(textsByLanguage));
+  return { lang, texts: textsByLanguage[lang]! };
 }

@@ -35,7 +35,8 @@ export function addDemoPage(
 ): void {
   const fillIn = (template: string): string => {
     const whole = template.replace('{{registrations}}', registrations);
-    const page = channels ? whole : whole.replace(linkToChannels, '');
+    const withChannels = whole.replace('{{channels}}', channels ? 'channels' : '');
+    const page = channels ? withChannels : withChannels.replace(linkToChannels, '');
     return pushOnly
       ? page.replace(howToSend, '')
       : page.replace('{{sendCommand}}', () => escapeHtml(sendCommand));

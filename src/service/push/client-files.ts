@@ -6,6 +6,13 @@ import { serveFile } from '../../http/description/served-file.ts';
 /** URL paths, the file of each in the client's folder, its name as an operation, and what it is. A service worker's path is its scope. */
 const files = [
   ['/client/index.js', 'index.js', 'getPageLibrary', 'The page library'],
+  ['/client/subscribe.js', 'subscribe.js', 'getSubscribeElement', 'The element `<deskbell-subscribe>`'],
+  [
+    '/client/subscribe/languages.js',
+    'subscribe/languages.js',
+    'getSubscribeElementLanguages',
+    'What that element says in languages other than English',
+  ],
   ['/service-worker.js', 'service-worker.js', 'getServiceWorker', 'The service worker'],
 ] as const;
 

@@ -1,0 +1,15 @@
+// Which of its languages a page of ours speaks to a reader.
+
+/**
+ * @param wanted language tags (BCP 47), the preferred one first
+ * @param known the languages that there are texts in
+ * @returns one of `known`, or `en`
+ */
+export function chooseLanguage(wanted: readonly string[], known: readonly string[]): string {
+  for (const tag of wanted) {
+    const language = tag.split('-')[0]!.toLowerCase();
+    const name = language === 'zh' ? 'zh-Hans' : language;
+    if (known.includes(name)) return name;
+  }
+  return 'en';
+}

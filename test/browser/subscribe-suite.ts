@@ -1,0 +1,131 @@
+// The ways that docs/client.md has to offer notifications in a page: the element `<deskbell-subscribe>`, and recipes for frameworks.
+import assert from 'node:assert/strict';
+import type { Page } from 'puppeteer-core';
+import { type Backend, startBackend } from '../../tools/browser/backend.ts';
+import { saidByElement, textOf, waitFor } from '../../tools/browser/demo-page.ts';
+import { until } from '../../tools/until.ts';
+import type { BrowserTest, BrowserTestContext } from './browser-test.ts';
+import { axeFaults, preferScheme, type Scheme } from './console-pages-suite.ts';
+import { startPushSite } from './push-site.ts';
+
+/** @param schemes that the browser can be told to prefer; one that it prefers by itself is told nothing */
+export function testSubscribing(browserTest: BrowserTest, schemes: readonly Scheme[]): void {
+  browserTest(
+    'two lines are all that a page needs: the element subscribes, opens the channels, shows what was dismissed, and leaves',
+    async (context) => {
+      await using backend = await startBackend(context.testBrowser.access, {
+        channels: true,
+        prefix: '/push',
+      });
+      await backend.addChannel({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+      const { page, errors } = await open(context, backend, '');
+      const faults: string[] = [];
+      const look = async (what: string) => faults.push(...(await faultsAt(page, what, schemes)));
+      await waitFor(page, 'deskbell-subscribe[state="unsubscribed"][aria-busy="false"]');
+      assert.match(await saidByElement(page), /^Get news from localhost:\d+ on this device/);
+      await look('unsubscribed');
+      await page.click('deskbell-subscribe >>> button');
+      await waitFor(page, 'deskbell-subscribe[state="subscribed"][aria-busy="false"]');
+      assert.equal((await backend.subscriptions()).length, 1);
+
+      await page.evaluate(`${shadow}.querySelector('[part="channels"]').open = true`);
+      await until(
+        async () => (await page.evaluate(`${shadow}.querySelectorAll('input').length`)) === 1,
+        'the channel',
+      );
+      await page.click('deskbell-subscribe >>> input');
+      await until(async () => (await backend.subscriptions())[0]!.channels['news'] === false, 'the choice');
+
+      await backend.sendToAll({ title: 'Dismissed', message: 'but not gone', url: '/order/7' });
+      const unread = `${shadow}.querySelector('[part="unread"]')`;
+      await until(
+        async () => (await page.evaluate(`${unread}.textContent`)) === 'New: 1',
+        'the count of what is new',
+      );
+      await page.evaluate(dismissAll);
+      await page.evaluate(`${shadow}.querySelector('[part="history"]').open = true`);
+      const link = `${shadow}.querySelector('[part="history"] a')`;
+      await until(async () => (await page.evaluate(`${link} !== null`)) === true, 'the notification');
+      assert.equal(await page.evaluate(`${link}.textContent`), 'Dismissed');
+      assert.equal(await page.evaluate(`${link}.href`), new URL('/order/7', page.url()).href);
+      await look('subscribed');
+      await page.reload();
+      await waitFor(page, 'deskbell-subscribe[state="subscribed"][aria-busy="false"]');
+      await until(async () => (await page.evaluate(`${unread}.hidden`)) === true, 'nothing new');
+
+      await page.click('deskbell-subscribe >>> button');
+      await waitFor(page, 'deskbell-subscribe[state="unsubscribed"][aria-busy="false"]');
+      assert.deepEqual(await backend.subscriptions(), []);
+      assert.deepEqual(errors, [], 'under a content security policy that allows no style');
+      assert.deepEqual(faults, []);
+    },
+  );
+
+  browserTest(
+    'the element speaks the language that the page or the reader has, and the page’s own words',
+    async (context) => {
+      await using backend = await startBackend(context.testBrowser.access, { prefix: '/push' });
+      const { page } = await open(context, backend, 'own-words');
+      await waitFor(page, 'deskbell-subscribe[aria-busy="false"]');
+      assert.equal(await saidByElement(page), 'We tell you when your order ships.');
+      const button = () => page.evaluate(`${shadow}.querySelector('button').textContent`);
+      assert.equal(await button(), 'Benachrichtigungen einschalten');
+      await page.evaluateOnNewDocument(
+        "Object.defineProperty(navigator, 'languages', { value: ['xx', 'zh-TW'] })",
+      );
+      await page.goto(new URL('/', page.url()).href);
+      await waitFor(page, 'deskbell-subscribe[aria-busy="false"]');
+      assert.equal(await button(), '开启通知');
+    },
+  );
+
+  for (const way of ['plain', 'react', 'vue', 'svelte']) {
+    browserTest(`the recipe for ${way} subscribes, and says so`, async (context) => {
+      await using backend = await startBackend(context.testBrowser.access, { prefix: '/push' });
+      const { page, errors } = await open(context, backend, way);
+      await waitFor(page, 'button:not([disabled])');
+      assert.equal(await textOf(page, 'button'), 'Turn on notifications');
+      await page.click('button');
+      if (way === 'plain') return void (await waitFor(page, 'button[hidden]'));
+      await until(async () => (await textOf(page, 'button')) === 'Turn off', 'the page to be subscribed');
+      await backend.sendToAll({ title: 'Hello', message: way });
+      await waitFor(page, 'li');
+      assert.equal(await textOf(page, 'ul'), `Hello: ${way}`);
+      assert.deepEqual(errors, []);
+    });
+  }
+}
+
+const shadow = "document.querySelector('deskbell-subscribe').shadowRoot";
+
+const dismissAll = `navigator.serviceWorker.getRegistrations().then(async ([registration]) => {
+  for (const notification of await registration.getNotifications()) notification.close();
+})`;
+
+async function open({ testBrowser, permit }: BrowserTestContext, backend: Backend, path: string) {
+  const site = await startPushSite(backend.url);
+  await permit(site.url, 'granted');
+  const page = await testBrowser.browser.newPage();
+  const errors: string[] = [];
+  page.on('console', (entry) => {
+    if (['error', 'warn'].includes(entry.type())) errors.push(entry.text());
+  });
+  page.on('pageerror', (error) => errors.push(String(error)));
+  page.once('close', () => void site[Symbol.asyncDispose]());
+  await page.goto(site.url + path);
+  return { page, errors };
+}
+
+async function faultsAt(page: Page, what: string, schemes: readonly Scheme[]): Promise<readonly string[]> {
+  const faults: string[] = [];
+  for (const width of [320, 1440]) {
+    await page.setViewport({ width, height: 900 });
+    const shown = await page.evaluate('document.documentElement.scrollWidth');
+    if (shown !== width) faults.push(`${what} at ${width}: ${shown} wide`);
+    for (const scheme of schemes) {
+      await preferScheme(page, scheme, schemes);
+      faults.push(...(await axeFaults(page, `${what} ${scheme} ${width}`)));
+    }
+  }
+  return faults;
+}
