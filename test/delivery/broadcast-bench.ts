@@ -23,7 +23,7 @@ export const quickRetries: RetryPolicy = {
   firstDeferralMs: 50,
   maxDeferralMs: 400,
   maxDeferrals: 1000,
-  maxRepeatsInDoubt: 3,
+  maxRepeatsInDoubt: 30,
 };
 
 /** Rows in a transaction. */

@@ -35,7 +35,7 @@ export const fastRetries: RetryPolicy = {
   firstDeferralMs: 40,
   maxDeferralMs: 300,
   maxDeferrals: 600,
-  maxRepeatsInDoubt: 3,
+  maxRepeatsInDoubt: 100,
 };
 
 /** A subscription whose requests are counted by themselves. */

@@ -603,7 +603,7 @@ suite('/v1/broadcasts', () => {
     const { ask, sender } = await startStage(t, []);
     await sender.createBroadcast('all', message);
     const states = ['preparing', 'scheduled', 'running', 'paused', 'cancelled', 'done'];
-    const outcomes = ['accepted', 'gone', 'rejected', 'expired', 'exhausted', 'capped', 'retry'];
+    const outcomes = ['accepted', 'gone', 'rejected', 'expired', 'exhausted', 'capped', 'doubtful', 'retry'];
     for (const query of [
       ...states.map((state) => `?state=${state}`),
       ...outcomes.map((outcome) => `/1/attempts?outcome=${outcome}`),

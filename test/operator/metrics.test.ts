@@ -142,7 +142,16 @@ test('each figure of the database is under its own name, and durations are in se
   const pushService = 'notify.windows.com';
   const origin = `https://db5p.${pushService}`;
   const nowMs = store.now();
-  const outcomes = { attempts: 1, accepted: 2, gone: 3, rejected: 4, expired: 5, exhausted: 6, capped: 7 };
+  const outcomes = {
+    attempts: 1,
+    accepted: 2,
+    gone: 3,
+    rejected: 4,
+    expired: 5,
+    exhausted: 6,
+    capped: 7,
+    doubtful: 20,
+  };
   const backlog = { pendingRows: 9, retryRows: 10, deferredRows: 11, suspendedRows: 12 };
   const given = {
     ...store,
