@@ -1,14 +1,14 @@
-// Builds dist/ from src/ for publishing: JavaScript in few files, types by tsc, every other file copied. The tree is made
-// beside dist/ and takes its place in one step, and an equal dist/ is left alone: two builds at the same time, or
-// a test that runs from dist/ meanwhile, do not disturb each other.
+// Builds dist/ from src/ for publishing: JavaScript in few files, types by tsc. The tree is made beside dist/ and takes its place
+// in one step, and an equal dist/ is left alone: two builds at the same time, or a test that runs from dist/ meanwhile, do not
+// disturb each other.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, cp, glob, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { chmod, glob, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { bundle } from './bundle.ts';
-import { removeOtherTypes } from './published-types.ts';
-import { readPackageEntries, root } from './repository.ts';
+import { publishTypes } from './published-types.ts';
+import { readModuleEntries, root } from './repository.ts';
 
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
 
@@ -28,10 +28,9 @@ async function build(): Promise<void> {
       compile('tsconfig.build.json', made, '--emitDeclarationOnly'),
       // With comments: editors show those.
       compile('src/client/tsconfig.json', join(made, 'client'), '--emitDeclarationOnly'),
-      copyFurtherFiles(made),
     ]);
     for (const part of parts) if (part.status === 'rejected') throw part.reason;
-    await removeOtherTypes(made, typesOfEntries());
+    await publishTypes(made, readModuleEntries(), ['client/service-worker']);
     await chmod(join(made, 'cli/main.cjs'), 0o755);
     if ((await fingerprint(made)) !== (await fingerprint(dist)))
       await replace(dist, made, join(workspace, 'old'));
@@ -46,23 +45,6 @@ async function compile(project: string, outDir: string, ...flags: readonly strin
   const compiler = spawn(process.execPath, words, { stdio: 'inherit' });
   const [exitCode] = await once(compiler, 'exit');
   if (exitCode !== 0) throw new Error(`${project} does not compile.`);
-}
-
-/** Relative to `dist/`. */
-function typesOfEntries(): readonly string[] {
-  const files = Object.values(readPackageEntries()).map((entry) =>
-    typeof entry === 'string' ? entry.replace(/\.js$/, '.d.ts') : entry.types,
-  );
-  return files.filter((file) => file.endsWith('.d.ts')).map((file) => relative('dist', file));
-}
-
-/** Pages, styles and whatever else is not compiled. */
-async function copyFurtherFiles(to: string): Promise<void> {
-  for await (const file of glob('**/*.*', { cwd: join(root, 'src') })) {
-    if (/\.c?ts$/.test(file) || file.endsWith('tsconfig.json')) continue;
-    await mkdir(dirname(join(to, file)), { recursive: true });
-    await cp(join(root, 'src', file), join(to, file));
-  }
 }
 
 async function replace(dist: string, made: string, old: string): Promise<void> {

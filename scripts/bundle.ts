@@ -1,38 +1,46 @@
 // Bundles src/ for dist/: Node takes about half a millisecond to find and load a module, and a delivering thread needs 150. What
-// several entries share stands once, in chunks, so that a class is the same one wherever it is imported from. Every entry first
-// checks the version of Node, and nothing that an older Node lacks keeps the files from being loaded so far.
+// several entries share stands once, in chunks, so that a class is the same one wherever it is imported from. All code is
+// CommonJS, which every tool can load; the entry for `import` is an ES module that exports what it has of the CommonJS one.
+// Every entry first checks the version of Node.
+import { readFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { build, transform, type Plugin } from 'esbuild';
-import { bundleScript } from '../src/http/client-assets.ts';
-import { readPackageEntries, root } from './repository.ts';
+import { bundleScript, clientFileBytes } from '../src/http/client-folder.ts';
+import { readModuleEntries, root } from './repository.ts';
 
 const source = join(root, 'src');
 
-/** Modules that are loaded by their URL, beside what package.json exports; all by their paths in src/. */
-const loadedByUrl = [
+/** Modules that are started by their file, beside what package.json exports; all by their paths in src/. */
+const startedByFile = [
   'cli/run-process',
   'delivery/worker/worker-thread',
-  'store/sqlite/open-store',
-  'store/postgres/open-store',
   // read to tell one version of the check from another: they name the chunks they are made of by hashes
   'accelerator/checking-child',
   'accelerator/self-check',
   'accelerator/addon',
 ];
 
-/** What pages load, in src/client/. */
-const clientScripts = [
+/** What a server sends to browsers, in src/client/; scripts end in `.js`. */
+const clientFiles = [
+  'base.css',
+  'console/console.css',
+  'console/console.js',
+  'demo/demo.css',
+  'demo/demo.js',
+  'demo/icon.png',
+  'demo/icon.svg',
+  'demo/index.html',
+  'demo/manifest.webmanifest',
+  'docs/docs.css',
+  'docs/docs.js',
   'index.js',
-  'react.js',
+  'preferences/index.html',
+  'preferences/preferences.css',
+  'preferences/preferences.js',
   'service-worker.js',
   'subscribe.js',
   'subscribe/languages.js',
-  'console/console.js',
-  'demo/demo.js',
-  'docs/docs.js',
-  'preferences/preferences.js',
 ];
 
 /** @param to the folder that becomes dist/ */
@@ -42,100 +50,170 @@ export async function bundle(to: string): Promise<void> {
     compileScript(to, 'require-node'),
     compileScript(to, 'cli/main'),
     compileScript(to, 'cli/compiled-code'),
-    ...clientScripts.map((file) => bundleClient(to, file)),
+    bundleClient(to),
   ]);
 }
 
 async function bundleModules(to: string): Promise<void> {
-  const exported = exportedModules();
-  const { outputFiles } = await build({
-    entryPoints: [...exported, ...loadedByUrl].map((name) => join(source, `${name}.ts`)),
+  const exported = readModuleEntries().filter((name) => !isForBrowsers(name));
+  const { outputFiles, metafile } = await build({
+    entryPoints: [
+      ...exported.map((name) => ({ in: join(source, `${name}.ts`), out: `chunks/${name}` })),
+      ...startedByFile.map((name) => ({ in: join(source, `${name}.ts`), out: name })),
+    ],
     bundle: true,
     splitting: true,
     format: 'esm',
     charset: 'utf8',
     platform: 'node',
-    // Older versions of Node read the files up to the check of their version.
-    target: 'node16.20',
+    target: 'node24',
+    supported: { 'top-level-await': false },
     packages: 'external',
-    outbase: source,
     outdir: to,
     chunkNames: 'chunks/[name]-[hash]',
-    plugins: [keepModuleUrls],
+    plugins: [filesOfThePackage],
+    metafile: true,
     write: false,
   });
   for (const { path, text } of outputFiles) {
-    const urlFromHere = (_: string, module: string): string =>
-      `new URL(${JSON.stringify(relative(dirname(path), join(to, module)))}, import.meta.url).href`;
-    const code = loadBuiltinsLate(text.replaceAll(/urlOfModule\("([^"]+)"\)/g, urlFromHere));
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, code);
+    const code = toCommonJs(text, (file) => relative(dirname(path), join(to, file)));
+    await write(path.replace(/\.js$/, '.cjs'), code);
   }
-  await Promise.all(exported.map((name) => checkNodeFirst(to, name)));
+  for (const name of exported) {
+    const { exports: names } = metafile.outputs[relative('.', join(to, `chunks/${name}.js`))]!;
+    await writeEntries(to, name, names);
+  }
 }
 
 /**
- * Where a file imports a module of Node, or a name, that this Node does not have, it fails before any code runs. So they
- * are looked up by the code instead.
+ * Turns one of esbuild's ES modules into CommonJS. What it exports are plain properties, which tests can replace, and what it imports
+ * are its own constants: `src/` exports no variable that changes, and has no circle of imports.
+ *
+ * Modules of Node are looked up by the code, since a bundle in the form of an ES module has no `require`.
+ *
+ * @param pathTo the path from the module to a file of the package, which is given relative to dist/
  */
-function loadBuiltinsLate(text: string): string {
-  const lookUps: string[] = [];
-  const rest = text.replaceAll(
-    /^import (?:(?:\* as )?([\w$]+))?(?:, )?(?:\{([^}]*)\})? from ("node:[^"]+");\n/gm,
-    (_, whole: string | undefined, names: string | undefined, module: string) => {
-      const builtin = `globalThis.process.getBuiltinModule(${module})`;
-      if (whole !== undefined) lookUps.push(`const ${whole} = ${builtin};\n`);
-      if (names !== undefined) lookUps.push(`const {${names.replaceAll(' as ', ': ')}} = ${builtin};\n`);
+function toCommonJs(text: string, pathTo: (file: string) => string): string {
+  const imports: string[] = [];
+  const exports: string[] = [];
+  const body = text
+    .replaceAll(
+      /^import (?:([^"';]+) from )?("[^"\n]+");\n/gm,
+      (_, names: string | undefined, module: string) => {
+        imports.push(...toRequire(names, module));
+        return '';
+      },
+    )
+    .replaceAll(
+      /\bimport\(("[^"\n]+")\)/g,
+      (_, module: string) => `Promise.resolve().then(() => ${load(module)})`,
+    )
+    .replaceAll(/^export \{([^}]*)\};\n/gm, (_, names: string) => {
+      const renamed = names.trim().replaceAll(/([\w$]+) as ([\w$]+)/g, '$2: $1');
+      const [, byDefault] = /\bdefault: ([\w$]+)/.exec(renamed) ?? [];
+      exports.push(`module.exports = ${byDefault ?? `{ ${renamed.replaceAll(/\s+/g, ' ')} }`};\n`);
       return '';
-    },
-  );
-  if (/^(?:import|export)\b.*"node:/m.test(rest))
-    throw new Error('A module of Node is imported in a form unknown here.');
-  return lookUps.join('') + rest;
+    })
+    .replaceAll(/\bfileOfPackage\("([^"]+)"\)/g, (_, file: string) => {
+      const path = JSON.stringify(`/${pathTo(file)}`);
+      return `(typeof __dirname === "string" ? __dirname + ${path} : "")`;
+    })
+    .replaceAll(/\brequireHere\(/g, 'require(');
+  if (/^(?:import|export)\b|\bimport\.meta\b|\bimport\(/m.test(body))
+    throw new Error('A module is imported or exported in a form unknown here.');
+  return `"use strict";\n${imports.join('')}${body}${exports.join('')}`;
 }
 
-/** The same entry for `import`, and as CommonJS, since `require` of old versions of Node loads nothing else. */
-async function checkNodeFirst(to: string, name: string): Promise<void> {
-  const entry = join(to, `${name}.js`);
-  const check = relative(dirname(entry), join(to, 'require-node.cjs')).replace(/^(?!\.)/, './');
-  await writeFile(entry, `import '${check}';\n${await readFile(entry, 'utf8')}`);
-  const required = `require('${check}');\nmodule.exports = require('./${basename(entry)}');\n`;
-  await writeFile(join(to, `${name}.cjs`), required);
+/** @param names what stands between `import` and `from` */
+function toRequire(names: string | undefined, module: string): readonly string[] {
+  // only for the order of what modules do as they are loaded, which is nothing
+  if (names === undefined) return [];
+  const [, whole, members] = /^(?:(?:\* as )?([\w$]+))?(?:, )?(?:\{([^}]*)\})?$/.exec(names)!;
+  return [
+    ...(whole === undefined ? [] : [`const ${whole} = ${load(module)};\n`]),
+    ...(members === undefined ? [] : [`const {${members.replaceAll(' as ', ': ')}} = ${load(module)};\n`]),
+  ];
 }
 
-/** A module may end up in any chunk: `import.meta.url` stays what it would be without bundling. */
-const keepModuleUrls: Plugin = {
-  name: 'keep module URLs',
+function load(module: string): string {
+  if (module.startsWith('"node:')) return `globalThis.process.getBuiltinModule(${module})`;
+  return `require(${module.replace(/^("\..*)\.js"$/, '$1.cjs"')})`;
+}
+
+/**
+ * Files are found by the paths that stand in the source, relative to the module, which may end up in any chunk. Those that are read
+ * become part of the code.
+ */
+const filesOfThePackage: Plugin = {
+  name: 'files of the package',
   setup({ onLoad }) {
     onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      if (path === join(source, 'http/client-folder.ts')) return { contents: await clientFilesAsCode() };
       const text = await readFile(path, 'utf8');
-      const module = relative(source, path).replace(/\.ts$/, '.js');
-      return { contents: text.replaceAll('import.meta.url', `urlOfModule("${module}")`), loader: 'ts' };
+      const contents = text
+        .replaceAll(/readFileSync\(new URL\('([^']+)', import\.meta\.url\), 'utf8'\)/g, (_, file: string) =>
+          JSON.stringify(readFileSync(join(dirname(path), file), 'utf8')),
+        )
+        .replaceAll(/fileURLToPath\(new URL\('([^']+)', import\.meta\.url\)\)/g, (_, file: string) => {
+          const fromDist = relative(source, join(dirname(path), file)).replace(/\.ts$/, '.cjs');
+          return `fileOfPackage(${JSON.stringify(fromDist)})`;
+        })
+        .replaceAll(/createRequire\(import\.meta\.url\)\('([^']+)'\)/g, 'requireHere("$1")');
+      return { contents, loader: 'ts' };
     });
   },
 };
 
-/** The entries of the package, but the browser's. */
-function exportedModules(): readonly string[] {
-  return Object.values(readPackageEntries()).flatMap((entry) => {
-    const [, name] =
-      /^\.\/dist\/(?!client\/)(.+)\.js$/.exec(typeof entry === 'string' ? entry : entry.default) ?? [];
-    return name ?? [];
-  });
+async function clientFilesAsCode(): Promise<string> {
+  const members = clientFiles.map(
+    async (file) => `${JSON.stringify(file)}: "${(await clientFileBytes(file)).toString('base64')}",\n`,
+  );
+  return `const files = {\n${(await Promise.all(members)).join('')}};
+export const clientFileBytes = async (file) => Buffer.from(files[file], 'base64');
+`;
 }
 
+/** For `require`, which old versions of Node can do as well, and for `import`. */
+async function writeEntries(to: string, name: string, exports: readonly string[]): Promise<void> {
+  const up = '../'.repeat(name.split('/').length - 1) || './';
+  const names = exports.filter((exported) => exported !== 'default');
+  const required = [
+    `require('${up}require-node.cjs');`,
+    `module.exports = require('${up}chunks/${name}.cjs');`,
+  ];
+  const imported = [
+    `import entry from './${basename(name)}.cjs';`,
+    `export const { ${names.join(', ')} } = entry;`,
+  ];
+  if (names.length < exports.length) {
+    // what compilers to CommonJS look for
+    required.push("Object.defineProperty(module.exports, 'default', { value: module.exports });");
+    imported.push('export default entry;');
+  }
+  await write(join(to, `${name}.cjs`), `${required.join('\n')}\n`);
+  await write(join(to, `${name}.js`), `${imported.join('\n')}\n`);
+}
+
+const isForBrowsers = (name: string): boolean => name.startsWith('client/');
+
 /** Each file by itself: most pages load one. */
-async function bundleClient(to: string, file: string): Promise<void> {
-  const path = join(to, 'client', file);
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, await bundleScript(pathToFileURL(join(source, 'client', file))));
+async function bundleClient(to: string): Promise<void> {
+  await write(join(to, 'client/service-worker.js'), await bundleScript('service-worker.js'));
+  for (const name of [...readModuleEntries().filter(isForBrowsers), 'client/subscribe/languages']) {
+    const script = `${relative('client', name)}.js`;
+    await write(join(to, `${name}.js`), await bundleScript(script));
+    await write(join(to, `${name}.cjs`), await bundleScript(script, 'cjs'));
+  }
 }
 
 /** CommonJS in syntax that old versions of Node know. */
 async function compileScript(to: string, name: string): Promise<void> {
   const text = await readFile(join(source, `${name}.cts`), 'utf8');
   const { code } = await transform(text, { loader: 'ts', target: 'es2019' });
-  const file = join(to, `${name}.cjs`);
+  await write(join(to, `${name}.cjs`), code.replaceAll(/(["'][./\w-]+\.)c?ts(?=["'])/g, '$1cjs'));
+}
+
+async function write(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, code.replaceAll(/(["'][./\w-]+\.c?)ts(?=["'])/g, '$1js'));
+  await writeFile(file, text);
 }

@@ -29,7 +29,7 @@ export interface Entry {
 export function readEntries(): readonly Entry[] {
   return Object.entries(readPackageEntries()).flatMap(([path, entry]) => {
     if (typeof entry === 'string') return [];
-    const file = join(root, entry.types.replace('./dist/', 'src/').replace(/\.d\.ts$/, '.ts'));
+    const file = join(root, entry.import.types.replace('./dist/', 'src/').replace(/\.d\.ts$/, '.ts'));
     const [header = ''] = /^(?:\/\/.*\n)+/.exec(readFileSync(file, 'utf8')) ?? [];
     return [{ specifier: join('deskbell', path), header, declarations: declarationsOf(file) }];
   });

@@ -16,12 +16,12 @@ import { build } from '../tools/pack.ts';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
 const { exports: entries, scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
-  readonly exports: Readonly<Record<string, string | { readonly require?: string }>>;
+  readonly exports: Readonly<Record<string, string | { readonly import: { readonly default: string } }>>;
   readonly scripts: { readonly prepack: string };
 };
 /** The client is for browsers. */
 const nodeEntries = Object.entries(entries)
-  .filter(([, entry]) => typeof entry === 'object' && entry.require !== undefined)
+  .filter(([, entry]) => typeof entry === 'object' && !entry.import.default.startsWith('./dist/client/'))
   .map(([path]) => path.replace('.', 'deskbell'));
 
 /** What is loaded by its path, and not imported, works from the bundled files; and a class is one class in all of them. */
@@ -95,8 +95,6 @@ suite('the packed package', () => {
       'dist/client/subscribe.js',
       'dist/client/subscribe/languages.js',
       'dist/client/service-worker.js',
-      'dist/client/demo/index.html',
-      'dist/client/demo/demo.css',
     ]) {
       assert.ok(paths.includes(wanted), `${wanted} is packed`);
     }
@@ -127,7 +125,7 @@ suite('the packed package', () => {
     const name = "console.log(import.meta.resolve('deskbell/service-worker.js'))";
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', name], { cwd: project });
     assert.match(await readFile(new URL(stdout.trim()), 'utf8'), /addEventListener\("push"/);
-    const types = await readFile(join(project, 'node_modules/deskbell/dist/client/client.d.ts'), 'utf8');
+    const types = await readFile(join(project, 'node_modules/deskbell/dist/client/client.d.cts'), 'utf8');
     assert.match(types, /@throws {ClientError}/);
   });
 

@@ -22,7 +22,8 @@ const { devDependencies, exports: entries } = JSON.parse(await read('package.jso
 };
 const pinned = (name: string): string => `${name}@${devDependencies[name]}`;
 
-const isForBrowsers = (path: string): boolean => /^\.\/(?:client|service-worker)\b/.test(path);
+const isForBrowsers = (path: string): boolean =>
+  /^\.\/(?:client|react|service-worker|subscribe)\b/.test(path);
 const importAll = (paths: readonly string[]): string =>
   paths.map((path, index) => `export * as entry${index} from '${path.replace('.', 'deskbell')}';\n`).join('');
 const typed = Object.keys(entries).filter((path) => path !== './package.json');
@@ -46,6 +47,21 @@ const isWiderThanTheirs = new Set([
   'RequestOptions',
   'RequestDetails',
 ]);
+
+/** As TypeScript compiles it to CommonJS, in which there is no `await` outside of functions. */
+const compiledToCommonJs = `
+import { createSender, DeskbellError, type Sender } from 'deskbell';
+import { createService } from 'deskbell/service';
+import { generateVapidKeys, type VapidKeys } from 'deskbell/protocol';
+import { startPushService } from 'deskbell/push-service';
+import webPush, { sendNotification, type RequestOptions } from 'deskbell/web-push';
+import * as allOfWebPush from 'deskbell/web-push';
+const keys: VapidKeys = generateVapidKeys();
+const options: RequestOptions = { TTL: 60, vapidDetails: { subject: 'mailto:a@example.org', ...webPush.generateVAPIDKeys() } };
+export const sender: Sender = createSender({ vapid: { ...keys, subject: 'mailto:push@example.org' } });
+export const result: Promise<webPush.SendResult> = allOfWebPush.sendNotification({ endpoint: '', keys: { p256dh: '', auth: '' } }, '', options);
+export const used = [createService, startPushService, sendNotification, DeskbellError];
+`;
 
 /** Kinds of applications: what their files are, and the libraries and types that they have. */
 const applications = [
@@ -75,31 +91,57 @@ const applications = [
 
 /** By the names of their packages in the repository: TypeScript 5.9 and 7. */
 const compilers = ['typescript-5', 'typescript'];
-const resolutions = [
+const newResolutions = [
   { moduleResolution: 'nodenext', module: 'nodenext' },
   { moduleResolution: 'bundler', module: 'preserve' },
 ];
+/** Each also in a package that is CommonJS; TypeScript 7 has none of them. */
+const oldResolutions = [
+  { moduleResolution: 'node10', module: 'commonjs', esModuleInterop: true },
+  { moduleResolution: 'node16', module: 'node16' },
+  { moduleResolution: 'node16', module: 'node18' },
+];
 
-const cases = compilers.flatMap((compiler) =>
-  resolutions.flatMap(({ moduleResolution, module }) =>
-    applications.map(({ name, files, lib, types }, index) => ({
-      title: `${name} compiles with the package "${compiler}" and the resolution "${moduleResolution}"`,
-      compiler,
-      config: `tsconfig.${compiler}-${moduleResolution}-${index}.json`,
-      files: Object.keys(files),
-      compilerOptions: {
-        module,
-        moduleResolution,
-        target: 'es2022',
-        lib,
-        types,
-        strict: true,
-        skipLibCheck: false,
-        exactOptionalPropertyTypes: true,
-        noEmit: true,
-      },
-    })),
+const settings = [
+  ...compilers.flatMap((compiler) =>
+    newResolutions.map((resolution) => ({ compiler, resolution, applications })),
   ),
+  ...oldResolutions.map((resolution) => ({
+    compiler: 'typescript-5',
+    resolution,
+    applications: [
+      {
+        name: 'an application that is compiled to CommonJS',
+        files: {
+          [resolution.module === 'commonjs' ? 'compiled.ts' : 'compiled.cts']: compiledToCommonJs,
+          'in-commonjs.cts': required,
+        },
+        lib: ['es2022', 'dom'],
+        types: ['node'],
+      },
+      ...(resolution.module === 'commonjs' ? [] : [applications[1]!]),
+    ],
+  })),
+];
+
+const cases = settings.flatMap(({ compiler, resolution, applications: compiled }) =>
+  compiled.map(({ name, files, lib, types }, index) => ({
+    title: `${name} compiles with the package "${compiler}" and the module kind "${resolution.module}"`,
+    compiler,
+    config: `tsconfig.${compiler}-${resolution.module}-${index}.json`,
+    sources: files,
+    files: Object.keys(files),
+    compilerOptions: {
+      ...resolution,
+      target: 'es2022',
+      lib,
+      types,
+      strict: true,
+      skipLibCheck: false,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+    },
+  })),
 );
 
 suite('the types of the packed package', () => {
@@ -109,11 +151,14 @@ suite('the types of the packed package', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'deskbell-packed-'));
     project = await Project.create();
-    await project.install(await pack(), pinned('@types/node'), pinned('@types/web-push'));
-    for (const { files } of applications) {
-      for (const [file, text] of Object.entries(files)) await project.write(file, text);
-    }
-    for (const { config, compilerOptions, files } of cases) {
+    await project.install(
+      await pack(),
+      pinned('@types/node'),
+      pinned('@types/web-push'),
+      pinned('@types/react'),
+    );
+    for (const { config, compilerOptions, files, sources } of cases) {
+      for (const [file, text] of Object.entries(sources)) await project.write(file, text);
       await project.write(config, JSON.stringify({ compilerOptions, files }));
     }
   });

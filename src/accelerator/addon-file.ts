@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Addon } from './addon.ts';
 
 const prebuilds = fileURLToPath(new URL('../../prebuilds/', import.meta.url));
 
@@ -24,6 +25,13 @@ export function addonName(): string {
 /** The path of the addon for this machine, whether it is there or not. */
 export function addonFile(folder: string = prebuilds): string {
   return join(folder, describePlatform(), addonName());
+}
+
+/** @throws {Error} where it cannot be loaded */
+export function loadAddon(file: string): Addon {
+  const module = { exports: {} };
+  process.dlopen(module, file);
+  return module.exports as Addon;
 }
 
 /** By the loader's file: as Alpine names it, or as Debian does. Node's own report would say it too, and take 20 ms for it. */

@@ -7,10 +7,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 
-const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-const [child, ...checkFiles] = ['checking-child', 'self-check', 'addon'].map((name) =>
-  fileURLToPath(new URL(`./${name}${extension}`, import.meta.url)),
-) as [string, ...string[]];
+const child = fileURLToPath(new URL('./checking-child.ts', import.meta.url));
+/** What the check is made of. */
+const checkFiles = [
+  child,
+  fileURLToPath(new URL('./self-check.ts', import.meta.url)),
+  fileURLToPath(new URL('./addon.ts', import.meta.url)),
+];
 /** It takes less than a second as a rule; more than twenty have been seen on an emulated machine that was busy. */
 const timeoutMs = 60_000;
 /** What a program dies of by its own doing; anything else (out of memory, a time-out) may not happen again. */

@@ -1,11 +1,10 @@
 // Chooses how to encrypt: the native accelerator where there is one for this machine that has passed its check,
 // otherwise Node's builtins. Both give the same bytes.
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 
 import { createEncryptBatch, type EncryptBatch } from '../protocol/encrypt-batch.ts';
 import { createEncrypter } from '../protocol/message-encryption.ts';
-import { addonFile, describePlatform, opensslMajor } from './addon-file.ts';
+import { addonFile, describePlatform, loadAddon, opensslMajor } from './addon-file.ts';
 import { createAddonEncryptBatch, type Addon } from './addon.ts';
 import { findFaultInChild } from './check-in-child.ts';
 import type { EncryptionMethod } from './encryption-methods.ts';
@@ -41,7 +40,7 @@ export function loadAccelerator(options: AcceleratorOptions = {}): Accelerator {
   try {
     const fault = findFaultInChild(file, cacheFolder);
     if (fault !== undefined) return builtin(`the accelerator failed its check: ${fault}`);
-    const addon = createRequire(import.meta.url)(file) as Addon;
+    const addon = loadAddon(file);
     const usesMultiBuffer = fastest === 'multi-buffer' && addon.hasMultiBuffer();
     if (!reproducesVector({ addon, usesMultiBuffer })) {
       return builtin('the accelerator failed its check in this process');

@@ -3,7 +3,8 @@
 // knows.
 if (isNodeNewEnough()) {
   require('./compiled-code.cts').keepCompiledCode();
-  void import('./run-process.ts').then(({ runProcess }) => runProcess());
+  const { runProcess }: typeof import('./run-process.ts') = require('./run-process.ts');
+  void runProcess();
 } else process.exitCode = 1;
 
 function isNodeNewEnough(): boolean {

@@ -166,5 +166,5 @@ function notRegular(path: string, kind: string, advice: string): DeskbellError {
 }
 
 function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
+  return Error.isError(error) && 'code' in error && error.code === code;
 }

@@ -147,7 +147,7 @@ export function isFaultHere(error: DeskbellError): boolean {
   return (
     error.code === 'ERR_SENDER_FAULT' ||
     error.code === 'ERR_CLOSED' ||
-    (cause instanceof Error && 'code' in cause && codesOfFaultsHere.has(cause.code))
+    (Error.isError(cause) && 'code' in cause && codesOfFaultsHere.has(cause.code))
   );
 }
 

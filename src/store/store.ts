@@ -26,11 +26,10 @@ import type { VapidKeyStore } from './vapid-keys.ts';
 import type { WebhookOutbox } from './webhook-outbox.ts';
 import type { Leases } from './leases.ts';
 
-/** What another thread needs to open the same store: the module at `moduleUrl` exports
- *  `openStore(options): Promise<Store>`. It can be posted to a thread. */
+/** What another thread needs to open the same store, with `openStoreAt`. It can be posted to a thread. */
 export interface StoreAddress {
-  readonly moduleUrl: string;
-  readonly options: unknown;
+  readonly database: 'sqlite' | 'postgres';
+  readonly options: object;
 }
 
 /** A database of Deskbell, in SQLite or PostgreSQL. Each member is one role of it. */

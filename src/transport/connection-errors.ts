@@ -8,12 +8,12 @@ export function connectionError(host: string, what: string, cause?: Error): Desk
 
 /** ` (ECONNRESET)`; empty where the system gave no code. */
 export function codeOf(cause: unknown): string {
-  return cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
+  return Error.isError(cause) && 'code' in cause ? ` (${String(cause.code)})` : '';
 }
 
 /** ` (ECONNRESET)`; the words of an error without a code; empty where there are none. */
 export function reasonOf(cause: unknown): string {
-  return codeOf(cause) || (cause instanceof Error ? ` (${cause.message})` : '');
+  return codeOf(cause) || (Error.isError(cause) ? ` (${cause.message})` : '');
 }
 
 /**
@@ -23,7 +23,7 @@ export function reasonOf(cause: unknown): string {
 export function toFault(host: string, thrown: unknown): DeskbellError {
   if (thrown instanceof DeskbellError) return thrown;
   // not its text: making one may throw, too
-  const words = thrown instanceof Error ? reasonOf(thrown) : ` (${typeof thrown} was thrown, not an error)`;
+  const words = Error.isError(thrown) ? reasonOf(thrown) : ` (${typeof thrown} was thrown, not an error)`;
   if (codeOf(thrown) !== '')
     return new DeskbellError('ERR_CONNECTION', `${host} cannot be reached${words}.`, { cause: thrown });
   return new DeskbellError('ERR_SENDER_FAULT', `Sending to ${host} failed on this side${words}.`, {

@@ -142,9 +142,8 @@ declare namespace webPush {
 }
 /* oxlint-enable no-shadow */
 
+// In the package `require` returns it: an object whose members a test can replace, as with the original.
 export default webPush;
-// What `require` returns: an object whose members a test can replace, as with the original.
-export { webPush as 'module.exports' };
 export {
   encrypt,
   generateVAPIDKeys,

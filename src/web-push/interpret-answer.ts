@@ -28,7 +28,7 @@ export async function readResult(endpoint: string, result: TransportResult): Pro
 /** Applications read the `code` of Node's own errors. */
 export function toNodeError(error: DeskbellError): Error {
   if (error.code === 'ERR_TIMEOUT') return new Error('Socket timeout', { cause: error });
-  if (error.cause instanceof Error) return error.cause;
+  if (Error.isError(error.cause)) return error.cause;
   if (error.code !== 'ERR_CONNECTION') return error;
   return Object.assign(new Error('socket hang up', { cause: error }), { code: 'ECONNRESET' });
 }

@@ -56,7 +56,7 @@ export function createPushClient() {
   const handOver = (message: Waiting, body: Uint8Array | Error): void => {
     const { prepared, url, fields, isGuarded } = message;
     const { endpoint, timeout } = prepared.details;
-    if (body instanceof Error) {
+    if (Error.isError(body)) {
       message.reject(body);
       release(url.host);
       return;

@@ -1,11 +1,12 @@
 // VAPID as the original has it: what it checks, what it does not, and the texts of its errors, which are an interface:
 // applications compare them. Subject and pair are checked less strictly than by the rest of this package.
-import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto';
 
-import { pointBytes, scalarBytes } from '../protocol/p256.ts';
+import { curve, pointBytes, scalarBytes } from '../protocol/p256.ts';
 import {
   defaultTokenLifetimeSeconds,
   generateVapidKeys,
+  importSigningKey,
   maxTokenLifetimeSeconds,
   signToken,
 } from '../protocol/vapid-token.ts';
@@ -81,7 +82,7 @@ export function getVapidHeaders(
   }
 }
 
-// ECPrivateKey of RFC 5915 §3: version 1, the 32 bytes of the key, and the curve's object identifier.
+// ECPrivateKey of RFC 5915 §3 without a public key: version 1, the 32 bytes of the key, and the curve's object identifier.
 const beforeKey = Buffer.from('30310201010420', 'hex');
 const afterKey = Buffer.from('a00a06082a8648ce3d030107', 'hex');
 
@@ -90,8 +91,15 @@ const afterKey = Buffer.from('a00a06082a8648ce3d030107', 'hex');
  * and with numbers that are no key, such as the zeros in tests of applications.
  */
 function importPrivateKey(privateKey: string): KeyObject {
-  const key = Buffer.concat([beforeKey, Buffer.from(privateKey, 'base64url'), afterKey]);
-  return createPrivateKey({ key, format: 'der', type: 'sec1' });
+  const bytes = Buffer.from(privateKey, 'base64url');
+  const ecdh = createECDH(curve);
+  try {
+    ecdh.setPrivateKey(bytes);
+  } catch {
+    const key = Buffer.concat([beforeKey, bytes, afterKey]);
+    return createPrivateKey({ key, format: 'der', type: 'sec1' });
+  }
+  return importSigningKey({ publicKey: ecdh.getPublicKey('base64url'), privateKey });
 }
 
 function checkAudience(audience: unknown): void {

@@ -163,7 +163,7 @@ test('an estimate is as near to the exact count as its sample can say, in stores
 });
 
 async function fill(store: Store, run: OpenedStore['run'], segments: readonly Segment[]): Promise<void> {
-  const isPostgres = store.address.moduleUrl.includes('/postgres/');
+  const isPostgres = store.address.database === 'postgres';
   let index = 0;
   let lastId = 0;
   for (const { rows: length, gap, oneOf, tagged } of segments) {

@@ -1,7 +1,8 @@
 // A process of `reader-stage.ts`: it delivers what the store has, by a clock that is ahead of the machine's, until it is killed.
 import { createSender } from '../../src/delivery/sender.ts';
 import type { VapidKeys } from '../../src/protocol/vapid-token.ts';
-import type { Store, StoreAddress } from '../../src/store/store.ts';
+import { openStoreAt } from '../../src/store/open-store-at.ts';
+import type { StoreAddress } from '../../src/store/store.ts';
 import { quickRetries } from './broadcast-bench.ts';
 
 const { address, origin, vapidKeys, aheadMs } = JSON.parse(process.argv[2] ?? '') as {
@@ -10,9 +11,8 @@ const { address, origin, vapidKeys, aheadMs } = JSON.parse(process.argv[2] ?? ''
   readonly vapidKeys: VapidKeys;
   readonly aheadMs: number;
 };
-const { openStore } = (await import(address.moduleUrl)) as { openStore(options: unknown): Promise<Store> };
 const now = () => Date.now() + aheadMs;
-const store = await openStore({ ...(address.options as object), now });
+const store = await openStoreAt({ ...address, options: { ...address.options, now } });
 const sender = createSender({
   vapid: { ...vapidKeys, subject: 'mailto:push@example.org' },
   store,

@@ -27,7 +27,7 @@ describe('after the last commits were lost', () => {
 
   /** Takes note of the progress as it is. @returns what puts the tables back to it */
   const remember = async (): Promise<() => Promise<void>> => {
-    const isSqlite = opened.store.address.moduleUrl.includes('sqlite');
+    const isSqlite = opened.store.address.database === 'sqlite';
     const names = tables.map((name) => (isSqlite && name === 'origin_counts' ? 'broadcast_origins' : name));
     const each = (statement: (name: string) => string) => names.map(statement).join('; ');
     await opened.run(each((name) => `create table before_${name} as select * from ${name}`));

@@ -142,7 +142,7 @@ test('without the package pg, it is said how to install it', async () => {
     registerHooks({
       resolve(name, context, next) {
         if (name !== 'pg') return next(name, context);
-        throw Object.assign(new Error('none'), { code: 'ERR_MODULE_NOT_FOUND' });
+        throw Object.assign(new Error('none'), { code: 'MODULE_NOT_FOUND' });
       },
     });
     const { openPostgresStore } = await import(process.argv[1]);

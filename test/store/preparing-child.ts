@@ -2,12 +2,13 @@
 // `node preparing-child.ts STORE_ADDRESS NOW_MS`
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
-import type { Store, StoreAddress } from '../../src/store/store.ts';
+import { openStoreAt } from '../../src/store/open-store-at.ts';
+import type { StoreAddress } from '../../src/store/store.ts';
 
 const [address = '', nowMs = ''] = process.argv.slice(2);
-const { moduleUrl, options } = JSON.parse(address) as StoreAddress;
-const { openStore } = (await import(moduleUrl)) as { openStore(options: object): Promise<Store> };
-const { broadcasts, close } = await openStore({ ...(options as object), now: () => Number(nowMs) });
+const { database, options } = JSON.parse(address) as StoreAddress;
+const now = () => Number(nowMs);
+const { broadcasts, close } = await openStoreAt({ database, options: { ...options, now } });
 const id = await broadcasts.findUnprepared();
 if (id === undefined) throw new Error('No broadcast is to be prepared.');
 const holder = randomUUID();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
+import { openStoreAt } from '../../src/store/open-store-at.ts';
 import type { Store, StoreAddress } from '../../src/store/store.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
@@ -67,8 +68,5 @@ async function openInPostgres(database: TestDatabase, now?: () => number): Promi
 
 /** The same store once more, as another process opens it. */
 export async function openAgain({ address }: { readonly address: StoreAddress }): Promise<Store> {
-  const { openStore: open } = (await import(address.moduleUrl)) as {
-    openStore(options: unknown): Promise<Store>;
-  };
-  return open(address.options);
+  return openStoreAt(address);
 }

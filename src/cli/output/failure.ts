@@ -47,7 +47,7 @@ export const exitCodeOf = (error: unknown): number =>
 /** Errors of the operating system and of the command itself have no code of ours yet. */
 function asDeskbellError(error: unknown): DeskbellError {
   if (error instanceof DeskbellError) return error;
-  if (!(error instanceof Error)) return new DeskbellError('ERR_COMMAND', String(error));
+  if (!Error.isError(error)) return new DeskbellError('ERR_COMMAND', String(error));
   if (!isSystemError(error)) return new DeskbellError('ERR_COMMAND', error.message, { cause: error });
   const { path, syscall } = error;
   const message = path === undefined ? `The system call ${syscall} failed` : `${path} cannot be used`;
@@ -59,10 +59,10 @@ function reasonOf(cause: unknown): string | undefined {
 }
 
 const isSystemError = (error: unknown): error is NodeJS.ErrnoException & { readonly code: string } =>
-  error instanceof Error && 'syscall' in error && 'code' in error;
+  Error.isError(error) && 'syscall' in error && 'code' in error;
 
 function causesOf({ cause }: Error): string {
-  return cause instanceof Error ? `\ncaused by ${cause.stack}${causesOf(cause)}` : '';
+  return Error.isError(cause) ? `\ncaused by ${cause.stack}${causesOf(cause)}` : '';
 }
 
 const oneLine = (message: string): string => message.replaceAll(/\s*\n\s*/g, ' ');

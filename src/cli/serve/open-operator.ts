@@ -96,7 +96,7 @@ export async function openMetricsListener(
 ): Promise<OpenOperator> {
   const { createMetricsListener } = await import('../../operator/create-operator.ts');
   const { loadClient } = await import('../../operator/metrics/metrics.ts');
-  await loadClient();
+  loadClient();
   return listen(createMetricsListener({ ...access, ...parts }), access, '--metrics');
 }
 

@@ -2,7 +2,7 @@
 import type { Store } from '../../store/store.ts';
 import type { GroupedOptions } from '../sender-options.ts';
 import { resolveThreadCount, threadsFor } from './thread-count.ts';
-import { runWorkerThreads } from './worker-pool.ts';
+import { hasThreadFile, runWorkerThreads } from './worker-pool.ts';
 
 export interface RunWorkersOptions extends GroupedOptions {
   readonly store: Store;
@@ -49,11 +49,19 @@ export function createRunWorkers({
   return async ({ broadcastId, rows = Number.POSITIVE_INFINITY }, signal) => {
     const count = threadsFor(rows, maxThreads);
     if (count === 0) return runHere(broadcastId, signal);
+    if (!hasThreadFile()) {
+      warnOnce(threadFileMissing);
+      return runHere(broadcastId, signal);
+    }
     const measures = onFigures !== undefined;
     const data = { storeAddress: store.address, settings, broadcastId, measures, logs: messageLog?.of };
     return runWorkerThreads(count, data, signal, { onWarning: warnOnce, onFigures, messageLog });
   };
 }
+
+const threadFileMissing =
+  'Messages are sent in the main thread and encrypted with Node\'s builtins, since the files of "deskbell" are not beside its ' +
+  'code, as in a bundle: declare "deskbell" external (docs/sending.md#in-bundles-and-frameworks).';
 
 /** Every thread has the same to say. */
 function onceEach(onWarning: (warning: string) => void): (warning: string) => void {

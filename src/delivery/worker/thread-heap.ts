@@ -19,12 +19,12 @@ const sizeFlags = ['max-semi-space-size', 'min-semi-space-size', 'max-old-space-
 let starting = 0;
 
 /** Starts a thread whose heap has the limits of one that delivers, whatever flags this process was started with. */
-export function startThread(url: URL, options: WorkerOptions): Worker {
+export function startThread(file: string, options: WorkerOptions): Worker {
   setFlagsFromString(pretenuringFlag);
   // V8 reads the flags when the thread makes its heap; what the process itself starts later is to have its own again
   if (starting === 0) for (const flag of sizeFlags) setFlagsFromString(`--${flag}=0`);
   starting += 1;
-  const thread = new Worker(url, { ...options, resourceLimits });
+  const thread = new Worker(file, { ...options, resourceLimits });
   let isCounted = true;
   const onStarted = () => {
     if (!isCounted) return;

@@ -1,17 +1,18 @@
 // Runs workers in threads of their own, one per core, so that a broadcast neither waits for one core nor holds up
 // whatever else this process does.
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { catalogue, type ErrorCode } from '../../errors/catalogue/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { WorkerOptions } from './create-worker.ts';
 import { startThread } from './thread-heap.ts';
 import type { ThreadReport, WorkerThreadData } from './worker-thread.ts';
 
-// `.ts` from the sources, `.js` from dist: the compiler rewrites imports, but no URLs
-const threadUrl = new URL(
-  `./worker-thread${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`,
-  import.meta.url,
-);
+const threadFile = fileURLToPath(new URL('./worker-thread.ts', import.meta.url));
+
+/** Whether the file that a thread runs is there. A bundle made of an application's files has it only if it is told to. */
+export const hasThreadFile = (): boolean => existsSync(threadFile);
 
 /** Told what the threads post. */
 export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures' | 'messageLog'>;
@@ -52,7 +53,7 @@ async function runThread(
   listener: ThreadListener,
   onReady: (() => void) | undefined,
 ): Promise<void> {
-  const thread = startThread(threadUrl, { workerData: data, name: 'deskbell-delivery' });
+  const thread = startThread(threadFile, { workerData: data, name: 'deskbell-delivery' });
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
   const stop = () => thread.postMessage('stop');
   let fault: (ThreadReport & { kind: 'fault' }) | undefined;

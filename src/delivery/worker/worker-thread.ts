@@ -2,7 +2,8 @@
 // that it is ready, its warnings and its fault, if there is one, and exits.
 import { parentPort, workerData } from 'node:worker_threads';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { Store, StoreAddress } from '../../store/store.ts';
+import { openStoreAt } from '../../store/open-store-at.ts';
+import type { StoreAddress } from '../../store/store.ts';
 import { createWorker } from './create-worker.ts';
 import type { DeliveryFigures } from '../figures.ts';
 import type { MessageLog, MessageRecord } from '../message-log.ts';
@@ -28,13 +29,23 @@ export type ThreadReport =
 
 const { storeAddress, settings, broadcastId, measures, logs } = workerData as WorkerThreadData;
 const stop = new AbortController();
-parentPort?.once('message', () => stop.abort());
+const onStop = (): void => stop.abort();
+parentPort?.once('message', onStop);
+void run();
 
-try {
-  const { openStore } = (await import(storeAddress.moduleUrl)) as {
-    openStore(options: unknown): Promise<Store>;
-  };
-  const store = await openStore(storeAddress.options);
+async function run(): Promise<void> {
+  try {
+    await deliver();
+  } catch (error) {
+    post(toReport(error));
+  } finally {
+    // without a listener the thread ends
+    parentPort?.off('message', onStop);
+  }
+}
+
+async function deliver(): Promise<void> {
+  const store = await openStoreAt(storeAddress);
   const onWarning = (text: string) => post({ kind: 'warning', text });
   const onFigures = measures ? (figures: DeliveryFigures) => post({ kind: 'figures', figures }) : undefined;
   const messageLog = logs && {
@@ -49,10 +60,6 @@ try {
     await worker.close();
     await store.close();
   }
-} catch (error) {
-  post(toReport(error));
-} finally {
-  parentPort?.close();
 }
 
 function post(message: ThreadReport): void {
@@ -62,5 +69,5 @@ function post(message: ThreadReport): void {
 
 function toReport(error: unknown): ThreadReport {
   if (error instanceof DeskbellError) return { kind: 'fault', code: error.code, message: error.message };
-  return { kind: 'fault', message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  return { kind: 'fault', message: Error.isError(error) ? (error.stack ?? error.message) : String(error) };
 }

@@ -1,5 +1,7 @@
 // The metrics of an installation as a process sees it: totals are the database's, and the same whichever process is asked;
 // durations, leases and registrations are this process's own; disk, certificate and limit are this machine's.
+import { createRequire } from 'node:module';
+
 import { createWarningReader, type ReadWarnings } from '../../delivery/installation-warnings.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DeliveryFigures } from '../../delivery/figures.ts';
@@ -38,7 +40,7 @@ export function createMetrics(
     recordRegistration: (result) => measured.recordRegistration(result),
 
     async render(accept = '') {
-      const client = await loadClient();
+      const client = loadClient();
       const isOpenMetrics = accept.includes('application/openmetrics-text');
       const contentType = isOpenMetrics ? client.openMetricsContentType : client.prometheusContentType;
       let renderFigures = renderers.get(contentType);
@@ -57,9 +59,9 @@ export function createMetrics(
  *
  * @throws {DeskbellError} ERR_METRICS_PACKAGE
  */
-export async function loadClient(): Promise<PrometheusClient> {
+export function loadClient(): PrometheusClient {
   try {
-    return await import('@prometheus-io/client');
+    return createRequire(import.meta.url)('@prometheus-io/client') as PrometheusClient;
   } catch (cause) {
     throw new DeskbellError(
       'ERR_METRICS_PACKAGE',

@@ -21,7 +21,7 @@ export class MessageQueue<Item> implements AsyncIterable<Item> {
   push(item: Item | Error): void {
     const reader = this.#readers.shift();
     if (reader === undefined) this.#items.push(item);
-    else if (item instanceof Error) reader.reject(item);
+    else if (Error.isError(item)) reader.reject(item);
     else reader.resolve({ done: false, value: item });
   }
 
@@ -36,7 +36,7 @@ export class MessageQueue<Item> implements AsyncIterable<Item> {
     const item = this.#items.shift();
     if (item !== undefined) {
       this.#onTaken();
-      if (item instanceof Error) throw item;
+      if (Error.isError(item)) throw item;
       return { done: false, value: item };
     }
     if (this.#isClosed) return { done: true, value: undefined };

@@ -1,5 +1,7 @@
 // How the database is connected to: a URL as libpq reads it, and the package "pg", which is installed by whoever needs it.
 import { accessSync, constants } from 'node:fs';
+import { createRequire } from 'node:module';
+
 import type { Client, ClientConfig, Pool, PoolConfig } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { ConnectionOptions } from './connection-options.ts';
@@ -31,7 +33,7 @@ export async function openPool(
     throw new DeskbellError('ERR_CONFIGURATION', `"url": ${(cause as Error).message}`, { cause });
   }
   checkTlsFiles(url);
-  const pg = await loadDriver();
+  const pg = loadDriver();
   const pool = new pg.Pool({
     ...clientConfig({ url, connectTimeoutMs, statementTimeoutMs }),
     max: maxConnections,
@@ -47,7 +49,7 @@ export async function openPool(
 
 /** One connection outside of the pool, not yet made. */
 export async function createClient(options: ConnectionOptions): Promise<Client> {
-  const pg = await loadDriver();
+  const pg = loadDriver();
   return new (clientClass(pg.Client, options.url))(clientConfig(options));
 }
 
@@ -93,11 +95,11 @@ const serverSettings = (statementTimeoutMs: number): Readonly<Record<string, str
   idle_in_transaction_session_timeout: String(statementTimeoutMs),
 });
 
-async function loadDriver(): Promise<typeof import('pg').default> {
+function loadDriver(): typeof import('pg').default {
   try {
-    return (await import('pg')).default;
+    return createRequire(import.meta.url)('pg') as typeof import('pg').default;
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    if ((cause as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw cause;
     throw new DeskbellError(
       'ERR_PACKAGE_MISSING',
       'PostgreSQL needs the package "pg", which is not installed: run "npm install pg"',

@@ -4,7 +4,7 @@ import { DiskFullError } from '../disk-full.ts';
 
 /** @returns the five characters of SQLSTATE, or the name of a system error such as ECONNREFUSED */
 export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return Error.isError(error) && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -43,7 +43,7 @@ export function isPassing(error: unknown): boolean {
   if (code === protocolViolation) return !isRefusalByServer.test((error as Error).message);
   if (code !== undefined) return passing.has(code) || networkErrors.has(code) || code.startsWith('08');
   return (
-    error instanceof Error &&
+    Error.isError(error) &&
     /^(Connection terminated|timeout (expired|exceeded)|Client has)/i.test(error.message)
   );
 }
@@ -51,7 +51,7 @@ export function isPassing(error: unknown): boolean {
 /** The fault as Deskbell names it; what PostgreSQL or the network did not raise is passed through. */
 export function toStoreError(error: unknown, label: string): unknown {
   const code = codeOf(error);
-  if (error instanceof DeskbellError || !(error instanceof Error)) return error;
+  if (error instanceof DeskbellError || !Error.isError(error)) return error;
   const isNamed = isWithoutTls.test(error.message) || error.message.startsWith('Query read timeout');
   if (code === undefined && !isPassing(error) && !isNamed) return error;
   const cause = withoutValues(error, code);

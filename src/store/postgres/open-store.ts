@@ -97,7 +97,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     rates: createPostgresRateShares(database, functions),
     retention: createRetention(portable, async () => false, [commitIds, clientWindows]),
     clientRequests: createPostgresClientRequests(database, functions),
-    address: { moduleUrl: import.meta.url, options: shared satisfies PostgresStoreOptions },
+    address: { database: 'postgres', options: shared },
     check: async () => checkServer(database, () => {}, { isPatient: false }),
     close: async () => {
       clearInterval(keeping);
@@ -106,6 +106,3 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     },
   };
 }
-
-/** For other threads, by `Store.address`. */
-export const openStore = openPostgresStore;

@@ -18,10 +18,21 @@ const SQLITE_NOTADB = 26;
 /** Extended: the index of the log, in memory that processes share, could not grow. */
 const SQLITE_IOERR_SHMSIZE = 4874;
 
+/** In Deno, `exec` fails with the text alone (sqlite3_errstr). */
+const codesOfTexts: ReadonlyMap<string, number> = new Map([
+  ['database is locked', SQLITE_BUSY],
+  ['attempt to write a readonly database', SQLITE_READONLY],
+  ['disk I/O error', SQLITE_IOERR],
+  ['database disk image is malformed', SQLITE_CORRUPT],
+  ['database or disk is full', SQLITE_FULL],
+  ['unable to open database file', SQLITE_CANTOPEN],
+  ['file is not a database', SQLITE_NOTADB],
+]);
+
 function extendedCode(error: unknown): number | undefined {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
-    ? error.errcode
-    : undefined;
+  if (!Error.isError(error)) return undefined;
+  if ('errcode' in error && typeof error.errcode === 'number') return error.errcode;
+  return codesOfTexts.get(error.message);
 }
 
 function primaryCode(error: unknown): number | undefined {
@@ -81,5 +92,5 @@ export function hindranceOf(path: string): string {
 
 /** SQLite names tables, columns and types, never values. */
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return Error.isError(error) ? error.message : String(error);
 }

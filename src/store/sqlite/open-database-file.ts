@@ -97,7 +97,7 @@ async function createIfMissing(path: string): Promise<void> {
     // of two processes that create the database at once, one does
     await createWhole(path, fill, { replace: false });
   } catch (cause) {
-    if (!(cause instanceof Error && 'syscall' in cause)) throw cause;
+    if (!(Error.isError(cause) && 'syscall' in cause)) throw cause;
     throw new DeskbellError(
       'ERR_STORE_UNAVAILABLE',
       `The database ${path} cannot be created: ${isFull(cause) ? 'the disk is full' : hindranceOf(path)}.`,

@@ -63,11 +63,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     rates: createSqliteRateShares(database),
     receipts: { add: createSqliteReceipts(database), prune: createReceiptPruning(portable) },
     retention: createRetention(portable, createShrink(database)),
-    address: { moduleUrl: import.meta.url, options: { path, groupAccess } satisfies SqliteStoreOptions },
+    address: { database: 'sqlite', options: { path, groupAccess } },
     check: () => database.check(),
     close: () => database.close(),
   };
 }
-
-/** For other threads, by `Store.address`. */
-export const openStore = openSqliteStore;

@@ -26,26 +26,26 @@ export interface DatabaseFunctions {
 
 type SqlValue = number | string | readonly number[] | { readonly sql: string };
 
-/** In the order of their use of each other. */
+/** In the order of their use of each other. In the package their text is part of the code. */
 const files = [
-  './clock.sql',
-  './former-subscription.sql',
-  './subscriptions.sql',
-  './audiences.sql',
-  './push-services.sql',
-  './alarms.sql',
-  './deletion-guard.sql',
-  './outcome-counts.sql',
-  './finish-broadcast.sql',
-  './broadcasts.sql',
-  './leases.sql',
-  './frequency-cap.sql',
-  './read-page.sql',
-  './attempts.sql',
-  './commit-page.sql',
-  './receipts.sql',
-  './rate-shares.sql',
-  './client-requests.sql',
+  readFileSync(new URL('./clock.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./former-subscription.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./subscriptions.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./audiences.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./push-services.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./alarms.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./deletion-guard.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./outcome-counts.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./finish-broadcast.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./broadcasts.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./leases.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./frequency-cap.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./read-page.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./attempts.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./commit-page.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./receipts.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./rate-shares.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./client-requests.sql', import.meta.url), 'utf8'),
 ];
 
 const countResult = (name: string): string => `count(*) filter (where r.result = '${name}')`;
@@ -113,8 +113,7 @@ export function describeFunctions(version = migrations.length, text = functionsT
 }
 
 /** What makes all functions, in the schema `deskbell_functions`. */
-export const functionsText = (): string =>
-  insertValues(files.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('\n'), values);
+export const functionsText = (): string => insertValues(files.join('\n'), values);
 
 /** @throws {Error} where a name has no value, or a value is used nowhere */
 export function insertValues(text: string, known: Readonly<Record<string, SqlValue>>): string {
