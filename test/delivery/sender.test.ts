@@ -23,7 +23,7 @@ import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { freePort } from '../../tools/listening.ts';
-import { within } from '../../tools/until.ts';
+import { until, within } from '../../tools/until.ts';
 import { certificate, startServer } from '../transport/peers.ts';
 import { openBroadcastBench, timesReceived, vapid as benchVapid } from './broadcast-bench.ts';
 import { TestClock } from './test-clock.ts';
@@ -324,7 +324,7 @@ test('a push service whose certificate is not trusted is a retry, and nothing is
 });
 
 for (const address of ['127.0.0.1', '10.1.2.3', '169.254.169.254', '::1', '::ffff:127.0.0.1']) {
-  test(`a known host that resolves to ${address} is rejected and not connected to`, async () => {
+  test(`a known host that resolves to ${address} is not connected to, and the message waits`, async () => {
     const sender = createSender({
       vapid,
       resolve: async () => [{ address, family: address.includes(':') ? 6 : 4 }],
@@ -333,8 +333,8 @@ for (const address of ['127.0.0.1', '10.1.2.3', '169.254.169.254', '::1', '::fff
       { endpoint: 'https://fcm.googleapis.com/fcm/send/x', ...texts },
       message,
     );
-    assert.ok(outcome.kind === 'rejected', outcome.kind);
-    assert.deepEqual([outcome.reason, outcome.scope, outcome.isAlarm], ['address-blocked', 'origin', true]);
+    assert.ok(outcome.kind === 'retry', outcome.kind);
+    assert.deepEqual([outcome.reason, outcome.isUnsent], ['address-blocked', true]);
     assert.equal(response, undefined);
     assert.equal(error?.code, 'ERR_ADDRESS_BLOCKED');
     await sender.close();
@@ -530,13 +530,18 @@ describe("a VAPID subject that is not at a domain which can exist is refused wit
     await sender.close();
   });
 
-  test('where an Apple endpoint is in the audience of a broadcast; the others get the message', async () => {
+  test('where an Apple endpoint is in the audience of a broadcast: it waits for a better one, and the others get the message', async () => {
     await using bench = await openBroadcastBench();
     await bench.startPushService({ rows: 3 });
     await bench.store.subscriptions.put({ endpoint: apple, p256dh, auth }, benchVapid.publicKey);
     const sender = bench.createSender({ vapid: { ...benchVapid, subject: unreal.subject } });
-    const { counts, alarms } = await (await sender.broadcast('all', message)).finished;
-    assert.deepEqual([counts.accepted, counts.rejected], [3, 1]);
+    const run = await sender.broadcast('all', message);
+    const find = () => bench.store.broadcasts.get(run.broadcast.id);
+    await until(async () => (await find()).counts.accepted === 3 && (await find()).alarms.length > 0, 'both');
+    const { counts, alarms, origins } = await find();
+    assert.equal(counts.pending, 1);
+    assert.equal(origins.find(({ origin }) => origin === 'https://web.push.apple.com')?.attempts, 0);
+    await run.stop();
     assert.deepEqual(
       alarms.map(({ origin, reason }) => [origin, reason]),
       [['https://web.push.apple.com', 'vapid-refused']],
