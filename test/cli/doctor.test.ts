@@ -169,6 +169,13 @@ suite('deskbell doctor', () => {
     assert.deepEqual(byStatus(findings), { proxy: 'ok', network: 'fault', clock: 'ok' });
   });
 
+  test('allows the addresses that are set, as sending does', async () => {
+    // a setting that does not go together with another one is named only by who uses it
+    const words = ['--push-services', 'public', '--push-service-addresses', '198.18.0.0/15'];
+    const { stdout } = await examine(['--data', await temporaryFolder(), ...words], await freePort());
+    assert.match(stdout, /"pushServiceAddresses" cannot be used while "pushServices" has "public"/);
+  });
+
   test('names the cause and the cure where all push services have an address that is not public', async () => {
     for (const [address, cure] of [
       ['198.18.0.5', /proxy or VPN .*"pushServiceAddresses"/],

@@ -124,6 +124,7 @@ test('a request from a page of another origin is a 403, with a valid token too, 
     { origin: 'null' },
     { origin: `https://${host}` },
     { origin: `http://127.0.0.1:${port + 1}` },
+    { origin: `${base}.evil.example` },
     { 'sec-fetch-site': 'same-site' },
     { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
   ]) {

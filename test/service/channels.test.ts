@@ -79,6 +79,8 @@ describe('POST /webPush/channels', () => {
     const german = { name: 'news', title: 'Nachrichten', language: 'de', isOn: true };
     assert.deepEqual(await titlesIn('de-AT,de;q=0.9,en;q=0.5'), [german, offers]);
     assert.deepEqual(await titlesIn('DE'), [german, offers]);
+    const brazilian = { name: 'news', title: 'Notícias', language: 'pt-BR', isOn: true };
+    assert.deepEqual(await titlesIn('pt-BR,de;q=0.5'), [brazilian, offers]);
     const own = { name: 'news', title: 'News', isOn: true };
     for (const other of ['en-GB,de;q=0.5', 'pt-PT', '*', '', ';;', 'x'.repeat(500)])
       assert.deepEqual(await titlesIn(other), [own, offers], other);

@@ -76,6 +76,14 @@ describe('the service', () => {
     });
   }
 
+  test('the manifest of an invitation leaves the start URL to the page, whose address has the token', async () => {
+    const ofPage = await fetch(`${service.base}/manifest.webmanifest`);
+    const ofInvitation = await fetch(`${service.base}/invitation.webmanifest`);
+    const { start_url: startUrl, ...others } = (await ofPage.json()) as Record<string, unknown>;
+    assert.equal(startUrl, './');
+    assert.deepEqual(await ofInvitation.json(), others);
+  });
+
   for (const path of [
     '/nowhere',
     '/vapidkey',

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import crypto, { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { before, beforeEach, describe, test } from 'node:test';
@@ -305,18 +306,20 @@ describe('a registration that onSubscribe refuses', () => {
 
 test('the console line is written out after the row is stored and before the answer, once for rows of one turn', async (t) => {
   const steps: string[] = [];
-  const { store, base } = await startService(
+  const responses: ServerResponse[] = [];
+  const { app, store, base } = await startService(
     {
       log: {
         info: (record) => {
           if ('event' in record && record.event === 'subscription') steps.push('line');
         },
         error: () => {},
-        flush: () => steps.push('flush'),
+        flush: () => steps.push(responses.some(({ headersSent }) => headersSent) ? 'late flush' : 'flush'),
       },
     },
     t,
   );
+  app.server.on('request', (_request, response) => responses.push(response));
   const { register } = store.subscriptions;
   const together = Promise.withResolvers<void>();
   t.mock.method(store.subscriptions, 'register', async (...given: Parameters<typeof register>) => {
