@@ -29,7 +29,7 @@ const rows = scaled(100_000);
 const senders = 3;
 const restarts = Math.max(scaled(10), 2);
 const maxNoticesInSecond = 10;
-const worker = { minPageRows: 256, maxPageRows: 256, maxDetachedRows: 512, retryLeaseRows: 64 };
+const worker = { maxPageRows: 256, maxDetachedRows: 512, retryLeaseRows: 64 };
 const longestMs = 30 * 60 * 1000;
 
 const getServer = useSharedServer();

@@ -37,13 +37,12 @@ const pageRows = Math.ceil((rowsPerSecond * answerAfterMs) / (1000 * senders));
  */
 const patienceMs = 60_000;
 const worker = {
-  minPageRows: pageRows,
   maxPageRows: pageRows,
   maxDetachedRows: 512,
   retryLeaseRows: 64,
   maxCommitDelayMs: patienceMs,
   crowdedCommitDelayMs: patienceMs,
-  slowAfterMs: patienceMs,
+  silentAfterMs: patienceMs,
 };
 const takenOverWithinMs = 20_000;
 /** Longer than a lease of the defaults and the time until others look: another sender takes over. */

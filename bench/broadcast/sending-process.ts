@@ -31,7 +31,7 @@ const sender = createSender({
   pushServices: [origin],
   ca: [readFileSync(caFile, 'utf8')],
   threads,
-  worker: inFlight === undefined ? {} : { minPageRows: inFlight, maxPageRows: inFlight },
+  worker: inFlight === undefined ? {} : { maxPageRows: inFlight },
 });
 const createdAtMs = Date.now();
 // whoever comes later goes on with the same one

@@ -4,7 +4,7 @@ import { pushServiceName } from '../protocol/known-push-services.ts';
 
 /** What came in addition since the report before. */
 export interface DeliveryFigures {
-  /** From when a message was given to the transport to its answer; `pushService` as `pushServiceName` gives it. */
+  /** From the write of a message to its connection until its answer; `pushService` as `pushServiceName` gives it. */
   readonly answers: readonly (DurationCounts & { readonly pushService: string })[];
   /** Of pages of rows. */
   readonly commits: DurationCounts;

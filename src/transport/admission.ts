@@ -1,17 +1,25 @@
 // May a request be sent to this push service now, and how many may be in flight? One object per origin answers both:
 // the circuit breaker whether, pacing how many. Both adapt to the results of earlier requests.
+//
+// `Retry-After` is obeyed at once: nothing is written from the answer on. If one that was written with it or later is accepted, the answer
+// concerned its subscription alone, and the hold ends; if none is, the breaker opens for as long as was asked. A lone 429 asks
+// that of its subscription, the second in a row, and any 503, of all.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { failureReason, type FailureReason, type Outcome } from '../protocol/outcome.ts';
-import { Breaker } from './breaker.ts';
+import { answersRunMs, Breaker } from './breaker.ts';
 import type { Clock } from './clock.ts';
+import type { Exchange } from './exchange.ts';
 import { ProtocolErrorPauses } from './protocol-error-pauses.ts';
 import { Pacing } from './pacing.ts';
-import type { Answer, OriginSnapshot } from './transport.ts';
+import type { Answer, OriginSnapshot, Pace } from './transport.ts';
 
 export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
   /** False: nothing is deferred, however often the push service fails. By default true. */
   readonly hasBreaker?: boolean;
 }
+
+/** What a worker encrypts at once. */
+const maxHeadroom = 64;
 
 /** Why nothing may be sent, and for how long. */
 export interface Deferral {
@@ -26,6 +34,10 @@ const unreachableAfterMs = 15_000;
 
 /** Of latency: the last hundred answers or so. */
 const averageOver = 100;
+
+/** How long an answer to what was written later is waited for. */
+const holdRoundTrips = 2;
+const minHoldMs = 50;
 
 type AdmissionSnapshot = Pick<
   OriginSnapshot,
@@ -51,15 +63,48 @@ export class Admission {
   #connectFault: DeskbellError | undefined;
   /** The first and the last failure since there was an answer. */
   #failures: { readonly firstMs: number; readonly lastMs: number } | undefined;
+  /** An answer has asked to wait, and it is not known yet of whom. */
+  #hold: { reason: string; writtenAtMs: number; untilMs: number } | undefined;
+  #wasThrottled = false;
+  #lastError: DeskbellError | undefined;
 
   constructor(origin: URL, settings: AdmissionSettings) {
     this.#origin = origin;
     this.#settings = settings;
   }
 
-  /** How many requests may be in flight. */
-  get maxInFlight(): number {
-    return this.#pacing.limit;
+  /** How many requests may be written now. */
+  free(inFlight: number): number {
+    return this.#hold === undefined ? this.#pacing.free(inFlight, this.#settings.monotonicNow()) : 0;
+  }
+
+  /** So many are written. */
+  spend(count: number): void {
+    this.#pacing.spend(count);
+  }
+
+  /** A few requests wait behind those in flight, so that there is one whenever there is an answer. */
+  pace(inFlight: number, queued: number): Pace {
+    const headroom = Math.min(maxHeadroom, Math.ceil(this.#pacing.limit / 4));
+    return { room: Math.max(0, this.free(inFlight) + headroom - queued), perMs: this.#pacing.perMs };
+  }
+
+  /** How long until one more may be written, where only the pace holds it back; `undefined` where it does not. */
+  get paceMs(): number | undefined {
+    return this.#hold === undefined ? this.#pacing.waitMs : undefined;
+  }
+
+  /** For how long an answer is waited for that ends a hold; `undefined` where there is none. */
+  get holdMs(): number | undefined {
+    return this.#hold && Math.max(minHoldMs, holdRoundTrips * this.#latencyMs);
+  }
+
+  /** No answer has ended the hold. @returns true where nothing may be sent from now on */
+  endHold(): boolean {
+    const hold = this.#hold;
+    this.#hold = undefined;
+    const nowMs = this.#settings.monotonicNow();
+    return hold !== undefined && this.#breaker.obey(hold.reason, nowMs, hold.untilMs - nowMs);
   }
 
   /** How many may be in flight by the time that a connection is open. */
@@ -134,21 +179,48 @@ export class Admission {
     this.#latencyMs =
       this.#answers === 0 ? latencyMs : this.#latencyMs + (latencyMs - this.#latencyMs) / averageOver;
     this.#answers += 1;
-    this.#pacing.recordAnswer(latencyMs, nowMs);
     if (response.status < 300 || !concernsOrigin(outcome)) {
+      if (outcome.kind === 'accepted') this.#recordAccepted(latencyMs, nowMs);
+      else this.#pacing.recordOther(latencyMs, nowMs);
       this.#breaker.recordSuccess(exchange);
       return false;
     }
+    const reason = `${this.#origin.host} answers with status ${response.status}.`;
     if (outcome.slowsOrigin) {
       this.#throttled += 1;
-      this.#pacing.recordThrottled(nowMs);
-    }
-    const reason = `${this.#origin.host} answers with status ${response.status}.`;
-    return this.#breaker.recordFailure(exchange, reason, nowMs, outcome.afterMs);
+      this.#pacing.recordRefused(latencyMs, nowMs);
+      if (outcome.afterMs !== undefined && (response.status === 503 || this.#wasThrottled))
+        this.#holdFor(reason, outcome.afterMs, nowMs - latencyMs, nowMs);
+      this.#wasThrottled = true;
+    } else this.#pacing.recordOther(latencyMs, nowMs);
+    return this.#breaker.recordFailure(exchange, reason, nowMs, answersRunMs, outcome.afterMs);
+  }
+
+  #recordAccepted(latencyMs: number, nowMs: number): void {
+    this.#pacing.recordAccepted(latencyMs, nowMs);
+    this.#wasThrottled = false;
+    if (this.#hold !== undefined && nowMs - latencyMs >= this.#hold.writtenAtMs) this.#hold = undefined;
+  }
+
+  #holdFor(reason: string, afterMs: number, writtenAtMs: number, nowMs: number): void {
+    if (this.#settings.hasBreaker === false || !this.#breaker.isClosed) return;
+    const untilMs = Math.max(this.#hold?.untilMs ?? 0, nowMs + afterMs);
+    this.#hold = { reason, writtenAtMs: Math.max(this.#hold?.writtenAtMs ?? 0, writtenAtMs), untilMs };
+  }
+
+  /** The push service refused it without an answer, and it may be sent again. @returns as `recordAnswer` */
+  recordRefusedStream(exchange: Pick<Exchange, 'writtenAtMs'>, error: DeskbellError): boolean {
+    const nowMs = this.#settings.monotonicNow();
+    this.#pacing.recordRefused(nowMs - exchange.writtenAtMs, nowMs);
+    this.#recordNoAnswer();
+    return this.#breaker.recordFailure(exchange, error.message, nowMs, answersRunMs);
   }
 
   /** No answer came. @returns true where nothing may be sent from now on */
   recordFailure(exchange: object, error: DeskbellError): boolean {
+    // a connection that is lost ends a hundred requests with one error
+    if (error === this.#lastError) return false;
+    this.#lastError = error;
     this.#recordNoAnswer();
     const isStopped = this.#breaker.recordFailure(exchange, error.message, this.#settings.monotonicNow());
     return this.recordHttpFault(error) || isStopped;

@@ -1,6 +1,7 @@
 // A circuit breaker per origin: a push service that is down or overloaded gets no requests for a while.
 //
-//   CLOSED     admits every request. Ten failures in a row, or a connection that cannot be made, → OPEN
+//   CLOSED     admits every request. Ten failures in a row (if they are answers, over half a second), a connection that cannot be made, or an answer
+//              that asks to wait, → OPEN
 //   OPEN       admits nothing until its time is over. Then → HALF_OPEN
 //   HALF_OPEN  admits one request, the probe. Its success → CLOSED; its failure → OPEN, twice as long.
 //              One that ends before it is sent leaves its place to the next. What comes of other requests, which were
@@ -11,6 +12,8 @@
 // can be made, so that sending goes on soon after a network is back. What another sender was asked opens it too.
 
 const maxFailuresInRow = 10;
+/** Where the failures are answers: a push service may refuse many at once, and take the next ones. */
+export const answersRunMs = 500;
 const firstOpenMs = 1000;
 const maxOpenMs = 60_000;
 const maxUnconnectedMs = 5000;
@@ -21,6 +24,7 @@ const laterByMs = 1000;
 export class Breaker {
   #state: 'CLOSED' | 'OPEN' | 'HALF_OPEN' = 'CLOSED';
   #failuresInRow = 0;
+  #runSinceMs = 0;
   #openMs = firstOpenMs;
   #openUntilMs = 0;
   #retryAfterMs = 0;
@@ -88,16 +92,17 @@ export class Breaker {
   }
 
   /**
+   * @param minRunMs for how long at least there must be nothing but failures
    * @param retryAfterMs what the push service asked for, 0 for nothing
    * @returns true where the breaker has opened just now
    */
-  recordFailure(request: object, reason: string, nowMs: number, retryAfterMs = 0): boolean {
+  recordFailure(request: object, reason: string, nowMs: number, minRunMs = 0, retryAfterMs = 0): boolean {
+    if (this.#failuresInRow === 0) this.#runSinceMs = nowMs;
     this.#failuresInRow += 1;
     this.#retryAfterMs = Math.min(Math.max(this.#retryAfterMs, retryAfterMs), maxRetryAfterMs);
     if (this.#state === 'HALF_OPEN' && !this.#isProbe(request)) return false;
-    return this.#state === 'HALF_OPEN' || this.#failuresInRow >= maxFailuresInRow
-      ? this.open(reason, nowMs)
-      : false;
+    const isLongRun = this.#failuresInRow >= maxFailuresInRow && nowMs - this.#runSinceMs >= minRunMs;
+    return this.#state === 'HALF_OPEN' || isLongRun ? this.open(reason, nowMs) : false;
   }
 
   #isProbe(request: object): boolean {
@@ -108,6 +113,12 @@ export class Breaker {
   openForConnection(reason: string, nowMs: number): void {
     this.#openMs = Math.min(this.#openMs, maxUnconnectedMs);
     this.open(reason, nowMs);
+  }
+
+  /** Opens for what the push service has asked of all. @returns true where the breaker has opened just now */
+  obey(reason: string, nowMs: number, retryAfterMs: number): boolean {
+    this.#retryAfterMs = Math.min(Math.max(this.#retryAfterMs, retryAfterMs), maxRetryAfterMs);
+    return this.open(reason, nowMs);
   }
 
   /**

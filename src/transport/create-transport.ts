@@ -9,14 +9,28 @@ import { checkRequest } from './check-request.ts';
 import type { ConnectSettings } from './connect.ts';
 import { settle, type Exchange } from './exchange.ts';
 import { defaultCloseGraceMs, defaultTimeouts } from './timeouts.ts';
+import { openSession, type OpenSession } from './open-session.ts';
 import { Origin, type OriginSettings } from './origin.ts';
+import { firstPerMs, latencyFloor } from './pacing.ts';
 import { parseProxy } from './proxy.ts';
-import type { Transport, TransportOptions, TransportRules } from './transport.ts';
+import type { Pace, Transport, TransportOptions } from './transport.ts';
 import { createTrust } from './trust.ts';
 
+/** Of a push service that nothing is known of. */
+const firstPace: Pace = { room: latencyFloor, perMs: firstPerMs };
 const maxOrigins = 1000;
 /** Of them after some were forgotten, so that not each new one looks through all. */
 const maxOriginsKept = 900;
+
+/** What a caller inside the package may change, and the options of an application cannot. */
+export interface TransportRules {
+  /** False where the application answers for its endpoints: any address will do. By default true. */
+  readonly guardsAddresses?: boolean;
+  /** False: nothing is deferred because of earlier answers and failures. By default true. */
+  readonly hasBreaker?: boolean;
+  /** Stands in for the network. */
+  readonly open?: OpenSession;
+}
 
 /**
  * Opens nothing yet: connections are made when there is something to send.
@@ -25,7 +39,7 @@ const maxOriginsKept = 900;
  */
 export function createTransport(
   options: TransportOptions = {},
-  { guardsAddresses = true, hasBreaker = true }: TransportRules = {},
+  { guardsAddresses = true, hasBreaker = true, open = openSession }: TransportRules = {},
 ): Transport {
   checkOptions(options, transportChecks);
   const policy = createEndpointPolicy(options.pushServices);
@@ -36,6 +50,7 @@ export function createTransport(
     isUnlisted: policy.isUnlisted,
     addressPolicy: createAddressPolicy(options),
     hasBreaker,
+    open,
     connectTimeoutMs: options.connectTimeoutMs ?? defaultTimeouts.connectTimeoutMs,
     responseTimeoutMs: options.responseTimeoutMs ?? defaultTimeouts.responseTimeoutMs,
     idleTimeoutMs: options.idleTimeoutMs ?? defaultTimeouts.idleTimeoutMs,
@@ -61,15 +76,20 @@ export function createTransport(
 
   return {
     send(request, done, timeoutMs) {
-      const exchange: Exchange = { request, done, timesRefused: 0, isSettled: false };
+      const exchange: Exchange = { request, done, timesRefused: 0, writtenAtMs: 0, isSettled: false };
       const fault = isClosed
         ? new DeskbellError('ERR_CLOSED', 'The transport is closed.')
         : checkRequest(request);
       const origin = fault ?? origins.get(request.origin) ?? openOrigin(request.origin);
-      if (origin instanceof DeskbellError) return fail(exchange, origin);
-      if (timeoutMs !== undefined) expireAfter(timeoutMs, exchange, origin, settings);
-      origin.send(exchange);
+      if (origin instanceof DeskbellError) fail(exchange, origin);
+      else {
+        if (timeoutMs !== undefined) expireAfter(timeoutMs, exchange, origin, settings);
+        origin.send(exchange);
+      }
+      return exchange;
     },
+
+    pace: (name) => origins.get(name)?.pace ?? firstPace,
 
     takeWaits() {
       const waits = new Map<string, number>();

@@ -87,7 +87,7 @@ export class Http1Session implements Session {
     const { path, headers, body } = exchange.request;
     this.#exchange = exchange;
     this.#wasUsed = true;
-    this.#sinceMs = this.#settings.monotonicNow();
+    this.#sinceMs = exchange.writtenAtMs = this.#settings.monotonicNow();
     this.#body = new ResponseBody();
     this.#socket.ref();
     const request = httpRequest({

@@ -14,18 +14,20 @@ export interface OpenedSession {
  * @param aborted ends the attempt with the signal's reason
  * @throws {DeskbellError} ERR_ADDRESS_BLOCKED, ERR_CONNECTION, ERR_TLS, ERR_TIMEOUT
  */
-export async function openSession(
+export type OpenSession = (
   origin: URL,
   settings: ConnectSettings & SessionSettings,
   events: SessionEvents,
   aborted: AbortSignal,
-): Promise<OpenedSession> {
+) => Promise<OpenedSession>;
+
+export const openSession: OpenSession = async (origin, settings, events, aborted) => {
   aborted.throwIfAborted();
   const connection = await connect(origin, settings, aborted);
   const { protocol } = connection;
   const SessionOfProtocol = protocol === 'h2' ? Http2Session : await loadHttp1(connection, origin);
   return { session: new SessionOfProtocol(connection, origin.host, events, settings), protocol };
-}
+};
 
 /**
  * Known push services speak HTTP/2, and `node:http` brings Node's `fetch` with it: 30 ms at the start of every thread.

@@ -2,8 +2,8 @@
 //
 // A request is
 //   QUEUED    waits for a connection with capacity, and until pacing permits one more
-//   IN FLIGHT added to a session → answered | failed | handed back by the push service unprocessed → QUEUED,
-//             after a pause where it was refused, or deferred
+//   IN FLIGHT added to a session → answered | failed | handed back by the push service unprocessed → QUEUED, or deferred;
+//             those that it refused wait for a while
 // and ends as exactly one result:
 //   response  any status
 //   failure   no connection could be made (nothing was sent), or the answer never came (in doubt)
@@ -22,9 +22,9 @@ import type { Timer } from './clock.ts';
 import { settle, type Exchange, type Session, type SessionEvents, type SessionSettings } from './exchange.ts';
 import { Fifo } from './fifo.ts';
 import { maxStreams } from './http2/protocol.ts';
-import { openSession } from './open-session.ts';
+import type { OpenSession } from './open-session.ts';
 import { maxLimit } from './pacing.ts';
-import type { Answer, OriginSnapshot } from './transport.ts';
+import type { Answer, OriginSnapshot, Pace } from './transport.ts';
 
 export const maxQueued = 4096;
 /** Of one thread. In flight ≈ rate × round trip: thirty connections of a hundred streams carry 30,000 requests a second
@@ -36,7 +36,7 @@ const maxGreetingConnections = 2;
 const maxHttp1Connections = 32;
 /** A request that is refused so often fails. One that is handed back without that goes out on another connection. */
 const maxTimesRefused = 10;
-/** How long nothing is sent after a request was refused the first time; each time twice as long. */
+/** How long what was refused waits after a request was refused the first time; each time twice as long. */
 const firstRefusalPauseMs = 20;
 /** After a connection attempt that failed while other connections are open. */
 const reconnectAfterMs = 1000;
@@ -48,6 +48,7 @@ export interface OriginSettings extends ConnectSettings, SessionSettings, Admiss
   readonly random: () => number;
   /** Milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly now: () => number;
+  readonly open: OpenSession;
 }
 
 export class Origin implements SessionEvents {
@@ -57,6 +58,8 @@ export class Origin implements SessionEvents {
   readonly #queue = new Fifo<Exchange>();
   /** Handed back by the push service; sent before the queue. */
   readonly #handedBack = new Fifo<Exchange>();
+  /** Refused, and handed back when their pause is over. */
+  readonly #refused = new Fifo<Exchange>();
   readonly #sessions = new Set<Session>();
   readonly #admission: Admission;
   readonly #aborted = new AbortController();
@@ -66,8 +69,12 @@ export class Origin implements SessionEvents {
   #connecting = 0;
   /** Runs while no further connection is opened, since the last one could not be made. */
   #connectPause: Timer | undefined;
-  /** Runs while nothing is sent, since a request was refused. */
+  /** Runs while those that were refused are not sent again. */
   #refusalPause: Timer | undefined;
+  /** Runs until the next request may be written, where writes are spread. */
+  #pace: Timer | undefined;
+  /** Runs while an answer has asked to wait, and one to a later request may say that it meant its subscription alone. */
+  #hold: Timer | undefined;
   #isPumpDue = false;
   #lastAccepted: Answer | undefined;
 
@@ -79,7 +86,11 @@ export class Origin implements SessionEvents {
   }
 
   get #queued(): number {
-    return this.#queue.length + this.#handedBack.length;
+    return this.#queue.length + this.#handedBack.length + this.#refused.length;
+  }
+
+  get pace(): Pace {
+    return this.#admission.pace(this.#inFlight, this.#queued);
   }
 
   /** It holds no requests and no connections: it may be dropped. */
@@ -135,7 +146,7 @@ export class Origin implements SessionEvents {
 
   /** Ends a request whose time is over: one that is queued is not sent, one that is in flight may have arrived. */
   expire(exchange: Exchange, error: DeskbellError): void {
-    const wasQueued = this.#queue.remove(exchange) || this.#handedBack.remove(exchange);
+    const wasQueued = [this.#queue, this.#handedBack, this.#refused].some((queue) => queue.remove(exchange));
     if (wasQueued) this.#admission.recordUnsent(exchange);
     this.#settle(exchange, { kind: 'failure', error, inDoubt: !wasQueued });
   }
@@ -168,6 +179,8 @@ export class Origin implements SessionEvents {
     this.#aborted.abort(error);
     this.#connectPause?.cancel();
     this.#refusalPause?.cancel();
+    this.#pace?.cancel();
+    this.#hold?.cancel();
     this.#failQueued(error);
     for (const session of this.#sessions) session.destroy(error);
   }
@@ -176,6 +189,7 @@ export class Origin implements SessionEvents {
     this.#inFlight -= 1;
     const answer = this.#readAnswer(response);
     if (this.#admission.recordAnswer(exchange, answer, latencyMs)) this.#deferQueued();
+    this.#lookAtHold();
     this.#settle(exchange, answer);
     if (this.#queued > 0) this.#pumpSoon();
   }
@@ -183,6 +197,7 @@ export class Origin implements SessionEvents {
   failed(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void {
     this.#inFlight -= 1;
     this.#fail(exchange, error, inDoubt);
+    this.#lookAtHold();
     this.#pumpSoon();
   }
 
@@ -191,8 +206,9 @@ export class Origin implements SessionEvents {
     if (exchange.isSettled) {
       this.#admission.recordUnsent(exchange);
       this.#reportIdle();
-    } else if (refusal === undefined) this.#queueAgain(exchange);
-    else this.#refused(exchange, `${this.#url.host} refuses requests (${refusal}).`);
+    } else if (refusal === undefined) this.#queueAgain(exchange, this.#handedBack);
+    else this.#takeRefused(exchange, `${this.#url.host} refuses requests (${refusal}).`);
+    this.#lookAtHold();
     this.#pumpSoon();
   }
 
@@ -220,36 +236,38 @@ export class Origin implements SessionEvents {
   }
 
   /** Unless nothing may be sent any more. */
-  #queueAgain(exchange: Exchange): void {
+  #queueAgain(exchange: Exchange, queue: Fifo<Exchange>): void {
+    exchange.writtenAtMs = 0;
     this.#admission.recordUnsent(exchange);
     const deferral = this.#admission.admit(exchange);
-    if (deferral === undefined) this.#handedBack.push(exchange);
+    if (deferral === undefined) queue.push(exchange);
     else this.#defer(exchange, deferral);
   }
 
-  #refused(exchange: Exchange, reason: string): void {
+  #takeRefused(exchange: Exchange, reason: string): void {
     const error = new DeskbellError('ERR_CONNECTION', reason);
     exchange.timesRefused += 1;
     if (exchange.timesRefused >= maxTimesRefused) this.#fail(exchange, error, false);
     else {
       this.#pauseAfterRefusal(exchange, error);
-      this.#queueAgain(exchange);
+      this.#queueAgain(exchange, this.#refused);
     }
   }
 
   /**
    * It has more to do than it can, or takes fewer streams than were sent before its SETTINGS came: what it refused goes out again
-   * after a pause, unless the breaker opens for it. All that it refuses until the pause is over counts once.
+   * after a pause, unless the breaker opens for it; what it has not refused does not wait for that.
    */
   #pauseAfterRefusal(exchange: Exchange, error: DeskbellError): void {
-    if (this.#refusalPause !== undefined) return;
+    if (this.#admission.recordRefusedStream(exchange, error)) this.#deferQueued();
     const resume = (): void => {
       this.#refusalPause = undefined;
+      for (let left = this.#refused.length; left > 0; left -= 1)
+        this.#handedBack.push(this.#refused.shift()!);
       this.#pumpSoon();
     };
     const pauseMs = firstRefusalPauseMs * 2 ** (exchange.timesRefused - 1);
-    this.#refusalPause = this.#settings.startTimer(resume, pauseMs, true);
-    if (this.#admission.recordFailure(exchange, error)) this.#deferQueued();
+    this.#refusalPause ??= this.#settings.startTimer(resume, pauseMs, true);
   }
 
   #fail(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void {
@@ -268,14 +286,20 @@ export class Origin implements SessionEvents {
   }
 
   #pump(): void {
+    let free = Math.min(this.#admission.free(this.#inFlight), this.#queued - this.#refused.length);
     for (const session of this.#sessions) {
-      const queued = this.#refusalPause === undefined ? this.#queued : 0;
-      let free = Math.min(session.freeCapacity, this.#admission.maxInFlight - this.#inFlight, queued);
-      for (; free > 0; free -= 1) this.#add(this.#next(), session);
+      const added = Math.min(session.freeCapacity, free);
+      free -= added;
+      this.#admission.spend(added);
+      for (let left = added; left > 0 && this.#queued > this.#refused.length; left -= 1)
+        this.#add(this.#next(), session);
       session.flush();
     }
-    if (this.#queued === 0 || this.#refusalPause !== undefined) return;
-    if (this.#inFlight >= this.#admission.maxInFlight) this.#admission.recordLimitReached();
+    if (this.#queued === this.#refused.length) return;
+    if (this.#admission.free(this.#inFlight) === 0) {
+      this.#admission.recordLimitReached();
+      this.#pumpInPace();
+    }
     this.#openConnections();
   }
 
@@ -289,6 +313,33 @@ export class Origin implements SessionEvents {
       session.destroy(fault);
       if (!exchange.isSettled) this.failed(exchange, fault, false);
     }
+  }
+
+  /** Where only the pace holds back what is queued, no answer will. */
+  #pumpInPace(): void {
+    const { paceMs } = this.#admission;
+    if (paceMs === undefined) return;
+    const resume = (): void => {
+      this.#pace = undefined;
+      this.#pump();
+    };
+    this.#pace ??= this.#settings.startTimer(resume, paceMs, true);
+  }
+
+  /** Once all that could end a hold is answered, or its time is over, the push service is taken at its word. */
+  #lookAtHold(): void {
+    const { holdMs } = this.#admission;
+    if (holdMs === undefined) {
+      this.#hold?.cancel();
+      this.#hold = undefined;
+    } else if (this.#inFlight === 0) this.#endHold();
+    else this.#hold ??= this.#settings.startTimer(() => this.#endHold(), holdMs, true);
+  }
+
+  #endHold(): void {
+    this.#hold?.cancel();
+    this.#hold = undefined;
+    if (this.#admission.endHold()) this.#deferQueued();
   }
 
   #next(): Exchange {
@@ -321,7 +372,8 @@ export class Origin implements SessionEvents {
   async #openConnection(): Promise<void> {
     this.#connecting += 1;
     try {
-      const { session, protocol } = await openSession(this.#url, this.#settings, this, this.#aborted.signal);
+      const settings = this.#settings;
+      const { session, protocol } = await settings.open(this.#url, settings, this, this.#aborted.signal);
       this.#protocol = protocol;
       this.#sessions.add(session);
       this.#admission.recordConnection();
@@ -361,7 +413,7 @@ export class Origin implements SessionEvents {
 
   #endQueued(end: (exchange: Exchange) => void): void {
     while (this.#queued > 0) {
-      const exchange = this.#next();
+      const exchange = this.#refused.shift() ?? this.#next();
       this.#admission.recordUnsent(exchange);
       end(exchange);
     }

@@ -1,50 +1,128 @@
-// How many requests may be in flight to one origin. In flight ≈ rate × round trip, and neither is known: the limit
-// grows while it is what holds the requests back and answers do not get slower, and shrinks when they do.
+// How many requests may be in flight to one push service, and how fast they are written. In flight ≈ rate × round trip, and
+// neither is known, so the window is found by trying, round by round. Pure: the clock is a parameter, and nothing here waits.
 //
-// A round is as many answers as the limit allows in flight. At its end
-//   the limit was reached, answers came at about the base latency → twice as many; a quarter more once it was too much
-//   answers came much later than the base latency                 → a fifth less, but not under `latencyFloor`
-// Base latency is the least seen in the last 30 s. It is then measured anew in a round with at most `latencyFloor` in flight,
-// since latency under load would be taken as the base and the limit would keep growing; a limit that is lowered for it is
-// restored after that round.
-// A 429 or 503 halves the limit at once, down to 1, and for the next minute it grows in steps of a second.
+// Inputs    each answer to a request: accepted, refused (503, 429, a refused stream), or other, and the time from its write to
+//           the answer; that requests wait because of the window
+// Round     the answers to a part of the window that was written since the last decision
+// State     window; growth, the share by which a round may widen it; threshold, up to which the window was fine before and
+//           doubles again; base, the round trip without a queue; whether writes are spread over the round trip, which they
+//           are from the first overload on: a push service with a limit on its rate refuses bursts
+//
+// Law, at the end of a round
+//   OVERLOADED  more of the answers were refused than a healthy push service refuses by chance:
+//               window ← 17/20 of the accepted share of it (half of it the first time, since that share is of a burst);
+//               threshold ← window; growth ← 1/32. If nothing was accepted, this is an outage and no measure of capacity:
+//               window ← window / 4, at least threshold / 64, and the threshold stays
+//   QUEUEING    most accepted answers came later than three round trips of the base: window ← what two base round trips
+//               carry, at least half of it and at least `latencyFloor`; threshold ← window; growth ← 1/32. If that does not
+//               shorten the round trip, the push service is farther than before, and there is no queue to avoid: base ← the
+//               round trip, window ← the one before
+//   WIDENING    neither, and requests waited because of the window: window ← twice as much up to the threshold,
+//               beyond it window × (1 + growth); growth ← 1.5 × growth, at most 1
+//
+// The share counts, never the single refusal: one in a hundred changes nothing, half of them halve the window in one
+// round trip. From a decrease on, growth of 3, 5, 7, 11, 16, 24 % … keeps refusals at a few per cent if the capacity is what
+// it was, and finds twice the capacity in ten round trips.
 
-/** Latency alone never lowers the limit under this: what one HTTP/2 connection carries. */
+/** Where the window begins, and under which latency alone never lowers it: what one HTTP/2 connection carries. */
 export const latencyFloor = 100;
 /** What a thread makes in a tenth of a second. A queue at the push service stops the growth long before. */
 export const maxLimit = 3000;
+/** Requests a millisecond while nothing is known of the round trip. */
+export const firstPerMs = latencyFloor / 500;
+
+/** Of a push service that takes less than one request in a round trip from each thread. */
+const minWindow = 1 / 8;
 
 /** Latency includes the time in which we are busy ourselves, so it means nothing until it is well above the base. */
 const maxLatencyRatio = 3;
 const latencySlackMs = 10;
-const baseLifetimeMs = 30_000;
-/** How the limit grows at first, and once it has been too high. */
-const initialGrowth = 2;
-const carefulGrowth = 1.25;
-const throttledForMs = 60_000;
-const throttledStepMs = 1000;
+/** Round trips of the base that a window is set to where there is a queue. */
+const queueRatio = 2;
+/** A window that is smaller by a third or more shortens the round trip by so much, if there is a queue. */
+const shorterBy = 0.85;
+/** Refusals that a push service may answer with at any rate of requests: this share, and what chance adds to it. */
+const toleratedShare = 0.06;
+/** Standard deviations: to leave the first doubling by mistake costs more than a small decrease. */
+const chanceAtFirst = 3;
+const chanceLater = 1;
+/** A round is so much of the window, and at least so many answers. */
+const roundShare = 1 / 4;
+const roundAnswers = 16;
+const carefulGrowth = 1 / 32;
+/** How growth grows with each round. */
+const fasterBy = 1.5;
+const outageFactor = 1 / 4;
+/** Of the threshold: with fewer, the end of an outage is noticed late. The circuit breaker stops what goes on for long. */
+const outageFloor = 1 / 64;
+/** What a burst was accepted of says little of what is accepted when writes are spread. */
+const firstFactor = 1 / 2;
+/** Below what was accepted, so that the next rounds are not refused again. */
+const marginFactor = 0.85;
+/** Where the rate of writes is what is limited, latency may vary by so much. */
+const spreadRatio = 1.5;
+/** Writes that are spread may catch up on so much. */
+const burstMs = 10;
 
 export class Pacing {
-  #limit = latencyFloor;
-  #growth = initialGrowth;
+  #window = latencyFloor;
+  #growth = 1;
+  #threshold = Number.POSITIVE_INFINITY;
   #baseMs = Number.POSITIVE_INFINITY;
-  #baseUntilMs = 0;
-  #roundAnswers = 0;
-  #roundLatencyMs = 0;
-  #minRoundMs = Number.POSITIVE_INFINITY;
+  /** Of the last round in which something was accepted. */
+  #latencyMs = 0;
+  /** What the window was before a queue lowered it, and the round trip when it was lowered for the second time. */
+  #trial: { readonly window: number; readonly latencyMs: number | undefined } | undefined;
+  #isSpread = false;
+  /** All answers of the last round were refusals. */
+  #isOutage = false;
+  /** What may be written now, where writes are spread. */
+  #permits = 0;
+  #permitsAtMs = 0;
+  /** Of this round. */
+  #startedAtMs = Number.NEGATIVE_INFINITY;
+  #answers = 0;
+  #refused = 0;
+  #accepted = 0;
+  #late = 0;
+  #latencySumMs = 0;
   #wasReached = false;
-  /** The limit of before the round that measures the base; 0 in all other rounds. */
-  #limitToRestore = 0;
-  #throttledUntilMs = 0;
-  #nextStepMs = 0;
 
   get limit(): number {
-    return this.#limit;
+    return Math.max(1, Math.floor(this.#window));
   }
 
   /** What the limit may be two rounds from now, which is how long a connection takes to open. */
   get limitAhead(): number {
-    return Math.min(maxLimit, Math.ceil(this.#limit * this.#growth ** 2));
+    const growth = this.#window < this.#threshold ? 1 : this.#growth;
+    return Math.min(maxLimit, Math.ceil(this.#window * (1 + growth) ** 2));
+  }
+
+  /** How many requests may be written now. */
+  free(inFlight: number, nowMs: number): number {
+    if (!this.#isSpread) return Math.max(0, this.limit - inFlight);
+    const free = Math.ceil(this.#window * spreadRatio) - inFlight;
+    if (free <= 0) return 0;
+    const { perMs } = this;
+    const burst = Math.max(1, perMs * burstMs);
+    this.#permits = Math.min(burst, this.#permits + (nowMs - this.#permitsAtMs) * perMs);
+    this.#permitsAtMs = nowMs;
+    return Math.min(free, Math.floor(this.#permits));
+  }
+
+  /** So many are written. */
+  spend(count: number): void {
+    if (this.#isSpread) this.#permits -= count;
+  }
+
+  /** How long until one more may be written, where only the spreading of writes holds it back. */
+  get waitMs(): number | undefined {
+    return this.#permits < 1 && this.#isSpread ? Math.max(1, (1 - this.#permits) / this.perMs) : undefined;
+  }
+
+  /** Requests a millisecond that the window carries. */
+  get perMs(): number {
+    return this.#latencyMs === 0 ? firstPerMs : this.#window / Math.max(1, this.#latencyMs);
   }
 
   /** Requests wait because of the limit. */
@@ -52,59 +130,112 @@ export class Pacing {
     this.#wasReached = true;
   }
 
-  recordAnswer(latencyMs: number, nowMs: number): void {
-    if (latencyMs < this.#minRoundMs) this.#minRoundMs = latencyMs;
-    this.#roundLatencyMs += latencyMs;
-    this.#roundAnswers += 1;
-    // With a limit to restore, answers to requests from before the round come first.
-    if (this.#roundAnswers >= this.#limit + this.#limitToRestore) this.#endRound(nowMs);
+  /** @param latencyMs from its write on */
+  recordAccepted(latencyMs: number, nowMs: number): void {
+    if (nowMs - latencyMs < this.#startedAtMs) return;
+    this.#accepted += 1;
+    this.#latencySumMs += latencyMs;
+    if (latencyMs > this.#lateAfterMs) this.#late += 1;
+    this.#count(nowMs);
   }
 
-  /** The push service asked for fewer requests (429, 503). */
-  recordThrottled(nowMs: number): void {
-    // Answers to what was in flight already say the same thing once more.
-    if (nowMs < this.#nextStepMs) return;
-    this.#limit = Math.max(1, Math.floor(this.#limit / 2));
-    this.#limitToRestore = 0;
+  /** The push service took it for one too many (429, 503, a refused stream). */
+  recordRefused(latencyMs: number, nowMs: number): void {
+    if (nowMs - latencyMs < this.#startedAtMs) return;
+    this.#refused += 1;
+    this.#count(nowMs);
+  }
+
+  /** It was answered, with something that says nothing about the rate. */
+  recordOther(latencyMs: number, nowMs: number): void {
+    if (nowMs - latencyMs >= this.#startedAtMs) this.#count(nowMs);
+  }
+
+  get #lateAfterMs(): number {
+    return maxLatencyRatio * this.#baseMs + latencySlackMs;
+  }
+
+  #count(nowMs: number): void {
+    this.#answers += 1;
+    if (this.#answers < Math.max(roundAnswers, this.#window * roundShare)) return;
+    if (this.#isOverloaded) this.#lower(nowMs);
+    else {
+      this.#isOutage = false;
+      if (!this.#isQueueing()) this.#widen();
+    }
+    this.#startRound(nowMs);
+  }
+
+  get #isOverloaded(): boolean {
+    const tolerated = toleratedShare * this.#answers;
+    const chance = this.#isSpread ? chanceLater : chanceAtFirst;
+    return this.#refused > tolerated + chance * Math.sqrt(tolerated);
+  }
+
+  #lower(nowMs: number): void {
+    this.#trial = undefined;
     this.#growth = carefulGrowth;
-    this.#throttledUntilMs = nowMs + throttledForMs;
-    this.#nextStepMs = nowMs + throttledStepMs;
+    const accepted = 1 - this.#refused / this.#answers;
+    const wasOutage = this.#isOutage;
+    this.#isOutage = accepted === 0;
+    if (this.#isOutage && !wasOutage) this.#threshold = this.#window;
+    if (!this.#isSpread) {
+      this.#isSpread = true;
+      this.#permitsAtMs = nowMs;
+      this.#set(this.#window * Math.max(firstFactor, accepted));
+    } else if (this.#isOutage)
+      this.#set(Math.max(this.#threshold * outageFloor, this.#window * outageFactor));
+    else this.#set(this.#window * accepted * marginFactor);
+    // a round in which an outage ends measures no capacity either
+    if (!this.#isOutage && !wasOutage) this.#threshold = this.#window;
   }
 
-  #endRound(nowMs: number): void {
-    const isBaseDue = nowMs >= this.#baseUntilMs;
-    if (this.#limitToRestore > 0) {
-      this.#setBase(nowMs);
-      this.#limit = this.#limitToRestore;
-      this.#limitToRestore = 0;
-    } else if (isBaseDue && this.#limit > latencyFloor) {
-      this.#limitToRestore = this.#limit;
-      this.#limit = latencyFloor;
-    } else {
-      if (isBaseDue) this.#setBase(nowMs);
-      this.#baseMs = Math.min(this.#baseMs, this.#minRoundMs);
-      this.#adjustLimit(nowMs);
+  /** @returns true where the window must not grow */
+  #isQueueing(): boolean {
+    if (this.#accepted === 0) return false;
+    const latencyMs = this.#latencySumMs / this.#accepted;
+    const isLate = this.#late * 2 > this.#accepted;
+    this.#baseMs = Math.min(this.#baseMs, latencyMs);
+    const trial = this.#trial;
+    this.#trial = undefined;
+    if (!isLate) return false;
+    if (trial?.latencyMs !== undefined && latencyMs > trial.latencyMs * shorterBy) {
+      this.#baseMs = latencyMs;
+      this.#setThreshold(trial.window);
+      return true;
     }
-    this.#roundLatencyMs = 0;
-    this.#minRoundMs = Number.POSITIVE_INFINITY;
-    this.#roundAnswers = 0;
+    const wanted = Math.max((this.#window * queueRatio * this.#baseMs) / latencyMs, this.#window / 2);
+    const window = Math.max(wanted, Math.min(this.#window, latencyFloor));
+    if (window <= this.#window * (2 / 3))
+      this.#trial = { window: trial?.window ?? this.#window, latencyMs: trial && latencyMs };
+    this.#growth = carefulGrowth;
+    this.#setThreshold(window);
+    return true;
+  }
+
+  #widen(): void {
+    if (!this.#wasReached) return;
+    if (this.#window < this.#threshold) {
+      this.#set(Math.min(this.#window * 2, this.#threshold));
+      return;
+    }
+    this.#set(this.#window * (1 + this.#growth));
+    this.#growth = Math.min(1, this.#growth * fasterBy);
+  }
+
+  #set(window: number): void {
+    this.#window = Math.min(maxLimit, Math.max(minWindow, window));
+  }
+
+  #setThreshold(window: number): void {
+    this.#set(window);
+    this.#threshold = this.#window;
+  }
+
+  #startRound(nowMs: number): void {
+    if (this.#accepted > 0) this.#latencyMs = this.#latencySumMs / this.#accepted;
+    this.#startedAtMs = nowMs;
+    this.#answers = this.#refused = this.#accepted = this.#late = this.#latencySumMs = 0;
     this.#wasReached = false;
-  }
-
-  #setBase(nowMs: number): void {
-    this.#baseMs = this.#minRoundMs;
-    this.#baseUntilMs = nowMs + baseLifetimeMs;
-  }
-
-  #adjustLimit(nowMs: number): void {
-    const isSlow =
-      this.#roundLatencyMs / this.#roundAnswers > maxLatencyRatio * this.#baseMs + latencySlackMs;
-    if (isSlow) {
-      this.#growth = carefulGrowth;
-      this.#limit = Math.min(this.#limit, Math.max(latencyFloor, Math.floor(this.#limit * 0.8)));
-    } else if (this.#wasReached && nowMs >= this.#nextStepMs) {
-      this.#limit = Math.min(maxLimit, Math.ceil(this.#limit * this.#growth));
-      if (nowMs < this.#throttledUntilMs) this.#nextStepMs = nowMs + throttledStepMs;
-    }
   }
 }

@@ -65,6 +65,20 @@ export interface OriginSnapshot {
   readonly obstacle: FailureReason | undefined;
 }
 
+/** A request that was given to a transport. */
+export interface Sending {
+  /** When it was written to a connection, by the clock that never goes backwards; 0 while it is not. */
+  readonly writtenAtMs: number;
+}
+
+/** How fast a push service takes requests. */
+export interface Pace {
+  /** How many more may be given to the transport that do not wait there for long. */
+  readonly room: number;
+  /** Requests a millisecond, as far as the answers show. */
+  readonly perMs: number;
+}
+
 export interface Transport {
   /**
    * Sends one request; `done` is called exactly once, never before `send` returns. Requests handed in during one tick
@@ -72,7 +86,9 @@ export interface Transport {
    *
    * @param timeoutMs for all of it: waiting, connecting, and the answer. Without it only the single steps are bounded
    */
-  send(request: PushRequest, done: (result: TransportResult) => void, timeoutMs?: number): void;
+  send(request: PushRequest, done: (result: TransportResult) => void, timeoutMs?: number): Sending;
+  /** @param origin as `URL.origin` gives it */
+  pace(origin: string): Pace;
   /** The push services that have asked to wait (`Retry-After`), and how long from now, since this was called before. */
   takeWaits(): ReadonlyMap<string, number>;
   /** Sends a push service nothing for so long, since it has asked another sender to wait. */
@@ -85,14 +101,6 @@ export interface Transport {
   withdraw(): void;
   /** Waits for what is in flight, at most `graceMs` (default 10 000), then closes every connection. */
   close(graceMs?: number): Promise<void>;
-}
-
-/** What a caller inside the package may change, and the options of an application cannot. */
-export interface TransportRules {
-  /** False where the application answers for its endpoints: any address will do. By default true. */
-  readonly guardsAddresses?: boolean;
-  /** False: nothing is deferred because of earlier answers and failures. By default true. */
-  readonly hasBreaker?: boolean;
 }
 
 /** An IP address of a push service's host. */

@@ -52,7 +52,7 @@ export async function loseCommits({ how, rows, lostMessages, failingShare }: Los
       pushServices: [origin],
       ca,
       retryPolicy: quickRetries,
-      worker: { leaseMs: 2000, minPageRows: 64, maxPageRows: 64, maxDetachedRows: 128, retryLeaseRows: 64 },
+      worker: { leaseMs: 2000, maxPageRows: 64, maxDetachedRows: 128, retryLeaseRows: 64 },
     }),
     (opened) => opened.close(),
   );

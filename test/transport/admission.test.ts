@@ -87,8 +87,14 @@ test('a fault after 10,000 answers, or after two hours, begins anew', () => {
 
 test('other failures stop the origin without calling it incompatible', () => {
   const { admission } = open();
-  const lost = new DeskbellError('ERR_CONNECTION', 'It ended the connection.');
-  for (let failure = 0; failure < 10; failure += 1) admission.recordFailure(one, lost);
+  for (let failure = 0; failure < 10; failure += 1) {
+    const lost = new DeskbellError('ERR_CONNECTION', 'It ended the connection.');
+    for (let request = 0; request < 100; request += 1) {
+      assert.equal(admission.admit(one), undefined, 'a connection that is lost is one failure');
+      assert.equal(admission.recordFailure(one, lost), failure === 9 && request === 0);
+      if (failure === 9) break;
+    }
+  }
   assert.deepEqual(admission.admit(one), {
     waitMs: 1000,
     reason: 'It ended the connection.',
@@ -117,9 +123,40 @@ test('a push service is unreachable after tries that have failed for fifteen sec
 test('a Retry-After that is a date counts from the clock', () => {
   const { admission, clock } = open();
   const headers = { 'retry-after': new Date(clock.ms + 30_000).toUTCString() };
-  for (let answer = 0; answer < 10; answer += 1)
-    admission.recordAnswer(one, read({ status: 503, headers, body: '' }, clock.ms), 5);
+  admission.recordAnswer(one, read({ status: 503, headers, body: '' }, clock.ms), 5);
+  assert.equal(admission.endHold(), true);
   assert.equal(admission.admit(one)?.waitMs, 30_000);
+});
+
+const busy = (status: number) => read({ status, headers: { 'retry-after': '60' }, body: '' });
+
+test('a 503 that asks to wait is obeyed at once, unless a request that was written later is accepted', () => {
+  const { admission, clock } = open();
+  assert.ok(admission.free(0) > 0);
+  clock.ms += 100;
+  admission.recordAnswer(one, busy(503), 50);
+  assert.equal(admission.free(0), 0);
+  admission.recordAnswer(one, read(created), 60);
+  assert.equal(admission.free(0), 0, 'written before');
+  admission.recordAnswer(one, read(created), 40);
+  assert.ok(admission.free(0) > 0, 'written later');
+  assert.equal(admission.endHold(), false);
+  admission.recordAnswer(one, busy(503), 50);
+  assert.equal(admission.endHold(), true);
+  assert.equal(admission.admit(one)?.waitMs, 60_000);
+});
+
+test('a 429 that asks to wait concerns its subscription, and all of them when the next answer is another one', () => {
+  const { admission, clock } = open();
+  clock.ms += 100;
+  for (let answer = 0; answer < 3; answer += 1) {
+    admission.recordAnswer(one, busy(429), 50);
+    assert.ok(admission.free(0) > 0);
+    admission.recordAnswer(one, read(created), 50);
+  }
+  admission.recordAnswer(one, busy(429), 50);
+  admission.recordAnswer(one, busy(429), 50);
+  assert.equal(admission.free(0), 0);
 });
 
 test('without the breaker, failures never stop the origin', () => {

@@ -2,26 +2,42 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { Breaker } from '../../src/transport/breaker.ts';
+import { answersRunMs, Breaker } from '../../src/transport/breaker.ts';
 
 /** Any request; the probe, where there is one. */
 const one = {};
 
+/** Ten failures in a row, the first of them half a second before. @returns whether it has opened */
+const failInRow = (breaker: Breaker, nowMs: number, reason = 'x', retryAfterMs = 0): boolean => {
+  for (let run = 1; run <= 9; run += 1)
+    assert.equal(
+      breaker.recordFailure(one, reason, nowMs - answersRunMs, answersRunMs, run === 4 ? retryAfterMs : 0),
+      false,
+    );
+  return breaker.recordFailure(one, reason, nowMs, answersRunMs);
+};
+
 const openBreaker = (nowMs: number): Breaker => {
   const breaker = new Breaker();
-  for (let run = 1; run <= 10; run += 1)
-    assert.equal(breaker.recordFailure(one, 'it is down', nowMs), run === 10);
+  assert.equal(failInRow(breaker, nowMs, 'it is down'), true);
   return breaker;
 };
 
 test('CLOSED lets everything pass; nine bad answers in a row do not open it, and a good one begins anew', () => {
   const breaker = new Breaker();
   for (let round = 0; round < 5; round += 1) {
-    for (let run = 1; run <= 9; run += 1) assert.equal(breaker.recordFailure(one, 'x', 0), false);
+    for (let run = 1; run <= 9; run += 1) assert.equal(breaker.recordFailure(one, 'x', 100 * run), false);
     breaker.recordSuccess(one);
   }
   assert.equal(breaker.waitMs(0), 0);
   assert.equal(breaker.isClosed, true);
+});
+
+test('a hundred refusals at once do not open it, half a second of them does', () => {
+  const breaker = new Breaker();
+  for (let run = 0; run < 100; run += 1)
+    assert.equal(breaker.recordFailure(one, 'x', run, answersRunMs), false);
+  assert.equal(breaker.recordFailure(one, 'x', 500, answersRunMs), true);
 });
 
 test('ten bad answers in a row open it for a second', () => {
@@ -57,21 +73,22 @@ test('each bad probe opens it twice as long, up to a minute; a good one begins a
   assert.equal(breaker.waitMs(nowMs), 0);
   breaker.admitProbe(one);
   breaker.recordSuccess(one);
-  for (let run = 0; run < 10; run += 1) breaker.recordFailure(one, 'down again', nowMs);
+  failInRow(breaker, nowMs);
   assert.equal(breaker.waitMs(nowMs), 1000);
 });
 
 test('the longest Retry-After of the run keeps it open, at most an hour', () => {
   const breaker = new Breaker();
-  for (let run = 0; run < 10; run += 1) breaker.recordFailure(one, 'busy', 0, run === 4 ? 90_000 : 30_000);
+  breaker.recordFailure(one, 'busy', -500, answersRunMs, 30_000);
+  failInRow(breaker, 0, 'busy', 90_000);
   assert.equal(breaker.waitMs(0), 90_000);
   const forever = new Breaker();
-  for (let run = 0; run < 10; run += 1) forever.recordFailure(one, 'busy', 0, 28 * 86_400_000);
+  failInRow(forever, 0, 'busy', 28 * 86_400_000);
   assert.equal(forever.waitMs(0), 3_600_000);
   const other = new Breaker();
-  other.recordFailure(one, 'busy', 0, 90_000);
+  other.recordFailure(one, 'busy', 0, answersRunMs, 90_000);
   other.recordSuccess(one);
-  for (let run = 0; run < 10; run += 1) other.recordFailure(one, 'busy', 0);
+  failInRow(other, 0);
   assert.equal(other.waitMs(0), 1000, 'of a run that has ended');
 });
 
@@ -104,9 +121,7 @@ test('what another sender was asked opens it for so long, and one request tries 
 
 test('Retry-After is given away once, and again where it ends later', () => {
   const breaker = new Breaker();
-  const fail = (nowMs: number, retryAfterMs: number): void => {
-    for (let run = 0; run < 10; run += 1) breaker.recordFailure(one, 'x', nowMs, retryAfterMs);
-  };
+  const fail = (nowMs: number, retryAfterMs: number): void => void breaker.obey('x', nowMs, retryAfterMs);
   fail(0, 30_000);
   assert.deepEqual([breaker.takeWait(10_000), breaker.takeWait(10_000)], [20_000, 0]);
   fail(10_000, 20_500);

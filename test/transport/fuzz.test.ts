@@ -57,6 +57,7 @@ async function converse(protocol: 'h2' | 'http/1.1', chunks: readonly Uint8Array
         request: { origin: 'https://push.example.org', path: '/x', headers: pushHeaders, body: pushBody },
         done: () => {},
         timesRefused: 0,
+        writtenAtMs: 0,
         isSettled: false,
       };
       results.set(exchange, []);

@@ -109,6 +109,7 @@ async function exchangeWith(
     request: { origin, path: '/', headers: pushHeaders, body: pushBody },
     done() {},
     timesRefused: 0,
+    writtenAtMs: 0,
     isSettled: false,
   });
   for (const piece of pieces) {

@@ -157,11 +157,11 @@ test('a push service that stops during a broadcast and starts again gets every m
   await peer.close();
 });
 
-test('a run of 429 with Retry-After makes the origin wait that long', async () => {
+test('two 429 with Retry-After in a row make the origin wait that long', async () => {
   await withPeer(
     await startHttp((response) => response.writeHead(429, { 'retry-after': '30' }).end()),
     async ({ origin }, transport) => {
-      for (let run = 0; run < 10; run += 1) assert.equal(describe(await sendOne(transport, origin)), '429');
+      for (let run = 0; run < 2; run += 1) assert.equal(describe(await sendOne(transport, origin)), '429');
       const result = await sendOne(transport, origin);
       assert.ok(result.kind === 'deferred');
       assert.ok(result.retryAfterMs > 29_000 && result.retryAfterMs <= 36_000, `${result.retryAfterMs} ms`);

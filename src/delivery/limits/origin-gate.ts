@@ -1,16 +1,16 @@
 // May a worker write to this push service now? Everything that bears on the question is told to this one object: what
-// the transport says (its circuit breaker and its queue), how long answers take, and what the answers were.
+// the transport says (its circuit breaker and its queue), whether it answers, and what the answers were.
 //
 //   OPEN    messages pass
 //   WAITING until a time: the transport said so; messages are deferred without being encrypted
-//   SLOW    it takes long to answer (slow-push-service.ts): messages are deferred, so that other push services are served
-//           meanwhile
+//   SILENT  it answers nothing (origin-load.ts): messages are deferred, so that other push services are served meanwhile
 //   SUSPENDED   the push service refuses our token or key, as all workers together have found: messages are stored,
 //               except for the probes that the store draws (store/push-services.ts)
 import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
 import { suspensionPolicy, type IfRefused, type PushServiceState } from '../../store/push-services.ts';
+import { systemClock, type Clock } from '../../transport/clock.ts';
 import type { NotSent } from '../message-path/not-sent.ts';
-import { Slowness, type SlownessSettings } from './slow-push-service.ts';
+import { OriginLoad, type LoadSettings } from './origin-load.ts';
 
 /** What was answered since it was told to the store. */
 interface Answers {
@@ -30,16 +30,17 @@ const noAnswers = (): Answers => ({
 });
 
 export class OriginGate {
-  /** Whether it takes long to answer. */
-  readonly slowness: Slowness;
+  readonly load: OriginLoad;
+  readonly #monotonicNow: Clock['monotonicNow'];
   #waitUntilMs = 0;
   #waitReason = '';
   #isSuspended = false;
   #refusalsToSuspend: number = suspensionPolicy.refusalsToSuspend;
   #answers: Answers | undefined;
 
-  constructor(settings: SlownessSettings) {
-    this.slowness = new Slowness(settings);
+  constructor(settings: LoadSettings, monotonicNow: Clock['monotonicNow'] = systemClock.monotonicNow) {
+    this.load = new OriginLoad(settings);
+    this.#monotonicNow = monotonicNow;
   }
 
   /**
@@ -51,7 +52,7 @@ export class OriginGate {
     if (nowMs < this.#waitUntilMs) {
       return { kind: 'deferred', afterMs: this.#waitUntilMs - nowMs, detail: this.#waitReason };
     }
-    return this.slowness.defer(nowMs);
+    return this.load.defer(this.#monotonicNow());
   }
 
   /** The transport takes nothing for it before that. */

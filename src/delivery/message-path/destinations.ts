@@ -7,10 +7,11 @@ import type { PushOptions } from '../../protocol/request.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { isApplePushService } from '../../protocol/known-push-services.ts';
 import type { PushServiceAnswers, PushServiceState } from '../../store/push-services.ts';
+import type { Clock } from '../../transport/clock.ts';
 import type { PushHeaders, Transport } from '../../transport/transport.ts';
 import type { NotSendable } from './not-sent.ts';
 import { OriginGate } from '../limits/origin-gate.ts';
-import type { SlownessSettings } from '../limits/slow-push-service.ts';
+import type { LoadSettings } from '../limits/origin-load.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 /** To whom a message goes. */
@@ -59,7 +60,8 @@ export function createDestinations(
   signingKeys: SigningKeys,
   subject: string,
   policy: EndpointPolicy,
-  gateSettings: SlownessSettings,
+  gateSettings: LoadSettings,
+  monotonicNow: Clock['monotonicNow'],
   transport: Pick<Transport, 'takeWaits' | 'pause'>,
 ): Destinations {
   const byRoot = new Map<string, Map<string, Destination>>();
@@ -85,7 +87,7 @@ export function createDestinations(
       isUnlisted: url !== null && policy.isUnlisted(origin),
       notListed: fault && notListedDetail,
       notSendable: headers === undefined ? foreignKey : findSubjectFault(origin, subject),
-      gate: new OriginGate(gateSettings),
+      gate: new OriginGate(gateSettings, monotonicNow),
       headersFor: (options) => headers?.(origin, options) ?? {},
     };
   };

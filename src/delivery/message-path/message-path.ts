@@ -8,7 +8,7 @@ import type { EncryptBatch } from '../../protocol/encrypt-batch.ts';
 import type { SenderReport } from '../../store/senders.ts';
 import type { Store } from '../../store/store.ts';
 import { systemClock } from '../../transport/clock.ts';
-import { createTransport } from '../../transport/create-transport.ts';
+import { createTransport, type TransportRules } from '../../transport/create-transport.ts';
 import type { Transport } from '../../transport/transport.ts';
 import { ClockCheck } from '../clock-check.ts';
 import { createDestinations, type Destinations } from './destinations.ts';
@@ -36,6 +36,8 @@ export interface MessagePath {
   ): readonly Message[];
   /** As `Transport.isCutOff`. */
   isCutOff(): boolean;
+  /** How fast the push service with this origin takes messages. */
+  pace: Transport['pace'];
   /** Defers those that were posted and wait for their turn in the transport. */
   withdraw(): void;
   /** Reports to the store what is known of push services. @returns ends it; `undefined` where there is no store */
@@ -54,11 +56,12 @@ export function openMessagePath(
   store: Pick<Store, 'vapidKeys' | 'senders' | 'now'> | undefined,
   encryptBatch: EncryptBatch,
   onWarning: (warning: string) => void,
+  rules: TransportRules = {},
 ): MessagePath {
   const { vapid, worker, transport: options } = settings;
   const { monotonicNow = systemClock.monotonicNow } = options;
   const now = store?.now ?? options.now ?? Date.now;
-  const transport = createTransport({ ...options, now });
+  const transport = createTransport({ ...options, now }, rules);
   const clockCheck = new ClockCheck(onWarning);
   const policy = createEndpointPolicy(options.pushServices);
   const destinations = createDestinations(
@@ -66,6 +69,7 @@ export function openMessagePath(
     vapid.subject,
     policy,
     { ...defaultWorkerSettings, ...worker },
+    monotonicNow,
     transport,
   );
 
@@ -93,13 +97,14 @@ export function openMessagePath(
         if ('kind' in request) record(message, request);
         else {
           posted.push(message);
-          post(request, (result) => record(message, result), timeLeft(message));
+          message.sending = post(request, (result) => record(message, result), timeLeft(message));
         }
       }
       return posted;
     },
 
     isCutOff: transport.isCutOff,
+    pace: transport.pace,
     withdraw: transport.withdraw,
     startReport: (kind) => store && startSenderReport(store.senders, transport, kind, clockCheck),
     close: transport.close,

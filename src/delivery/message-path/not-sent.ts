@@ -28,6 +28,8 @@ export type NotSent =
   | { readonly kind: 'quiet'; readonly afterMs: number }
   /** Its push service has a rate limit, and this is its turn, from now. */
   | { readonly kind: 'rateLimited'; readonly afterMs: number }
+  /** More messages wait for its push service than may wait here: it comes back in so long. */
+  | { readonly kind: 'waits'; readonly afterMs: number }
   /** The push service is not to be written to before that. */
   | {
       readonly kind: 'deferred';

@@ -3,7 +3,7 @@ import type { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { readFailure, type Outcome } from '../../protocol/outcome.ts';
 import type { PushResponse } from '../../protocol/push-response.ts';
-import type { PushRequest, Transport, TransportResult } from '../../transport/transport.ts';
+import type { PushRequest, Sending, Transport, TransportResult } from '../../transport/transport.ts';
 import type { ClockCheck } from '../clock-check.ts';
 import type { NotSent } from './not-sent.ts';
 
@@ -20,7 +20,7 @@ export interface Posted {
 export type Result = Posted | NotSent;
 
 /** `done` is called exactly once, never before it returns. */
-export type Post = (request: PushRequest, done: (result: Result) => void, timeoutMs?: number) => void;
+export type Post = (request: PushRequest, done: (result: Result) => void, timeoutMs?: number) => Sending;
 
 /** @param now in milliseconds since 1970 */
 export function createPost(
@@ -34,7 +34,7 @@ export function createPost(
       if (result.kind === 'response') clockCheck.look(request.origin, result.response, now());
       done(readResult(result, result.kind === 'failure' && isUnlisted(request.origin)));
     };
-    transport.send(request, report, timeoutMs);
+    return transport.send(request, report, timeoutMs);
   };
 }
 

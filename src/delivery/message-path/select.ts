@@ -1,7 +1,7 @@
 // First step of a message's path: whether it is sent now, and to where, signed with which key.
 import type { MessageToEncrypt } from '../../protocol/encrypt-batch.ts';
 import type { PushOptions } from '../../protocol/request.ts';
-import type { PushHeaders } from '../../transport/transport.ts';
+import type { PushHeaders, Sending } from '../../transport/transport.ts';
 import { pathOf, type Addressee, type Destination } from './destinations.ts';
 import type { NotSent } from './not-sent.ts';
 
@@ -13,6 +13,8 @@ export interface PushMessage {
   readonly options: PushOptions;
   /** For an answer, by the clock that never goes backwards; without it only the transport's own times hold. */
   readonly deadlineMs?: number | undefined;
+  /** Set once it is posted. */
+  sending?: Sending | undefined;
 }
 
 /** Asked before anything is spent on a message. @returns `undefined` where it may be sent */

@@ -170,6 +170,7 @@ function toSendResult(result: Result): SendResult {
     case 'suspended':
     case 'quiet':
     case 'rateLimited':
+    case 'waits':
     case 'expired':
     case 'capped':
       throw new Error(`A single message is never ${result.kind}.`);

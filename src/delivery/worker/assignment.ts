@@ -14,6 +14,7 @@ import type { PageOfSlice, RowResult } from '../../store/ledger.ts';
 import type { HeldLease, RetryLease, RetryRow, SliceLease } from '../../store/leases.ts';
 import { createQuietTimes, createReaderTimes, hasReaderTimes } from '../../store/reader-times.ts';
 import type { Addressee, Destination } from '../message-path/destinations.ts';
+import type { Sending } from '../../transport/transport.ts';
 import type { NotSendable } from '../message-path/not-sent.ts';
 import { toDetached, type Row } from './record.ts';
 import type { Tries } from './retry-policy.ts';
@@ -26,6 +27,11 @@ export interface AssignedRow extends Row {
   /** Why there is no payload for it. */
   readonly fault: NotSendable | undefined;
   readonly options: PushOptions;
+  /** By the clock that never goes backwards. */
+  readonly takenAtMs: number;
+  readonly isReturning: boolean;
+  /** Set once it is posted. */
+  sending: Sending | undefined;
   sentAtMs: number;
   isDetached: boolean;
   result: RowResult | undefined;
@@ -49,6 +55,7 @@ export class Assignment {
   /** Of the commit that is on its way; the next one waits for it, so that the cursor only moves forward. */
   committed: Promise<void> | undefined;
   #mode: Mode;
+  #isStopped = false;
   #cursor = 0;
   /** Of the slice's members, where it has any: the first behind the cursor. */
   #nextMember = 0;
@@ -131,6 +138,11 @@ export class Assignment {
     return this.#mode !== 'READING' && open === 0 && !this.#isBeforeEnd;
   }
 
+  /** Nothing more of it is to be sent. */
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
   /** Others go on where it was stopped. */
   get isUnfinished(): boolean {
     return this.#mode === 'STOPPED';
@@ -157,8 +169,13 @@ export class Assignment {
    * Takes the next row to be sent.
    *
    * @param destinationOf where a recipient's messages go
+   * @param takenAtMs by the clock that never goes backwards
    */
-  takeRow(destinationOf: (addressee: Addressee) => Destination, nowMs: number): AssignedRow | undefined {
+  takeRow(
+    destinationOf: (addressee: Addressee) => Destination,
+    nowMs: number,
+    takenAtMs = 0,
+  ): AssignedRow | undefined {
     const recipient = this.#unsent[this.#nextUnsent];
     if (recipient === undefined) return undefined;
     this.#nextUnsent += 1;
@@ -179,6 +196,9 @@ export class Assignment {
       payload: payload instanceof Uint8Array ? payload : noPayload,
       fault,
       options: tries.attempts === 0 ? this.#options : { ...this.#options, ttlSeconds: ttlLeft(tries, nowMs) },
+      takenAtMs,
+      isReturning: isDetached,
+      sending: undefined,
       sentAtMs: 0,
       isDetached,
       result: undefined,
@@ -208,6 +228,7 @@ export class Assignment {
 
   /** Takes no more rows. */
   stop(): void {
+    this.#isStopped = true;
     if (this.unsentRows > 0 || this.#mode === 'READING') this.#mode = 'STOPPED';
     this.#unsent = [];
     this.#nextUnsent = 0;
@@ -224,7 +245,7 @@ export class Assignment {
   /**
    * The settled rows at the head of the page.
    *
-   * @param mayDetach asked for each row without an answer that others wait for
+   * @param mayDetach asked for each row without a result that others wait for; it may settle the row
    * @param leaseMs how long detached rows are leased
    */
   takePage(mayDetach: (row: AssignedRow) => boolean, leaseMs: number): CommitPart | undefined {
@@ -233,8 +254,9 @@ export class Assignment {
     for (; this.#pageStart < this.#page.length; this.#pageStart += 1) {
       const row = this.#page[this.#pageStart];
       if (row === undefined) break;
+      const isDetached = row.result === undefined && mayDetach(row);
       if (row.result !== undefined) rows.push(row.result);
-      else if (mayDetach(row)) {
+      else if (isDetached) {
         row.isDetached = true;
         this.#detached.add(row);
         rows.push(toDetached(row, leaseMs));

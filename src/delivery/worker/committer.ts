@@ -1,6 +1,7 @@
 // Commits what came of a worker's rows to the ledger, keeps its leases, and gives them back. A commit of an assignment
 // waits for the one before, so that its cursor only moves forward.
 import type { RowResult } from '../../store/ledger.ts';
+import type { Clock } from '../../transport/clock.ts';
 import type { Assignment, AssignedRow, CommitPart } from './assignment.ts';
 import type { Figures } from '../figures.ts';
 import { logRows, type MessageLog } from '../message-log.ts';
@@ -14,6 +15,7 @@ export interface CommitterParts extends Pick<
   readonly figures?: Figures | undefined;
   /** Told of each message, where that is asked for. */
   readonly messageLog?: MessageLog | undefined;
+  readonly clock: Pick<Clock, 'monotonicNow'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -78,18 +80,17 @@ export class Committer {
     }
   }
 
-  /** Rows without an answer may stay in their page briefly, as long as there is room in it; then they are detached. */
+  /**
+   * Rows without an answer may stay in their page until it is late. Of the room for those that are detached, one push service may
+   * have as much as is still free, so that there is some for others whose answers are late, however many hang at once.
+   */
   readonly #mayDetach = (row: AssignedRow): boolean => {
-    const { maxPageRows, maxDetachedRows, maxCommitDelayMs, crowdedCommitDelayMs } = this.#parts.settings;
-    const { pageRows, pageLimit, detachedRows } = this.#workload;
-    const nowMs = this.#parts.now();
-    const mayStayMs = pageRows <= pageLimit / 2 ? maxCommitDelayMs : crowdedCommitDelayMs;
-    if (nowMs - row.sentAtMs < mayStayMs || detachedRows >= maxDetachedRows) return false;
-    // the last of the room takes a whole page, so that push services which all hang at once cannot fill everything
-    const hasCapacity = detachedRows < maxDetachedRows - maxPageRows;
-    const { gate } = row.destination;
-    if (!gate.slowness.mayDetach(nowMs, hasCapacity)) return false;
-    gate.slowness.addDetached(row, row.sentAtMs);
+    const { maxCommitDelayMs, crowdedCommitDelayMs } = this.#parts.settings;
+    const { load } = row.destination.gate;
+    const afterMs = this.#workload.isCrowded ? crowdedCommitDelayMs : maxCommitDelayMs;
+    if (!load.isLate(row, this.#parts.clock.monotonicNow(), afterMs)) return false;
+    if (load.detached >= this.#workload.freeDetachedRows) return false;
+    load.addDetached(row);
     return true;
   };
 

@@ -56,6 +56,7 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
       return toSuspended(row, settings);
     case 'quiet':
     case 'rateLimited':
+    case 'waits':
       return toPostponed(row, result.afterMs, settings);
     case 'expired':
       return {

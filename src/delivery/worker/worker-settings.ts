@@ -2,15 +2,12 @@
 
 /** Sizes in rows, times in milliseconds. */
 export const defaultWorkerSettings = {
-  /** Rows of slices that were sent or settled and are not committed: at most what is answered within `pageMs`, since
-   *  what has been sent cannot be paused, between these two numbers. */
-  minPageRows: 1536,
-  maxPageRows: 3072,
-  pageMs: 150,
+  /** Rows of slices that were taken and are not committed. */
+  maxPageRows: 4096,
   /** Rows that are stored one by one while their answers are awaited: detached from a page, or leased as retries. */
-  maxDetachedRows: 4096,
+  maxDetachedRows: 3072,
   /** How many of them may be retries. */
-  maxRetryRows: 512,
+  maxRetryRows: 1536,
   /** Leased at once. */
   retryLeaseRows: 256,
   /** Read at once. */
@@ -25,7 +22,7 @@ export const defaultWorkerSettings = {
   /** How long a row without an answer may keep those behind it from being committed, and so from being counted. */
   maxCommitDelayMs: 1000,
   /** The same where more than half of the rows that may be taken are, so that soon no further ones can be sent. */
-  crowdedCommitDelayMs: 250,
+  crowdedCommitDelayMs: 100,
   /** While slices are being read, due retries are looked for this often. */
   leaseRetriesEveryMs: 100,
   /** How often work is looked for when there was none. */
@@ -38,10 +35,14 @@ export const defaultWorkerSettings = {
   stopGraceMs: 5000,
   /** A smaller audience takes a second of processor time at most, so that a missing accelerator is not worth a warning. */
   warnFromAudience: 10_000,
-  /** So many rows of a push service that are detached and without an answer for so long mean that it is slow; where it
-   *  answers nothing at all, a single one does. */
-  slowRows: 256,
-  slowAfterMs: 1000,
+  /** Rows that wait for their push services in memory, unless another one could be sent to. */
+  waitingRows: 256,
+  /** How long a row waits so, beside some round trips, until it and others are put aside, … */
+  patienceMs: 1000,
+  /** … and for how long at least. */
+  minAsideMs: 250,
+  /** A push service that has answered nothing for so long gets no further rows for so long. */
+  silentAfterMs: 3000,
 };
 
 /** Sizes and times of a worker. */

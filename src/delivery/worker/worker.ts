@@ -10,6 +10,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock, Timer } from '../../transport/clock.ts';
 import type { AssignedRow } from './assignment.ts';
 import { Committer, type CommitterParts } from './committer.ts';
+import type { Destination } from '../message-path/destinations.ts';
 import type { MessagePath } from '../message-path/message-path.ts';
 import type { NotSent } from '../message-path/not-sent.ts';
 import type { Result } from '../message-path/post.ts';
@@ -42,11 +43,16 @@ class Worker {
   readonly #now: () => number;
   readonly #workload: Workload;
   readonly #committer: Committer;
+  /** Push services that rows wait for. */
+  readonly #waitedFor = new Set<Destination>();
+  /** Push services that rows were taken for. */
+  readonly #known = new Set<Destination>();
+  #waiting = 0;
   /** Posted and not answered. */
   #inFlight = 0;
   /** Where it is cut off. */
   #looksAgainAtMs = 0;
-  #wake: () => void = () => {};
+  #wake: () => void = noWake;
 
   constructor(parts: WorkerParts) {
     const { destinations } = parts.path;
@@ -89,10 +95,12 @@ class Worker {
       return true;
     }
     if (this.#workload.assignments.size > 0) {
-      this.#committer.commitAll();
-      await this.#sleep(this.#settings.commitEveryMs);
+      // where rows wait, each answer wakes
+      if (this.#waiting === 0) this.#committer.commitAll();
+      await this.#sleep(this.#settings.leaseRetriesEveryMs);
       return true;
     }
+    this.#known.clear();
     const state = await this.#parts.leases.waitForWork({ broadcastId: this.#parts.broadcastId, signal });
     if (state === 'ready') this.#workload.lookAgain();
     return state !== 'over';
@@ -109,21 +117,106 @@ class Worker {
     for (const assignment of this.#workload.assignments) assignment.stop();
   }
 
-  /** @returns false where no row is waiting or there is no room for one */
+  /** @returns false where nothing could be sent or put aside */
   #sendBatch(): boolean {
     const nowMs = this.#now();
-    const rows = this.#workload.takeRows(nowMs);
-    if (rows.length === 0) return false;
-    const posted = this.#parts.path.send(rows, (row) => this.#admit(row, nowMs), this.#recordResult);
-    for (const row of posted) {
-      row.sentAtMs = nowMs;
-      if (row.isDetached) row.destination.gate.slowness.addDetached(row, nowMs);
+    const rows: AssignedRow[] = [];
+    let isBusy = this.#pickWaiting(rows);
+    while (rows.length < this.#settings.batchRows && this.#mayTake && this.#takeRows(nowMs)) {
+      isBusy = true;
+      this.#pickWaiting(rows);
+      if (this.#waiting > this.#settings.waitingRows) break;
     }
+    if (rows.length > 0) this.#post(rows, nowMs);
+    if (this.#committer.isDue) this.#committer.commitAll();
+    return isBusy || rows.length > 0;
+  }
+
+  #post(rows: readonly AssignedRow[], nowMs: number): void {
+    const posted = this.#parts.path.send(rows, (row) => this.#admit(row, nowMs), this.#recordResult);
+    for (const row of posted) row.destination.gate.load.recordSent(row);
     this.#inFlight += posted.length;
     const isOver = rows.every(({ result }) => result !== undefined && isSettlement(result.result));
     if (!isOver && this.#parts.path.isCutOff()) this.#waitForNetwork();
-    if (this.#committer.isDue) this.#committer.commitAll();
-    return true;
+  }
+
+  /** Not more than a few wait in memory, unless some may be behind them that could be sent. */
+  get #mayTake(): boolean {
+    return this.#waiting < this.#settings.waitingRows || this.#known.size > this.#waitedFor.size;
+  }
+
+  /** @returns false where there was none */
+  #takeRows(nowMs: number): boolean {
+    const takenAtMs = this.#parts.clock.monotonicNow();
+    const rows = this.#workload.takeRows(nowMs, takenAtMs);
+    for (const row of rows) {
+      const { destination } = row;
+      const notNow = destination.gate.load.add(
+        row,
+        this.#parts.path.pace(destination.origin).perMs,
+        takenAtMs,
+      );
+      if (notNow !== undefined) {
+        this.#recordResult(row, notNow);
+        continue;
+      }
+      this.#waiting += 1;
+      this.#waitedFor.add(destination);
+      this.#known.add(destination);
+    }
+    return rows.length > 0;
+  }
+
+  /**
+   * Adds rows that wait to a batch, as far as the pace of their push services permits.
+   *
+   * @returns true where rows were put aside
+   */
+  #pickWaiting(rows: AssignedRow[]): boolean {
+    const { batchRows } = this.#settings;
+    const { path, clock } = this.#parts;
+    let isBusy = false;
+    // those that still have rows to wait for them are added again, behind the others
+    const destinations = Array.from(this.#waitedFor);
+    for (const destination of destinations) {
+      if (rows.length >= batchRows) break;
+      const { gate, origin } = destination;
+      const { room, perMs } = path.pace(origin);
+      const isFull = gate.load.detached >= Math.max(1, this.#workload.freeDetachedRows);
+      const end = isFull ? rows.length : Math.min(batchRows, rows.length + room);
+      while (rows.length < end) {
+        const row = gate.load.shift() as AssignedRow | undefined;
+        if (row === undefined) break;
+        this.#waiting -= 1;
+        if (this.#isWanted(row)) rows.push(row);
+      }
+      const nowMs = clock.monotonicNow();
+      if (gate.load.isBacklogged(nowMs, this.#workload.isCrowded)) {
+        isBusy = this.#putAside(destination, perMs, nowMs) || isBusy;
+      }
+      this.#waitedFor.delete(destination);
+      if (gate.load.waiting > 0) this.#waitedFor.add(destination);
+    }
+    return isBusy;
+  }
+
+  /** Rows of a lease that is lost are another worker's; those of a broadcast that is paused are not sent now. */
+  #isWanted(row: AssignedRow): boolean {
+    if (!this.#workload.assignments.has(row.assignment)) return false;
+    if (!row.assignment.isStopped) return true;
+    this.#recordResult(row, { kind: 'waits', afterMs: 0 });
+    return false;
+  }
+
+  #putAside({ gate: { load } }: Destination, perMs: number, nowMs: number): boolean {
+    let isBusy = false;
+    for (;;) {
+      const row = load.takeBacklog(nowMs) as AssignedRow | undefined;
+      if (row === undefined) return isBusy;
+      isBusy = true;
+      this.#waiting -= 1;
+      if (this.#isWanted(row)) this.#recordResult(row, load.putAside(row, perMs, nowMs));
+    }
   }
 
   #admit(row: AssignedRow, nowMs: number): NotSent | undefined {
@@ -143,27 +236,29 @@ class Worker {
   }
 
   readonly #recordResult = (row: AssignedRow, result: Result): void => {
-    const wasPosted = row.sentAtMs > 0;
+    const wasPosted = row.sending !== undefined;
     if (wasPosted) this.#recordAnswer(row, result);
     const rowResult = toRowResult(row, result, this.#parts.record);
     row.assignment.settle(row, rowResult);
     this.#committer.countResult(rowResult);
-    this.#workload.countResult();
     // the other rows of a batch that is being sent have no result yet
     if (wasPosted && (this.#inFlight === 0 || this.#committer.isDue)) this.#committer.commitAll();
+    if (wasPosted && this.#waiting > 0) this.#wake();
   };
 
   #recordAnswer(row: AssignedRow, result: Result): void {
+    const { gate, origin } = row.destination;
     const nowMs = this.#now();
-    const { gate } = row.destination;
+    const monotonicNow = this.#parts.clock.monotonicNow();
+    const writtenAtMs = row.sending?.writtenAtMs ?? 0;
+    const sinceWriteMs = writtenAtMs > 0 ? monotonicNow - writtenAtMs : undefined;
+    const latencyMs = result.kind === 'posted' && result.response !== undefined ? sinceWriteMs : undefined;
+    row.sentAtMs = nowMs - Math.round(sinceWriteMs ?? 0);
     this.#inFlight -= 1;
-    gate.slowness.removeDetached(row);
+    gate.load.recordResult(row, monotonicNow, latencyMs);
     if (result.kind === 'deferred') gate.deferUntil(nowMs + result.afterMs, result.detail);
     if (result.kind !== 'posted') return;
-    if (result.response !== undefined) {
-      gate.slowness.recordAnswer(nowMs);
-      this.#parts.figures?.recordAnswer(row.destination.origin, nowMs - row.sentAtMs);
-    }
+    if (latencyMs !== undefined) this.#parts.figures?.recordAnswer(origin, latencyMs);
     gate.recordOutcome(result.outcome, row.recipient.subscriptionId, row.ifRefused);
   }
 
@@ -185,17 +280,20 @@ class Worker {
     this.#committer.throwFault();
   }
 
-  /** Until something is committed, at most `ms`. */
+  /** Until something is committed, or there may be room for a row that waits; at most `ms`. */
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = this.#parts.clock.startTimer(resolve, ms, true);
       this.#wake = () => {
+        this.#wake = noWake;
         timer.cancel();
         resolve();
       };
     });
   }
 }
+
+const noWake = (): void => {};
 
 function every(ms: number, work: () => void, { startTimer }: Clock): Timer {
   let timer: Timer;

@@ -23,27 +23,26 @@ export interface WorkloadParts {
 export class Workload {
   readonly assignments = new Set<Assignment>();
   readonly #parts: WorkloadParts;
-  #pageLimit: number;
-  /** Results since `#countedSinceMs`. */
-  #results = 0;
-  #countedSinceMs = 0;
   #leaseRetriesNotBeforeMs = 0;
   #leaseSliceNotBeforeMs = 0;
 
   constructor(parts: WorkloadParts) {
     this.#parts = parts;
-    const { minPageRows, maxPageRows } = parts.settings;
-    this.#pageLimit = Math.min(minPageRows, maxPageRows);
-  }
-
-  /** How many rows of slices may be taken and not yet behind a cursor. */
-  get pageLimit(): number {
-    return this.#pageLimit;
   }
 
   /** Rows of slices that were taken and are not yet behind a cursor. */
-  get pageRows(): number {
+  get #pageRows(): number {
     return this.#sum(({ pageRows }) => pageRows);
+  }
+
+  /** Soon no further rows of slices can be taken. */
+  get isCrowded(): boolean {
+    return this.#pageRows > this.#parts.settings.maxPageRows / 2;
+  }
+
+  /** How many more rows may be detached. */
+  get freeDetachedRows(): number {
+    return this.#parts.settings.maxDetachedRows - this.detachedRows;
   }
 
   get detachedRows(): number {
@@ -73,10 +72,6 @@ export class Workload {
     return retryRows + added <= maxRetryRows && this.detachedRows + added <= maxDetachedRows;
   }
 
-  countResult(): void {
-    this.#results += 1;
-  }
-
   /** There may be leases again: the next `replenish` looks for it. */
   lookAgain(): void {
     this.#leaseRetriesNotBeforeMs = 0;
@@ -85,46 +80,39 @@ export class Workload {
 
   /** Sees to it that there are rows to send: due retries now and then, otherwise the rest of a slice or a new one. */
   async replenish(nowMs: number): Promise<void> {
-    this.#adjustPageLimit(nowMs);
     const hasSliceRows = [...this.assignments].some(({ slice, unsentRows }) => slice && unsentRows > 0);
     if (nowMs >= this.#leaseRetriesNotBeforeMs && this.#hasCapacityForRetries) {
       const isFull = await this.#leaseRetries();
       const pauseMs = isFull && !hasSliceRows ? 0 : this.#parts.settings.leaseRetriesEveryMs;
       this.#leaseRetriesNotBeforeMs = nowMs + pauseMs;
     }
-    if (this.pageRows >= this.#pageLimit || hasSliceRows) return;
+    if (this.#pageRows >= this.#parts.settings.maxPageRows || hasSliceRows) return;
 
     const unread =
       [...this.assignments].find(({ needsReading }) => needsReading) ?? (await this.#leaseSlice(nowMs));
     if (unread !== undefined) await this.#read(unread);
   }
 
-  /** The rows of the next batch. */
-  takeRows(nowMs: number): readonly AssignedRow[] {
+  /**
+   * The next rows.
+   *
+   * @param takenAtMs by the clock that never goes backwards
+   */
+  takeRows(nowMs: number, takenAtMs = 0): readonly AssignedRow[] {
     const { destinations, settings } = this.#parts;
     const rows: AssignedRow[] = [];
     const batchRows = Math.min(settings.batchRows, maxUncommittedOf(settings) - this.#uncommittedRows);
     for (const assignment of this.assignments) {
       // retries have their room already
-      const capacity = assignment.slice ? this.#pageLimit - this.pageRows : batchRows;
+      const capacity = assignment.slice ? settings.maxPageRows - this.#pageRows : batchRows;
       const end = Math.min(batchRows, rows.length + capacity);
       while (rows.length < end) {
-        const row = assignment.takeRow(destinations.find, nowMs);
+        const row = assignment.takeRow(destinations.find, nowMs, takenAtMs);
         if (row === undefined) break;
         rows.push(row);
       }
     }
     return rows;
-  }
-
-  #adjustPageLimit(nowMs: number): void {
-    const { minPageRows, maxPageRows, pageMs } = this.#parts.settings;
-    const elapsedMs = nowMs - this.#countedSinceMs;
-    if (elapsedMs < pageMs) return;
-    const answeredRows = Math.round((this.#results / elapsedMs) * pageMs);
-    this.#pageLimit = Math.min(maxPageRows, Math.max(minPageRows, answeredRows));
-    this.#results = 0;
-    this.#countedSinceMs = nowMs;
   }
 
   async #leaseSlice(nowMs: number): Promise<Assignment | undefined> {

@@ -89,7 +89,7 @@ export function defineMetrics(client: PrometheusClient, contentType: ContentType
   const senders = gauge('senders', 'Workers, and senders of single messages.', ['kind']);
   const answers = histogram(
     'push_request_duration_seconds',
-    'From sending a message of a broadcast to its answer.',
+    'From the write of a message of a broadcast to its connection until its answer.',
   );
   const commits = histogram('commit_duration_seconds', 'Commits of pages of rows.');
   for (const metric of [answers, commits]) {

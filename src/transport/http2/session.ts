@@ -109,6 +109,7 @@ export class Http2Session implements Session {
     if (this.#nextStreamId > maxStreamId) this.#retire();
     if (this.#streams.size === 0) this.#socket.ref();
     const stream = new Stream(id, exchange, this.#settings.monotonicNow());
+    exchange.writtenAtMs = stream.sentAtMs;
     this.#streams.add(stream);
     this.#sent.headers(id, exchange.request);
     this.#flow.send(stream);

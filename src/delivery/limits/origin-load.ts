@@ -1,0 +1,170 @@
+// What one worker has to do with one push service at a time: the rows that wait until its pace permits them, those that are in
+// flight, and those of them that are stored one by one since their answers are late. From this comes whether its rows may wait
+// in memory, so that it holds up no other push service, and whether it answers at all.
+//
+//   FLOWING     rows wait in memory, in their order: those that come back first, then those of slices
+//   BACKLOGGED  a row has waited for long, or what is in flight gets no answers: no row of a slice waits in memory. They are put
+//               aside: stored with the time at which they will be sent by half, so that a pace that grows finds them. When
+//               nothing waits any more → FLOWING
+//   SILENT      what is in flight has got no answer for so long that the push service does not work: nothing is sent
+//
+// All times are by the clock that never goes backwards.
+import { Fifo } from '../../transport/fifo.ts';
+import type { Sending } from '../../transport/transport.ts';
+import type { NotSent } from '../message-path/not-sent.ts';
+import type { WorkerSettings } from '../worker/worker-settings.ts';
+
+export type LoadSettings = Pick<WorkerSettings, 'patienceMs' | 'silentAfterMs' | 'minAsideMs'>;
+
+/** A row as its load sees it. */
+export interface LoadRow {
+  readonly takenAtMs: number;
+  /** It comes back: it was stored by itself before. */
+  readonly isReturning: boolean;
+  readonly sending?: Sending | undefined;
+}
+
+/** Of latency: the last answers or so. */
+const averageOver = 64;
+/** Round trips after which an answer is late, … */
+const lateAfterRoundTrips = 1.5;
+/** … all answers are missing, … */
+const stalledAfterRoundTrips = 2;
+/** … a row that waits has waited for long, and a push service does not work. */
+const longRoundTrips = 4;
+/** Rows that are put aside come back when they would be sent at so many times the pace. */
+const earlierBy = 2;
+/** Of rows that come back, so many may wait in memory, or what is sent within `patienceMs`. */
+const leastStake = 64;
+
+export class OriginLoad<Row extends LoadRow = LoadRow> {
+  readonly #settings: LoadSettings;
+  readonly #returning = new Fifo<Row>();
+  readonly #fresh = new Fifo<Row>();
+  /** Stored by themselves while their answers are awaited. */
+  readonly #detached = new Set<Row>();
+  #inFlight = 0;
+  /** Of those in flight when there were none before. */
+  #first: Row | undefined;
+  #answeredAtMs = 0;
+  #latencyMs = 0;
+  #isBacklogged = false;
+  /** Until when rows have been put aside. */
+  #returningUntilMs = 0;
+  #freshUntilMs = 0;
+
+  constructor(settings: LoadSettings) {
+    this.#settings = settings;
+  }
+
+  get waiting(): number {
+    return this.#returning.length + this.#fresh.length;
+  }
+
+  get detached(): number {
+    return this.#detached.size;
+  }
+
+  /**
+   * @param perMs requests a millisecond
+   * @returns what comes of the row where it must not wait here
+   */
+  add(row: Row, perMs: number, nowMs: number): NotSent | undefined {
+    const stake = Math.max(leastStake, perMs * this.#settings.patienceMs);
+    if (row.isReturning && this.#returning.length >= stake) return this.putAside(row, perMs, nowMs);
+    (row.isReturning ? this.#returning : this.#fresh).push(row);
+    return undefined;
+  }
+
+  /** The next one to be sent. */
+  shift(): Row | undefined {
+    return this.#returning.shift() ?? this.#fresh.shift();
+  }
+
+  /**
+   * Whether rows of slices do not wait in memory.
+   *
+   * @param isCrowded soon there is no place for rows of other push services
+   */
+  isBacklogged(nowMs: number, isCrowded: boolean): boolean {
+    const isStalled = isCrowded && this.#isStalled(nowMs);
+    const oldest = this.#fresh.first;
+    const patienceMs = this.#settings.patienceMs + longRoundTrips * this.#latencyMs;
+    const isLong = oldest !== undefined && nowMs - oldest.takenAtMs >= patienceMs;
+    const isLasting = this.#isBacklogged && this.waiting > 0;
+    this.#isBacklogged = isStalled || isLong || isLasting || this.#isSilent(nowMs);
+    return this.#isBacklogged;
+  }
+
+  /** The next one that does not wait in memory where it is backlogged. */
+  takeBacklog(nowMs: number): Row | undefined {
+    return this.#fresh.shift() ?? (this.#isSilent(nowMs) ? this.#returning.shift() : undefined);
+  }
+
+  /**
+   * When a row comes back that is put aside, by its place in the queue.
+   *
+   * @param perMs requests a millisecond
+   */
+  putAside({ isReturning }: Row, perMs: number, nowMs: number): NotSent {
+    const silence = this.defer(nowMs);
+    if (silence !== undefined) return silence;
+    const soonestMs = nowMs + this.#settings.minAsideMs;
+    const stepMs = 1 / (perMs * earlierBy);
+    this.#returningUntilMs = Math.max(this.#returningUntilMs, soonestMs);
+    if (isReturning) this.#returningUntilMs += stepMs;
+    this.#freshUntilMs = Math.max(this.#freshUntilMs, this.#returningUntilMs) + (isReturning ? 0 : stepMs);
+    const atMs = isReturning ? this.#returningUntilMs : this.#freshUntilMs;
+    return { kind: 'waits', afterMs: Math.ceil(atMs - nowMs) };
+  }
+
+  /** @returns `undefined` where it answers, or nothing is known of that */
+  defer(nowMs: number): NotSent | undefined {
+    if (!this.#isSilent(nowMs)) return undefined;
+    const { silentAfterMs: afterMs } = this.#settings;
+    return { kind: 'deferred', afterMs, detail: 'The push service takes long to answer.' };
+  }
+
+  recordSent(row: Row): void {
+    if (this.#inFlight === 0) this.#first = row;
+    this.#inFlight += 1;
+    if (row.isReturning) this.#detached.add(row);
+  }
+
+  /** @param latencyMs from its write to its answer; absent where there was none */
+  recordResult(row: Row, nowMs: number, latencyMs?: number): void {
+    this.#inFlight -= 1;
+    this.#detached.delete(row);
+    if (latencyMs === undefined) return;
+    this.#answeredAtMs = nowMs;
+    this.#latencyMs += (latencyMs - this.#latencyMs) / (this.#latencyMs === 0 ? 1 : averageOver);
+  }
+
+  /** Whether the answer to a row that was posted comes later than those to others: it should not hold up what was sent after it. */
+  isLate({ sending, takenAtMs }: Row, nowMs: number, afterMs: number): boolean {
+    if (sending === undefined) return false;
+    const sinceMs = sending.writtenAtMs > 0 ? sending.writtenAtMs : takenAtMs;
+    return nowMs - sinceMs >= Math.max(afterMs, lateAfterRoundTrips * this.#latencyMs);
+  }
+
+  addDetached(row: Row): void {
+    this.#detached.add(row);
+  }
+
+  #isStalled(nowMs: number): boolean {
+    const { minAsideMs } = this.#settings;
+    return this.#unansweredMs(nowMs) >= Math.max(minAsideMs, stalledAfterRoundTrips * this.#latencyMs);
+  }
+
+  #isSilent(nowMs: number): boolean {
+    const { silentAfterMs } = this.#settings;
+    return this.#unansweredMs(nowMs) >= Math.max(silentAfterMs, longRoundTrips * this.#latencyMs);
+  }
+
+  /** How long nothing has been answered that was written. */
+  #unansweredMs(nowMs: number): number {
+    if (this.#inFlight === 0) return 0;
+    const sinceMs = Math.max(this.#first?.sending?.writtenAtMs ?? 0, this.#answeredAtMs);
+    return sinceMs === 0 ? 0 : nowMs - sinceMs;
+  }
+}
