@@ -321,6 +321,17 @@ test('a new subscription that the service refuses is ended again; one that it co
   assert.deepEqual(ended, []);
 });
 
+test('a request that is refused for a session cookie is repeated once without cookies', async () => {
+  const sent: string[] = [];
+  const fetch = async (_url: URL, { method, credentials }: RequestInit) => {
+    sent.push(`${method} ${credentials}`);
+    if (method === 'GET') return Response.json(vapidKey);
+    return credentials === 'omit' ? Response.json('') : Response.json({ code: 'ERR_CSRF' }, { status: 403 });
+  };
+  await openPage({ fetch }).client.subscribe();
+  assert.deepEqual(sent, ['GET same-origin', 'POST same-origin', 'POST omit']);
+});
+
 test('an answer counts only if it is what the service answers: a login page at 200 is not', async () => {
   const page = { html: '<title>Sign in</title>' };
   for (const [refused, answer, words] of [

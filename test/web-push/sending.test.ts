@@ -11,6 +11,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 import { setAddressGuard, type RequestOptions, type SendResult } from '../../src/web-push/index.ts';
+import { createTokenCache } from '../../src/web-push/token-cache.ts';
 import { describeRequest, makeSubscriber, observe, original, ours, type WebPush } from './original.ts';
 import { freePort } from '../../tools/listening.ts';
 import { certificate, startProxy, startPushServer } from './push-servers.ts';
@@ -159,6 +160,17 @@ suite('ours', () => {
     }
     const values = server.take().map(({ headers }) => headers['authorization']);
     assert.equal(new Set(values).size, 1);
+  });
+
+  test('signs again after eleven hours', () => {
+    let nowMs = Date.now();
+    const getHeaders = createTokenCache(() => nowMs);
+    const sign = () => getHeaders('https://push.example.org', vapidDetails, 'aes128gcm').Authorization;
+    const first = sign();
+    nowMs += 11 * 60 * 60 * 1000 - 1;
+    assert.equal(sign(), first);
+    nowMs += 1;
+    assert.notEqual(sign(), first);
   });
 
   test('takes more messages at once than the transport queues', async () => {
