@@ -116,7 +116,8 @@ function toCommonJs(text: string, pathTo: (file: string) => string): string {
     })
     .replaceAll(/\bfileOfPackage\("([^"]+)"\)/g, (_, file: string) => {
       const path = JSON.stringify(`/${pathTo(file)}`);
-      return `(typeof __dirname === "string" ? __dirname + ${path} : "")`;
+      // tools that copy the files in use find it in this form, and not with a condition; a bundle that is an ES module has no such name
+      return `(() => { try { return __dirname + ${path}; } catch { return ""; } })()`;
     })
     .replaceAll(/\brequireHere\(/g, 'require(');
   if (/^(?:import|export)\b|\bimport\.meta\b|\bimport\(/m.test(body))

@@ -35,6 +35,8 @@ export async function bundleScript(
     target: 'es2023',
     // React
     packages: 'external',
+    // in CommonJS a script has no address, and needs to be told that of the service
+    logOverride: { 'empty-import-meta': 'silent' },
     plugins: [
       {
         name: 'shared scripts',
