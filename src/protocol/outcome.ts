@@ -141,15 +141,12 @@ const codesOfFaultsHere: ReadonlySet<unknown> = new Set([
   'EPERM',
 ]);
 
-/** Whether it is certain that no host has brought it about. */
-export function isFaultHere(error: DeskbellError): boolean {
-  const { cause } = error;
-  return (
-    error.code === 'ERR_SENDER_FAULT' ||
-    error.code === 'ERR_CLOSED' ||
-    (Error.isError(cause) && 'code' in cause && codesOfFaultsHere.has(cause.code))
-  );
-}
+/** Whether no host can have brought it about: this machine has no network, for instance. */
+export const isFaultOfMachine = ({ cause }: DeskbellError): boolean =>
+  cause instanceof Error && 'code' in cause && codesOfFaultsHere.has(cause.code);
+
+const isFaultHere = (error: DeskbellError): boolean =>
+  error.code === 'ERR_SENDER_FAULT' || error.code === 'ERR_CLOSED' || isFaultOfMachine(error);
 
 /** What the meaning of a response depends on, beside the response. */
 export interface ResponseContext {

@@ -109,7 +109,7 @@ export function createTransport(
       let isCutOff = false;
       for (const origin of origins.values()) {
         if (origin.isConnected) return false;
-        isCutOff ||= origin.cannotConnect;
+        isCutOff ||= origin.isCutOff;
       }
       return isCutOff;
     },

@@ -12,7 +12,7 @@
 // One connection is opened until ALPN has selected the protocol. Then there are as many as the requests wanted in flight
 // need: HTTP/2 carries a hundred each, or what the push service allows, HTTP/1.1 one; both up to a bound.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { isFaultHere, readResponse } from '../protocol/outcome.ts';
+import { isFaultOfMachine, readResponse } from '../protocol/outcome.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
 import { Admission, type AdmissionSettings, type Deferral } from './admission.ts';
 import { unlistedLimits } from '../protocol/unlisted-push-services.ts';
@@ -102,10 +102,10 @@ export class Origin implements SessionEvents {
     return this.#sessions.size > 0;
   }
 
-  /** The last connection could not be made. A stranger's host says nothing, unless the cause is certainly here. */
-  get cannotConnect(): boolean {
+  /** The last connection could not be made, and no push service can be the cause. */
+  get isCutOff(): boolean {
     const fault = this.#admission.connectFault;
-    return fault !== undefined && (!this.#isUnlisted || isFaultHere(fault));
+    return fault !== undefined && isFaultOfMachine(fault);
   }
 
   /** How long it is to get nothing, from now. */

@@ -93,7 +93,7 @@ export interface Transport {
   takeWaits(): ReadonlyMap<string, number>;
   /** Sends a push service nothing for so long, since it has asked another sender to wait. */
   pause(origin: string, waitMs: number): void;
-  /** As far as is known, nothing can be reached from here: a push service cannot be connected to, and no other is. */
+  /** As far as is known, nothing can be reached from here: this machine has no network, and no push service is connected to. */
   isCutOff(): boolean;
   /** What is known of each push service that it has to do with. */
   snapshot(): readonly OriginSnapshot[];

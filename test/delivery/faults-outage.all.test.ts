@@ -53,8 +53,9 @@ const downForMs = 600_000;
 const roundsInVain = 10;
 /** A breaker's and a row's, with all that is added at random. */
 const longestPauseMs = 75_000;
-/** For a time-out, whenever an attempt has not ended. */
+/** For a time-out, whenever an attempt has not ended; what could not be written is no attempt, so that none may end at all. */
 const stepMs = 1000;
+const stepsInRound = 60;
 /** Of the test's clock, which is moved only while nothing happens. */
 const timeouts: Partial<SenderOptions> = {
   connectTimeoutMs: 10_000,
@@ -98,7 +99,7 @@ describe('a push service is down and comes back at the same port:', { concurrenc
 
 /**
  * Lets ten minutes pass, in which the rows that are left wait and are tried now and then. The clock goes on when another
- * attempt was in vain, never ahead of the worker: an hour too far, and a token would be refused.
+ * attempt was in vain, or could not be made for a minute; never far ahead of the worker: an hour, and a token would be refused.
  *
  * @returns how long it was
  */
@@ -107,9 +108,11 @@ async function waitOut(stage: Stage, run: BroadcastRun): Promise<number> {
   let tried = 0;
   for (let rounds = 0; rounds < roundsInVain || stage.clock.now() - startMs < downForMs; rounds += 1) {
     stage.clock.advance(longestPauseMs);
+    let steps = 0;
     const running = await stage.until(run.broadcast.id, (broadcast) => {
-      if (attemptsOf(broadcast) > tried) return true;
+      if (attemptsOf(broadcast) > tried || steps === stepsInRound) return true;
       stage.clock.advance(stepMs);
+      steps += 1;
       return false;
     });
     checkSums(running);

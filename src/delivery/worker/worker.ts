@@ -115,6 +115,8 @@ class Worker {
   #waitForNetwork(): void {
     this.#looksAgainAtMs = this.#parts.clock.monotonicNow() + this.#settings.lookWhileCutOffMs;
     for (const assignment of this.#workload.assignments) assignment.stop();
+    // every other batch is of rows that were not tried yet: a push service may be among them that can be reached
+    this.#workload.leaveRetries(this.#now() + 1.5 * this.#settings.lookWhileCutOffMs);
   }
 
   /** @returns false where nothing could be sent or put aside */

@@ -25,6 +25,7 @@ export class Workload {
   readonly #parts: WorkloadParts;
   #leaseRetriesNotBeforeMs = 0;
   #leaseSliceNotBeforeMs = 0;
+  #isLeavingRetries = false;
 
   constructor(parts: WorkloadParts) {
     this.#parts = parts;
@@ -76,6 +77,12 @@ export class Workload {
   lookAgain(): void {
     this.#leaseRetriesNotBeforeMs = 0;
     this.#leaseSliceNotBeforeMs = 0;
+  }
+
+  /** Leases no retries until then, unless it has just not leased any. */
+  leaveRetries(untilMs: number): void {
+    this.#isLeavingRetries = !this.#isLeavingRetries;
+    if (this.#isLeavingRetries) this.#leaseRetriesNotBeforeMs = untilMs;
   }
 
   /** Sees to it that there are rows to send: due retries now and then, otherwise the rest of a slice or a new one. */
