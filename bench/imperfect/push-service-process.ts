@@ -1,6 +1,6 @@
 // A push service that is as imperfect as it is told to be, over HTTP/2, in a process of its own:
 //
-//   node push-service-process.ts BEHAVIOUR_JSON      posts its origin and certificate to its parent; `report` and `stop` are its orders
+//   node push-service-process.ts      posts its origin and certificate to its parent, and takes a behaviour, or `report`, from it
 //
 // It notes when each path got its first request, and how long after its refusal each refused one came again.
 import { createSecureServer, type Http2Session, type ServerHttp2Stream } from 'node:http2';
@@ -20,13 +20,13 @@ export interface Behaviour {
   readonly hangs?: boolean;
 }
 
-/** Times in milliseconds since the first request, which came at `startedAtMs` since 1970. */
+/** Since it was told its behaviour; times in milliseconds since the first request. */
 export interface PushServiceReport {
-  readonly startedAtMs: number;
   readonly paths: number;
   readonly requests: number;
   readonly lastFirstMs: number;
-  readonly lastMs: number;
+  /** When the last request came, since 1970. */
+  readonly lastAtMs: number;
   /** Of rows that were refused, from the answer until they came again. */
   readonly returnedAfterMs: readonly number[];
 }
@@ -35,18 +35,16 @@ const lateMs = 5000;
 /** A connection that is to end does so with one of its requests. */
 const endsWithin = 300;
 
-const behaviour = JSON.parse(process.argv[2] ?? '') as Behaviour;
-const { delayMs, refusedShare = 0, lateShare = 0, endedShare = 0, ending = 'goaway', hangs } = behaviour;
+let behaviour: Behaviour = { delayMs: 0 };
 const { cert, key } = makeCertificate(['127.0.0.1']);
 const server = createSecureServer({ cert, key });
 const firsts = new Map<string, number>();
 const refusedAt = new Map<string, number>();
 const returnedAfterMs: number[] = [];
-let startedAtMs = 0;
 let requests = 0;
 let connections = 0;
 let lastFirstAt = 0;
-let lastAt = 0;
+let lastAtMs = 0;
 
 /** The same rows in every run: every so many. */
 const isChosen = (number: number, share: number): boolean =>
@@ -55,6 +53,7 @@ const isChosen = (number: number, share: number): boolean =>
 server.on('session', (session: Http2Session) => {
   session.on('error', () => {});
   connections += 1;
+  const { endedShare = 0, ending = 'goaway' } = behaviour;
   const endsAfter = isChosen(connections - 1 + 1 / (endedShare || 1) / 2, endedShare) ? endsWithin : Infinity;
   let taken = 0;
   session.on('stream', (stream: ServerHttp2Stream, headers) => {
@@ -71,10 +70,10 @@ server.on('session', (session: Http2Session) => {
 });
 
 function take(path: string, stream: ServerHttp2Stream): void {
+  const { delayMs, refusedShare = 0, lateShare = 0, hangs = false } = behaviour;
   const now = performance.now();
-  if (requests === 0) startedAtMs = Date.now();
   requests += 1;
-  lastAt = now;
+  lastAtMs = Date.now();
   const isFirst = !firsts.has(path);
   if (isFirst) {
     firsts.set(path, now);
@@ -85,7 +84,7 @@ function take(path: string, stream: ServerHttp2Stream): void {
     refusedAt.delete(path);
     returnedAfterMs.push(now - refused);
   }
-  if (hangs === true) return;
+  if (hangs) return;
   const row = Number(path.split('/', 3)[2]);
   const isRefused = isFirst && isChosen(row, refusedShare);
   const isLate = isFirst && isChosen(row, lateShare);
@@ -99,15 +98,20 @@ function take(path: string, stream: ServerHttp2Stream): void {
   );
 }
 
-process.on('message', (order) => {
-  if (order === 'stop') process.exit();
+process.on('message', (order: Behaviour | 'report') => {
+  if (order !== 'report') {
+    behaviour = order;
+    firsts.clear();
+    refusedAt.clear();
+    returnedAfterMs.length = requests = connections = 0;
+    return;
+  }
   const startedAt = Math.min(...firsts.values());
   const report: PushServiceReport = {
-    startedAtMs,
     paths: firsts.size,
     requests,
     lastFirstMs: lastFirstAt - startedAt,
-    lastMs: lastAt - startedAt,
+    lastAtMs,
     returnedAfterMs,
   };
   process.send?.(report);
