@@ -31,6 +31,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   channels: ['channels', 'list'],
   completion: ['completion', 'bash'],
   doctor: ['doctor', '--help'],
+  healthcheck: ['healthcheck', '--help'],
   'held-deletions': ['held-deletions', 'list'],
   help: ['help'],
   invite: ['invite', 'me'],

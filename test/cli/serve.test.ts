@@ -314,7 +314,7 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     assert.match(stderr, /^deskbell: The log file .* cannot be written: .* \[ERR_FILE\]\n$/);
   });
 
-  test('the log file is readable by its owner only; one that all could read becomes so', async () => {
+  test('the log file is readable by its owner only; strangers lose a right that they had to it', async () => {
     const data = await temporaryFolder();
     const [fresh, readable, shared] = ['fresh', 'readable', 'shared'].map((name) =>
       join(data, `${name}.log`),
@@ -331,7 +331,7 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const modes = await Promise.all(
       [fresh!, readable!, shared!].map(async (file) => (await stat(file)).mode & 0o777),
     );
-    assert.deepEqual(modes, [0o600, 0o600, 0o640], 'a group that was given access keeps it');
+    assert.deepEqual(modes, [0o600, 0o640, 0o640], 'a group that was given access keeps it');
     assert.match(await readFile(readable!, 'utf8'), /^earlier\n.*vapidKey/s);
   });
 

@@ -197,7 +197,7 @@ const inWords: Readonly<
     ['if it is refused five times', 5, 'store/push-services.ts', 'maxRefusals'],
     ['fewer than 20 of its subscriptions', 20, 'store/held-deletions.ts', 'fewMarks'],
     ['nothing is accepted for an hour', hourMs, 'store/push-services.ts', 'patienceMs'],
-    ['ten messages in a row with failures', 10, 'transport/breaker.ts', 'maxFailuresInRow'],
+    ['fails ten times in a row', 10, 'transport/breaker.ts', 'maxFailuresInRow'],
     ['for an hour at most', hourMs, 'transport/breaker.ts', 'maxRetryAfterMs'],
     ['a quarter of a second', 1 / 4, 'store/rate-shares.ts', 'burstSeconds'],
   ],

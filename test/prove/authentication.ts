@@ -17,8 +17,8 @@ const preflightVary = "vary: 'Access-Control-Request-Method,";
 export const authentication: ClaimChanges = {
   'Cross-origin access is decided before CSRF': changesOf(cors, {
     'responses get their CORS headers after the CSRF check': [
-      "app.addHook('onRequest', (_request,",
-      "app.addHook('preHandler', (_request,",
+      'removeReplyCors(reply);\n    reply.headers',
+      'removeReplyCors(reply);\n    if (reply.statusCode !== 403) reply.headers',
     ],
   }),
   'All methods are allowed cross-origin, custom ones too': changesOf(cors, {
@@ -107,8 +107,8 @@ export const authentication: ClaimChanges = {
     }),
     ...changesOf(cors, {
       'a client may set a cookie': [
-        'reply.headers(corsHeaders);',
-        "reply.headers(corsHeaders); if (_request.url.includes('SESSION')) reply.header('set-cookie', 'SESSION=x');",
+        'removeCors(reply.raw);',
+        "removeCors(reply.raw); if (raw.url?.includes('SESSION')) reply.header('set-cookie', 'SESSION=x');",
       ],
     }),
   ],
@@ -206,8 +206,8 @@ export const authentication: ClaimChanges = {
       filter,
       {
         'the filter logs no request that the CSRF check refuses': [
-          "app.addHook('onSend', (_request, reply, _payload, done) => {",
-          "app.addHook('onSend', (_request, reply, _payload, done) => { if (reply.statusCode === 403) return done();",
+          "app.addHook('onSend', (request, reply, _payload, done) => {",
+          "app.addHook('onSend', (request, reply, _payload, done) => { if (reply.statusCode === 403) return done();",
         ],
       },
       { file: mechanismsTest, title: 'are the filter’s alone where the CSRF check refuses' },

@@ -76,8 +76,8 @@ export const service: ClaimChanges = {
       "'access-control-allow-origin': 'https://a.example'",
     ],
     'unknown paths have no CORS headers': [
-      'reply.headers(corsHeaders);',
-      'if (!_request.is404) reply.headers(corsHeaders);',
+      'reply.headers({ ...corsHeaders,',
+      'if (!reply.request.is404) reply.headers({ ...corsHeaders,',
     ],
   }),
   'Each demonstration action can be logged by each of the four mechanisms alone': changesOf(actions, {
