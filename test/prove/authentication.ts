@@ -127,8 +127,8 @@ export const authentication: ClaimChanges = {
     }),
     ...changesOf(filter, {
       'the filter logs when the request begins': [
-        "app.addHook('onSend', (_request, reply, _payload, done) => {",
-        "app.addHook('onRequest', (_request, reply, done) => {",
+        "app.addHook('onSend', (request, reply, _payload, done) => {",
+        "app.addHook('onRequest', (request, reply, done) => {",
       ],
     }),
   ],

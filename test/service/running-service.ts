@@ -49,16 +49,22 @@ export async function startService(
   const keep = (record: object): void => {
     records.push({ ...record });
   };
-  const app = createServer({
-    store,
-    vapidPublicKey,
-    sessionKey,
-    registrationsPerMinute: 'off',
-    // A test may take its time between two requests.
-    keepAliveTimeoutMs: 300_000,
-    log: { info: keep, error: keep },
-    ...options,
-  });
+  let app;
+  try {
+    app = createServer({
+      store,
+      vapidPublicKey,
+      sessionKey,
+      registrationsPerMinute: 'off',
+      // A test may take its time between two requests.
+      keepAliveTimeoutMs: 300_000,
+      log: { info: keep, error: keep },
+      ...options,
+    });
+  } catch (error) {
+    await remove();
+    throw error;
+  }
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const close = async (): Promise<void> => {

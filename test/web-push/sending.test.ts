@@ -247,14 +247,6 @@ suite('in a process of its own', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  test('`require` gives an object whose members can be replaced', async () => {
-    const script = `
-      const webPush = require(${JSON.stringify(entry)});
-      webPush.sendNotification = async () => 'replaced';
-      require(${JSON.stringify(entry)}).sendNotification().then(console.log);`;
-    assert.equal(await runScript(script), 'replaced');
-  });
-
   test('the certificates of NODE_EXTRA_CA_CERTS are trusted, and others are not', async () => {
     for (const library of ['web-push', entry]) {
       const trusting = await runScript(send(library), { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') });
