@@ -125,6 +125,9 @@ suite('the packed package', () => {
     const name = "console.log(import.meta.resolve('deskbell/service-worker.js'))";
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', name], { cwd: project });
     assert.match(await readFile(new URL(stdout.trim()), 'utf8'), /addEventListener\("push"/);
+    const replaced = `require('deskbell/web-push').sendNotification = async () => 'replaced';
+      require('deskbell/web-push').sendNotification().then(console.log)`;
+    assert.equal((await run(process.execPath, ['--eval', replaced], { cwd: project })).stdout, 'replaced\n');
     const types = await readFile(join(project, 'node_modules/deskbell/dist/client/client.d.cts'), 'utf8');
     assert.match(types, /@throws {ClientError}/);
   });

@@ -254,11 +254,27 @@ suite('POST /v1/messages', () => {
     assert.deepEqual((await auditOf(stage))[0], ['tester', 'message.send', 'user #2', 503]);
 
     const again = await post(key);
+    assert.deepEqual([again.status, await outcomesOf(again)], [503, ['retry', 'retry']], 'it asked to wait');
+    assert.equal(stage.pushService.statistics().answers[201], undefined, 'it is left alone');
+  });
+
+  test('a message that no device accepted can be sent again with its key, and the shortest wait is named', async (t) => {
+    const asked = await startStage(t, [{ user: 'me' }, { user: 'me' }]);
+    for (const retryAfter of [9, 7])
+      asked.pushService.faults.inject({ kind: 'status', status: 503, retryAfter, times: 1 });
+    const to = { method: 'POST', body: 'Backups are done', headers: { 'content-type': 'text/plain' } };
+    assert.equal((await asked.ask('/v1/messages?user=me', to)).headers.get('retry-after'), '7');
+
+    const stage = await startStage(t, [{ user: 'me' }, { user: 'me' }]);
+    const pushService = stage.pushService.origin;
+    const post = (headers = {}) =>
+      stage.ask('/v1/messages?user=me', { ...to, headers: { ...to.headers, ...headers } });
+    const key = { 'idempotency-key': 'backup-7' };
+    stage.pushService.faults.inject({ kind: 'status', status: 503, times: 2 });
+    assert.equal((await post(key)).status, 503);
+    const again = await post(key);
     assert.deepEqual([again.status, await outcomesOf(again)], [200, ['accepted', 'accepted']]);
 
-    for (const retryAfter of [9, 7])
-      stage.pushService.faults.inject({ kind: 'status', status: 503, retryAfter, times: 1 });
-    assert.equal((await post()).headers.get('retry-after'), '7', 'the shortest');
     for (const status of [503, 413]) stage.pushService.faults.inject({ kind: 'status', status, times: 1 });
     const later = await post();
     assert.equal(later.status, 503, 'one may accept it later, and the other does not');
