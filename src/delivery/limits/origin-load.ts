@@ -92,13 +92,13 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     const patienceMs = this.#settings.patienceMs + longRoundTrips * this.#latencyMs;
     const isLong = oldest !== undefined && nowMs - oldest.takenAtMs >= patienceMs;
     const isLasting = this.#isBacklogged && this.waiting > 0;
-    this.#isBacklogged = isStalled || isLong || isLasting || this.#isSilent(nowMs);
+    this.#isBacklogged = isStalled || isLong || isLasting || this.isSilent(nowMs);
     return this.#isBacklogged;
   }
 
   /** The next one that does not wait in memory where it is backlogged. */
   takeBacklog(nowMs: number): Row | undefined {
-    return this.#fresh.shift() ?? (this.#isSilent(nowMs) ? this.#returning.shift() : undefined);
+    return this.#fresh.shift() ?? (this.isSilent(nowMs) ? this.#returning.shift() : undefined);
   }
 
   /**
@@ -120,7 +120,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
 
   /** @returns `undefined` where it answers, or nothing is known of that */
   defer(nowMs: number): NotSent | undefined {
-    if (!this.#isSilent(nowMs)) return undefined;
+    if (!this.isSilent(nowMs)) return undefined;
     const { silentAfterMs: afterMs } = this.#settings;
     return { kind: 'deferred', afterMs, detail: 'The push service takes long to answer.' };
   }
@@ -156,7 +156,8 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return this.#unansweredMs(nowMs) >= Math.max(minAsideMs, stalledAfterRoundTrips * this.#latencyMs);
   }
 
-  #isSilent(nowMs: number): boolean {
+  /** Whether what is in flight has got no answer for so long that nothing is sent. */
+  isSilent(nowMs: number): boolean {
     const { silentAfterMs } = this.#settings;
     return this.#unansweredMs(nowMs) >= Math.max(silentAfterMs, longRoundTrips * this.#latencyMs);
   }

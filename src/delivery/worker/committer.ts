@@ -82,14 +82,16 @@ export class Committer {
 
   /**
    * Rows without an answer may stay in their page until it is late. Of the room for those that are detached, one push service may
-   * have as much as is still free, so that there is some for others whose answers are late, however many hang at once.
+   * have as much as is still free, so that there is some for others whose answers are late, however many hang at once. One that is
+   * silent gets no further rows: those that it has are detached in any case, so that the cursor can pass them.
    */
   readonly #mayDetach = (row: AssignedRow): boolean => {
     const { maxCommitDelayMs, crowdedCommitDelayMs } = this.#parts.settings;
     const { load } = row.destination.gate;
     const afterMs = this.#workload.isCrowded ? crowdedCommitDelayMs : maxCommitDelayMs;
-    if (!load.isLate(row, this.#parts.clock.monotonicNow(), afterMs)) return false;
-    if (load.detached >= this.#workload.freeDetachedRows) return false;
+    const nowMs = this.#parts.clock.monotonicNow();
+    if (!load.isLate(row, nowMs, afterMs)) return false;
+    if (load.detached >= this.#workload.freeDetachedRows && !load.isSilent(nowMs)) return false;
     load.addDetached(row);
     return true;
   };
