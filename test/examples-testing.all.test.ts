@@ -61,7 +61,9 @@ describe('the tests of docs/testing.md', () => {
   for (const file of ['firefox.test.ts', 'chromium.test.ts']) {
     test(`${file} ends where its browser does not start`, async ({ signal }) => {
       const { NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
-      const env = { ...inherited, FIREFOX: '/nonexistent', CHROMIUM: '/nonexistent' };
+      // Playwright leaves the profile of a browser that does not start
+      const TMPDIR = await temporaryFolder();
+      const env = { ...inherited, TMPDIR, FIREFOX: '/nonexistent', CHROMIUM: '/nonexistent' };
       const words = ['--test', '--test-reporter=tap', join('examples/testing', file)];
       await assert.rejects(run(process.execPath, words, { cwd: root, env, signal }), {
         stdout: /^# fail 1$/m,

@@ -50,7 +50,7 @@ suite('from an empty directory to a notification', () => {
     await using app = project.start('node server.mjs');
     const [url] = await app.waitFor(/^http:.+$/);
 
-    assert.match(await (await fetch(url)).text(), /<button id="subscribe"/);
+    assert.match(await (await fetch(url)).text(), /<deskbell-subscribe/);
     await browser.subscribeAt(url.replace(/\/$/, ''));
     const { status } = await fetch(new URL('/orders', url), { method: 'POST' });
 
