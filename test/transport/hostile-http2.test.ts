@@ -502,12 +502,12 @@ test('any number of refusals breaks no rule of HTTP/2', async () => {
   const peer = await startWire(script);
   const options = { ...clock, pushServices: [peer.origin], ca: [certificate.cert] };
   const transport = createTransport(options, { hasBreaker: false });
-  const progress = { isDone: false };
-  const sent = sendMany(transport, peer.origin, 400, 400).finally(() => (progress.isDone = true));
-  while (!progress.isDone) {
-    clock.advance(100);
-    await new Promise(setImmediate);
-  }
+  let isDone = false;
+  const sent = sendMany(transport, peer.origin, 400, 400).finally(() => (isDone = true));
+  await until(() => {
+    if (!isDone) clock.advance(200);
+    return isDone;
+  }, 'all results');
   assert.deepEqual(tally(await sent), { 201: 400 });
   assert.deepEqual(
     peer.wires.flatMap(({ goaways }) => goaways),
