@@ -232,7 +232,7 @@ class DeskbellClient extends EventTarget {
     await withLock(async () => {
       const { registration, body } = await this.#current();
       if (registration) await clearHistory(registration.scope);
-      if (body) await this.#service.remove(body, 'webPush/user');
+      if (body) await this.#service.signOut(body);
     });
   }
 

@@ -78,9 +78,24 @@ export class ServiceApi {
     this.invitation = undefined;
   }
 
-  /** Removes a subscription; at `webPush/user`, its user and tags. */
-  remove(body: string, path = 'webPush'): Promise<unknown> {
-    return this.#request('DELETE', path, isNothing, jsonType, body);
+  /** Removes a subscription. */
+  remove(body: string): Promise<unknown> {
+    return this.#delete('webPush', 'webPush/unsubscribe', body);
+  }
+
+  /** Removes user and tags of a subscription. */
+  signOut(body: string): Promise<unknown> {
+    return this.#delete('webPush/user', 'webPush/sign-out', body);
+  }
+
+  /** Some proxies drop the body of a DELETE, or refuse it: then the same is asked by POST. */
+  async #delete(path: string, postPath: string, body: string): Promise<unknown> {
+    const ask = (method: string, at: string) => this.#ask(method, at, isNothing, jsonType, body);
+    return ask('DELETE', path).catch((error: ClientError) =>
+      ask('POST', postPath).catch(() => {
+        throw reported(error);
+      }),
+    );
   }
 
   /**
@@ -106,14 +121,15 @@ export class ServiceApi {
     return this.#request('POST', path, isAnswer, all, JSON.stringify({ ...JSON.parse(body), ...further }));
   }
 
+  /** Reports a failure on the console. */
+  #request(...request: Question): Promise<unknown> {
+    return this.#ask(...request).catch((error: ClientError) => {
+      throw reported(error);
+    });
+  }
+
   /** @param isAnswer whether JSON, or undefined for an empty body, is what the service answers; a login page at 200 is not */
-  async #request(
-    method: string,
-    path: string,
-    isAnswer: (answer: unknown) => boolean,
-    headers?: HeaderFields,
-    body?: string,
-  ): Promise<unknown> {
+  async #ask(...[method, path, isAnswer, headers, body]: Question): Promise<unknown> {
     const url = new URL(path, this.url);
     const name = `${method} ${url.origin}${url.pathname}`;
     let response: Response;
@@ -122,7 +138,7 @@ export class ServiceApi {
       const init = { method, headers, body, signal };
       response = await requestService(url, init as RequestInit, this.#options.fetch);
     } catch (cause) {
-      throw reported(new ClientError('server-unreachable', `${name}: the service cannot be reached.`, cause));
+      throw new ClientError('server-unreachable', `${name}: the service cannot be reached.`, cause);
     }
     const { ok, status } = response;
     const answer = await readJson(response);
@@ -133,11 +149,17 @@ export class ServiceApi {
       ? " with an HTML page, perhaps of the site's service worker, or of a server that answers unknown paths with index.html"
       : '';
     const detail = answer?.detail ?? 'Check serviceUrl, the proxy and --prefix.';
-    throw reported(
-      new ClientError('server-refused', `${name} answered ${what}${html}: ${detail}`, undefined, status),
-    );
+    throw new ClientError('server-refused', `${name} answered ${what}${html}: ${detail}`, undefined, status);
   }
 }
+
+type Question = [
+  method: string,
+  path: string,
+  isAnswer: (answer: unknown) => boolean,
+  headers?: HeaderFields,
+  body?: string,
+];
 
 const isString = (answer: unknown): boolean => typeof answer === 'string';
 const isNothing = (answer: unknown): boolean => answer === undefined;

@@ -3,8 +3,10 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Socket } from 'node:net';
 
+import { createTrust, type TrustedProxies } from './client-address.ts';
 import { handleClientError } from './client-errors.ts';
 import { serveAllOfLocalhost, type FindAddresses } from './localhost.ts';
+import { limitConnectionsOfClients } from './connections-of-clients.ts';
 import { dropContentType, handleConnectAndExpect, renderMalformedUrl } from './malformed-requests.ts';
 import { limitOpenResponses } from './open-responses.ts';
 import { trackRequestStarts } from './request-start.ts';
@@ -21,8 +23,10 @@ export interface HttpServerOptions extends TimeLimits {
   readonly maxHeaderBytes?: number | undefined;
   /** Maximum number of open connections; further ones are closed at once. Default: 10 000. */
   readonly maxConnections?: number | undefined;
-  /** Addresses or ranges of proxies whose `x-forwarded-for` is trusted; `true` trusts whoever connects. Default: none. */
-  readonly trustProxy?: boolean | string | readonly string[] | undefined;
+  /** Of these, connections of one client, by its address (IPv6: by its /64); this machine and trusted proxies are excepted. Default: 500. */
+  readonly maxConnectionsPerClient?: number | undefined;
+  /** Addresses or ranges of proxies whose `x-forwarded-for` or `forwarded` is trusted; `true` trusts whoever connects. Default: none. */
+  readonly trustProxy?: TrustedProxies;
 }
 
 /** Certificate chain and private key, PEM. */
@@ -62,6 +66,7 @@ export function createHttpServer(
     // No stream is set up for a body that is not there (from Node 25.1 on).
     optimizeEmptyRequests: true,
   };
+  const isTrusted = createTrust(options.trustProxy);
   const app = Fastify({
     serverFactory: (handler) =>
       tls === undefined
@@ -71,13 +76,14 @@ export function createHttpServer(
     // A request that arrives while the server closes is still answered, with `connection: close`.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    trustProxy: (options.trustProxy ?? false) as boolean | string,
+    trustProxy: isTrusted,
     // Nothing here logs by request ids.
     genReqId: () => '',
     frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, rules),
     clientErrorHandler: (error, socket) => handleClientError(app, error, socket, rules),
   }) as unknown as FastifyInstance;
   app.server.maxConnections = options.maxConnections ?? 10_000;
+  limitConnectionsOfClients(app.server, options.maxConnectionsPerClient ?? 500, isTrusted);
   trackRequestStarts(app.server);
   limitOpenResponses(app.server);
   serveAllOfLocalhost(app, tls !== undefined, findAddresses);

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 
 import { createWarningReader, type ReadWarnings } from '../delivery/installation-warnings.ts';
 import { operatorErrors } from '../errors/catalogue/operator-errors.ts';
+import { readForwarded } from '../http/client-address.ts';
 import { createHttpServer, type HttpServerOptions, type TlsFiles } from '../http/create-http-server.ts';
 import { assertHost } from '../http/host.ts';
 import { sendProblems } from '../http/problem.ts';
@@ -43,7 +44,7 @@ export interface ListenerOptions
   /** A proxy in front of the listener speaks TLS to everybody else. Default: false. */
   readonly isBehindProxy?: boolean | undefined;
   /**
-   * Addresses or ranges of proxies whose `x-forwarded-for` says who the client is. Those on this machine are among them with
+   * Addresses or ranges of proxies whose `x-forwarded-for` or `forwarded` says who the client is. Those on this machine are among them with
    * `isBehindProxy`. Default: none.
    */
   readonly trustProxy?: readonly string[] | undefined;
@@ -123,6 +124,7 @@ function createListener(options: ListenerOptions): {
   sendProblems(app, { rules, log });
 
   // In the order in which a request meets them.
+  readForwarded(app);
   app.addHook('onRequest', (_request, reply, done) => {
     reply.headers(responseHeaders);
     done();

@@ -81,6 +81,7 @@ const httpChecks: OptionChecks<HttpServerOptions> = {
   timeoutCheckIntervalMs: milliseconds,
   maxHeaderBytes: whole,
   maxConnections: whole,
+  maxConnectionsPerClient: whole,
 };
 
 export const serverChecks: OptionChecks<ServerOptions> = { ...serviceChecks, ...httpChecks };

@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 
 import { acceptConsumedBodies } from '../http/consumed-body.ts';
+import { readForwarded } from '../http/client-address.ts';
 import { addCorsHeaders, answerPreflights } from './cors.ts';
 import { enableFilters } from '../http/filter.ts';
 import { assertHost } from '../http/host.ts';
@@ -33,6 +34,7 @@ export function prepareScope(app: FastifyInstance, settings: ScopeSettings): voi
   sendProblems(app, settings);
 
   // In the order in which a request meets them.
+  readForwarded(app);
   enableFilters(app, settings.rules.filters);
   addCorsHeaders(app);
   if (settings.ownsConnections) assertHost(app);

@@ -152,7 +152,8 @@ function openPage(options: object = {}, browser: Browser = {}, indexedDB = new I
     if (status === 0) throw new TypeError('Failed to fetch');
     if (typeof answered === 'object' && answered !== null && 'html' in answered)
       return new Response(String(answered.html), { status, headers: { 'content-type': 'text/html' } });
-    if (method === 'DELETE' && status === 200) return new Response(null, { status: 204 });
+    if (/DELETE|unsubscribe|sign-out/.test(request) && status === 200)
+      return new Response(null, { status: 204 });
     return Response.json(answered, { status });
   };
   const parts = { PushManager: {}, Notification: { permission, requestPermission: async () => answer } };
@@ -344,7 +345,9 @@ test('an answer counts only if it is what the service answers: a login page at 2
   ] as const) {
     let isLoginOver = true;
     const service: Browser['service'] = (request) => {
-      if (request === refused && !isLoginOver) return [200, answer];
+      const isRefused =
+        request === refused || (refused.startsWith('DELETE') && request === 'POST webPush/unsubscribe');
+      if (isRefused && !isLoginOver) return [200, answer];
       return [200, request === 'POST webPush/channels' ? [] : vapidKey];
     };
     const { client } = openPage({}, { service });
@@ -572,6 +575,23 @@ test('registrations and channels come with a token; signing out does not, and wo
     const failing = openPage({}, { permission: 'denied', service: () => [status, {}] }, indexedDB);
     const reason = status === 0 ? 'server-unreachable' : 'server-refused';
     assert.equal(await reasonOf(failing.client.signOut()), reason);
+  }
+});
+
+test('where a proxy drops the body of DELETE, or refuses it, leaving works by POST, and nothing is reported', async () => {
+  for (const status of [0, 400, 405]) {
+    const service: Browser['service'] = (request) =>
+      request.startsWith('DELETE') ? [status, {}] : [200, request === 'GET vapidKey' ? vapidKey : ''];
+    const { client, asked } = openPage({}, { service });
+    await client.subscribe();
+    await client.signOut();
+    await client.unsubscribe();
+    assert.deepEqual(
+      asked.slice(2).map(({ request, body }) => [request, body['endpoint']]),
+      ['DELETE webPush/user', 'POST webPush/sign-out', 'DELETE webPush', 'POST webPush/unsubscribe'].map(
+        (request) => [request, 'https://push.example/1'],
+      ),
+    );
   }
 });
 

@@ -105,6 +105,8 @@ describe('What the service does', () => {
       'delete /webPush/user',
       'post /api/post',
       'post /webPush',
+      'post /webPush/sign-out',
+      'post /webPush/unsubscribe',
       'put /v1/user/{user_id}',
     ]);
     assert.deepEqual(service.changingRoutes.toSorted(), [
@@ -112,6 +114,8 @@ describe('What the service does', () => {
       'DELETE /webPush/user',
       'POST /api/post',
       'POST /webPush',
+      'POST /webPush/sign-out',
+      'POST /webPush/unsubscribe',
       'PUT /v1/user/*',
     ]);
   });

@@ -186,6 +186,28 @@ describe('what is wrong with a request', () => {
     }
   });
 
+  test('a body that is missing is a 400 on every route that has one', async (t) => {
+    const { ask } = await startOperator(t);
+    const { paths } = (await (await ask('/openapi.json')).json()) as {
+      paths: Record<string, Record<string, { requestBody?: object }>>;
+    };
+    let asked = 0;
+    for (const [path, methods] of Object.entries(paths))
+      for (const [method, { requestBody }] of Object.entries(methods)) {
+        if (requestBody === undefined) continue;
+        asked += 1;
+        const response = await ask(path.replaceAll('{id}', '1').replaceAll(/\{\w+\}/g, 'x'), {
+          method: method.toUpperCase(),
+        });
+        assert.deepEqual(
+          [response.status, ((await response.json()) as Problem).code],
+          [400, 'ERR_REQUEST_INVALID'],
+          `${method} ${path}`,
+        );
+      }
+    assert.ok(asked > 5, String(asked));
+  });
+
   test('several wrong members are named at once', async (t) => {
     const operator = await startOperator(t);
     const { errors, detail } = await refusal(operator, '/v1/broadcasts', {

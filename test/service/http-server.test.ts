@@ -48,6 +48,42 @@ async function openSocket(
   return socket;
 }
 
+const answered = (socket: Socket): Promise<unknown> => {
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  return once(socket, 'data');
+};
+
+test('one client gets as many connections as it may have; this machine and trusted proxies are excepted', async (t) => {
+  let remoteAddress = '';
+  const open = async (address: string, port: number): Promise<Socket> => {
+    remoteAddress = address;
+    const socket = await openSocket(t, false, port);
+    // a connection that is refused ends before this
+    await Promise.race([once(socket, 'close'), answered(socket)]);
+    return socket;
+  };
+  const { app, port } = await startListener(t, false, {
+    ...patient,
+    maxConnectionsPerClient: 2,
+    trustProxy: ['203.0.113.7'],
+  });
+  app.server.prependListener('connection', (socket: Socket) =>
+    Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress }),
+  );
+  for (const address of ['192.0.2.1', '2001:db8:1:2::1']) {
+    const first = await open(address, port);
+    const second = await open(address.replace('::1', '::2'), port);
+    assert.ok(!first.destroyed && !second.destroyed);
+    assert.ok((await open(address, port)).destroyed, address);
+    first.destroy();
+    while ((await open(address, port)).destroyed);
+    assert.ok((await open('192.0.2.9', port)).readyState === 'open');
+  }
+  for (const address of ['203.0.113.7', '127.0.0.1', '::1', '::ffff:127.0.0.1'])
+    for (let count = 0; count < 3; count += 1)
+      assert.equal((await open(address, port)).readyState, 'open', address);
+});
+
 for (const [scheme, isSecure] of [
   ['HTTP', false],
   ['TLS', true],

@@ -287,6 +287,55 @@ describe('POST /webPush', () => {
     }
   });
 
+  test('counts one client once, however a proxy writes its address', async (t) => {
+    const clients = [
+      [
+        '192.0.2.1',
+        '192.0.2.1:5678',
+        '198.51.100.9, 192.0.2.1:81',
+        '::ffff:192.0.2.1',
+        '[::ffff:c000:201]:9',
+        '64:ff9b::c000:201',
+        '192.0.2.1:5679, 203.0.113.7:99',
+        'Forwarded: for=192.0.2.1',
+        'Forwarded: for=192.0.2.9, By=x;For="192.0.2.1:80";proto=https',
+      ],
+      [
+        '2001:db8:1:2::1',
+        '2001:db8:1:2:ffff::2',
+        '[2001:DB8:1:2::3]:443',
+        'fe80::1%eth0, 2001:db8:1:2::4',
+        'Forwarded: for="[2001:db8:1:2::5]:1"',
+      ],
+      ['2001:db8:1:3::1'],
+      [
+        'unknown',
+        'unknown:1',
+        '_hidden',
+        '1.2.3',
+        '1.2.3.4.5:6',
+        '192.0.2.3, -',
+        'Forwarded: by=192.0.2.1',
+        'Forwarded: for=192.0.2.7;host=", for=x;host="h"',
+      ],
+    ];
+    const trustProxy = ['loopback', '203.0.113.0/24'];
+    const service = await startService({ registrationsPerMinute: 1, trustProxy }, t);
+    const statusOf = async (text: string): Promise<number> => {
+      const [, forwarded] = /^Forwarded: (.*)$/.exec(text) ?? [];
+      const headers = forwarded === undefined ? { 'x-forwarded-for': text } : { forwarded };
+      return (await sendJson(service.base, 'POST', '/webPush', newSubscription(), headers)).status;
+    };
+    for (const texts of clients) {
+      const statuses: (string | number)[] = [];
+      for (const text of texts) statuses.push(text, await statusOf(text));
+      assert.deepEqual(
+        statuses,
+        texts.flatMap((text, index) => [text, index === 0 ? 200 : 429]),
+      );
+    }
+  });
+
   test('acknowledges with a JSON string what is stored by then, and writes the three values to the console', async (t) => {
     const service = await startService({}, t);
     const subscription = newSubscription();
@@ -414,10 +463,15 @@ describe('DELETE /webPush', () => {
       { endpoint: `${endpoint}x`, auth },
       { endpoint: 'http://127.0.0.1/', auth },
     ];
-    for (const path of ['/webPush', '/webPush/user']) {
+    for (const [method, path] of [
+      ['DELETE', '/webPush'],
+      ['DELETE', '/webPush/user'],
+      ['POST', '/webPush/unsubscribe'],
+      ['POST', '/webPush/sign-out'],
+    ] as const) {
       const answers = await Promise.all(
         tries.map(async (body) => {
-          const response = await sendJson(service.base, 'DELETE', path, body);
+          const response = await sendJson(service.base, method, path, body);
           const headers = [...response.headers].filter(([name]) => !['date', 'request-time'].includes(name));
           return JSON.stringify([response.status, headers, await response.text()]);
         }),
@@ -426,6 +480,19 @@ describe('DELETE /webPush', () => {
       assert.match(answers[0]!, /^\[204,/);
     }
     assert.equal((await service.store.subscriptions.findByEndpoint(endpoint))?.user, '42');
+  });
+
+  test('by POST too, for proxies that drop the body of DELETE: signs out, then removes', async () => {
+    const { endpoint, p256dh, auth } = newSubscription();
+    await sendJson(service.base, 'POST', '/webPush', { endpoint, p256dh, auth });
+    const { id } = (await service.store.subscriptions.findByEndpoint(endpoint))!;
+    await service.store.people.assign(id, { user: '42', tags: [] });
+    assert.equal((await fetch(`${service.base}/webPush`, { method: 'DELETE' })).status, 400);
+    const by = (path: string) => sendJson(service.base, 'POST', path, { endpoint, auth });
+    assert.equal((await by('/webPush/sign-out')).status, 204);
+    assert.equal((await service.store.subscriptions.findByEndpoint(endpoint))?.user, undefined);
+    assert.equal((await by('/webPush/unsubscribe')).status, 204);
+    assert.equal(await service.store.subscriptions.findByEndpoint(endpoint), undefined);
   });
 
   for (const [body, errors] of [

@@ -76,7 +76,9 @@ describe('the service with pushOnly', () => {
       [
         '/vapidKey',
         '/webPush',
+        '/webPush/unsubscribe',
         '/webPush/user',
+        '/webPush/sign-out',
         '/service-worker.js',
         '/healthz',
         '/readyz',

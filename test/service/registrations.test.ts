@@ -169,8 +169,13 @@ describe('a stranger who knows an endpoint', () => {
     const { endpoint } = victim;
     const another = newSubscription();
     assert.equal((await post(another, former({ endpoint, auth: own.auth }))).status, 200);
-    for (const path of ['/webPush', '/webPush/user']) {
-      const response = await sendJson(service.base, 'DELETE', path, { endpoint, auth: own.auth });
+    for (const [method, path] of [
+      ['DELETE', '/webPush'],
+      ['DELETE', '/webPush/user'],
+      ['POST', '/webPush/unsubscribe'],
+      ['POST', '/webPush/sign-out'],
+    ] as const) {
+      const response = await sendJson(service.base, method, path, { endpoint, auth: own.auth });
       assert.equal(response.status, 204, 'which does not tell');
     }
     assert.deepEqual((await rows()).slice(0, stored.length), stored);

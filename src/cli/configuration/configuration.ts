@@ -130,7 +130,7 @@ const service = {
   ),
   trustProxy: list({
     description:
-      'Proxies in front of the service and the operator’s listener whose X-Forwarded-For header is trusted.',
+      'Proxies in front of the service and the operator’s listener whose X-Forwarded-For or Forwarded header is trusted.',
     valid: 'addresses or ranges such as 127.0.0.1 or 10.0.0.0/8',
     check: checkAddressRanges,
   }),

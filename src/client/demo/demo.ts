@@ -28,6 +28,10 @@ const requestSteps: Readonly<Record<string, readonly [sent: string, answered: st
     'The server has stored the subscription.',
   ],
   'DELETE webPush': ['Asking the server to forget this subscription.', 'The server has removed its copy.'],
+  'POST unsubscribe': [
+    'Something on the way refuses that. Asking once more, by POST.',
+    'The server has removed its copy.',
+  ],
   'POST channels': ['Sending the server what was turned off.', 'The server has turned it off.'],
 };
 

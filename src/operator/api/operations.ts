@@ -1,6 +1,7 @@
 // An operation of the API, described once: its route, its checks, its audit record and its part of the description follow.
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify';
 import { maxKeyCharacters } from '../../delivery/idempotency-key.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
 import type { Operation } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-text.ts';
@@ -99,6 +100,14 @@ export const idempotencyKeyOf = (description: string) => ({
   'Idempotency-Key': { description, schema: { type: 'string', minLength: 1, maxLength: maxKeyCharacters } },
 });
 
+/** A body that may be text is not checked where there is none at all. */
+const requireBody: preValidationHookHandler = (request, _reply, done) =>
+  done(
+    request.body === undefined
+      ? new DeskbellError('ERR_REQUEST_INVALID', 'The body is missing; give it as JSON, or as text/plain.')
+      : undefined,
+  );
+
 const byType = (json: Schema, text: Schema) => ({
   content: { 'application/json': { schema: json }, 'text/plain': { schema: text } },
 });
@@ -126,6 +135,7 @@ export function operationsOf(app: ServiceApp, tag: string): Operations {
       method,
       url,
       ...(bodyLimit !== undefined && { bodyLimit }),
+      ...(textBody && { preValidation: requireBody }),
       schema: {
         ...(params && { params: Type.Object(params) }),
         ...(query && { querystring: Type.Object(query, { additionalProperties: false }) }),

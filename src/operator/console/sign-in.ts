@@ -2,6 +2,7 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { clientOf } from '../../http/client-address.ts';
 import { html } from '../../http/description/html.ts';
 import { hashOperatorToken } from '../../keys/operator-token.ts';
 import { consoleRoles } from '../authorize.ts';
@@ -20,7 +21,11 @@ export async function addSignIn(
   { store, isSecure, log }: OperatorContext,
   sessions: ConsoleSessions,
 ): Promise<void> {
-  await app.register(rateLimit, { global: false, errorResponseBuilder: tooManyAttempts });
+  await app.register(rateLimit, {
+    global: false,
+    keyGenerator: clientOf,
+    errorResponseBuilder: tooManyAttempts,
+  });
 
   app.get('/sign-in', { config: { isOpen: true } }, (request, reply) =>
     reply.headers(pageHeaders).send(renderSignIn(readTarget(request.query))),
@@ -41,7 +46,7 @@ export async function addSignIn(
         hashOperatorToken(textField(request.body, 'token').trim()),
       );
       if (operator === undefined || !consoleRoles.includes(operator.role)) {
-        log.info({ event: 'console sign-in refused', client: request.ip });
+        log.info({ event: 'console sign-in refused', client: clientOf(request) });
         return reply
           .code(403)
           .headers(pageHeaders)

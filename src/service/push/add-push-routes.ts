@@ -1,5 +1,6 @@
 // The part of the service that Web Push needs: the public key, the subscriptions and the client's files.
 import rateLimit from '@fastify/rate-limit';
+import { clientOf } from '../../http/client-address.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import type { Settings } from '../options.ts';
 import { addChannelsRoute } from './channels.ts';
@@ -26,6 +27,7 @@ export async function addPushRoutes(app: ServiceApp, settings: Settings): Promis
   addVapidKeyRoute(app, readVapidKeys, settings.vapidPublicKey);
   await app.register(rateLimit, {
     global: false,
+    keyGenerator: clientOf,
     store: createClientLimits(settings.store.clientRequests),
   });
   addWebPushRoutes(app, settings, readVapidKeys);

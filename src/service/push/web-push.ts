@@ -1,5 +1,5 @@
 // POST /webPush stores a subscription, durably before its 200; DELETE /webPush removes it. A subscriber token says whose it is;
-// DELETE /webPush/user makes it nobody's.
+// DELETE /webPush/user makes it nobody's. Some proxies drop the body of a DELETE, or refuse it: both have a POST form.
 import type { FastifyRequest } from 'fastify';
 import { Type } from '../../http/schema.ts';
 
@@ -124,20 +124,36 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
   );
 
   /** Text that is not base64 is a wrong `auth` like any other; the response does not show whether there was a row. */
-  const addRemoval = (path: string, operation: Operation, remove: Removal): void => {
-    app.delete(path, { schema: { body: removalBody }, config: { operation } }, async (request, reply) => {
-      const { endpoint, auth } = request.body;
-      const authBytes = decodeBase64(auth);
-      if (authBytes !== undefined) await remove(endpoint, authBytes, request);
-      return reply.code(204).send();
-    });
+  const addRemoval = (path: string, postPath: string, operation: Operation, remove: Removal): void => {
+    const postForm = {
+      ...operation,
+      operationId: `${operation.operationId}ByPost`,
+      summary: `${operation.summary}, as DELETE ${path} does, for proxies that drop the body of DELETE`,
+    };
+    for (const [method, url, described] of [
+      ['DELETE', path, operation],
+      ['POST', postPath, postForm],
+    ] as const) {
+      app.route({
+        method,
+        url,
+        schema: { body: removalBody },
+        config: { operation: described },
+        handler: async (request, reply) => {
+          const { endpoint, auth } = request.body;
+          const authBytes = decodeBase64(auth);
+          if (authBytes !== undefined) await remove(endpoint, authBytes, request);
+          return reply.code(204).send();
+        },
+      });
+    }
   };
-  addRemoval('/webPush', deleteOperation, async (endpoint, auth, request) => {
+  addRemoval('/webPush', '/webPush/unsubscribe', deleteOperation, async (endpoint, auth, request) => {
     const stored = onUnsubscribe && (await store.subscriptions.findByEndpoint(endpoint));
     const isRemoved = await store.subscriptions.removeByEndpoint(endpoint, auth);
     if (isRemoved && stored !== undefined) await reportRemoval(stored, request, settings);
   });
-  addRemoval('/webPush/user', signOutOperation, async (endpoint, auth) => {
+  addRemoval('/webPush/user', '/webPush/sign-out', signOutOperation, async (endpoint, auth) => {
     await store.people.signOut(endpoint, auth);
   });
 }
