@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import timers, { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { type Client, Pool } from 'pg';
+import { Client, Pool } from 'pg';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { checkData } from '../../src/cli/doctor/check-data.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
@@ -27,6 +27,7 @@ import { hashInvitation } from '../../src/store/invitations.ts';
 import { inspectDatabase } from '../../src/store/postgres/inspect-database.ts';
 import { migrate } from '../../src/store/postgres/migrate.ts';
 import { migrations } from '../../src/store/postgres/migrations.ts';
+import { checkDatabaseUrl, describeDatabase, urlsOfHosts } from '../../src/store/postgres/database-url.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { PostgresDatabase } from '../../src/store/postgres/database.ts';
 import { DiskFullError } from '../../src/store/disk-full.ts';
@@ -125,6 +126,93 @@ test('what passes once a server is there again, or another one, is tried again, 
     'login rejected: not allowed',
   ])
     assert.equal(isPassing(withCode('08P01', refusal)), false, refusal);
+});
+
+test('no part of a password that is not escaped is printed or looked up', () => {
+  for (const rest of [
+    'p@SECRET/x@h/d',
+    'SECRET/x@h/d',
+    'SECRET#x@h/d',
+    'SECRET?x@h/d',
+    'p@SECRET@h/d',
+    '5432/SECRET@h',
+    'p@h/SECRET@h/d',
+    'p@h/d?SECRET@h',
+    'p@h/d#SECRET',
+    'p@one,SECRET:x@h/d',
+  ]) {
+    const url = `postgres://u:${rest}`;
+    assert.equal(describeDatabase(url), 'of this URL', rest);
+    assert.throws(
+      () => checkDatabaseUrl(url),
+      (error: DeskbellError) => {
+        assert.match(error.message, /write @ as %40/);
+        return error.code === 'ERR_CONFIGURATION' && !error.message.includes('SECRET');
+      },
+    );
+  }
+});
+
+test('a URL is read as pg reads it, sockets too, and what neither knows is refused by name', () => {
+  for (const [url, label, host, port, user, password, database] of [
+    ['postgres://ada:a%2Fb%40c@h:1/d', 'h:1/d', 'h', '1', 'ada', 'a/b@c', 'd'],
+    ['postgres://ada@/d?host=/run/postgresql', '/run/postgresql/d', '/run/postgresql', '', 'ada', '', 'd'],
+    [
+      'postgres:///d?host=/run/pg&port=5433&user=ada&password=p',
+      '/run/pg:5433/d',
+      '/run/pg',
+      '5433',
+      'ada',
+      'p',
+      'd',
+    ],
+    ['postgres://ada:p%40q@/d', 'localhost/d', '', '', 'ada', 'p@q', 'd'],
+    ['postgres://ada@%2Fcloudsql%2Fp%3Az%3Ai/d', '/cloudsql/p:z:i/d', '/cloudsql/p:z:i', '', 'ada', '', 'd'],
+    ['socket:/run/postgresql?db=d&user=ada', '/run/postgresql/d', '/run/postgresql', '', 'ada', '', 'd'],
+    ['socket://ada:p@/run/pg/?db=d&encoding=utf8', '/run/pg/d', '/run/pg', '', 'ada', 'p', 'd'],
+  ] as const) {
+    checkDatabaseUrl(url);
+    assert.equal(describeDatabase(url), label);
+    const read = new Client({ connectionString: urlsOfHosts(url)[0].href });
+    assert.deepEqual(
+      [read.host, read.port, read.user, read.password, read.database],
+      [host || 'localhost', Number(port || 5432), user, password || null, database],
+    );
+  }
+  for (const name of ['schema', 'search_path', 'connect_timeout', 'constructor'])
+    assert.throws(() => checkDatabaseUrl(`postgres://h/d?sslmode=disable&${name}=x`), {
+      code: 'ERR_CONFIGURATION',
+      message: new RegExp(`its parameter "${name}" is not supported`),
+    });
+});
+
+/** Of PostgreSQL's protocol 3.0: AuthenticationSASL (10), AuthenticationSASLContinue (11). */
+const authentication = (kind: number, text: string): Buffer => {
+  const message = Buffer.alloc(9 + Buffer.byteLength(text));
+  message.write('R');
+  message.writeInt32BE(message.length - 1, 1);
+  message.writeInt32BE(kind, 5);
+  message.write(text, 9);
+  return message;
+};
+
+test('a missing password ends at once, in one sentence, and leaves no connection open', async (t) => {
+  const ended: Promise<unknown>[] = [];
+  const server = createServer((socket) => {
+    const answers = [authentication(10, 'SCRAM-SHA-256\0\0'), authentication(11, 'r=x,s=c2FsdA==,i=4096')];
+    socket.on('data', () => void socket.write(answers.shift() ?? ''));
+    socket.on('error', () => {});
+    ended.push(once(socket, 'close'));
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await assert.rejects(openPostgresStore({ url: `postgres://ada@127.0.0.1:${port}/d` }), {
+    code: 'ERR_STORE_UNAVAILABLE',
+    message: `The database 127.0.0.1:${port}/d asks for a password, and its URL has none: write postgres://user:password@host/database.`,
+  });
+  await within(Promise.all(ended), 'the connections are closed');
+  assert.equal(ended.length, 1);
 });
 
 test('a full disk is told from other faults, so that sending waits for room', () => {

@@ -6,7 +6,7 @@ import type { Client, ClientConfig, Pool, PoolConfig } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { ConnectionOptions } from './connection-options.ts';
 import { checkDatabaseUrl, urlsOfHosts } from './database-url.ts';
-import { connectToWritable } from './writable-server.ts';
+import { connectToWritable, cut } from './writable-server.ts';
 
 export const defaultStatementTimeoutMs = 30_000;
 export const defaultMaxConnections = 4;
@@ -67,12 +67,31 @@ function clientClass(driver: typeof Client, url: string): typeof Client {
   return chosen;
 }
 
-/** A connection that breaks while no statement runs fails the next statement; without a listener it would end the process. */
+/**
+ * A connection that breaks while no statement runs fails the next statement; without a listener it would end the process. One that
+ * could not be made is closed: `pg` leaves it open after a login that failed on its own side, and the process would wait for the
+ * server to close it.
+ */
 const endingQuietly = (driver: typeof Client): typeof Client =>
   class extends driver {
     constructor(config?: ClientConfig) {
       super(config);
       this.on('error', () => {});
+    }
+
+    override connect(): Promise<this>;
+    override connect(callback: (error: Error) => void): void;
+    override connect(callback?: (error: Error) => void): Promise<this> | void {
+      const connected = super.connect().then(
+        () => this,
+        (error: unknown) => {
+          cut(this);
+          throw error;
+        },
+      );
+      if (callback === undefined) return connected;
+      const report = callback as (error?: Error) => void;
+      connected.then(() => report(), report);
     }
   };
 

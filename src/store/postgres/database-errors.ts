@@ -35,6 +35,7 @@ const isRefusalByServer = /unsupported startup parameter|no such (database|user)
 
 /** `pg` gives these no code. */
 const isWithoutTls = /^The server does not support SSL connections/;
+const isWithoutPassword = /client password must be a/;
 const tlsCodes = /CERT|^UNABLE_TO_|^ERR_(TLS|SSL)_/;
 
 /** True where the same call may succeed in a moment, perhaps on another server. */
@@ -52,12 +53,19 @@ export function isPassing(error: unknown): boolean {
 export function toStoreError(error: unknown, label: string): unknown {
   const code = codeOf(error);
   if (error instanceof DeskbellError || !Error.isError(error)) return error;
-  const isNamed = isWithoutTls.test(error.message) || error.message.startsWith('Query read timeout');
+  const isNamed =
+    isWithoutTls.test(error.message) ||
+    isWithoutPassword.test(error.message) ||
+    error.message.startsWith('Query read timeout');
   if (code === undefined && !isPassing(error) && !isNamed) return error;
   const cause = withoutValues(error, code);
   const unavailable = (detail: string) =>
     new DeskbellError('ERR_STORE_UNAVAILABLE', `The database ${label} ${detail}.`, { cause });
   if (isWithoutTls.test(error.message)) return unavailable('does not support TLS, which sslmode requires');
+  if (isWithoutPassword.test(error.message))
+    return unavailable(
+      'asks for a password, and its URL has none: write postgres://user:password@host/database',
+    );
   if (code === undefined) return unavailable('does not answer, or has ended the connection');
   if (networkErrors.has(code) || code === 'ENOTFOUND')
     return unavailable(`cannot be reached (${code}): check its address, and whether it runs`);

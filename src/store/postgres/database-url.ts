@@ -7,36 +7,61 @@ const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'];
 /** libpq has others, which would choose a standby. */
 const sessionAttributes = ['read-write', 'primary'];
 
-/** @throws {DeskbellError} ERR_CONFIGURATION; the message does not quote the text, which may hold a password */
+/** What a URL may have behind its "?": what `pg` or this file reads. Anything else would be ignored without a word. */
+const parameters: ReadonlySet<string> = new Set([
+  'application_name',
+  'client_encoding',
+  'fallback_application_name',
+  'host',
+  'idle_in_transaction_session_timeout',
+  'lock_timeout',
+  'options',
+  'password',
+  'port',
+  'ssl',
+  'sslcert',
+  'sslkey',
+  'sslmode',
+  'sslnegotiation',
+  'sslrootcert',
+  'statement_timeout',
+  'target_session_attrs',
+  'uselibpqcompat',
+  'user',
+]);
+
+/** @throws {DeskbellError} ERR_CONFIGURATION; the message quotes nothing that may be a part of a password */
 export function checkDatabaseUrl(text: string): void {
   const urls = splitHosts(text);
   if (urls === undefined) {
-    throw new DeskbellError(
-      'ERR_CONFIGURATION',
-      'it must be a URL such as postgres://user:password@host:5432/database, with several hosts separated by commas',
+    throw wrongUrl(
+      'it must be a URL such as postgres://user:password@host:5432/database, with several hosts separated by commas; in user ' +
+        'and password, write @ as %40, / as %2F, ? as %3F, # as %23 and : as %3A',
     );
   }
   const { pathname, searchParams } = urls[0];
   if (decodePercent(pathname) === undefined) {
-    throw new DeskbellError(
-      'ERR_CONFIGURATION',
-      'the name of its database has a "%" that is not part of an escape; write it as %25',
-    );
+    throw wrongUrl('the name of its database has a "%" that is not part of an escape; write it as %25');
+  }
+  for (const name of searchParams.keys()) {
+    if (parameters.has(name)) continue;
+    const known = [...parameters].join(', ');
+    throw wrongUrl(`its parameter "${name.slice(0, 40)}" is not supported; leave it out. There are ${known}`);
   }
   checkParameter('sslmode', searchParams.get('sslmode'), sslModes);
   checkParameter('target_session_attrs', searchParams.get('target_session_attrs'), sessionAttributes);
 }
 
+const wrongUrl = (message: string): DeskbellError => new DeskbellError('ERR_CONFIGURATION', message);
+
 function checkParameter(name: string, value: string | null, values: readonly string[]): void {
   if (value === null || values.includes(value)) return;
-  throw new DeskbellError(
-    'ERR_CONFIGURATION',
-    `its ${name} is "${value}"; it must be one of ${values.join(', ')}`,
-  );
+  throw wrongUrl(`its ${name} is "${value}"; it must be one of ${values.join(', ')}`);
 }
 
 /**
- * One URL for each host of `postgres://user:password@first:5432,second:5433/database`, in their order.
+ * One URL for each host of `postgres://user:password@first:5432,second:5433/database`, in their order. The directory of a socket is
+ * a host in percent-encoding, as `pg` reads it.
  *
  * @param text that `checkDatabaseUrl` has checked
  */
@@ -46,22 +71,53 @@ export function urlsOfHosts(text: string): readonly [URL, ...URL[]] {
   return urls;
 }
 
-// RFC 3986 has one host in a URL; libpq and JDBC have several, separated by commas
-const parts = /^(?<start>postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)(?<hosts>[^/?#]*)(?<end>.*)$/s;
+// RFC 3986 has one host in a URL; libpq and JDBC have several, separated by commas. No part but the first may have an "@": behind
+// an "@", "/", "?" or "#" of a password that is not escaped, the rest of it would be taken for a host, a database or a parameter.
+const parts =
+  /^postgres(?:ql)?:\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@/?#]*)(?<path>\/[^@?#]*)?(?:\?(?<query>[^@#]*))?$/;
+/** `socket:/run/postgresql?db=deskbell`, as `pg` has it too. */
+const socketParts = /^socket:(?:\/\/(?:(?<user>[^@/?#]*)@)?)?(?<directory>\/[^@?#]*)(?:\?(?<query>[^@#]*))?$/;
 
 function splitHosts(text: string): readonly [URL, ...URL[]] | undefined {
-  const { start, hosts, end } = parts.exec(text)?.groups ?? {};
-  if (start === undefined || hosts === undefined || end === undefined) return undefined;
-  const urls = hosts.split(',').map((host) => URL.parse(`${start}${host}${end}`));
-  const [first, ...others] = urls.filter((url) => url !== null);
-  return first === undefined || others.length + 1 < urls.length ? undefined : [first, ...others];
+  const found = (parts.exec(text) ?? socketParts.exec(text))?.groups;
+  if (found === undefined) return undefined;
+  const { user, hosts = '', path = '', directory } = found;
+  const query = new URLSearchParams(found['query']);
+  const take = (name: string): string | undefined => {
+    const value = query.get(name) ?? undefined;
+    query.delete(name);
+    return value;
+  };
+  const database = directory === undefined ? path : `/${encodeURIComponent(take('db') ?? '')}`;
+  const encoding = directory === undefined ? undefined : take('encoding');
+  if (encoding !== undefined) query.set('client_encoding', encoding);
+  const socket = directory && decodePercent(directory.replace(/(?<=.)\/+$/, ''));
+  const host = hosts === '' ? (socket ?? take('host')) : undefined;
+  const port = host === undefined ? undefined : take('port');
+  // with user and password, a URL must have a host
+  if (user && hosts === '' && host === undefined) {
+    const [name = '', ...rest] = user.split(':');
+    query.set('user', decodePercent(name) ?? name);
+    if (rest.length > 0) query.set('password', decodePercent(rest.join(':')) ?? rest.join(':'));
+  }
+  const toUrl = (place: string): URL | null => {
+    const start = user && place !== '' ? `${user}@` : '';
+    return URL.parse(`postgres://${start}${place}${database}${query.size > 0 ? `?${query}` : ''}`);
+  };
+  const places =
+    host === undefined
+      ? hosts.split(',')
+      : host.split(',').map((each) => encodeURIComponent(each) + (port === undefined ? '' : `:${port}`));
+  const urls = places.map(toUrl).filter((url) => url !== null);
+  const [first, ...others] = urls;
+  return first === undefined || urls.length < places.length ? undefined : [first, ...others];
 }
 
 /** The place of a database for messages: without user and password. */
 export function describeDatabase(text: string): string {
   const urls = splitHosts(text);
   if (urls === undefined) return 'of this URL';
-  const [{ searchParams, pathname }] = urls;
-  const hosts = urls.map(({ host }) => host || searchParams.get('host') || 'localhost');
+  const [{ pathname }] = urls;
+  const hosts = urls.map(({ host }) => decodePercent(host) || 'localhost');
   return `${hosts.join(',')}${pathname}`;
 }

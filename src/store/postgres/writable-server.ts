@@ -162,7 +162,7 @@ async function timelineOf(driver: typeof Client, url: string): Promise<number> {
 }
 
 /** As if the network had failed: a server that hangs does not answer an orderly end. */
-function cut(client: Client): void {
+export function cut(client: Client): void {
   (client as Client & { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }
 
