@@ -5,7 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { runUntilStopped, temporaryFolder } from './cli/run-command.ts';
+import { spawnUntilStopped, temporaryFolder } from './cli/run-command.ts';
 import { chromium, find, firefox, skipWithout } from '../scripts/install-test-tools.ts';
 import { build } from '../tools/pack.ts';
 
@@ -75,7 +75,7 @@ describe('the tests of docs/testing.md', () => {
 /** As the page starts it. @returns where it is, and how to trust it */
 async function startTlsPushService(): Promise<Readonly<Record<string, string>>> {
   const cwd = await temporaryFolder();
-  const pushService = runUntilStopped(['push-service', '--tls', '--port', '0', '--json'], { cwd });
+  const pushService = spawnUntilStopped(['push-service', '--tls', '--port', '0', '--json'], { cwd });
   const [line] = await pushService.waitFor(/^\{.*"certificateFile".*$/);
   const { origin, certificateFile } = JSON.parse(line) as Record<string, string>;
   return { PUSH_SERVICE: origin!, NODE_EXTRA_CA_CERTS: certificateFile! };

@@ -18,7 +18,7 @@ import { startCaddy } from '../tools/caddy.ts';
 import { freePort } from '../tools/listening.ts';
 import { startNginx } from '../tools/nginx.ts';
 import { exampleSubscription } from './cli/example-subscriptions.ts';
-import { runCommand, runUntilStopped, temporaryFolder } from './cli/run-command.ts';
+import { runCommand, spawnUntilStopped, temporaryFolder } from './cli/run-command.ts';
 import { until } from '../tools/until.ts';
 
 const execute = promisify(execFile);
@@ -91,7 +91,7 @@ while True: print(s.recv(4096).decode().replace(chr(10), " "), flush=True)`;
       }
     };
     const environment = { NOTIFY_SOCKET: socket, WATCHDOG_USEC: '300000' };
-    const service = runUntilStopped(['serve', '--port', '0', '--data', join(folder, 'data')], {
+    const service = spawnUntilStopped(['serve', '--port', '0', '--data', join(folder, 'data')], {
       environment,
     });
     await next(new RegExp(`READY=1 .*MAINPID=${service.child.pid}\\b`));
@@ -134,7 +134,7 @@ test('a service that cannot tell systemd says so once, and serves; a worker tell
   const environment = { NOTIFY_SOCKET: '/nowhere/at/all', WATCHDOG_USEC: '90000', PATH: folder };
   const data = await temporaryFolder();
   const words = ['serve', '--port', '0', '--json', '--data', data];
-  const service = runUntilStopped(words, { environment });
+  const service = spawnUntilStopped(words, { environment });
   await service.waitFor(/systemd cannot be told how this process is/);
   const [, address = ''] = await service.waitFor(/"address":"([^"]+)"/);
   const tried = async () => (await readFile(attempts, 'utf8')).split('\n').length > 3;
@@ -144,7 +144,7 @@ test('a service that cannot tell systemd says so once, and serves; a worker tell
   assert.equal(service.written().match(/systemd cannot be told/g)?.length, 1);
 
   const subject = ['--subject', 'mailto:push@example.org'];
-  const worker = runUntilStopped(['worker', '--data', data, ...subject], { environment });
+  const worker = spawnUntilStopped(['worker', '--data', data, ...subject], { environment });
   await until(() => worker.written().includes('systemd cannot be told'), 'what the worker says');
   assert.equal(await worker.end(), 0);
 });
@@ -228,7 +228,7 @@ for (const { name: proxyName, program, start } of proxies) {
       '--operator-hosts',
       `ops.example.org,ops.example.org:${port}`,
     ];
-    const service = runUntilStopped([...serving, ...proxied, ...operator]);
+    const service = spawnUntilStopped([...serving, ...proxied, ...operator]);
     const [line] = await service.waitFor(/^\{"address".*$/);
     const addresses = JSON.parse(line) as { readonly address: string; readonly operator: string };
 

@@ -25,7 +25,7 @@ function start(t: TestContext, files: Readonly<Record<string, string>>, ...optio
     process.execPath,
     [script, ...options, ...Object.keys(files).map((name) => join(tests, `${name}.test.mjs`))],
     {
-      env: { ...env, TMPDIR: temporary, TEST_FAST_FOLDER: temporary },
+      env: { ...env, TMPDIR: temporary, TEST_FAST_FOLDER: temporary, DESKBELL_TEST_GRACE_MS: '1000' },
     },
   );
   t.after(() => child.kill('SIGKILL'));

@@ -5,8 +5,14 @@ import { invocationOf } from './output/invocation.ts';
 import { createOutput } from './output/output.ts';
 import { runCommandLine } from './program.ts';
 
-/** Runs the command line that this process was started with. */
-export async function runProcess(): Promise<void> {
+/** What the command line needs of its process. */
+export type Host = Pick<
+  NodeJS.Process,
+  'argv' | 'cwd' | 'env' | 'exitCode' | 'on' | 'once' | 'stderr' | 'stdin' | 'stdout'
+>;
+
+/** Runs the command line that this process was started with, and sets its exit code. */
+export async function runProcess(host: Host = process): Promise<void> {
   const stop = new AbortController();
   const closed = new AbortController();
 
@@ -14,28 +20,28 @@ export async function runProcess(): Promise<void> {
     stop.abort(new DeskbellError('ERR_INTERRUPTED', `Interrupted by ${signal}`));
 
   // Once: a second signal ends the process immediately, which is what the system does by default.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) host.once(signal, interrupt);
   let onHangup = (): void => interrupt('SIGHUP');
-  process.on('SIGHUP', () => onHangup());
+  host.on('SIGHUP', () => onHangup());
 
-  const output = createOutput(process, (cause) => {
+  const output = createOutput(host, (cause) => {
     const fault = new DeskbellError('ERR_OUTPUT', 'Standard output cannot be written', { cause });
     // A reader that has read enough (`… | head`) is not an error.
     if (cause.code !== 'EPIPE') {
       output.diagnostic(formatError(fault));
-      process.exitCode = exitCodes.failed;
+      host.exitCode = exitCodes.failed;
     }
     closed.abort(fault);
   });
 
-  const exitCode = await runCommandLine(process.argv.slice(2), {
-    invocation: invocationOf(process.argv, process.cwd()),
-    environment: process.env,
-    input: process.stdin,
+  const exitCode = await runCommandLine(host.argv.slice(2), {
+    invocation: invocationOf(host.argv, host.cwd()),
+    environment: host.env,
+    input: host.stdin,
     output,
     stop: stop.signal,
     stopPrinting: AbortSignal.any([stop.signal, closed.signal]),
     onHangup: (listener) => (onHangup = listener),
   });
-  process.exitCode ||= exitCode;
+  host.exitCode ||= exitCode;
 }

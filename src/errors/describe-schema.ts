@@ -28,6 +28,8 @@ export interface Format {
   readonly fits: (value: never) => boolean;
   /** What to give, after "give". */
   readonly words: string;
+  /** The same as a regular expression, as near as one comes, for programs that do not know the format. */
+  readonly pattern?: string;
 }
 
 export type Formats = Readonly<Record<string, Format>>;

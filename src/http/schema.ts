@@ -54,9 +54,10 @@ export const Type = {
   Integer: (keywords: Keywords = {}): Schema<number> => ({ type: 'integer', ...keywords }),
   Boolean: (keywords: Keywords = {}): Schema<boolean> => ({ type: 'boolean', ...keywords }),
 
+  /** Not `const`, which generators of clients take for a default. */
   Literal: <const Value extends string>(literal: Value): Schema<Value> => ({
     type: 'string',
-    const: literal,
+    enum: [literal],
   }),
 
   /** Nothing: a member that must not be there. */
@@ -76,6 +77,13 @@ export const Type = {
     const required = Object.keys(properties).filter((name) => !(optional in properties[name]!));
     return { type: 'object', ...(required.length > 0 && { required }), properties, ...keywords };
   },
+
+  /** Any object. */
+  AnyObject: (keywords: Keywords = {}): Schema<Readonly<Record<string, unknown>>> => ({
+    type: 'object',
+    additionalProperties: true,
+    ...keywords,
+  }),
 
   Optional: <Value>(schema: Schema<Value>): OptionalSchema<Value> => ({ ...schema, [optional]: true }),
 

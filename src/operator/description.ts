@@ -1,6 +1,7 @@
 // What the description document says of the operator's API as a whole.
 import { operatorErrors } from '../errors/catalogue/operator-errors.ts';
-import type { Description } from '../http/description/openapi-document.ts';
+import { license, type Description } from '../http/description/openapi-document.ts';
+import { operatorFormats } from './validator.ts';
 
 const summary = `Sends push messages and broadcasts, shows what came of them, and manages subscriptions.
 
@@ -12,9 +13,11 @@ export const operatorDescription: Description = {
   info: {
     title: 'Deskbell: the operator’s API',
     // Of the description itself; to be raised with every change that a client can see.
-    version: '2.1.0',
+    version: '2.2.0',
     description: summary,
+    license,
   },
+  formats: operatorFormats,
   tags: {
     Sending: 'Messages and broadcasts.',
     Subscriptions: 'Who can be sent to, channels, and what is known of people.',
@@ -32,5 +35,5 @@ export const operatorDescription: Description = {
     'ERR_ORIGIN_REFUSED',
     'ERR_STORE_UNAVAILABLE',
   ],
-  headersEverywhere: { 'Cache-Control': { schema: { type: 'string', const: 'no-store' } } },
+  headersEverywhere: { 'Cache-Control': { schema: { type: 'string', enum: ['no-store'] } } },
 };

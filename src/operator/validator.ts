@@ -8,13 +8,21 @@ import { checkTags, checkUser } from '../audience/user-and-tags.ts';
 import { parseIsoTime } from '../delivery/parse-iso-time.ts';
 import { readRecurrence } from '../delivery/schedule/recurrence.ts';
 import type { Formats } from '../errors/describe-schema.ts';
-import { isPlainText } from '../errors/plain-text.ts';
+import { controls, isPlainText, plainTextPattern } from '../errors/plain-text.ts';
 import { createValidatorCompiler } from '../http/validation.ts';
 import { decodeBase64 } from '../protocol/base64.ts';
 import { messageFormats } from '../protocol/message/value-schema.ts';
 import { isP256Point } from '../protocol/p256.ts';
 import { deliveryOptions, isLocalTime, maxLabelCharacters } from '../store/delivery-options.ts';
-import { authBytes } from '../protocol/subscription.ts';
+import { authBytes, keyPatterns } from '../protocol/subscription.ts';
+
+/** Of names that are written as tags: what is not ASCII may be a letter. */
+const [nameStart, nameRest] = [
+  String.raw`[^\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x9f]`,
+  String.raw`[^\x00-\x2c\x2f\x3b-\x40\x5b-\x5e\x60\x7b-\x9f]*`,
+];
+const namePattern = `^${nameStart}${nameRest}$`;
+const timeOfDay = '(?:[01][0-9]|2[0-3]):[0-5][0-9]';
 
 /** @param check throws a `DeskbellError` where a value does not fit */
 const checkedBy = (check: (value: string) => unknown) => (value: string) => {
@@ -31,26 +39,32 @@ export const operatorFormats: Formats = {
   user: {
     fits: checkedBy((value) => checkUser(value, '')),
     words: '1 to 128 bytes of UTF-8 without control characters',
+    pattern: plainTextPattern,
   },
   tag: {
     fits: checkedBy((value) => checkTags([value], '')),
     words: '1 to 64 bytes of letters, digits and ". _ : -" that begin with a letter or digit',
+    pattern: namePattern,
   },
   'channel-name': {
     fits: checkedBy((value) => checkChannelName(value, '')),
     words: '1 to 64 bytes of letters, digits and ". _ : -" that begin with a letter or digit',
+    pattern: namePattern,
   },
   tags: {
     fits: checkedBy((value) => checkTags(splitTags(value), '')),
     words: 'tags that are separated by commas, at most 32',
+    pattern: `^,*(?:${nameStart}${nameRest}(?:,+|$))*$`,
   },
   'channel-title': {
     fits: checkedBy((value) => checkTitle(value, '')),
     words: '1 to 64 characters, none of them a control character',
+    pattern: String.raw`^\s*[^\s${controls}](?:[^${controls}]*[^\s${controls}])?\s*$`,
   },
   'data-name': {
     fits: (value: string) => dataName.test(value),
     words: '1 to 32 letters, digits and "_" that do not begin with a digit',
+    pattern: dataName.source,
   },
   'data-text': {
     fits: checkedBy((value) => checkValue(value, '')),
@@ -59,42 +73,52 @@ export const operatorFormats: Formats = {
   topic: {
     fits: checkedBy((value) => deliveryOptions.topic.check(value, 'topic')),
     words: `a label of at most ${maxLabelCharacters} characters, none of them a control character`,
+    pattern: plainTextPattern,
   },
   'plain-text': {
     fits: isPlainText,
     words: 'text without control characters',
+    pattern: plainTextPattern,
   },
   'frequency-cap': {
     fits: checkedBy(parsePerPerson),
     words: 'a number from 1 to 9999 per hour, day or week, such as 3/day',
+    pattern: '^[1-9][0-9]{0,3}/(?:hour|day|week)$',
   },
   cron: {
     fits: checkedBy((value) => readRecurrence(value, 'UTC')),
     words: 'five fields, such as 0 9 * * 1',
+    pattern: String.raw`^\s*(?:[^\s@]+\s+){4}[^\s@]+\s*$`,
   },
   timezone: {
     fits: checkedBy((value) => readRecurrence('* * * * *', value)),
     words: 'an IANA name, such as Europe/Berlin',
+    pattern: '^[A-Za-z][A-Za-z0-9_+/-]*$',
   },
   'local-time': {
     fits: isLocalTime,
     words: 'a time of a day, such as 09:00, or a local time, such as 2026-12-01T09:00',
+    pattern: `^(?:[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T)?${timeOfDay}$`,
   },
   'quiet-hours': {
     fits: checkedBy(parseQuietHours),
     words: 'two times of a day that differ, such as 22:00-07:00',
+    pattern: `^${timeOfDay}-${timeOfDay}$`,
   },
   endpoint: {
     fits: (value: string) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''),
     words: 'the URL that the browser gave, of at most 4,096 characters',
+    pattern: '^[Hh][Tt][Tt][Pp][Ss]?://.+$',
   },
   'p256-point': {
     fits: (value: string) => isP256Point(decodeBase64(value) ?? new Uint8Array()),
     words: 'a 65-byte uncompressed point on P-256 as base64',
+    pattern: keyPatterns.p256dh,
   },
   'auth-secret': {
     fits: (value: string) => decodeBase64(value)?.length === authBytes,
     words: '16 bytes as base64',
+    pattern: keyPatterns.auth,
   },
 };
 

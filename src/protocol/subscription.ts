@@ -22,6 +22,12 @@ export interface Subscription {
 
 export const authBytes = 16;
 
+/** What both look like as base64, standard or URL-safe. The first byte of `p256dh` is 0x04. */
+export const keyPatterns = {
+  p256dh: '^B[A-P](?:[A-Za-z0-9+/]{85}|[A-Za-z0-9_-]{85})=?$',
+  auth: '^(?:[A-Za-z0-9+/]{22}|[A-Za-z0-9_-]{22})(?:==)?$',
+};
+
 /**
  * Parses a subscription as a client sends it: `{endpoint, p256dh, auth}`, or the shape of
  * `PushSubscription.toJSON()`, `{endpoint, keys: {p256dh, auth}}`. Further members are ignored.

@@ -1,6 +1,7 @@
 // What the description document says of the public service as a whole.
 import { serviceErrors } from '../errors/catalogue/service-errors.ts';
-import type { Description, SecuritySchemes } from '../http/description/openapi-document.ts';
+import { license, type Description, type SecuritySchemes } from '../http/description/openapi-document.ts';
+import { serviceFormats } from './validator.ts';
 
 const summary = `Hands browsers the key to subscribe with and keeps their push subscriptions.
 
@@ -12,9 +13,11 @@ export const describeService = (securitySchemes: SecuritySchemes): Description =
   info: {
     title: 'Deskbell',
     // Of the description itself; to be raised with every change that a client can see.
-    version: '1.4.0',
+    version: '1.5.0',
     description: summary,
+    license,
   },
+  formats: serviceFormats,
   tags: {
     'Web Push': 'Subscribing browsers.',
     Demonstration: 'A page that subscribes a browser, and fixed answers to watch the logging mechanisms.',
@@ -26,7 +29,7 @@ export const describeService = (securitySchemes: SecuritySchemes): Description =
   errors: serviceErrors,
   errorsEverywhere: [],
   headersEverywhere: {
-    'Access-Control-Allow-Origin': { schema: { type: 'string', const: '*' } },
+    'Access-Control-Allow-Origin': { schema: { type: 'string', enum: ['*'] } },
     'Request-Time': {
       description:
         'Milliseconds since the first byte of the request; present while the logging filter is on.',

@@ -1,7 +1,8 @@
 // The validator of the public service's schemas, and the formats that they name.
+import type { Formats } from '../errors/describe-schema.ts';
 import { createValidatorCompiler } from '../http/validation.ts';
 
-export const compileValidator = createValidatorCompiler({
+export const serviceFormats: Formats = {
   // no lone surrogates, which UTF-8 cannot represent (RFC 3629 §3)
   text: {
     fits: (value: string) => value.isWellFormed(),
@@ -9,4 +10,6 @@ export const compileValidator = createValidatorCompiler({
   },
   // its pattern says it all
   'receipt-token': { fits: () => true, words: 'the member receipt of the payload' },
-});
+};
+
+export const compileValidator = createValidatorCompiler(serviceFormats);

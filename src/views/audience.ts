@@ -76,8 +76,16 @@ const pushSubscriptionSchema = Type.Model(
   Type.Unsafe<SubscriptionInput>(
     Type.Union(
       [
-        Type.Object({ endpoint, keys: Type.Object(keys), ...notBeside, vapidPublicKey }),
-        Type.Object({ endpoint, ...keys, vapidPublicKey }),
+        Type.Model(
+          'SubscriptionOfBrowser',
+          Type.Object({
+            endpoint,
+            keys: Type.Model('SubscriptionKeys', Type.Object(keys)),
+            ...notBeside,
+            vapidPublicKey,
+          }),
+        ),
+        Type.Model('SubscriptionValues', Type.Object({ endpoint, ...keys, vapidPublicKey })),
       ],
       {
         description:
@@ -88,6 +96,10 @@ const pushSubscriptionSchema = Type.Model(
   ),
 );
 
+/** An object with this member alone. */
+const one = (model: string, name: string, schema: Schema): Schema =>
+  Type.Model(model, Type.Object({ [name]: schema }, { additionalProperties: false }));
+
 /** Each is a row to be written before the answer. Longer lists are for tags, or for the library. */
 const maxIds = 10_000;
 
@@ -97,15 +109,9 @@ export const audienceSchema = Type.Model(
     Type.Union(
       [
         allAudience,
-        Type.Object(
-          { ids: Type.Array(Type.Integer(idKeywords), { minItems: 1, maxItems: maxIds }) },
-          { additionalProperties: false },
-        ),
+        one('AudienceOfIds', 'ids', Type.Array(Type.Integer(idKeywords), { minItems: 1, maxItems: maxIds })),
         matchingAudience,
-        Type.Object(
-          { subscriptions: Type.Array(pushSubscriptionSchema, { minItems: 1 }) },
-          { additionalProperties: false },
-        ),
+        one('AudienceOfSubscriptions', 'subscriptions', Type.Array(pushSubscriptionSchema, { minItems: 1 })),
       ],
       {
         description:
@@ -132,9 +138,14 @@ export const askedAudienceSchema = Type.Model(
       [
         allAudience,
         matchingAudience,
-        Type.Object(
-          { list: Type.Unsafe<ListKind>({ type: 'string', enum: ['ids', 'subscriptions'] }) },
-          { additionalProperties: false, description: 'A list of ids, or of subscriptions.' },
+        one(
+          'AskedList',
+          'list',
+          Type.Unsafe<ListKind>({
+            type: 'string',
+            enum: ['ids', 'subscriptions'],
+            description: 'A list of ids, or of subscriptions.',
+          }),
         ),
       ],
       {
@@ -154,19 +165,17 @@ export type Addressees =
   /** One that need not be stored. */
   | { readonly subscription: SubscriptionInput };
 
-const one = (name: string, schema: Schema): Schema =>
-  Type.Object({ [name]: schema }, { additionalProperties: false });
-
 export const addresseesSchema = Type.Model(
   'Addressees',
   Type.Unsafe<Addressees>(
     Type.Union([
-      one('id', Type.Integer({ ...idKeywords, description: 'Of a stored subscription.' })),
+      one('AddresseeById', 'id', Type.Integer({ ...idKeywords, description: 'Of a stored subscription.' })),
       one(
+        'AddresseeByUser',
         'user',
         Type.String({ ...userKeywords, description: 'All subscriptions of this person, at most 100.' }),
       ),
-      one('subscription', pushSubscriptionSchema),
+      one('AddresseeBySubscription', 'subscription', pushSubscriptionSchema),
     ]),
   ),
 );

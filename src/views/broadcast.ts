@@ -51,44 +51,50 @@ const receiptCounts = Type.Model(
   ),
 );
 
-const creator = (name: string, schema: Schema, description: string): Schema =>
-  Type.Object({ [name]: schema }, { additionalProperties: false, description });
+const creator = (model: string, name: string, schema: Schema, description: string): Schema =>
+  Type.Model(model, Type.Object({ [name]: schema }, { additionalProperties: false, description }));
 
 const creatorSchema = Type.Model(
   'BroadcastCreator',
   Type.Union(
     [
-      creator('operator', Type.String(), 'An operator, by the API or the console.'),
-      creator('commandLine', Type.String(), 'The command line, on this machine.'),
-      creator('schedule', Type.Integer(), 'A schedule.'),
-      creator('application', Type.String(), 'An application with the library.'),
+      creator('CreatedByOperator', 'operator', Type.String(), 'An operator, by the API or the console.'),
+      creator('CreatedByCommandLine', 'commandLine', Type.String(), 'The command line, on this machine.'),
+      creator('CreatedBySchedule', 'schedule', Type.Integer(), 'A schedule.'),
+      creator('CreatedByApplication', 'application', Type.String(), 'An application with the library.'),
     ],
     { description: 'Who made it. Absent: a former version, which did not record it.' },
   ),
 );
 
-const receiptTotals = Type.Object(
-  { shown: count, shownShare: share, clicked: count, clickedShare: share, dismissed: count },
-  {
-    description:
-      'What browsers reported, of all push services. Absent where the broadcast does not ask for it.',
-  },
+const receiptTotals = Type.Model(
+  'ReceiptTotals',
+  Type.Object(
+    { shown: count, shownShare: share, clicked: count, clickedShare: share, dismissed: count },
+    {
+      description:
+        'What browsers reported, of all push services. Absent where the broadcast does not ask for it.',
+    },
+  ),
 );
 
-const reachTime = Type.Object(
-  {
-    percent: Type.Integer({
-      description: 'Of the recipients, without those that were removed before their turn.',
-    }),
-    seconds: Type.Optional(
-      Type.Integer({
-        description:
-          'After so many from the start, at the latest, they had an outcome. Absent: they do not, or did not.',
+const reachTime = Type.Model(
+  'ReachTime',
+  Type.Object(
+    {
+      percent: Type.Integer({
+        description: 'Of the recipients, without those that were removed before their turn.',
       }),
-    ),
-    precisionSeconds: Type.Optional(Type.Integer({ description: 'It was so much earlier at the most.' })),
-  },
-  { description: 'How long it took until a share of the recipients had an outcome.' },
+      seconds: Type.Optional(
+        Type.Integer({
+          description:
+            'After so many from the start, at the latest, they had an outcome. Absent: they do not, or did not.',
+        }),
+      ),
+      precisionSeconds: Type.Optional(Type.Integer({ description: 'It was so much earlier at the most.' })),
+    },
+    { description: 'How long it took until a share of the recipients had an outcome.' },
+  ),
 );
 
 const countsSchema = Type.Model(
@@ -124,10 +130,13 @@ const schema = Type.Model(
       Type.Integer({ minimum: 0, description: 'Left out beside them; absent without `skipInactive`.' }),
     ),
     texts: Type.Optional(
-      Type.Array(Type.Object({ language: Type.String(), recipients: count }), {
-        description:
-          'How many get the text of a language; all others get the message’s own. Absent: it has no texts.',
-      }),
+      Type.Array(
+        Type.Model('RecipientsOfText', Type.Object({ language: Type.String(), recipients: count })),
+        {
+          description:
+            'How many get the text of a language; all others get the message’s own. Absent: it has no texts.',
+        },
+      ),
     ),
     counts: countsSchema,
     waiting: Type.Integer({ description: 'Of the pending: stored one by one, to be sent later.' }),
@@ -135,9 +144,12 @@ const schema = Type.Model(
       description:
         'Of the waiting: tried before, to be tried again. The others are held back, or put off and not tried yet.',
     }),
-    heldBack: Type.Array(Type.Object({ origin: Type.String(), rows: Type.Integer() }), {
-      description: 'Of the waiting: held back, since their push service refuses our token or key.',
-    }),
+    heldBack: Type.Array(
+      Type.Model('RowsHeldBack', Type.Object({ origin: Type.String(), rows: Type.Integer() })),
+      {
+        description: 'Of the waiting: held back, since their push service refuses our token or key.',
+      },
+    ),
     origins: Type.Array(origin),
     alarms: Type.Array(alarmView.schema),
     receipts: Type.Optional(Type.Array(receiptCounts)),

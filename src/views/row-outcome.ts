@@ -28,31 +28,38 @@ export const rowOutcomeView: View<RowOutcome> = {
       }),
       explanation: Type.String({ description: 'The same in words, with those of the push service.' }),
       wait: Type.Optional(
-        Type.Object(
-          {
-            for: Type.String({
-              enum: ['pushService', 'retry', 'turn'],
-              description: '`pushService`: it refuses our token or key. `turn`: nothing was sent yet.',
-            }),
-            until: Type.Optional(moment('Absent: this depends on the push service.')),
-            expiresAt: moment('It is `expired` then.'),
-            attempts: Type.Integer(),
-          },
-          { description: 'With `waiting`.' },
+        Type.Model(
+          'RowWait',
+          Type.Object(
+            {
+              for: Type.String({
+                enum: ['pushService', 'retry', 'turn'],
+                description: '`pushService`: it refuses our token or key. `turn`: nothing was sent yet.',
+              }),
+              until: Type.Optional(moment('Absent: this depends on the push service.')),
+              expiresAt: moment('It is `expired` then.'),
+              attempts: Type.Integer(),
+            },
+            { description: 'With `waiting`.' },
+          ),
         ),
       ),
       attempts: Type.Array(attemptView.schema, { description: 'All of them, newest first.' }),
       receipts: Type.Optional(
-        Type.Object(
-          {
-            kept: Type.Boolean({
-              description: 'false: it is no longer known which subscription reported what.',
-            }),
-            events: Type.Array(Type.String({ enum: [...receiptEvents] })),
-          },
-          {
-            description: 'What the browser has reported; absent if the broadcast does not ask for receipts.',
-          },
+        Type.Model(
+          'RowReceipts',
+          Type.Object(
+            {
+              kept: Type.Boolean({
+                description: 'false: it is no longer known which subscription reported what.',
+              }),
+              events: Type.Array(Type.String({ enum: [...receiptEvents] })),
+            },
+            {
+              description:
+                'What the browser has reported; absent if the broadcast does not ask for receipts.',
+            },
+          ),
         ),
       ),
       deletionHeldSince: Type.Optional(

@@ -30,7 +30,10 @@ export const standingAlarmView: View<StandingAlarm> = {
       broadcasts: Type.Array(Type.Integer()),
       link: Type.String({ description: 'The page of the console where it is cured.' }),
       acknowledgement: Type.Optional(
-        Type.Object({ operator: Type.String(), note: Type.String(), at: moment }),
+        Type.Model(
+          'AcknowledgedBy',
+          Type.Object({ operator: Type.String(), note: Type.String(), at: moment }),
+        ),
       ),
     }),
   ),

@@ -1,20 +1,17 @@
-// `deskbell send` to many, `deskbell broadcasts`, `deskbell worker` and `serve --deliver`, as processes of their own.
+// `deskbell send` to many, `deskbell broadcasts`, `deskbell worker` and `serve --deliver`.
 import assert from 'node:assert/strict';
-import { exec } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test } from 'node:test';
-import { promisify } from 'node:util';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { createReceiptTokens } from '../../src/protocol/message/receipt-token.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
 import {
   runCommand,
   runUntilStopped,
-  startCommand,
+  spawnUntilStopped,
   temporaryFolder,
   type RunResult,
   environmentFor,
@@ -237,34 +234,28 @@ suite('broadcasts of the command line', () => {
   });
 
   test('Ctrl-C pauses, counts what was in flight, and says how to resume; resuming sends nothing twice', async () => {
-    const { environment, run, received } = await setUp(3000);
+    const { environment, run, received } = await setUp(1000);
     const delay = pushService.faults.inject({ kind: 'delay', ms: 100 });
-    const child = startCommand(['send', '--all', '--json', ...message], { environment });
-    let [stdout, stderr] = ['', ''];
-    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-    const exited = once(child, 'close');
+    const sending = runUntilStopped(['send', '--all', '--json', ...message], { environment });
     await until(() => received().messages >= 100, '100 messages');
-    child.kill('SIGINT');
-    const [exitCode] = (await exited) as [number];
+    assert.equal(await sending.end('SIGINT'), 1);
     pushService.faults.cancel(delay.id);
-    assert.equal(exitCode, 1);
+    const written = sending.written();
     assert.match(
-      stderr,
+      written,
       /To resume it:\n {2}(.*main\.cts broadcasts resume 1 --data \S+ --subject mailto:push@example\.org --push-services \S+ --threads 1)\n.*ERR_BROADCAST_UNFINISHED/,
     );
-    const summary = parseLines(stdout).at(-1);
-    assert.equal(summary.state, 'paused');
+    const summary = parseLines(written.match(/^\{.*$/gm)!.at(-1)!)[0];
     assert.equal(summary.counts.accepted, received().messages);
-    assert.equal(summary.counts.accepted + summary.counts.pending, 3000);
+    assert.equal(summary.counts.accepted + summary.counts.pending, 1000);
 
     assert.match((await run('broadcasts', 'list')).stdout, /^ +1 +paused /m);
-    const [, command = ''] = /To resume it:\n {2}(.+)\n/.exec(stderr) ?? [];
-    const resumed = await promisify(exec)(`${command} --json --log-messages all`);
+    const [, words = ''] = /To resume it:\n {2}.*main\.cts (.+)\n/.exec(written) ?? [];
+    const resumed = await runCommand([...words.split(' '), '--json', '--log-messages', 'all']);
     const events = parseLines(resumed.stdout);
-    assert.equal(events.at(-1).counts.accepted, 3000);
+    assert.equal(events.at(-1).counts.accepted, 1000);
     assert.equal(events.filter(({ event }) => event === 'message').length, summary.counts.pending);
-    assert.deepEqual(received(), { messages: 3000, most: 1 });
+    assert.deepEqual(received(), { messages: 1000, most: 1 });
   });
 
   test('a scheduled or detached broadcast is left to a worker, which tells what it does', async () => {
@@ -343,7 +334,7 @@ suite('broadcasts of the command line', () => {
     await serve.waitFor(/listens on/);
     const logged = (pattern: RegExp) =>
       until(async () => pattern.test(await readFile(logFile, 'utf8')), `${pattern} in the log`);
-    const worker = runUntilStopped(['worker', '--log-messages', 'failed'], { environment });
+    const worker = spawnUntilStopped(['worker', '--log-messages', 'failed'], { environment });
     await worker.waitFor(/delivers broadcasts/);
     await run('send', '--all', '--detach', ...message);
     await worker.waitFor(/^Broadcast 1: \S+ rejects messages: bad-request \(BadPath\)$/m);
@@ -405,7 +396,7 @@ suite('broadcasts of the command line', () => {
     const workers = records.filter(({ event }) => event === 'worker');
     assert.deepEqual(
       workers.map(({ state, machine, processId }) => [state, machine, processId]),
-      ['started', 'stopped'].map((state) => [state, hostname(), serve.child.pid]),
+      ['started', 'stopped'].map((state) => [state, hostname(), process.pid]),
       'its own start and stop, once',
     );
     const listed = (await run('broadcasts', 'list')).stdout

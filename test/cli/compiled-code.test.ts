@@ -7,11 +7,13 @@ import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { mainFile, temporaryFolder } from './run-command.ts';
 
-/** Prints the version with this home. @returns what is compiled code for the next run, and what is left of temporary files */
-async function runIn(home: string) {
+const loadModule = `require('./src/cli/compiled-code.cts').keepCompiledCode(); require('./src/require-node.cts')`;
+
+/** Loads a module with this home. @returns what is compiled code for the next run, and what is left of temporary files */
+async function runIn(home: string, words: readonly string[] = ['-e', loadModule]) {
   const temporary = await temporaryFolder();
   const env = { HOME: home, TMPDIR: temporary };
-  await promisify(execFile)(process.execPath, [mainFile, '--version'], { env });
+  await promisify(execFile)(process.execPath, words, { env });
   const folder = folderIn(home);
   return { compiled: existsSync(folder) ? readdirSync(folder) : [], temporary: readdirSync(temporary) };
 }
@@ -21,7 +23,7 @@ const folderIn = (home: string): string => join(home, '.cache/deskbell/compiled'
 suite('what is compiled of the command', () => {
   test('is kept in the home directory, for its user alone, and not among temporary files', async () => {
     const home = await temporaryFolder();
-    const { compiled, temporary } = await runIn(home);
+    const { compiled, temporary } = await runIn(home, [mainFile, '--version']);
     assert.notDeepEqual(compiled, []);
     assert.deepEqual(temporary, []);
     assert.equal(statSync(folderIn(home)).mode & 0o777, 0o700);

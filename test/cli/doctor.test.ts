@@ -20,12 +20,12 @@ import { startPushService } from '../../src/push-service/index.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import { freePort } from '../../tools/listening.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { runCommand, spawnCommand, temporaryFolder, type RunResult } from './run-command.ts';
+import { runCommand, temporaryFolder, type RunResult } from './run-command.ts';
 
 /** @param proxyPort where nobody listens: browsers' push services cannot be reached, with a network or without */
 async function examine(words: readonly string[], proxyPort: number): Promise<RunResult> {
   const environment = { https_proxy: `http://user:secret@127.0.0.1:${proxyPort}` };
-  return spawnCommand(['doctor', ...words], { environment });
+  return runCommand(['doctor', ...words], { environment });
 }
 
 const offline = () => Promise.reject(Object.assign(new Error('no network'), { code: 'EAI_AGAIN' }));

@@ -9,6 +9,7 @@ import { startPushService } from '../../src/push-service/index.ts';
 import {
   runCommand,
   runUntilStopped,
+  spawnUntilStopped,
   temporaryFolder,
   type RunResult,
   serve,
@@ -64,7 +65,9 @@ test('deskbell keys beside two services and a worker', async (t) => {
 
   const generated = await run('keys', 'generate', '--json');
   const { publicKey: first } = JSON.parse(generated.stdout) as { publicKey: string };
-  const services = [(await serve([], { environment })).address, (await serve([], { environment })).address];
+  const other = spawnUntilStopped(['serve', '--port', '0'], { environment });
+  const [, address = ''] = await other.waitFor(/^Deskbell listens on (http:\S+) /);
+  const services = [(await serve([], { environment })).address, address];
   const worker = runUntilStopped(['worker', '--json'], { environment });
   await worker.waitFor(/"ready"/);
 

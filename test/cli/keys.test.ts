@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { runCommand, runUntilStopped, temporaryFolder } from './run-command.ts';
+import { runCommand, spawnUntilStopped, temporaryFolder } from './run-command.ts';
 
 // It brings no types.
 const webPush = createRequire(import.meta.url)('web-push') as {
@@ -135,9 +135,9 @@ suite('deskbell keys', { concurrency: true }, () => {
 
   test('an import that waits for standard input ends on SIGINT and makes no pair', async () => {
     const data = join(await temporaryFolder(), 'data');
-    const waiting = runUntilStopped(['keys', 'generate', '--import', '-', '--data', data]);
+    const waiting = spawnUntilStopped(['keys', 'generate', '--import', '-', '--data', data]);
     // What is written is taken by the process once it reads.
-    await new Promise((resolve) => waiting.child.stdin.write(' '.repeat(1_000_000), resolve));
+    await new Promise((resolve) => waiting.stdin.write(' '.repeat(1_000_000), resolve));
     assert.equal(await waiting.end('SIGINT'), 1);
     await assert.rejects(stat(data), { code: 'ENOENT' });
   });

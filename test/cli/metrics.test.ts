@@ -1,4 +1,4 @@
-// /metrics of `deskbell serve --operator` and of `deskbell worker --metrics`, as processes of their own.
+// /metrics of `deskbell serve --operator` and of `deskbell worker --metrics`.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { registerHooks } from 'node:module';

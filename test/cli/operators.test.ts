@@ -1,9 +1,10 @@
 // `deskbell operators` beside a listener that runs: a token works once it is added, and no longer once it is removed.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { curl, skipWithout } from '../../scripts/install-test-tools.ts';
 import { createPersonHash } from '../../src/cli/serve/person-hash.ts';
 import { loadOrCreateSecret } from '../../src/keys/secret-files.ts';
@@ -76,7 +77,7 @@ test('deskbell operators beside serve --operator', async (t) => {
       );
       // nobody is subscribed yet
       assert.match(
-        execFileSync('sh', ['-c', `! ${line} -sS 2>/dev/null`], { encoding: 'utf8' }),
+        (await promisify(execFile)('sh', ['-c', `! ${line} -sS 2>/dev/null`])).stdout,
         /"code":"ERR_SUBSCRIPTION_NOT_FOUND"/,
       );
       const given = await run('operators', 'add', 'given', '--send', '--operator', '127.0.0.1:9');

@@ -1,5 +1,5 @@
-// Each command once as a process of its own whose output nobody reads to the end, as in `deskbell keys show | head -0`: it
-// ends by itself and reports no error. What it says is tested in the files of the commands.
+// Each command once with an output that nobody reads to the end, as in `deskbell keys show | head -0`: it ends by itself and
+// reports no error. What it says is tested in the files of the commands.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,8 @@ import {
   environmentFor,
   mainFile,
   runCommand,
-  runUntilStopped,
+  runUnread,
+  spawnUntilStopped,
   startCommand,
   temporaryFolder,
 } from './run-command.ts';
@@ -108,10 +109,8 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
     for (const json of [[], ['--json']]) {
       test(`a broadcast goes on to its end when nobody reads ${['what it prints', ...json].join(' ')}`, async () => {
         const { own, stateOf } = await setUp();
-        const child = startCommand(['send', '--all', 'Tea', ...json], { environment: own });
-        child.stdout.destroy();
-        const [complaints, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
-        assert.deepEqual([complaints, exitCode, await stateOf()], ['', 0, 'done']);
+        const { exitCode, stderr } = await runUnread(['send', '--all', 'Tea', ...json], { environment: own });
+        assert.deepEqual([stderr, exitCode, await stateOf()], ['', 0, 'done']);
       });
     }
 
@@ -135,8 +134,8 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
     for (const words of [['worker'], ['serve', '--deliver', '--port', '0']]) {
       test(`${words[0]} goes on delivering until it is told to stop`, async () => {
         const { own, stateOf } = await setUp();
-        const { child, end } = runUntilStopped(words, { environment: own });
-        child.stdout.destroy();
+        const { child, end } = spawnUntilStopped(words, { environment: own });
+        child.stdout!.destroy();
         await runCommand(['send', '--all', 'Tea', '--detach'], { environment: own });
         await until(async () => {
           assert.equal(child.exitCode, null, 'it has ended');
@@ -149,14 +148,11 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
 
   for (const [name, words] of Object.entries(commands)) {
     test(`${name} ends with exit code 0`, async () => {
-      const child = startCommand(
+      const { exitCode, stderr } = await runUnread(
         words.map((word) => word.replace('FOLDER', folder)),
         { environment },
       );
-      child.stdout.destroy();
-      child.stdin.end();
-      const [complaints, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
-      assert.doesNotMatch(complaints, /ERR_|EPIPE|\n {4}at /);
+      assert.doesNotMatch(stderr, /ERR_|EPIPE|\n {4}at /);
       assert.equal(exitCode, 0);
     });
   }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { createUserAgent } from '../../src/push-service/index.ts';
-import { runCommand, runUntilStopped } from './run-command.ts';
+import { runCommand, runUntilStopped, spawnUntilStopped } from './run-command.ts';
 
 suite('deskbell push-service', () => {
   test('it prints its addresses, serves user agents, tells what happens, and ends with 0', async () => {
@@ -32,7 +32,9 @@ suite('deskbell push-service', () => {
   test('with --tls, web-push and its replacement send to it, as long as they trust its certificate', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'deskbell-push-service-'));
     t.after(() => rmSync(folder, { recursive: true }));
-    const pushService = runUntilStopped(['push-service', '--port', '0', '--json', '--tls'], { cwd: folder });
+    const pushService = spawnUntilStopped(['push-service', '--port', '0', '--json', '--tls'], {
+      cwd: folder,
+    });
     const [line] = await pushService.waitFor(/^.*"certificateFile".*$/);
     const { controlUrl, certificateFile } = JSON.parse(line) as Record<string, string>;
     assert.equal(certificateFile, join(folder, 'deskbell-push-service.pem'));

@@ -1,16 +1,16 @@
 // Runs the real command, in this process or as one of its own, with nothing of the tester's environment that could change
 // what it does.
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { PassThrough, Readable } from 'node:stream';
+import { PassThrough, Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
-import { invocationOf } from '../../src/cli/output/invocation.ts';
-import { createOutput } from '../../src/cli/output/output.ts';
-import { runCommandLine } from '../../src/cli/program.ts';
+import { setImmediate } from 'node:timers/promises';
+import { runProcess, type Host } from '../../src/cli/run-process.ts';
 import { until } from '../../tools/until.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 
@@ -41,28 +41,59 @@ const ownEnvironment = (): Readonly<Record<string, string>> => {
   return { PATH, HOME, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) };
 };
 
-/** Runs the command in this process, as `runProcess` does in one of its own, which takes ten times as long. */
+/** A command that runs in this process, where signals are events of `host`. */
+function runHere(
+  words: readonly string[],
+  { environment = {} }: Pick<RunOptions, 'environment'>,
+  stdin: Readable,
+  stdout: Writable = new PassThrough(),
+) {
+  const stderr = new PassThrough();
+  const host = Object.assign(new EventEmitter(), {
+    argv: [process.execPath, mainFile, ...words],
+    cwd: () => process.cwd(),
+    env: { ...ownEnvironment(), ...environment },
+    exitCode: undefined as number | undefined,
+    stdin,
+    stdout,
+    stderr,
+  });
+  const ended = runProcess(host as unknown as Host).then(async () => {
+    for (const stream of [stdout, stderr]) stream.end();
+    // so that what was written last is read
+    await setImmediate();
+    return host.exitCode ?? 0;
+  });
+  return { host, ended };
+}
+
+/** Runs the command in this process, as `spawnCommand` does in one of its own, which takes ten times as long. */
 export async function runCommand(
   words: readonly string[],
-  { environment = {}, input = '' }: Omit<RunOptions, 'cwd'> = {},
+  { input = '', ...options }: Omit<RunOptions, 'cwd'> = {},
 ): Promise<RunResult> {
-  const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
-  const { signal } = new AbortController();
-  const output = createOutput(streams as unknown as NodeJS.Process, () => {});
-  const running = runCommandLine(words, {
-    invocation: invocationOf([process.execPath, mainFile], process.cwd()),
-    environment: { ...ownEnvironment(), ...environment },
-    input: Readable.from(input === '' ? [] : [Buffer.from(input)]),
-    output,
-    stop: signal,
-    stopPrinting: signal,
-    onHangup: () => {},
-  }).finally(() => {
-    streams.stdout.end();
-    streams.stderr.end();
+  const stdout = new PassThrough();
+  const { host, ended } = runHere(
+    words,
+    options,
+    Readable.from(input === '' ? [] : [Buffer.from(input)]),
+    stdout,
+  );
+  const [exitCode, ...texts] = await Promise.all([ended, text(stdout), text(host.stderr)]);
+  return { exitCode, stdout: texts[0], stderr: texts[1] };
+}
+
+/** Runs the command in this process, where nobody reads what it prints. */
+export async function runUnread(
+  words: readonly string[],
+  options: Pick<RunOptions, 'environment'>,
+): Promise<Omit<RunResult, 'stdout'>> {
+  const unread = new Writable({
+    write: (_chunk, _encoding, done) => done(Object.assign(new Error('Nobody reads.'), { code: 'EPIPE' })),
   });
-  const [stdout, stderr, exitCode] = await Promise.all([text(streams.stdout), text(streams.stderr), running]);
-  return { exitCode, stdout, stderr };
+  const { host, ended } = runHere(words, options, Readable.from([]), unread);
+  const [exitCode, stderr] = await Promise.all([ended, text(host.stderr)]);
+  return { exitCode, stderr };
 }
 
 /** Runs the command as a process of its own: for its exit code, its pipes, its folder and what belongs to the whole process. */
@@ -79,50 +110,95 @@ export async function spawnCommand(words: readonly string[], options: RunOptions
 }
 
 export interface RunningCommand {
-  readonly child: ChildProcessWithoutNullStreams;
-  /** The first line of standard output that `pattern` matches. */
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** The first line of standard output, and of the log of a `serve`, that `pattern` matches. */
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
   /** What it has written so far, to standard output and standard error. */
   written(): string;
+  send(signal: NodeJS.Signals): void;
+  /** Its exit code. */
+  readonly ended: Promise<number | null>;
   /** Sends `signal` and resolves to the exit code. */
   end(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts a command that goes on until it is told to stop; it is stopped after the test at the latest. */
-export function runUntilStopped(words: readonly string[], options: RunOptions = {}): RunningCommand {
+/** Starts a command in this process that goes on until it is told to stop; it is stopped after the test at the latest. */
+export function runUntilStopped(
+  words: readonly string[],
+  options: Pick<RunOptions, 'environment'> = {},
+): RunningCommand {
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  // where no file is given, its records would be among what the tests print
+  const logFile = join(mkdtempSync(join(fastFolder(), 'deskbell-log-')), 'records');
+  after(() => rm(dirname(logFile), { recursive: true }));
+  const environment = { DESKBELL_LOG_FILE: logFile, ...options.environment };
+  const { host, ended } = runHere(words, { environment }, stdin, stdout);
+  const readLog = () => (existsSync(logFile) ? readFileSync(logFile, 'utf8').split('\n') : []);
+  const { stderr } = host;
+  const send = (signal: NodeJS.Signals) => void host.emit(signal, signal);
+  const command = follow({ stdin, stdout, stderr, ended, send }, readLog);
+  after(() => command.end());
+  return command;
+}
+
+/** As `runUntilStopped`, in a process of its own. */
+export function spawnUntilStopped(
+  words: readonly string[],
+  options?: RunOptions,
+): RunningCommand & { readonly child: ChildProcess } {
   const child = startCommand(words, options);
-  const exited = once(child, 'exit') as Promise<[number | null]>;
-  const lines: string[] = [];
-  createInterface(child.stdout).on('line', (line) => lines.push(line));
+  const { stdin, stdout, stderr } = child;
+  const command = follow({
+    stdin,
+    stdout,
+    stderr,
+    ended: once(child, 'exit').then(([exitCode]) => exitCode as number | null),
+    send: (signal) => void child.kill(signal),
+  });
+  after(() => command.end('SIGKILL'));
+  return { ...command, child };
+}
+
+function follow(
+  command: Omit<RunningCommand, 'waitFor' | 'written' | 'end'>,
+  readLog: () => readonly string[] = () => [],
+): RunningCommand {
+  const printed: string[] = [];
+  createInterface(command.stdout).on('line', (line) => printed.push(line));
+  const readLines = () => [...printed, ...readLog()];
   let complaints = '';
-  child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
-  const end = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> => {
-    child.kill(signal);
-    return (await exited)[0];
-  };
-  after(() => end('SIGKILL'));
+  command.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
+  let exitCode: number | null | undefined;
+  void command.ended.then((code) => (exitCode = code));
+  const written = (): string => `${readLines().join('\n')}\n${complaints}`;
   return {
-    child,
-    end,
-    written: () => `${lines.join('\n')}\n${complaints}`,
+    ...command,
+    written,
+    async end(signal = 'SIGTERM') {
+      command.send(signal);
+      return command.ended;
+    },
     waitFor: (pattern) =>
       until(
         () => {
-          const match = lines.map((line) => pattern.exec(line)).find((found) => found !== null);
+          const match = readLines()
+            .map((line) => pattern.exec(line))
+            .find((found) => found !== null);
           if (match !== undefined) return match;
-          if (child.exitCode !== null || child.signalCode !== null)
-            throw new Error(`ended with ${child.exitCode ?? child.signalCode}: ${complaints}`);
+          if (exitCode !== undefined) throw new Error(`ended with ${exitCode}: ${complaints}`);
           return undefined;
         },
-        () => `${pattern} in\n${lines.join('\n')}\n${complaints}`,
+        () => `${pattern} in\n${written()}`,
       ),
   };
 }
 
-/** Starts `deskbell serve` on a port that is free, and waits until it listens. */
+/** Starts `deskbell serve` in this process on a port that is free, and waits until it listens. */
 export async function serve(
   flags: readonly string[],
-  options?: RunOptions,
+  options?: Pick<RunOptions, 'environment'>,
 ): Promise<RunningCommand & { readonly address: string }> {
   const service = runUntilStopped(['serve', '--port', '0', ...flags], options);
   const [, address = ''] = await service.waitFor(/^Deskbell listens on (http:\S+) /);

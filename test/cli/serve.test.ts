@@ -8,13 +8,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
-import { startPushService } from '../../src/push-service/index.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import {
-  environmentFor,
   parseLines,
   runCommand,
   runUntilStopped,
+  spawnUntilStopped,
   temporaryFolder,
   serve,
 } from './run-command.ts';
@@ -33,47 +32,21 @@ const subject = ['--subject', 'mailto:push@example.org'];
 const rowAt = (host: string) => ({ ...exampleSubscription(1), endpoint: `https://${host}/up` });
 
 suite('deskbell serve', { concurrency: 3 }, () => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const [signal, run] of [
+    ['SIGINT', runUntilStopped],
+    ['SIGTERM', spawnUntilStopped],
+  ] as const) {
     test(`it makes its data directory, says where it listens, and ends with 0 on ${signal}`, async () => {
       const data = join(await temporaryFolder(), 'made/by/serve');
-      const service = await serve(['--data', data]);
-      const key = (await (await fetch(`${service.address}/vapidKey`)).json()) as string;
+      const service = run(['serve', '--port', '0', '--data', data]);
+      const [, address] = await service.waitFor(/^Deskbell listens on (http:\S+) /);
+      const key = (await (await fetch(`${address}/vapidKey`)).json()) as string;
       assert.match(key, /^[\w-]{87}$/);
       assert.equal((await stat(data)).mode & 0o777, 0o700);
       assert.equal(await service.end(signal), 0);
       assert.ok((await runCommand(['keys', 'show', '--data', data])).stdout.includes(key));
     });
   }
-
-  test('a message that its push service does not answer is given up while it stops, and its request is told so', async () => {
-    const received = Promise.withResolvers<void>();
-    await using pushService = await startPushService({
-      onEvent: ({ type }) => type === 'fault' && received.resolve(),
-    });
-    const environment = environmentFor(await temporaryFolder(), pushService);
-    const { stdout: made } = await runCommand(['keys', 'generate', '--json'], { environment });
-    const { publicKey } = JSON.parse(made) as { publicKey: string };
-    const [subscription] = pushService.createSinks(1, { vapidPublicKey: publicKey });
-    await runCommand(['subscriptions', 'import', '-'], { environment, input: JSON.stringify(subscription) });
-    const { stdout: token } = await runCommand(['operators', 'add', 'backup', '--send'], { environment });
-    pushService.faults.inject({ kind: 'hang' });
-    const words = ['serve', '--port', '0', '--operator', '127.0.0.1:0', '--json'];
-    const service = runUntilStopped(words, { environment });
-    const [line] = await service.waitFor(/^.*"operator".*$/);
-    const { operator } = JSON.parse(line) as { operator: string };
-    const asked = fetch(`${operator}/v1/messages`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ to: { id: 1 }, message: { title: 't', message: 'm' } }),
-    });
-    await received.promise;
-    const [exitCode, response] = await Promise.all([service.end('SIGTERM'), asked]);
-    assert.equal(exitCode, 0);
-    assert.equal(response.status, 503);
-    const { code, items } = (await response.json()) as { code: string; items: readonly { detail: string }[] };
-    assert.equal(code, 'ERR_MESSAGE_RETRY');
-    assert.match(items[0]!.detail, /The transport was closed before an answer came/);
-  });
 
   test('stopped while it starts, it closes what it has opened, and ends with 0', async () => {
     const data = await temporaryFolder();
@@ -141,9 +114,9 @@ suite('deskbell serve', { concurrency: 3 }, () => {
 
   test('with --json everything on standard output is JSON Lines', async () => {
     const data = await temporaryFolder();
-    const service = runUntilStopped(['serve', '--port', '0', '--json', '--data', data]);
+    const service = spawnUntilStopped(['serve', '--port', '0', '--json', '--data', data]);
     let text = '';
-    service.child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    service.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
     const [line] = await service.waitFor(/^.*"address".*$/);
     const { address } = JSON.parse(line) as { address: string };
     await (await fetch(`${address}/vapidKey`)).text();
@@ -341,7 +314,7 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const service = await serve(['--data', data, '--log-file', file]);
     await (await fetch(`${service.address}/vapidKey?before`)).text();
     await rename(file, `${file}.1`);
-    service.child.kill('SIGHUP');
+    service.send('SIGHUP');
     await until(() => exists(file), 'the new log file');
     await (await fetch(`${service.address}/vapidKey?after`)).text();
     assert.equal(await service.end(), 0);
@@ -356,8 +329,8 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     await mkdir(join(data, 'logs'));
     const service = await serve(['--data', data, '--log-file', file]);
     await rename(join(data, 'logs'), join(data, 'moved'));
-    service.child.kill('SIGHUP');
-    await once(service.child.stderr, 'data');
+    service.send('SIGHUP');
+    await until(() => service.written().includes('ERR_FILE'), 'the report');
     await (await fetch(`${service.address}/vapidKey`)).text();
     assert.equal(await service.end(), 0);
     assert.match(await readFile(join(data, 'moved/records.log'), 'utf8'), /log file not reopened.*vapidKey/s);
@@ -372,9 +345,10 @@ suite('deskbell serve', { concurrency: 3 }, () => {
       [['push-service', '--port', '0'], /listens on/],
     ];
     for (const [words, ready] of commands) {
-      const running = runUntilStopped(words);
+      // the log of a service in this process is a file
+      const running = (words[0] === 'serve' ? spawnUntilStopped : runUntilStopped)(words);
       await running.waitFor(ready);
-      running.child.kill('SIGHUP');
+      running.send('SIGHUP');
       assert.equal(await running.end('SIGTERM'), 0, words.join(' '));
     }
   });
@@ -390,15 +364,5 @@ suite('deskbell serve', { concurrency: 3 }, () => {
       stderr,
       /^deskbell: The log file .*pipe cannot be written: no program reads from it.*ERR_FILE\]\n$/,
     );
-  });
-
-  test('a reader of its standard output that goes away ends it cleanly', async () => {
-    const data = await temporaryFolder();
-    const service = await serve(['--data', data, '--logging', '']);
-    const exited = once(service.child, 'exit') as Promise<[number | null]>;
-    service.child.stdout.destroy();
-    assert.equal((await fetch(`${service.address}/vapidKey`)).status, 200);
-    service.child.kill('SIGTERM');
-    assert.equal((await exited)[0], 0);
   });
 });

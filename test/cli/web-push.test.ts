@@ -6,15 +6,19 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { setDefaultCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
 
 import { describeRequest, makeSubscriber } from '../web-push/original.ts';
 import { certificate, startProxy, startPushServer } from '../web-push/push-servers.ts';
-import { spawnCommand, type RunResult } from './run-command.ts';
+import { runCommand, type RunResult } from './run-command.ts';
 
 const originalCommand = join(dirname(createRequire(import.meta.url).resolve('web-push')), 'cli.js');
 
 const withoutKeys = (text: string): string => text.replaceAll(/[\w-]{42,}/g, 'KEY');
+
+const runOurs = (words: readonly string[], environment: Record<string, string> = {}): Promise<RunResult> =>
+  runCommand(['web-push', ...words], { environment });
 
 suite('deskbell web-push', () => {
   let server: Awaited<ReturnType<typeof startPushServer>>;
@@ -27,6 +31,7 @@ suite('deskbell web-push', () => {
     folder = await mkdtemp(join(tmpdir(), 'deskbell-web-push-'));
     await writeFile(join(folder, 'ca.pem'), certificate.cert);
     environment = { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') };
+    setDefaultCACertificates([certificate.cert]);
   });
   after(async () => {
     await Promise.all([server.close(), proxy.close(), rm(folder, { recursive: true })]);
@@ -37,8 +42,6 @@ suite('deskbell web-push', () => {
     const { stdout } = await promisify(execFile)(process.execPath, [originalCommand, ...words], { env });
     return stdout;
   };
-  const runOurs = (words: readonly string[], more: Record<string, string> = {}): Promise<RunResult> =>
-    spawnCommand(['web-push', ...words], { environment: { ...environment, ...more } });
 
   test('generate-vapid-keys prints the same, around other keys', async () => {
     for (const words of [['generate-vapid-keys'], ['generate-vapid-keys', '--json']]) {

@@ -10,7 +10,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { readKeyFile } from '../../src/keys/key-file.ts';
 import { openExampleUsers } from '../../src/service/demonstration/example-users.ts';
 import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
-import { runUntilStopped, temporaryFolder, type RunningCommand } from '../cli/run-command.ts';
+import { spawnUntilStopped, temporaryFolder, type RunningCommand } from '../cli/run-command.ts';
 import { startConformanceService, subscribe, type ConformanceService } from './conformance-service.ts';
 
 const demoRequests = [
@@ -35,7 +35,7 @@ interface Serve {
 /** Starts the real command; it is stopped after the test that asks for it. */
 async function startServe(words: readonly string[]): Promise<Serve> {
   const data = await temporaryFolder();
-  const command = runUntilStopped(['serve', '--json', '--port', '0', '--data', data, ...words]);
+  const command = spawnUntilStopped(['serve', '--json', '--port', '0', '--data', data, ...words]);
   const [line] = await command.waitFor(/^.*"address".*$/);
   return { command, data, address: (JSON.parse(line) as { address: string }).address };
 }

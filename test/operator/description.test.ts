@@ -5,7 +5,12 @@ import { test } from 'node:test';
 import { Ajv } from 'ajv';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenApiDocument, OperationObject } from '../../src/http/description/openapi-document.ts';
-import { assertPlainPatterns, dereference } from '../service/dereference.ts';
+import {
+  assertNamedModels,
+  assertPatternsOfFormats,
+  assertPlainPatterns,
+  dereference,
+} from '../service/dereference.ts';
 import { startOperator, startStage, stoppedClock } from './running-operator.ts';
 
 type Content = Readonly<Record<string, { readonly schema: object; readonly example: unknown }>>;
@@ -53,20 +58,15 @@ test('/openapi.json is valid OpenAPI 3.1, and every route of it is there and nee
   }
 });
 
-test('every operation has a name of its own, and bodies are named models', async (t) => {
+test('every operation has a name of its own, objects with members are named models, and formats have patterns', async (t) => {
   const { read } = await startOperator(t);
   const document = await read<OpenApiDocument>('/openapi.json');
   const operations = operationsOf(document);
   const ids = operations.map(([, , { operationId }]) => operationId);
   assert.equal(new Set(ids).size, ids.length);
   for (const id of ids) assert.match(id, /^[a-z]+([A-Z][a-z]+)*$/);
-  for (const [method, path, { requestBody, responses }] of operations) {
-    const all = [requestBody, ...Object.values(responses as Responses)];
-    for (const { schema } of all.flatMap((part) => Object.values((part?.content ?? {}) as Content))) {
-      const { $ref, properties = {} } = schema as { $ref?: string; properties?: object };
-      assert($ref !== undefined || Object.keys(properties).length === 0, `${method} ${path}`);
-    }
-  }
+  assertNamedModels(document);
+  assertPatternsOfFormats(document);
   const names = Object.keys(document.components.schemas);
   for (const name of ['Broadcast', 'BroadcastPage', 'BroadcastRequest', 'Message', 'Audience', 'Problem'])
     assert(names.includes(name), name);

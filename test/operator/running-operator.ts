@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
-import { describeRoutes } from '../../src/http/description/openapi-document.ts';
+import { describeRoutes, type OperationObject } from '../../src/http/description/openapi-document.ts';
 import type { Responses } from '../../src/http/description/openapi-responses.ts';
 import { problemType } from '../../src/http/problem.ts';
 import { generateOperatorToken } from '../../src/keys/operator-token.ts';
@@ -104,6 +104,7 @@ export async function startOperator(
     return token;
   };
   const ownToken = await add('tester', 'full');
+  let operations: readonly OperationObject[] | undefined;
   const ask = async (path: string, { method = 'GET', body, headers = {}, signal }: AskOptions = {}) => {
     const response = await fetch(base + path, {
       method,
@@ -115,7 +116,7 @@ export async function startOperator(
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       ...(signal !== undefined && { signal }),
     });
-    assertDescribed(problems.splice(0), routes);
+    if (problems.length > 0) assertDescribed(problems.splice(0), (operations ??= operationsOf(routes)));
     return response;
   };
   const read = async <Body>(path: string, askOptions?: AskOptions): Promise<Body> => {
@@ -146,14 +147,13 @@ function collectProblems(app: FastifyInstance): AnsweredProblem[] {
   return problems;
 }
 
-function assertDescribed(problems: readonly AnsweredProblem[], routes: readonly Asked[]): void {
-  if (problems.length === 0) return;
-  const { paths } = describeRoutes(
-    routes.map(({ options }) => options),
-    '',
-    operatorDescription,
-  );
-  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+function operationsOf(routes: readonly Asked[]): readonly OperationObject[] {
+  const options = routes.map((route) => route.options);
+  const { paths } = describeRoutes(options, '', operatorDescription);
+  return Object.values(paths).flatMap((methods) => Object.values(methods));
+}
+
+function assertDescribed(problems: readonly AnsweredProblem[], operations: readonly OperationObject[]): void {
   for (const { operationId, status, code } of problems) {
     const { responses } = operations.find((operation) => operation.operationId === operationId)!;
     const response = (responses as Responses)[status]?.content?.[problemType];

@@ -21,7 +21,7 @@ export function addDescriptionRoutes(
     tag: 'Service',
     summary: 'This description',
     responses: {
-      200: contentResponse('application/json', 'OpenAPI 3.1.', Type.Object({}), { openapi: '3.1.0' }),
+      200: contentResponse('application/json', 'OpenAPI 3.1.', Type.AnyObject(), { openapi: '3.1.0' }),
       304: emptyResponse('Unchanged.'),
     },
   };

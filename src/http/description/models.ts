@@ -1,6 +1,7 @@
 // Named models: a schema that `Type.Model` has named stands once in the document, in `components/schemas`, and is referred to
-// everywhere else.
-import { modelOf } from '../schema.ts';
+// everywhere else. Formats of ours, which no other program knows, get their patterns beside them.
+import type { Formats } from '../../errors/describe-schema.ts';
+import { modelOf, type Schema } from '../schema.ts';
 
 export interface ModelNames<Value> {
   readonly value: Value;
@@ -9,13 +10,14 @@ export interface ModelNames<Value> {
 }
 
 /** @throws {Error} two different schemas have one name */
-export function nameModels<Value extends object>(value: Value): ModelNames<Value> {
+export function nameModels<Value extends object>(value: Value, formats: Formats): ModelNames<Value> {
   const schemas = new Map<string, object>();
 
   const replace = (part: unknown): unknown => {
     if (typeof part !== 'object' || part === null) return part;
     if (Array.isArray(part)) return part.map(replace);
-    const copy = Object.fromEntries(Object.entries(part).map(([name, member]) => [name, replace(member)]));
+    const members = Object.entries(part).map(([name, member]) => [name, replace(member)]);
+    const copy = withPattern(Object.fromEntries(members) as Schema, formats);
     const name = modelOf(part);
     if (name === undefined) return copy;
     const known = schemas.get(name) ?? copy;
@@ -29,4 +31,10 @@ export function nameModels<Value extends object>(value: Value): ModelNames<Value
     value: replaced,
     schemas: Object.fromEntries([...schemas].toSorted(([one], [other]) => (one < other ? -1 : 1))),
   };
+}
+
+function withPattern(schema: Schema, formats: Formats): Schema {
+  const { format, pattern: own } = schema;
+  const pattern = typeof format === 'string' && Object.hasOwn(formats, format) && formats[format]!.pattern;
+  return pattern && own === undefined ? { ...schema, pattern } : schema;
 }

@@ -3,10 +3,14 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { ObjectSchema, Schema } from '../schema.ts';
 
 import type { ErrorCode } from '../../errors/catalogue/catalogue.ts';
+import type { Formats } from '../../errors/describe-schema.ts';
 import type { AnsweredErrors } from '../response-rules.ts';
 import { nameModels } from './models.ts';
 import { bodyErrors, describeProblems } from './openapi-responses.ts';
 import type { Operation } from './operation.ts';
+
+/** Of Deskbell, and so of its descriptions. */
+export const license = { name: 'MIT License', identifier: 'MIT' };
 
 export type SecuritySchemes = Readonly<Record<string, object>>;
 
@@ -17,6 +21,8 @@ export interface Description {
   readonly tags: Readonly<Record<string, string>>;
   readonly securitySchemes: SecuritySchemes;
   readonly errors: AnsweredErrors;
+  /** Those that the schemas name. */
+  readonly formats: Formats;
   /** Errors that any request may meet, beside those that HTTP itself brings. */
   readonly errorsEverywhere: readonly ErrorCode[];
   /** Header Objects of every response, by name. */
@@ -25,7 +31,12 @@ export interface Description {
 
 export interface OpenApiDocument {
   readonly openapi: string;
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly description: string;
+    readonly license: typeof license;
+  };
   readonly servers: readonly { readonly url: string }[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
@@ -84,7 +95,7 @@ export function createOpenApiDocument(
   description: Description,
 ): OpenApiDocument {
   const document = describeRoutes(routes, prefix, description);
-  const { value, schemas } = nameModels(document);
+  const { value, schemas } = nameModels(document, description.formats);
   return { ...value, components: { ...document.components, schemas } };
 }
 
@@ -130,7 +141,16 @@ function toTemplate(path: string, wildcardParam: string | undefined): string {
 }
 
 function toOperationObject(
-  { operationId, tag, summary, description: text, headers = {}, responses, errors = [], security }: Operation,
+  {
+    operationId,
+    tag,
+    summary,
+    description: text,
+    headers = {},
+    responses,
+    errors = [],
+    security = [],
+  }: Operation,
   { params, querystring, body }: RouteSchema,
   { errors: answered, errorsEverywhere, headersEverywhere }: Description,
 ): OperationObject {

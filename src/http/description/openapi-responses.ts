@@ -46,7 +46,7 @@ const problemSchema = Type.Model(
         Type.String({ description: 'With ERR_VAPID_KEY_UNKNOWN: the current key, to subscribe with.' }),
       ),
       items: Type.Optional(
-        Type.Array(Type.Object({}), {
+        Type.Array(Type.AnyObject(), {
           description:
             'With ERR_MESSAGE_RETRY: what came of the message, one for each subscription, as in a success.',
         }),

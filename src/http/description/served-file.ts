@@ -17,12 +17,19 @@ export interface ServedFile extends ClientFile, Pick<Operation, 'operationId' | 
 export function serveFile(app: ServiceApp, path: string, file: ServedFile): void {
   const readRepresentation = readOnce(file);
   const { operationId, tag, summary } = file;
+  const contentType = file.contentType.split(';')[0]!;
+  const isJson = contentType.endsWith('+json');
   const operation: Operation = {
     operationId,
     tag,
     summary,
     responses: {
-      200: contentResponse(file.contentType.split(';')[0] as string, summary, Type.String(), '…'),
+      200: contentResponse(
+        contentType,
+        summary,
+        isJson ? Type.AnyObject() : Type.String(),
+        isJson ? {} : '…',
+      ),
       304: emptyResponse('Unchanged.'),
     },
   };

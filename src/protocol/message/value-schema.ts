@@ -1,6 +1,6 @@
 // The part of JSON Schema that members of a message are described by, and which values fit.
 import type { Formats } from '../../errors/describe-schema.ts';
-import { isPlainText } from '../../errors/plain-text.ts';
+import { isPlainText, plainTextPattern } from '../../errors/plain-text.ts';
 import { readLanguage } from '../language.ts';
 import { typeOf } from '../../errors/type-of.ts';
 
@@ -27,6 +27,8 @@ export interface ValueSchema {
 
 export type ValueType = 'string' | 'boolean' | 'integer' | 'array' | 'object' | 'null';
 
+/** RFC 3986 §4.2: the first segment has no colon. */
+const relativePattern = '[^:/?#]*(?:[/?#].*)?';
 const relativeTo = 'absolute or relative to the page that subscribed';
 
 /** The formats of members. */
@@ -34,18 +36,22 @@ export const messageFormats: Formats = {
   link: {
     fits: (value: string) => hasScheme(value, ['http:', 'https:']),
     words: `an http(s) URL, ${relativeTo}`,
+    pattern: `^(?:[Hh][Tt][Tt][Pp][Ss]?:.+|${relativePattern})$`,
   },
   picture: {
     fits: (value: string) => hasScheme(value, ['http:', 'https:', 'data:']),
     words: `an http(s) or data URL, ${relativeTo}`,
+    pattern: `^(?:(?:[Hh][Tt][Tt][Pp][Ss]?|[Dd][Aa][Tt][Aa]):.+|${relativePattern})$`,
   },
   language: {
     fits: (value: string) => readLanguage(value) !== undefined,
     words: 'a BCP 47 language tag, such as de or pt-BR',
+    pattern: '^(?:[A-Za-z]{2,3}|[A-Za-z]{5,8})(?:-[A-Za-z0-9]{1,8})*$',
   },
   'action-name': {
     fits: isPlainText,
     words: 'a name of at least one character, none of them a control character',
+    pattern: plainTextPattern,
   },
   timestamp: {
     fits: () => true,

@@ -1,5 +1,5 @@
-// A self-signed certificate (RFC 5280), which clients are given as an authority to trust. For loopback and
-// tests; made here in a few lines of DER, since packages that make certificates take several megabytes.
+// A self-signed certificate of a server (RFC 5280), which clients are given as one to trust. It is no authority: rustls refuses a server
+// that shows one. For loopback and tests; made here in a few lines of DER, since packages that make certificates take several megabytes.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from 'node:crypto';
 import { isIP } from 'node:net';
 import { der, objectIdentifier, Tag, time } from './der.ts';
@@ -18,9 +18,9 @@ const oid = {
   ecdsaWithSha256: objectIdentifier('1.2.840.10045.4.3.2'),
   commonName: objectIdentifier('2.5.4.3'),
   subjectKeyIdentifier: objectIdentifier('2.5.29.14'),
-  keyUsage: objectIdentifier('2.5.29.15'),
   subjectAltName: objectIdentifier('2.5.29.17'),
   basicConstraints: objectIdentifier('2.5.29.19'),
+  authorityKeyIdentifier: objectIdentifier('2.5.29.35'),
   extKeyUsage: objectIdentifier('2.5.29.37'),
   serverAuth: objectIdentifier('1.3.6.1.5.5.7.3.1'),
 };
@@ -37,7 +37,12 @@ export function makeCertificate(hosts: readonly string[]): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const toBeSigned = tbsCertificate(publicKey, hosts);
   const signature = sign('sha256', toBeSigned, privateKey);
-  const certificate = der(Tag.sequence, toBeSigned, signatureAlgorithm, bitString(0, signature));
+  const certificate = der(
+    Tag.sequence,
+    toBeSigned,
+    signatureAlgorithm,
+    der(Tag.bitString, Buffer.of(0), signature),
+  );
   return {
     key: privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
     cert: `-----BEGIN CERTIFICATE-----\n${certificate.toString('base64').replaceAll(/.{64}(?!$)/g, '$&\n')}\n-----END CERTIFICATE-----\n`,
@@ -80,21 +85,17 @@ function extensions(spki: Buffer, hosts: readonly string[]): Buffer[] {
       : der(Tag.implicit + 7, Buffer.from(addressBytes(host))),
   );
   return [
-    extension(oid.basicConstraints, true, der(Tag.sequence, yes)),
-    // digitalSignature (0) and keyCertSign (5).
-    extension(oid.keyUsage, true, bitString(2, Buffer.of(0b1000_0100))),
+    // no authority, which is the default of its member
+    extension(oid.basicConstraints, true, der(Tag.sequence)),
     extension(oid.extKeyUsage, false, der(Tag.sequence, oid.serverAuth)),
     extension(oid.subjectKeyIdentifier, false, der(Tag.octetString, keyIdentifier)),
+    extension(oid.authorityKeyIdentifier, false, der(Tag.sequence, der(Tag.implicit + 0, keyIdentifier))),
     extension(oid.subjectAltName, false, der(Tag.sequence, ...altNames)),
   ];
 }
 
 function extension(id: Buffer, isCritical: boolean, value: Buffer): Buffer {
   return der(Tag.sequence, id, ...(isCritical ? [yes] : []), der(Tag.octetString, value));
-}
-
-function bitString(unusedBits: number, bits: Buffer): Buffer {
-  return der(Tag.bitString, Buffer.of(unusedBits), bits);
 }
 
 /** 4 bytes of an IPv4 address, 16 of an IPv6 address. */

@@ -87,7 +87,8 @@ function verifyToken(
   }
   const { aud, exp, sub } = readJson(payload) ?? {};
   if (![aud].flat().includes(origin)) {
-    return `"aud" must be the origin of the push resource, ${origin}, not ${JSON.stringify(aud)}`;
+    const fault = `"aud" must be the origin of the push resource, ${origin}, not ${JSON.stringify(aud)}`;
+    return lacksPort(aud, origin) ? `${fault}. ${portAdvice}` : fault;
   }
   if (typeof exp !== 'number') return '"exp" must be a number of seconds since 1970';
   if (exp <= nowSeconds) return `"exp" has passed ${Math.ceil(nowSeconds - exp)} s ago`;
@@ -98,6 +99,16 @@ function verifyToken(
     return '"sub" must be a mailto: or https: URI';
   }
   return { exp };
+}
+
+/** docs/push-service.md says the same. */
+const portAdvice =
+  'Some senders leave out the port (nl.martijndwars:web-push for Java, web-push of crates.io, webpush of PyPI): give this push service the port 80, or 443 with TLS';
+
+function lacksPort(aud: unknown, origin: string): boolean {
+  const url = new URL(origin);
+  url.port = '';
+  return url.origin !== origin && aud === url.origin;
 }
 
 /** A JSON object in base64url, or `undefined`. */

@@ -20,7 +20,7 @@ export type DemoActions = Readonly<Record<DemoActionName, Action>>;
 
 const maxArgLength = 256;
 const argParams = Type.Object({ arg: Type.String({ minLength: 1, maxLength: maxArgLength }) });
-const postBody = Type.Object({}, { description: 'Any JSON object.', examples: [{ note: 'anything' }] });
+const postBody = Type.AnyObject({ description: 'Any JSON object.', examples: [{ note: 'anything' }] });
 
 const answers: Readonly<Record<DemoActionName, string>> = {
   get: 'This is the answer to get.',

@@ -29,17 +29,20 @@ const body = Type.Model(
   Type.Object(
     {
       receipts: Type.Array(
-        Type.Object({
-          token: Type.String({
-            description: 'The member `receipt` of the payload.',
-            pattern: receiptTokenPattern,
-            format: 'receipt-token',
+        Type.Model(
+          'Receipt',
+          Type.Object({
+            token: Type.String({
+              description: 'The member `receipt` of the payload.',
+              pattern: receiptTokenPattern,
+              format: 'receipt-token',
+            }),
+            event: Type.Unsafe<ReceiptEvent>({ type: 'string', enum: receiptEvents }),
+            action: Type.Optional(
+              Type.String({ description: 'With `clicked`: the name of the action, if on one.' }),
+            ),
           }),
-          event: Type.Unsafe<ReceiptEvent>({ type: 'string', enum: receiptEvents }),
-          action: Type.Optional(
-            Type.String({ description: 'With `clicked`: the name of the action, if on one.' }),
-          ),
-        }),
+        ),
         { maxItems: maxReceipts },
       ),
     },

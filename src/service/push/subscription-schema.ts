@@ -3,6 +3,7 @@
 import { Type } from '../../http/schema.ts';
 
 import { maxEndpointLength } from '../../protocol/endpoint-policy.ts';
+import { keyPatterns } from '../../protocol/subscription.ts';
 
 /** From RFC 8291 §5. */
 const exampleSubscription = {
@@ -14,13 +15,12 @@ const exampleSubscription = {
 const keys = {
   p256dh: Type.String({
     description: 'A 65-byte uncompressed point on P-256 as base64, standard or URL-safe, padded or not.',
-    // The first byte is 0x04.
-    pattern: '^B[A-P](?:[A-Za-z0-9+/]{85}|[A-Za-z0-9_-]{85})=?$',
+    pattern: keyPatterns.p256dh,
     format: 'p256-point',
   }),
   auth: Type.String({
     description: '16 bytes as base64, standard or URL-safe, padded or not.',
-    pattern: '^(?:[A-Za-z0-9+/]{22}|[A-Za-z0-9_-]{22})(?:==)?$',
+    pattern: keyPatterns.auth,
   }),
 };
 
@@ -55,14 +55,17 @@ export function createSubscriptionBody(originPattern: string) {
     'PushSubscription',
     Type.Union(
       [
-        Type.Object({ endpoint, ...keys, ...readerFacts }),
-        Type.Object({
-          endpoint,
-          keys: Type.Object(keys),
-          p256dh: Type.Optional(Type.Never()),
-          auth: Type.Optional(Type.Never()),
-          ...readerFacts,
-        }),
+        Type.Model('SubscriptionValues', Type.Object({ endpoint, ...keys, ...readerFacts })),
+        Type.Model(
+          'SubscriptionOfBrowser',
+          Type.Object({
+            endpoint,
+            keys: Type.Model('SubscriptionKeys', Type.Object(keys)),
+            p256dh: Type.Optional(Type.Never()),
+            auth: Type.Optional(Type.Never()),
+            ...readerFacts,
+          }),
+        ),
       ],
       {
         description:

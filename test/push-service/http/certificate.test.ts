@@ -1,5 +1,6 @@
 // The certificate of the local push service, read by OpenSSL: through node:crypto, and in TLS handshakes.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -29,14 +30,22 @@ test('it is for its hosts and addresses, and for no others', () => {
   }
 });
 
-test('it has signed itself, as an authority for servers, with a key that is its own', () => {
+test('it is that of a server and no authority, signed by its own key', () => {
   const { key, cert } = makeCertificate(['localhost']);
   const certificate = new X509Certificate(cert);
   assert.ok(certificate.verify(certificate.publicKey));
   assert.ok(certificate.checkIssued(certificate));
   assert.ok(certificate.checkPrivateKey(createPrivateKey(key)));
-  assert.equal(certificate.ca, true);
+  assert.equal(certificate.ca, false);
   assert.deepEqual(certificate.keyUsage, ['1.3.6.1.5.5.7.3.1']);
+  const shown = execFileSync('openssl', ['x509', '-noout', '-text'], { input: cert, encoding: 'utf8' });
+  assert.match(shown, /Basic Constraints: critical\n +CA:FALSE\n/);
+  assert.match(shown, /Extended Key Usage: *\n +TLS Web Server Authentication\n/);
+  const [subject, authority] = ['Subject', 'Authority'].map(
+    (whose) => new RegExp(`${whose} Key Identifier: *\\n +(?:keyid:)?([\\dA-F:]{59})\\n`).exec(shown)?.[1],
+  );
+  assert.ok(subject !== undefined && subject === authority, shown);
+  assert.match(shown, /Subject Alternative Name: *\n +DNS:localhost\n/);
   assert.equal(certificate.publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1');
   assert.match(certificate.subject, /^CN=deskbell push service [0-9a-f-]{36}$/);
   assert.equal(certificate.issuer, certificate.subject);

@@ -1,5 +1,6 @@
 // Who may send (RFC 8292): each way for credentials to be wrong, as the answers that a sender gets.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import {
   aes128gcmBody,
@@ -144,6 +145,13 @@ test('a refusal says what is wrong, and never shows token or key', async (t) => 
   assert.equal(error, 'Forbidden');
   assert.ok(message.includes(`"aud" must be the origin of the push resource, ${service.origin}`), message);
   assert.ok(!body.includes(sender.publicKey) && !body.includes(authorization.slice(20, 60)));
+  // in this case alone, who leaves out the port, and the remedy, as docs say
+  const docs = readFileSync('docs/push-service.md', 'utf8');
+  for (const name of ['nl.martijndwars:web-push', 'web-push of crates.io', 'webpush of PyPI'])
+    assert.ok(message.includes(name) && docs.replaceAll('`', '').includes(name), name);
+  assert.match(message, /give this push service the port 80, or 443 with TLS/);
+  const elsewhere = sender.authorize({ claims: { aud: 'http://127.0.0.2' } });
+  assert.doesNotMatch((await sendByHttp1(endpoint, pushWith(elsewhere))).body, /port/);
 });
 
 test('aud follows the origin option', async (t) => {

@@ -7,7 +7,7 @@ import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import { useSharedServer } from '../../tools/postgres-server.ts';
-import { environmentFor, runUntilStopped, temporaryFolder } from './run-command.ts';
+import { environmentFor, spawnUntilStopped, temporaryFolder } from './run-command.ts';
 
 const getServer = useSharedServer();
 const rows = 5000;
@@ -45,13 +45,13 @@ test(`a worker whose machine is ${days} days ahead says so, as a service does, a
     DESKBELL_DATABASE: database.url,
     NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(ahead)}"`,
   };
-  const worker = runUntilStopped(['worker', '--json'], { environment });
+  const worker = spawnUntilStopped(['worker', '--json'], { environment });
   await worker.waitFor(/"event":"summary"/);
   assert.equal(await worker.end(), 0);
   const { counts } = (await store.broadcasts.find(broadcast.id))!;
   assert.equal(counts.accepted, rows);
   assert.deepEqual(await store.schedules.list(), [daily]);
-  const service = runUntilStopped(['serve', '--port', '0'], { environment });
+  const service = spawnUntilStopped(['serve', '--port', '0'], { environment });
   await service.waitFor(/^Deskbell listens on /);
   assert.equal(await service.end(), 0);
   for (const { written } of [worker, service]) {
