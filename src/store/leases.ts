@@ -107,8 +107,11 @@ export interface Leases {
    */
   leaseSlice(request: WorkRequest): Promise<SliceLease | undefined>;
   /** Retries of one running broadcast that are due, the longest due first. Rows whose subscription has left the store
-   *  are dropped. Suspended rows come first, as probes, where it is time for these. */
-  leaseRetries(request: WorkRequest & { readonly limit: number }): Promise<RetryLease | undefined>;
+   *  are dropped. Suspended rows come first, as probes, where it is time for these. With `aheadMs`, rows that were put
+   *  off, not after an attempt, count as due so much earlier. */
+  leaseRetries(
+    request: WorkRequest & { readonly limit: number; readonly aheadMs?: number | undefined },
+  ): Promise<RetryLease | undefined>;
   /** Keeps the slice and the rows leased under this token for longer. */
   renew(lease: HeldLease, leaseMs: number): Promise<void>;
   /** Gives the slice and the rows under this token back before their time runs out. */

@@ -11,7 +11,7 @@ import type { Clock } from './clock.ts';
 import type { Exchange } from './exchange.ts';
 import { ProtocolErrorPauses } from './protocol-error-pauses.ts';
 import { Pacing } from './pacing.ts';
-import type { Answer, OriginSnapshot, Pace } from './transport.ts';
+import type { Answer, Deferral, OriginSnapshot, Pace } from './transport.ts';
 
 export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
   /** False: nothing is deferred, however often the push service fails. By default true. */
@@ -20,14 +20,8 @@ export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
 
 /** What a worker encrypts at once. */
 const maxHeadroom = 64;
-
-/** Why nothing may be sent, and for how long. */
-export interface Deferral {
-  readonly waitMs: number;
-  readonly reason: string;
-  /** As in `TransportResult`. */
-  readonly obstacle: FailureReason | undefined;
-}
+/** Whoever has more to send asks again after so long at the latest, and some time for it. */
+const askedEveryMs = 150;
 
 /** Tries that all fail over such a time are no accident. */
 const unreachableAfterMs = 15_000;
@@ -83,10 +77,13 @@ export class Admission {
     this.#pacing.spend(count);
   }
 
-  /** A few requests wait behind those in flight, so that there is one whenever there is an answer. */
+  /** To be asked where there is something to send. A few requests wait behind those in flight, so that there is one whenever one may be written. */
   pace(inFlight: number, queued: number): Pace {
-    const headroom = Math.min(maxHeadroom, Math.ceil(this.#pacing.limit / 4));
-    return { room: Math.max(0, this.free(inFlight) + headroom - queued), perMs: this.#pacing.perMs };
+    const { limit, perMs } = this.#pacing;
+    const headroom = Math.min(maxHeadroom, Math.ceil(Math.max(limit / 4, perMs * askedEveryMs)));
+    const room = Math.max(0, this.free(inFlight) + headroom - queued);
+    if (room === 0) this.#pacing.recordLimitReached();
+    return { room, perMs };
   }
 
   /** How long until one more may be written, where only the pace holds it back; `undefined` where it does not. */
@@ -148,7 +145,7 @@ export class Admission {
 
   /** @returns why nothing may be sent; `undefined` where something may */
   deferral(): Deferral | undefined {
-    if (this.#settings.hasBreaker === false) return undefined;
+    if (this.#settings.hasBreaker === false || this.#breaker.isClosed) return undefined;
     const nowMs = this.#settings.monotonicNow();
     const waitMs = this.#breaker.waitMs(nowMs);
     if (waitMs === 0) return undefined;
@@ -188,8 +185,10 @@ export class Admission {
     const reason = `${this.#origin.host} answers with status ${response.status}.`;
     if (outcome.slowsOrigin) {
       this.#throttled += 1;
-      this.#pacing.recordRefused(latencyMs, nowMs);
-      if (outcome.afterMs !== undefined && (response.status === 503 || this.#wasThrottled))
+      const isForAll = response.status === 503 || outcome.afterMs === undefined || this.#wasThrottled;
+      if (isForAll) this.#pacing.recordRefused(latencyMs, nowMs);
+      else this.#pacing.recordOther(latencyMs, nowMs);
+      if (isForAll && outcome.afterMs !== undefined)
         this.#holdFor(reason, outcome.afterMs, nowMs - latencyMs, nowMs);
       this.#wasThrottled = true;
     } else this.#pacing.recordOther(latencyMs, nowMs);
@@ -209,9 +208,13 @@ export class Admission {
   }
 
   /** The push service refused it without an answer, and it may be sent again. @returns as `recordAnswer` */
-  recordRefusedStream(exchange: Pick<Exchange, 'writtenAtMs'>, error: DeskbellError): boolean {
+  recordRefusedStream(
+    exchange: Pick<Exchange, 'writtenAtMs' | 'timesRefused'>,
+    error: DeskbellError,
+  ): boolean {
     const nowMs = this.#settings.monotonicNow();
-    this.#pacing.recordRefused(nowMs - exchange.writtenAtMs, nowMs);
+    // that the same one is refused again and again says nothing of the rate
+    if (exchange.timesRefused <= 1) this.#pacing.recordRefused(nowMs - exchange.writtenAtMs, nowMs);
     this.#recordNoAnswer();
     return this.#breaker.recordFailure(exchange, error.message, nowMs, answersRunMs);
   }

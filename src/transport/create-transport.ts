@@ -90,6 +90,7 @@ export function createTransport(
     },
 
     pace: (name) => origins.get(name)?.pace ?? firstPace,
+    deferral: (name) => origins.get(name)?.deferral,
 
     takeWaits() {
       const waits = new Map<string, number>();
@@ -140,7 +141,7 @@ export function createTransport(
 function forgetIdle(origins: Map<string, Origin>): void {
   const idle = [...origins]
     .filter(([, origin]) => origin.isIdle)
-    .map(([name, origin]) => ({ name, waitMs: origin.waitMs }))
+    .map(([name, { deferral }]) => ({ name, waitMs: deferral?.waitMs ?? 0 }))
     .sort((a, b) => a.waitMs - b.waitMs);
   for (const { name, waitMs } of idle) {
     if (waitMs > 0 && origins.size <= maxOriginsKept) return;

@@ -14,7 +14,7 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { isFaultOfMachine, readResponse } from '../protocol/outcome.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
-import { Admission, type AdmissionSettings, type Deferral } from './admission.ts';
+import { Admission, type AdmissionSettings } from './admission.ts';
 import { unlistedLimits } from '../protocol/unlisted-push-services.ts';
 import type { ConnectSettings, Protocol } from './connect.ts';
 import { toFault } from './connection-errors.ts';
@@ -24,7 +24,7 @@ import { Fifo } from './fifo.ts';
 import { maxStreams } from './http2/protocol.ts';
 import type { OpenSession } from './open-session.ts';
 import { maxLimit } from './pacing.ts';
-import type { Answer, OriginSnapshot, Pace } from './transport.ts';
+import type { Answer, Deferral, OriginSnapshot, Pace } from './transport.ts';
 
 export const maxQueued = 4096;
 /** Of one thread. In flight ≈ rate × round trip: thirty connections of a hundred streams carry 30,000 requests a second
@@ -108,9 +108,9 @@ export class Origin implements SessionEvents {
     return fault !== undefined && isFaultOfMachine(fault);
   }
 
-  /** How long it is to get nothing, from now. */
-  get waitMs(): number {
-    return this.#admission.deferral()?.waitMs ?? 0;
+  /** Why it is to get nothing now. */
+  get deferral(): Deferral | undefined {
+    return this.#admission.deferral();
   }
 
   /** Those that take requests or soon will. */

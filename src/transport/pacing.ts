@@ -1,9 +1,10 @@
 // How many requests may be in flight to one push service, and how fast they are written. In flight ≈ rate × round trip, and
 // neither is known, so the window is found by trying, round by round. Pure: the clock is a parameter, and nothing here waits.
 //
-// Inputs    each answer to a request: accepted, refused (503, 429, a refused stream), or other, and the time from its write to
-//           the answer; that requests wait because of the window
-// Round     the answers to a part of the window that was written since the last decision
+// Inputs    each answer to a request: accepted, refused (503, 429 without a time, a stream that is refused for the first time), or
+//           other, and the time from its write to the answer; that requests wait because of the window
+// Round     the answers to a part of the window that was written since the last decision; or, where few are in flight, three
+//           round trips without a refusal
 // State     window; growth, the share by which a round may widen it; threshold, up to which the window was fine before and
 //           doubles again; base, the round trip without a queue; whether writes are spread over the round trip, which they
 //           are from the first overload on: a push service with a limit on its rate refuses bursts
@@ -16,8 +17,8 @@
 //   QUEUEING    most accepted answers came later than three round trips of the base: window ← what two base round trips
 //               carry, at least half of it and at least `latencyFloor`; threshold ← window; growth ← 1/32. If that does not
 //               shorten the round trip, the push service is farther than before, and there is no queue to avoid: base ← the
-//               round trip, window ← the one before
-//   WIDENING    neither, and requests waited because of the window: window ← twice as much up to the threshold,
+//               round trip, window ← the one before. If the window is too small to be lowered: base ← 2 × base
+//   WIDENING    neither, and requests waited because of the window: window ← twice as much up to the threshold, or 1,
 //               beyond it window × (1 + growth); growth ← 1.5 × growth, at most 1
 //
 // The share counts, never the single refusal: one in a hundred changes nothing, half of them halve the window in one
@@ -41,6 +42,8 @@ const latencySlackMs = 10;
 const queueRatio = 2;
 /** A window that is smaller by a third or more shortens the round trip by so much, if there is a queue. */
 const shorterBy = 0.85;
+/** The base grows so in a round after which the window is too small to be lowered, and so to find out whether there is a queue. */
+const fartherBy = 2;
 /** Refusals that a push service may answer with at any rate of requests: this share, and what chance adds to it. */
 const toleratedShare = 0.06;
 /** Standard deviations: to leave the first doubling by mistake costs more than a small decrease. */
@@ -49,6 +52,8 @@ const chanceLater = 1;
 /** A round is so much of the window, and at least so many answers. */
 const roundShare = 1 / 4;
 const roundAnswers = 16;
+/** Of a round that ends before, since nothing was refused. */
+const calmRoundTrips = 3;
 const carefulGrowth = 1 / 32;
 /** How growth grows with each round. */
 const fasterBy = 1.5;
@@ -157,13 +162,19 @@ export class Pacing {
 
   #count(nowMs: number): void {
     this.#answers += 1;
-    if (this.#answers < Math.max(roundAnswers, this.#window * roundShare)) return;
+    if (this.#answers < Math.max(roundAnswers, this.#window * roundShare) && !this.#isCalm(nowMs)) return;
     if (this.#isOverloaded) this.#lower(nowMs);
     else {
       this.#isOutage = false;
       if (!this.#isQueueing()) this.#widen();
     }
     this.#startRound(nowMs);
+  }
+
+  /** Where few are in flight, as many answers as are needed to judge refusals take long to come; if there are none, they need not. */
+  #isCalm(nowMs: number): boolean {
+    const isNothingRefused = this.#refused === 0 && this.#accepted > 0 && this.#latencyMs > 0;
+    return isNothingRefused && nowMs - this.#startedAtMs >= calmRoundTrips * this.#latencyMs;
   }
 
   get #isOverloaded(): boolean {
@@ -208,6 +219,7 @@ export class Pacing {
     const window = Math.max(wanted, Math.min(this.#window, latencyFloor));
     if (window <= this.#window * (2 / 3))
       this.#trial = { window: trial?.window ?? this.#window, latencyMs: trial && latencyMs };
+    else if (window <= latencyFloor) this.#baseMs *= fartherBy;
     this.#growth = carefulGrowth;
     this.#setThreshold(window);
     return true;
@@ -215,8 +227,8 @@ export class Pacing {
 
   #widen(): void {
     if (!this.#wasReached) return;
-    if (this.#window < this.#threshold) {
-      this.#set(Math.min(this.#window * 2, this.#threshold));
+    if (this.#window < Math.max(this.#threshold, 1)) {
+      this.#set(Math.min(this.#window * 2, Math.max(this.#threshold, 1)));
       return;
     }
     this.#set(this.#window * (1 + this.#growth));

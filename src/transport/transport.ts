@@ -43,6 +43,14 @@ export type TransportResult =
       readonly obstacle: FailureReason | undefined;
     };
 
+/** Why nothing may be sent to a push service, and for how long. */
+export interface Deferral {
+  readonly waitMs: number;
+  readonly reason: string;
+  /** As in `TransportResult`. */
+  readonly obstacle: FailureReason | undefined;
+}
+
 /** A push service as it is to a transport at one moment. */
 export interface OriginSnapshot {
   readonly origin: string;
@@ -89,6 +97,8 @@ export interface Transport {
   send(request: PushRequest, done: (result: TransportResult) => void, timeoutMs?: number): Sending;
   /** @param origin as `URL.origin` gives it */
   pace(origin: string): Pace;
+  /** @returns why nothing may be sent to the push service now; `undefined` where something may */
+  deferral(origin: string): Deferral | undefined;
   /** The push services that have asked to wait (`Retry-After`), and how long from now, since this was called before. */
   takeWaits(): ReadonlyMap<string, number>;
   /** Sends a push service nothing for so long, since it has asked another sender to wait. */

@@ -1,6 +1,8 @@
 // A store, a sender and push services for tests of broadcasts; everything is real and on loopback.
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import type { RetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
+import type { BroadcastOptions } from '../../src/delivery/broadcast/create-broadcast.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startPushService, type PushService, type PushServiceOptions } from '../../src/push-service/index.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
@@ -8,6 +10,7 @@ import type { Store } from '../../src/store/store.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { until } from '../../tools/until.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { never } from './test-clock.ts';
 
@@ -128,4 +131,39 @@ export function timesReceived(pushService: PushService): Readonly<Record<string,
     }
   }
   return times;
+}
+
+/** @param threads 0: in this thread */
+export function testReach(threads: number, protocol: 'HTTP/1.1' | 'HTTP/2', rows: number): void {
+  test(`to all reaches each once, with ${threads} threads, ${protocol}`, async () => {
+    await using bench = await openBroadcastBench();
+    const pushService = await bench.startPushService({ tls: protocol === 'HTTP/2', rows });
+    const run = await bench.createSender({ threads }).broadcast('all', message);
+    assert.equal(run.isNew, true);
+    assertDone(await run.finished, { accepted: rows });
+    assert.deepEqual(timesReceived(pushService), { 1: rows });
+    assert.equal(await bench.store.broadcasts.openAudience(), 1, 'nobody was written down');
+  });
+}
+
+/** A store whose broadcasts have slices of so many rows. */
+export const withSlices = ({ broadcasts, ...store }: Store, sliceRows: number): Store => ({
+  ...store,
+  broadcasts: { ...broadcasts, create: (draft) => broadcasts.create({ ...draft, sliceRows }) },
+});
+
+/** Has a broadcast to all delivered by a sender that works on everything: with threads, however few rows it has. */
+export async function deliver(
+  store: Store,
+  sender: Sender,
+  options: BroadcastOptions = {},
+): Promise<Broadcast> {
+  const stop = new AbortController();
+  const working = sender.work(stop.signal, (fault) => assert.fail(String(fault)));
+  const { broadcast } = await sender.createBroadcast('all', message, options);
+  const find = () => store.broadcasts.get(broadcast.id);
+  await until(async () => (await find()).state === 'done', 'the end of the broadcast');
+  stop.abort();
+  await working;
+  return find();
 }

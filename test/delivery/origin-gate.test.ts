@@ -19,27 +19,27 @@ describe('a push service that refuses our token', () => {
   test('is held after twenty refusals in a row, but for probes', () => {
     const gate = new OriginGate(defaultWorkerSettings);
     refuse(gate, 19);
-    assert.equal(gate.admit(false, 0), undefined);
+    assert.equal(gate.admit(false, undefined), undefined);
     refuse(gate, 1);
-    assert.deepEqual(gate.admit(false, 0), { kind: 'suspended' });
-    assert.equal(gate.admit(true, 0), undefined);
+    assert.deepEqual(gate.admit(false, undefined), { kind: 'suspended' });
+    assert.equal(gate.admit(true, undefined), undefined);
   });
 
   test('is open again with the first acceptance', () => {
     const gate = new OriginGate(defaultWorkerSettings);
     refuse(gate, 20);
     gate.recordOutcome({ kind: 'accepted' }, 7, 'suspend');
-    assert.equal(gate.admit(false, 0), undefined);
+    assert.equal(gate.admit(false, undefined), undefined);
     refuse(gate, 19);
-    assert.equal(gate.admit(false, 0), undefined);
+    assert.equal(gate.admit(false, undefined), undefined);
   });
 
   test('is held as long as the store says so, which knows the answers to all workers', () => {
     const gate = new OriginGate(defaultWorkerSettings);
     gate.setState({ ...key, isSuspended: true, refusalsToSuspend: 20, waitMs: 0 });
-    assert.deepEqual(gate.admit(false, 0), { kind: 'suspended' });
+    assert.deepEqual(gate.admit(false, undefined), { kind: 'suspended' });
     gate.setState(undefined);
-    assert.equal(gate.admit(false, 0), undefined);
+    assert.equal(gate.admit(false, undefined), undefined);
   });
 
   test('is held until the store has judged what it was told', () => {
@@ -52,19 +52,23 @@ describe('a push service that refuses our token', () => {
       acceptedSubscriptionId: undefined,
     });
     assert.equal(gate.takeAnswers(), undefined, 'each answer is told once');
-    assert.deepEqual(gate.admit(false, 0), { kind: 'suspended' });
+    assert.deepEqual(gate.admit(false, undefined), { kind: 'suspended' });
     refuse(gate, 20);
     gate.setState(undefined);
-    assert.deepEqual(gate.admit(false, 0), { kind: 'suspended' }, 'the store has not heard of the last ones');
+    assert.deepEqual(
+      gate.admit(false, undefined),
+      { kind: 'suspended' },
+      'the store has not heard of the last ones',
+    );
   });
 
   test('takes more refusals to be held where a hold was wrong before', () => {
     const gate = new OriginGate(defaultWorkerSettings);
     gate.setState({ ...key, isSuspended: false, refusalsToSuspend: 40, waitMs: 0 });
     refuse(gate, 39);
-    assert.equal(gate.admit(false, 0), undefined);
+    assert.equal(gate.admit(false, undefined), undefined);
     refuse(gate, 1);
-    assert.deepEqual(gate.admit(false, 0), { kind: 'suspended' });
+    assert.deepEqual(gate.admit(false, undefined), { kind: 'suspended' });
   });
 
   test('is not held for what is wrong with single messages or addresses', () => {
@@ -77,7 +81,7 @@ describe('a push service that refuses our token', () => {
     }
     gate.recordOutcome({ kind: 'gone' }, undefined, 'suspend');
     assert.equal(gate.takeAnswers(), undefined);
-    assert.equal(gate.admit(false, 0), undefined);
+    assert.equal(gate.admit(false, undefined), undefined);
   });
 
   test('tells the store what it accepted since the last time, with one of the subscriptions', () => {
@@ -106,14 +110,14 @@ describe('a push service that refuses our token', () => {
       acceptedSubscriptionId: undefined,
       rejectedSubscriptionIds: [7],
     });
-    assert.equal(gate.admit(false, 0), undefined);
+    assert.equal(gate.admit(false, undefined), undefined);
   });
 });
 
 test('messages are deferred while the transport says so', () => {
   const gate = new OriginGate(defaultWorkerSettings);
-  gate.deferUntil(5000, 'busy');
-  gate.deferUntil(3000, 'busy');
-  assert.deepEqual(gate.admit(false, 1000), { kind: 'deferred', afterMs: 4000, detail: 'busy' });
-  assert.equal(gate.admit(false, 5000), undefined);
+  const deferral = { waitMs: 4000, reason: 'busy', obstacle: undefined };
+  const deferred = { kind: 'deferred', afterMs: 4000, detail: 'busy', obstacle: undefined };
+  assert.deepEqual(gate.admit(false, deferral), deferred);
+  assert.equal(gate.admit(false, undefined), undefined);
 });

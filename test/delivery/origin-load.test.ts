@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { OriginLoad, type LoadRow } from '../../src/delivery/limits/origin-load.ts';
 import { defaultWorkerSettings } from '../../src/delivery/worker/worker-settings.ts';
 
-const { patienceMs, silentAfterMs, minAsideMs } = defaultWorkerSettings;
+const { patienceMs, silentAfterMs, minAsideMs, heldMs } = defaultWorkerSettings;
 const startMs = 1_000_000;
 const perMs = 1;
 
@@ -34,21 +34,21 @@ test('a row that has waited for long, by round trips, makes a backlog until noth
   load.recordResult(sent(load, startMs), startMs + 300, 300);
   load.add(rowAt(startMs), perMs, startMs);
   const longMs = patienceMs + 4 * 300;
-  assert.equal(load.isBacklogged(startMs + longMs - 1, true), false);
-  assert.equal(load.isBacklogged(startMs + longMs, false), true);
+  assert.equal(load.isBacklogged(perMs, startMs + longMs - 1, true), false);
+  assert.equal(load.isBacklogged(perMs, startMs + longMs, false), true);
   load.add(rowAt(startMs + longMs), perMs, startMs + longMs);
   assert.ok(load.takeBacklog(startMs + longMs));
-  assert.equal(load.isBacklogged(startMs + longMs, false), true);
+  assert.equal(load.isBacklogged(perMs, startMs + longMs, false), true);
   assert.ok(load.takeBacklog(startMs + longMs));
-  assert.equal(load.isBacklogged(startMs + longMs, false), false);
+  assert.equal(load.isBacklogged(perMs, startMs + longMs, false), false);
 });
 
 test('where others wait behind it, a push service that answers nothing has a backlog at once', () => {
   const load = new OriginLoad(defaultWorkerSettings);
   sent(load, startMs);
-  assert.equal(load.isBacklogged(startMs + minAsideMs - 1, true), false);
-  assert.equal(load.isBacklogged(startMs + minAsideMs, false), false);
-  assert.equal(load.isBacklogged(startMs + minAsideMs, true), true);
+  assert.equal(load.isBacklogged(perMs, startMs + minAsideMs - 1, true), false);
+  assert.equal(load.isBacklogged(perMs, startMs + minAsideMs, false), false);
+  assert.equal(load.isBacklogged(perMs, startMs + minAsideMs, true), true);
 });
 
 test('time in our own queue says nothing of a push service', () => {
@@ -57,7 +57,7 @@ test('time in our own queue says nothing of a push service', () => {
   row.sending = { writtenAtMs: 0 };
   load.recordSent(row);
   assert.equal(load.defer(startMs + 1e9), undefined);
-  assert.equal(load.isBacklogged(startMs + 1e9, true), false);
+  assert.equal(load.isBacklogged(perMs, startMs + 1e9, true), false);
 });
 
 test('rows are put aside in their order, those that come back before those of slices, at twice the pace', () => {
@@ -100,4 +100,52 @@ test('a row is late after one and a half round trips', () => {
   assert.equal(load.isLate(row, startMs + 599, 100), false);
   assert.equal(load.isLate(row, startMs + 600, 100), true);
   assert.equal(load.isLate(row, startMs + 600, 1000), false);
+});
+
+test('where nothing can be sent, a few rows come back soon as probes, and the others later, in their order', () => {
+  const load = new OriginLoad(defaultWorkerSettings);
+  const waitMs = 5000;
+  const held = Array.from({ length: 8 }, () => load.hold(waitMs, startMs));
+  assert.deepEqual(held.slice(0, 4), [waitMs, waitMs, waitMs, waitMs]);
+  assert.deepEqual(
+    held.slice(4),
+    held.slice(4).toSorted((one, other) => one - other),
+  );
+  assert.ok(held[4]! > heldMs);
+  assert.equal(load.hold(0, startMs + waitMs), minAsideMs, 'the probes were in vain');
+  const hourMs = 3_600_000;
+  for (let probe = 1; probe < 4; probe += 1) load.hold(0, startMs + waitMs);
+  assert.ok(load.hold(hourMs, startMs + waitMs) > hourMs, 'none comes back before there can be an answer');
+});
+
+test('what was put aside may come back before its time once there is an answer, as much as is sent in a second', () => {
+  const load = new OriginLoad(defaultWorkerSettings);
+  const row = sent(load, startMs);
+  assert.equal(load.asideMs(startMs), 0);
+  for (let count = 0; count < 8; count += 1) load.hold(1000, startMs);
+  assert.equal(load.wanted(perMs, startMs), 0, 'nothing can be sent');
+  assert.equal(load.wanted(perMs, startMs + 2000), 64, 'a probe is missing');
+  assert.ok(load.asideMs(startMs) > heldMs);
+  load.recordResult(row, startMs + 300, 300);
+  assert.equal(load.wanted(perMs, startMs), perMs * patienceMs);
+  const next = sent(load, startMs + 400);
+  assert.equal(load.wanted(perMs, startMs + 400 + silentAfterMs), 0, 'it is silent');
+  load.recordResult(next, startMs + 400 + silentAfterMs, silentAfterMs);
+  load.add(rowAt(startMs), perMs, startMs);
+  assert.equal(load.wanted(perMs, startMs), 0, 'others wait already');
+  load.endAside();
+  assert.equal(load.asideMs(startMs), 0);
+  load.expectAside(startMs);
+  assert.ok(load.asideMs(startMs) > 10 * heldMs, 'another worker may have held any number');
+  assert.ok(load.hold(0, startMs) <= heldMs, 'which says nothing of those that are held here');
+});
+
+test('where memory fills up, a push service whose rows take long has a backlog at once', () => {
+  const load = new OriginLoad(defaultWorkerSettings);
+  for (let row = 0; row <= perMs * minAsideMs; row += 1) load.add(rowAt(startMs), perMs, startMs);
+  assert.equal(load.isBacklogged(perMs, startMs, true), false, 'nothing is known of it');
+  load.recordResult(sent(load, startMs - 100), startMs, 100);
+  assert.equal(load.isBacklogged(perMs, startMs, false), false);
+  assert.equal(load.isBacklogged(2 * perMs, startMs, true), false, 'they do not take long');
+  assert.equal(load.isBacklogged(perMs, startMs, true), true);
 });

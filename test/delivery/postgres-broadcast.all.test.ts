@@ -2,4 +2,5 @@
 import '../store/use-postgres.ts';
 import './broadcast.test.ts';
 import './crash.test.ts';
+import './reach.all.test.ts';
 import './readers.test.ts';

@@ -8,5 +8,7 @@ import './max-rate.all.test.ts';
 import './receipts.test.ts';
 import './rotated-keys.test.ts';
 import './row-outcomes.all.test.ts';
+import './schedules.test.ts';
 import './shared-waits.test.ts';
+import './watch-broadcasts.test.ts';
 import './wrong-clock.test.ts';

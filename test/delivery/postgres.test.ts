@@ -4,5 +4,3 @@ import '../store/use-postgres.ts';
 import './expired.test.ts';
 import './frequency-cap.test.ts';
 import './resume-sending.test.ts';
-import './schedules.test.ts';
-import './watch-broadcasts.test.ts';

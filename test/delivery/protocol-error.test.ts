@@ -37,7 +37,8 @@ test('an answer that breaks HTTP is tried again; from the third on rows are defe
   assert.equal(peer.wires.length, 3);
 
   const row = { destination: { origin }, tries: { attempts: 0, deferrals: 0, expiresAtMs: 1e12 } } as Row;
-  const stored = toRowResult(row, last, { retryPolicy: defaultRetryPolicy, now: () => 0, random: () => 0 });
+  const settings = { retryPolicy: defaultRetryPolicy, now: () => 0, random: () => 0, hold: () => 1 };
+  const stored = toRowResult(row, last, settings);
   assert.equal(stored.result, 'retry');
   assert.equal(stored.alarm?.reason, 'protocol-error');
   assert.match(stored.alarm.detail, /broke HTTP\/2/);

@@ -7,7 +7,15 @@ import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { createReceiptTokenReader, receiptMemberBytes } from '../../src/protocol/message/receipt-token.ts';
 import { maxPlaintextBytes } from '../../src/protocol/message-encryption.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
-import { assertDone, message, openBroadcastBench, timesReceived, vapidKeys } from './broadcast-bench.ts';
+import {
+  assertDone,
+  deliver,
+  message,
+  openBroadcastBench,
+  timesReceived,
+  vapidKeys,
+  withSlices,
+} from './broadcast-bench.ts';
 
 const receiptKey = randomBytes(32);
 const readToken = createReceiptTokenReader(receiptKey);
@@ -156,28 +164,23 @@ describe('a broadcast with receipts', () => {
 
   test('is delivered by threads', async () => {
     await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService();
-    await bench.subscribe(pushService, 2100);
-    const run = await bench
-      .createSender({ receiptKey, threads: 1 })
-      .broadcast('all', message, { receipts: true });
-    assertDone(await run.finished, { accepted: 2100 });
-    assert.deepEqual(timesReceived(pushService), { 1: 2100 });
+    const pushService = await bench.startPushService({ rows: 60 });
+    const sender = bench.createSender({ receiptKey, threads: 1 });
+    assertDone(await deliver(bench.store, sender, { receipts: true }), { accepted: 60 });
+    assert.deepEqual(timesReceived(pushService), { 1: 60 });
   });
 
   for (const threads of [0, 1]) {
     test(`is delivered by a sender without the key, which says once that it asks for nothing, with ${threads} threads`, async () => {
       await using bench = await openBroadcastBench();
-      const pushService = await bench.startPushService();
-      // two slices
-      await bench.subscribe(pushService, 2100);
+      await bench.startPushService({ rows: 60 });
       const { broadcast } = await bench
-        .createSender({ receiptKey })
+        .createSender({ receiptKey, store: withSlices(bench.store, 20) })
         .createBroadcast('all', message, { receipts: true });
       const warnings: string[] = [];
       const sender = bench.createSender({ threads, onWarning: (warning) => warnings.push(warning) });
-      const run = await sender.resume(broadcast.id);
-      assertDone(await run.finished, { accepted: 2100 });
+      assertDone(await deliver(bench.store, sender), { accepted: 60 });
+      assertDone(await bench.store.broadcasts.get(broadcast.id), { accepted: 60 });
       assert.deepEqual(
         warnings.filter((warning) => warning.includes('receiptKey')),
         [`Broadcast ${broadcast.id} asks for receipts, but this sender has no receiptKey.`],

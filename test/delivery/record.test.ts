@@ -16,7 +16,9 @@ const retryPolicy = {
   maxDeferralMs: 5000,
   maxDeferrals: 3,
 };
-const settings = { retryPolicy, now: () => nowMs, random: () => 0 };
+const heldMs = 4000;
+const hold = (_row: Row, waitMs: number): number => heldMs + waitMs;
+const settings = { retryPolicy, now: () => nowMs, random: () => 0, hold };
 
 const origin = 'https://push.example.net';
 const recipient = { position: 7 } as Row['recipient'];
@@ -169,14 +171,14 @@ describe('a row that was posted', () => {
     assert.equal(toRowResult(rowOf(), posted(retryOutcome(), 429), late).retry?.delayMs, 1125);
   });
 
-  test('counts its attempts, and keeps the end that its first attempt has set', () => {
-    const second = rowOf({ tries: { attempts: 1, deferrals: 4, expiresAtMs: nowMs + 5000 } });
+  test('counts its attempts, is not held any more, and keeps the end that its first attempt has set', () => {
+    const second = rowOf({ tries: { attempts: 1, deferrals: 2, expiresAtMs: nowMs + 5000 } });
     const { retry, record } = toRowResult(second, posted(retryOutcome(), 503), settings);
     assert.equal(record?.attempt, 2);
     assert.deepEqual(retry, {
       delayMs: 2000,
       attempts: 2,
-      deferrals: 4,
+      deferrals: 0,
       doubts: 0,
       expiresAtMs: nowMs + 5000,
     });
@@ -198,8 +200,31 @@ describe('a row that was posted', () => {
 });
 
 describe('a row that was not posted', () => {
-  test('is deferred, and its deferral counted', () => {
-    const row = rowOf({ tries: { ...tries, attempts: 2, deferrals: 1 } });
+  const toUnlisted = { ...rowOf().destination, isUnlisted: true };
+
+  test('is held where nothing can be sent to its push service, and that is not counted', () => {
+    let row = rowOf({ tries: { ...tries, attempts: 2, doubts: 1 } });
+    for (let time = 0; time < 2; time += 1) {
+      const result = toRowResult(row, { kind: 'deferred', afterMs: 700, detail: 'spared' }, settings);
+      const retry = { ...row.tries, delayMs: heldMs + 700, deferrals: 1 };
+      assert.deepEqual(result, {
+        ...unsent({ attempt: 2, detail: 'spared' }),
+        result: 'retry',
+        retry,
+        alarm: undefined,
+      });
+      const { delayMs: _, ...left } = retry;
+      row = rowOf({ tries: left });
+    }
+    const held = { kind: 'deferred', afterMs: 0, detail: '' } as const;
+    const short = rowOf({ tries: { ...tries, expiresAtMs: nowMs + 50 } });
+    assert.equal(toRowResult(short, held, settings).retry?.delayMs, 50, 'until its time is over');
+    const over = rowOf({ tries: { ...tries, expiresAtMs: nowMs } });
+    assert.equal(toRowResult(over, held, settings).result, 'expired');
+  });
+
+  test('is deferred where a stranger has named its push service, and its deferral counted', () => {
+    const row = rowOf({ destination: toUnlisted, tries: { ...tries, attempts: 2, deferrals: 1 } });
     const result = toRowResult(row, { kind: 'deferred', afterMs: 0, detail: 'spared' }, settings);
     assert.deepEqual(result, {
       ...unsent({ attempt: 2, detail: 'spared' }),
@@ -210,7 +235,11 @@ describe('a row that was not posted', () => {
   });
 
   test('is deferred no earlier than its push service may be written to', () => {
-    const { retry } = toRowResult(rowOf(), { kind: 'deferred', afterMs: 700, detail: '' }, settings);
+    const { retry } = toRowResult(
+      rowOf({ destination: toUnlisted }),
+      { kind: 'deferred', afterMs: 700, detail: '' },
+      settings,
+    );
     assert.equal(retry?.delayMs, 700);
   });
 
@@ -242,10 +271,10 @@ describe('a row that was not posted', () => {
         assert.deepEqual([record?.reason, record?.detail], [reason, 'why']);
         assert.deepEqual(alarm, hasAlarm && time === 0 ? { reason, detail: 'why' } : undefined);
         const { delayMs, ...left } = retry!;
-        assert.ok(delayMs <= retryPolicy.maxDeferralMs);
+        assert.ok(reason === 'sender-fault' ? delayMs <= retryPolicy.maxDeferralMs : delayMs === heldMs);
         row = rowOf({ tries: left });
       }
-      const over = rowOf({ tries: { ...row.tries, expiresAtMs: nowMs + 50 } });
+      const over = rowOf({ tries: { ...row.tries, expiresAtMs: nowMs } });
       assert.equal(toRowResult(over, unsentOutcome, settings).result, 'expired');
     });
   }
@@ -256,13 +285,15 @@ describe('a row that was not posted', () => {
     assert.deepEqual([result, attempts, alarm], ['retry', 0, fault]);
   });
 
-  for (const deferrals of [0, 2]) {
-    test(`has an alarm where its push service breaks HTTP, after ${deferrals} deferrals`, () => {
-      const deferred: Result = { kind: 'deferred', afterMs: 0, detail: 'bytes', obstacle: 'protocol-error' };
-      const { alarm } = toRowResult(rowOf({ tries: { ...tries, deferrals } }), deferred, settings);
+  test('has an alarm once where its push service breaks HTTP', () => {
+    const deferred: Result = { kind: 'deferred', afterMs: 0, detail: 'bytes', obstacle: 'protocol-error' };
+    for (const deferrals of [0, 1]) {
+      const { alarm, retry } = toRowResult(rowOf({ tries: { ...tries, deferrals } }), deferred, settings);
       assert.deepEqual(alarm, { reason: 'protocol-error', detail: 'bytes' });
-    });
-  }
+      const told = rowOf({ tries: { ...tries, deferrals: retry!.deferrals } });
+      assert.equal(toRowResult(told, deferred, settings).alarm, undefined);
+    }
+  });
 
   test('is rejected with an alarm where it may not be sent', () => {
     const fault = { reason: 'address-blocked', detail: 'loopback' } as const;

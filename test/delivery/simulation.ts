@@ -17,19 +17,24 @@ import type { Broadcast } from '../../src/store/broadcasts.ts';
 import type { Clock } from '../../src/transport/clock.ts';
 import type { Exchange, Session, SessionEvents } from '../../src/transport/exchange.ts';
 import type { OpenSession } from '../../src/transport/open-session.ts';
+import { defaultTimeouts, timeoutError } from '../../src/transport/timeouts.ts';
+import type { Store } from '../../src/store/store.ts';
 import { openTestStore } from '../store/test-database.ts';
 
-/** Time passes in steps of so many milliseconds; all that can be done in one is done. */
-const stepMs = 5;
-/** Turns of the event loop after which nothing more is done. */
-const turnsPerStep = 8;
+/** Time goes on to the next timer, at least by so many milliseconds; all that can be done at a time is done. */
+const leastStepMs = 5;
+/** Turns of the event loop without a call of the store and without a new timer, after which nothing more is done. */
+const idleTurns = 12;
 const streamsPerConnection = 100;
+const { connectTimeoutMs, responseTimeoutMs } = defaultTimeouts;
+export const simulationStartMs = 1_000_000;
 
 /** What becomes of one request. */
 export interface Answer {
   readonly afterMs: number;
-  /** Absent: it is never answered. */
+  /** Absent: it is never answered, unless its stream is refused. */
   readonly status?: number;
+  readonly isStreamRefused?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -40,6 +45,8 @@ export interface Behaviour {
   answer(row: number, attempt: number, nowMs: number): Answer;
   /** After how many requests a connection ends, by its number; `undefined`: it does not. */
   ends?(connection: number): { readonly after: number; readonly by: 'goaway' | 'reset' } | undefined;
+  /** Whether connections are taken: refused at once, or nothing said until they have taken too long. By default they are. */
+  connects?(nowMs: number): 'refused' | 'silent' | undefined;
 }
 
 export interface SimulatedRun {
@@ -49,6 +56,8 @@ export interface SimulatedRun {
   /** Of rows that were refused, how long after they were due they were written. */
   readonly latenessMs: readonly number[];
   readonly lastWriteMs: number;
+  /** When the last answer came, by push service. */
+  readonly lastAnswerMs: readonly number[];
   readonly endMs: number;
   readonly requests: number;
   /** Rows in the order of their first writes, by push service. */
@@ -64,23 +73,69 @@ export interface SimulationOptions {
   readonly limitMs?: number;
   /** Stops before the end of the broadcast. */
   readonly isOver?: (broadcast: Broadcast) => boolean;
+  /** Stops then. */
+  readonly untilMs?: number;
+}
+
+/** What is being done at a time. */
+class Work {
+  #calls = 0;
+  #idleTurns = 0;
+
+  note(): void {
+    this.#idleTurns = 0;
+  }
+
+  /** @returns the role, each call of which is noted */
+  watch<Role extends object>(role: Role): Role {
+    const call = (work: (...given: unknown[]) => unknown, given: unknown[]): unknown => {
+      this.#calls += 1;
+      const result = work(...given);
+      if (result instanceof Promise) return result.finally(() => this.#end());
+      this.#end();
+      return result;
+    };
+    const watched = Object.entries(role).map(([name, work]) => [
+      name,
+      typeof work === 'function' ? (...given: unknown[]) => call(work as never, given) : work,
+    ]);
+    return Object.fromEntries(watched) as Role;
+  }
+
+  #end(): void {
+    this.#calls -= 1;
+    this.#idleTurns = 0;
+  }
+
+  /** Resolves when nothing more is done. */
+  async end(): Promise<void> {
+    for (this.#idleTurns = 0; this.#idleTurns < idleTurns || this.#calls > 0; this.#idleTurns += 1)
+      await nextTurn();
+  }
 }
 
 class SimulatedClock implements Clock {
-  #nowMs = 1_000_000;
+  readonly #work: Work;
+  #nowMs = simulationStartMs;
   #timers: { readonly dueMs: number; readonly done: () => void }[] = [];
   readonly monotonicNow = (): number => this.#nowMs;
   readonly now = (): number => 1_700_000_000_000 + Math.floor(this.#nowMs);
 
+  constructor(work: Work) {
+    this.#work = work;
+  }
+
   readonly startTimer: Clock['startTimer'] = (done, ms) => {
+    this.#work.note();
     const timer = { dueMs: this.#nowMs + ms, done };
     const after = this.#timers.findIndex(({ dueMs }) => dueMs > timer.dueMs);
     this.#timers.splice(after === -1 ? this.#timers.length : after, 0, timer);
     return { cancel: () => void (this.#timers = this.#timers.filter((other) => other !== timer)) };
   };
 
-  advance(ms: number): void {
-    const endMs = this.#nowMs + ms;
+  /** To the next timer; where there is none, nothing would happen any more. */
+  advance(): void {
+    const endMs = Math.max(this.#nowMs + leastStepMs, this.#timers[0]?.dueMs ?? 0);
     while (this.#timers[0] !== undefined && this.#timers[0].dueMs <= endMs) {
       const timer = this.#timers.shift()!;
       this.#nowMs = Math.max(this.#nowMs, timer.dueMs);
@@ -93,6 +148,7 @@ class SimulatedClock implements Clock {
 interface Log {
   firstWrittenAtMs: Map<number, number>;
   lastWriteMs: number;
+  lastAnswerMs: number;
   requests: number;
   attempts: Map<number, number>;
   order: number[];
@@ -153,7 +209,9 @@ class SimulatedSession implements Session {
   }
 
   flush(): void {
-    const byTime = Map.groupBy(this.#added.splice(0), ({ answer }) => answer.afterMs);
+    const byTime = Map.groupBy(this.#added.splice(0), ({ answer }) =>
+      answer.status === undefined && !answer.isStreamRefused ? responseTimeoutMs : answer.afterMs,
+    );
     for (const [afterMs, all] of byTime)
       this.#clock.startTimer(() => this.#answer(all), Math.max(afterMs, 1), true);
     if (this.#ending !== undefined && this.#taken >= this.#ending.after && !this.#isEnding) {
@@ -164,10 +222,13 @@ class SimulatedSession implements Session {
 
   #answer(all: readonly { readonly exchange: Exchange; readonly answer: Answer }[]): void {
     for (const { exchange, answer } of all) {
-      if (answer.status === undefined || !this.#inFlight.delete(exchange)) continue;
-      const { status, headers = {} } = answer;
+      if (!this.#inFlight.delete(exchange)) continue;
+      const { status, headers = {}, isStreamRefused } = answer;
       const latencyMs = this.#clock.monotonicNow() - exchange.writtenAtMs;
-      this.#events.answered(exchange, { status, headers, body: '' }, latencyMs);
+      this.#log.lastAnswerMs = this.#clock.monotonicNow();
+      if (status !== undefined) this.#events.answered(exchange, { status, headers, body: '' }, latencyMs);
+      else if (isStreamRefused) this.#handBack(exchange, 'REFUSED_STREAM');
+      else this.#events.failed(exchange, timeoutError('push.example.org', 'answer', latencyMs), true);
     }
     this.#closeWhenDone();
   }
@@ -178,13 +239,17 @@ class SimulatedSession implements Session {
     if (this.#ending?.by === 'goaway') {
       for (const exchange of inFlight.slice(Math.ceil(inFlight.length / 2))) {
         this.#inFlight.delete(exchange);
-        const row = Number(exchange.request.path.slice(1));
-        this.#log.attempts.set(row, (this.#log.attempts.get(row) ?? 1) - 1);
-        this.#events.handedBack(exchange, undefined);
+        this.#handBack(exchange, undefined);
       }
       this.#closeWhenDone();
     } else this.destroy(new DeskbellError('ERR_CONNECTION', 'It ended the connection.'));
     this.#events.changed(this);
+  }
+
+  #handBack(exchange: Exchange, refusal: string | undefined): void {
+    const row = Number(exchange.request.path.slice(1));
+    this.#log.attempts.set(row, (this.#log.attempts.get(row) ?? 1) - 1);
+    this.#events.handedBack(exchange, refusal);
   }
 
   #closeWhenDone(): void {
@@ -215,27 +280,42 @@ class SimulatedSession implements Session {
 /** Sends one broadcast to rows that are spread evenly over the push services; row n is at number n modulo their count. */
 export async function simulateBroadcast(
   behaviours: readonly Behaviour[],
-  { rows, workers = 1, limitMs = 300_000, isOver: isEnough = () => false }: SimulationOptions,
+  {
+    rows,
+    workers = 1,
+    untilMs = Number.POSITIVE_INFINITY,
+    limitMs = 300_000,
+    isOver: isEnough,
+  }: SimulationOptions,
 ): Promise<SimulatedRun> {
-  const clock = new SimulatedClock();
+  const work = new Work();
+  const clock = new SimulatedClock(work);
   const { monotonicNow, startTimer } = clock;
-  const { store, remove } = await openTestStore(clock.now);
+  const { store: opened, remove } = await openTestStore(clock.now);
+  const { leases, rates, broadcasts, vapidKeys } = opened;
+  const store: Store = {
+    ...opened,
+    leases: work.watch(leases),
+    ledger: work.watch(opened.ledger),
+    rates: work.watch(rates),
+    broadcasts: work.watch(broadcasts),
+    vapidKeys: work.watch(vapidKeys),
+  };
   const vapid = { ...generateVapidKeys(), subject: 'mailto:push@example.org' };
   const origins = behaviours.map((_, index) => `https://push${index}.example.org`);
   const policy = createEndpointPolicy(origins);
-  const key = { p256dh: generateVapidKeys().publicKey, auth: 'AAAAAAAAAAAAAAAAAAAAAA' };
+  const keys = { p256dh: generateVapidKeys().publicKey, auth: 'AAAAAAAAAAAAAAAAAAAAAA' };
+  const one = parseSubscription({ endpoint: `${origins[0]}/0`, keys }, policy);
   await store.subscriptions.putAll(
     Array.from({ length: rows }, (_, row) => ({
-      subscription: parseSubscription(
-        { endpoint: `${origins[row % origins.length]}/${row}`, keys: key },
-        policy,
-      ),
+      subscription: { ...one, endpoint: `${origins[row % origins.length]}/${row}` },
       vapidPublicKey: vapid.publicKey,
     })),
   );
   const logs = behaviours.map((): Log => ({
     firstWrittenAtMs: new Map(),
     lastWriteMs: 0,
+    lastAnswerMs: 0,
     requests: 0,
     attempts: new Map(),
     order: [],
@@ -246,8 +326,15 @@ export async function simulateBroadcast(
   const open: OpenSession = async (url, _settings, events) => {
     const index = origins.indexOf(url.origin);
     const behaviour = behaviours[index]!;
+    const pass = (ms: number): Promise<void> => new Promise((done) => void clock.startTimer(done, ms, true));
+    const fault = behaviour.connects?.(clock.monotonicNow());
+    if (fault === 'silent') {
+      await pass(connectTimeoutMs);
+      throw timeoutError(url.host, 'connect', connectTimeoutMs);
+    }
     // TCP and TLS
-    await new Promise<void>((done) => void clock.startTimer(done, 2 * behaviour.roundTripMs, true));
+    await pass(fault === 'refused' ? behaviour.roundTripMs : 2 * behaviour.roundTripMs);
+    if (fault === 'refused') throw new DeskbellError('ERR_CONNECTION', 'It refuses connections.');
     connections += 1;
     return {
       session: new SimulatedSession(behaviour, clock, events, logs[index]!, connections),
@@ -310,20 +397,20 @@ export async function simulateBroadcast(
       stop.signal,
     ).finally(() => path.close(0));
   });
-  const work = { isOver: false };
-  const ended = Promise.all(running).finally(() => (work.isOver = true));
+  const run = { isOver: false };
+  const ended = Promise.all(running).finally(() => (run.isOver = true));
   ended.catch(() => {});
   const startMs = clock.monotonicNow();
-  while (!work.isOver && clock.monotonicNow() - startMs < limitMs) {
-    for (let turn = 0; turn < turnsPerStep; turn += 1) await nextTurn();
-    if (isEnough(await store.broadcasts.get(broadcast.id))) break;
-    clock.advance(stepMs);
+  while (!run.isOver && clock.monotonicNow() - startMs < Math.min(limitMs, untilMs)) {
+    await work.end();
+    if (isEnough?.(await store.broadcasts.get(broadcast.id)) === true) break;
+    clock.advance();
   }
   const isLate = clock.monotonicNow() - startMs >= limitMs;
   stop.abort();
-  while (!work.isOver) {
+  while (!run.isOver) {
     await nextTurn();
-    clock.advance(stepMs);
+    clock.advance();
   }
   await ended;
   const result = await store.broadcasts.get(broadcast.id);
@@ -335,6 +422,7 @@ export async function simulateBroadcast(
     firstAttemptsMs: logs.map((log) => Math.max(...log.firstWrittenAtMs.values()) - firstWriteMs),
     latenessMs: logs.flatMap(({ latenessMs }) => latenessMs),
     lastWriteMs: Math.max(...logs.map(({ lastWriteMs }) => lastWriteMs)) - firstWriteMs,
+    lastAnswerMs: logs.map(({ lastAnswerMs }) => lastAnswerMs - firstWriteMs),
     endMs: clock.monotonicNow() - firstWriteMs,
     requests: logs.reduce((sum, { requests }) => sum + requests, 0),
     order: logs.map(({ order }) => order),

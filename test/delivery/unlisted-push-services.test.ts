@@ -196,7 +196,12 @@ const rowOf = (attempts: number, expiresAtMs = 1e12) =>
   }) as Row;
 
 describe('what ntfy answers', () => {
-  const record = { retryPolicy: defaultRetryPolicy, now: () => 0, random: () => 0 };
+  const record = {
+    retryPolicy: defaultRetryPolicy,
+    now: () => 0,
+    random: () => 0,
+    hold: () => assert.fail(),
+  };
   const withoutSubscriber = answerOf(507, { code: 50701, http: 507, error: 'without subscriber' });
 
   test('429 holds the subscription; at a push service that is known or listed it holds all', () => {

@@ -95,7 +95,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const { id } = await createBroadcast();
       await addSubscriptions(store, 5, 1000);
       const seen: string[] = [];
-      await settleAll(id, (recipient) => {
+      await settleAll(id, (recipient): RowResult => {
         seen.push(recipient.endpoint);
         return accepted(recipient);
       });
@@ -317,7 +317,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const { id, audience, recipients } = await createBroadcast({ audienceId });
       assert.deepEqual([audience, recipients], [undefined, 3]);
       const seen: Recipient[] = [];
-      await settleAll(id, (recipient) => {
+      await settleAll(id, (recipient): RowResult => {
         seen.push(recipient);
         return accepted(recipient);
       });
@@ -355,7 +355,7 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       const left = (await store.subscriptions.page({ afterId: 0, limit: 200 })).map(({ id }) => id);
       const { id } = await createBroadcast();
       const seen: number[] = [];
-      await settleAll(id, (recipient) => {
+      await settleAll(id, (recipient): RowResult => {
         seen.push(recipient.position);
         return accepted(recipient);
       });
@@ -557,6 +557,36 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
       assert.equal(broadcast.state, 'done');
       assert.equal(broadcast.counts.accepted, 5);
       assert.equal(broadcast.origins[0]?.attempts, 11);
+    });
+
+    test('rows that were put off come before their time where that is asked for, and no others', async () => {
+      await addSubscriptions(store, 5);
+      const { id } = await createBroadcast();
+      // each is due a second after the one before
+      const tries = [
+        { attempts: 0, deferrals: 0 },
+        { attempts: 1, deferrals: 0 },
+        { attempts: 1, deferrals: 1 },
+        { attempts: 0, deferrals: 2 },
+        { attempts: 0, deferrals: 0 },
+      ];
+      const positions: number[] = [];
+      await settleAll(id, (recipient): RowResult => {
+        const delayMs = 1000 * positions.push(recipient.position);
+        const retry = { ...tries[positions.length - 1]!, delayMs, expiresAtMs: nowMs + 3_600_000 };
+        return { ...retryAfter(0)(recipient), attempts: retry.attempts > 0 ? 1 : 0, retry };
+      });
+      const leaseAhead = async (aheadMs?: number, limit = 10) => {
+        const claim = await store.leases.leaseRetries({ leaseMs, limit, aheadMs });
+        return claim?.rows.map(({ position }) => positions.indexOf(position));
+      };
+      assert.equal(await leaseAhead(), undefined);
+      assert.deepEqual(await leaseAhead(3500, 1), [0]);
+      assert.deepEqual(await leaseAhead(3500), [2]);
+      assert.deepEqual(await leaseAhead(4500), [3], 'and none that is leased');
+      nowMs += 2000;
+      assert.deepEqual(await leaseAhead(), [1]);
+      await store.broadcasts.cancel(id);
     });
 
     test('claimed retries of a worker that died come due again, and its late commit counts nothing', async () => {

@@ -6,6 +6,7 @@ import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { readResponse } from '../../src/protocol/outcome.ts';
 import type { PushResponse } from '../../src/protocol/push-response.ts';
 import { Admission } from '../../src/transport/admission.ts';
+import { latencyFloor } from '../../src/transport/pacing.ts';
 import type { Answer } from '../../src/transport/transport.ts';
 
 const minuteMs = 60_000;
@@ -157,6 +158,21 @@ test('a 429 that asks to wait concerns its subscription, and all of them when th
   admission.recordAnswer(one, busy(429), 50);
   admission.recordAnswer(one, busy(429), 50);
   assert.equal(admission.free(0), 0);
+});
+
+test('a 429 that asks to wait says something of the rate only as the second in a row, one that does not always', () => {
+  const limitAfter = (refusal: Answer, inRow: number): number => {
+    const { admission, clock } = open();
+    for (let answers = 0; answers < 60; answers += inRow + 1) {
+      clock.ms += 50;
+      admission.recordAnswer(one, read(created), 50);
+      for (let answer = 0; answer < inRow; answer += 1) admission.recordAnswer(one, refusal, 50);
+    }
+    return admission.snapshot().maxInFlight;
+  };
+  assert.equal(limitAfter(busy(429), 1), latencyFloor);
+  assert.ok(limitAfter(busy(429), 2) < latencyFloor);
+  assert.ok(limitAfter(read({ status: 429, headers: {}, body: '' }), 1) < latencyFloor);
 });
 
 test('without the breaker, failures never stop the origin', () => {

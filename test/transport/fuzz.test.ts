@@ -129,7 +129,7 @@ test('HTTP/2: random bytes', async () => {
     fc.asyncProperty(fc.boolean(), bytes, places, async (isGreeted, random, at) => {
       await converse('h2', [...(isGreeted ? [settings()] : []), ...cut(random, at)]);
     }),
-    { numRuns: 1500 },
+    { numRuns: 800 },
   );
 });
 
@@ -138,7 +138,7 @@ test('HTTP/2: conversations with bytes changed, cut anywhere', async () => {
     fc.asyncProperty(fc.array(anyFrame, { maxLength: 25 }), changes, places, async (frames, list, at) => {
       await converse('h2', [settings(), ...cut(change(Buffer.concat(frames), list), at)]);
     }),
-    { numRuns: 3000 },
+    { numRuns: 1500 },
   );
 });
 
@@ -201,7 +201,7 @@ test('HTTP/2: the frame reader throws nothing but faults', () => {
         assert.ok(error instanceof Http2Fault);
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   );
 });
 
@@ -231,6 +231,6 @@ test('HTTP/1.1: random lines and bytes, changed and cut anywhere', async () => {
         await converse('http/1.1', cut(change(Buffer.from(bytes), list), at));
       },
     ),
-    { numRuns: 4000 },
+    { numRuns: 2000 },
   );
 });

@@ -295,7 +295,7 @@ test('a peer that ignores our header table size, as h2o 2.2.5 does, is understoo
       };
     },
     async (transport, origin, wires) => {
-      assert.deepEqual(tally(await sendMany(transport, origin, 2000, 60)), { 201: 2000 });
+      assert.deepEqual(tally(await sendMany(transport, origin, 600, 60)), { 201: 600 });
       assert.equal(wires.length, 1);
       assert.deepEqual(wires[0]?.goaways, []);
     },
@@ -318,7 +318,7 @@ test('an answer that comes too late still changes the header table', async () =>
   );
 });
 
-test('GOAWAY every 7 requests: each of 1000 messages is processed exactly once', async () => {
+test('GOAWAY every 7 requests: each of 300 messages is processed exactly once', async () => {
   const processed: string[] = [];
   await withWire(
     (wire: Wire): void => {
@@ -340,11 +340,11 @@ test('GOAWAY every 7 requests: each of 1000 messages is processed exactly once',
       wire.greet();
     },
     async (transport, origin, wires) => {
-      const results = await sendMany(transport, origin, 1000, 20, (index) => ({ path: `/m/${index}` }));
-      assert.deepEqual(tally(results), { 201: 1000 });
-      assert.equal(processed.length, 1000);
-      assert.equal(new Set(processed).size, 1000);
-      assert.ok(wires.length > 100);
+      const results = await sendMany(transport, origin, 300, 20, (index) => ({ path: `/m/${index}` }));
+      assert.deepEqual(tally(results), { 201: 300 });
+      assert.equal(processed.length, 300);
+      assert.equal(new Set(processed).size, 300);
+      assert.ok(wires.length > 30);
     },
   );
 });

@@ -191,6 +191,21 @@ describe('a push service that takes anything', () => {
     assert.equal(far.limit, maxLimit);
   });
 
+  test('has taken one in a while: is soon sent as much as before, though it is farther away since', () => {
+    let roundTripMs = 20;
+    const simulation = new Simulation(1, {
+      get roundTripMs() {
+        return roundTripMs;
+      },
+      perMs: (nowMs) => (nowMs >= 2000 && nowMs < 20_000 ? 0.003 : 1000),
+    });
+    simulation.run(20_000);
+    assert.ok(simulation.paces[0]!.limit <= 2, `${simulation.paces[0]!.limit} in flight`);
+    roundTripMs = 300;
+    simulation.run(30_000);
+    assert.equal(simulation.paces[0]!.limit, maxLimit);
+  });
+
   test('has refused everything for a second: soon gets as much as before', () => {
     const simulation = new Simulation(1, {
       roundTripMs: 100,

@@ -2,13 +2,14 @@
 // the transport says (its circuit breaker and its queue), whether it answers, and what the answers were.
 //
 //   OPEN    messages pass
-//   WAITING until a time: the transport said so; messages are deferred without being encrypted
+//   WAITING the transport says so; messages are deferred without being encrypted
 //   SILENT  it answers nothing (origin-load.ts): messages are deferred, so that other push services are served meanwhile
 //   SUSPENDED   the push service refuses our token or key, as all workers together have found: messages are stored,
 //               except for the probes that the store draws (store/push-services.ts)
 import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
 import { suspensionPolicy, type IfRefused, type PushServiceState } from '../../store/push-services.ts';
 import { systemClock, type Clock } from '../../transport/clock.ts';
+import type { Deferral } from '../../transport/transport.ts';
 import type { NotSent } from '../message-path/not-sent.ts';
 import { OriginLoad, type LoadSettings } from './origin-load.ts';
 
@@ -22,6 +23,14 @@ interface Answers {
   rejectedSubscriptionIds?: number[];
 }
 
+/** The transport takes nothing. */
+const toNotSent = ({ waitMs, reason, obstacle }: Deferral): NotSent => ({
+  kind: 'deferred',
+  afterMs: waitMs,
+  detail: reason,
+  obstacle,
+});
+
 const noAnswers = (): Answers => ({
   accepted: 0,
   hasRefused: false,
@@ -32,8 +41,6 @@ const noAnswers = (): Answers => ({
 export class OriginGate {
   readonly load: OriginLoad;
   readonly #monotonicNow: Clock['monotonicNow'];
-  #waitUntilMs = 0;
-  #waitReason = '';
   #isSuspended = false;
   #refusalsToSuspend: number = suspensionPolicy.refusalsToSuspend;
   #answers: Answers | undefined;
@@ -45,20 +52,12 @@ export class OriginGate {
 
   /**
    * @param isProbe sent to find out whether the push service accepts messages again
+   * @param deferral what the transport says
    * @returns `undefined` where a message may be sent
    */
-  admit(isProbe: boolean, nowMs: number): NotSent | undefined {
+  admit(isProbe: boolean, deferral: Deferral | undefined): NotSent | undefined {
     if (this.#isSuspended && !isProbe) return { kind: 'suspended' };
-    if (nowMs < this.#waitUntilMs) {
-      return { kind: 'deferred', afterMs: this.#waitUntilMs - nowMs, detail: this.#waitReason };
-    }
-    return this.load.defer(this.#monotonicNow());
-  }
-
-  /** The transport takes nothing for it before that. */
-  deferUntil(untilMs: number, reason: string): void {
-    this.#waitUntilMs = Math.max(this.#waitUntilMs, untilMs);
-    this.#waitReason = reason;
+    return deferral === undefined ? this.load.defer(this.#monotonicNow()) : toNotSent(deferral);
   }
 
   /**

@@ -3,10 +3,14 @@
 // in memory, so that it holds up no other push service, and whether it answers at all.
 //
 //   FLOWING     rows wait in memory, in their order: those that come back first, then those of slices
-//   BACKLOGGED  a row has waited for long, or what is in flight gets no answers: no row of a slice waits in memory. They are put
-//               aside: stored with the time at which they will be sent by half, so that a pace that grows finds them. When
-//               nothing waits any more → FLOWING
+//   BACKLOGGED  a row has waited for long; or memory fills up, and many wait or what is in flight gets no answers. No row of a
+//               slice waits in memory. They are put aside: stored with the time at which they will be sent by half, so that a pace
+//               that grows finds them. When nothing waits any more → FLOWING
 //   SILENT      what is in flight has got no answer for so long that the push service does not work: nothing is sent
+//   HELD        nothing could be sent to it: rows are put aside for long, in their order, but a few come back soon as probes
+//
+// Rows that were put aside come back before their time as soon as it answers and none waits in memory; those that another worker has
+// held too. An answer ends SILENT and HELD.
 //
 // All times are by the clock that never goes backwards.
 import { Fifo } from '../../transport/fifo.ts';
@@ -14,7 +18,7 @@ import type { Sending } from '../../transport/transport.ts';
 import type { NotSent } from '../message-path/not-sent.ts';
 import type { WorkerSettings } from '../worker/worker-settings.ts';
 
-export type LoadSettings = Pick<WorkerSettings, 'patienceMs' | 'silentAfterMs' | 'minAsideMs'>;
+export type LoadSettings = Pick<WorkerSettings, 'patienceMs' | 'silentAfterMs' | 'minAsideMs' | 'heldMs'>;
 
 /** A row as its load sees it. */
 export interface LoadRow {
@@ -36,6 +40,17 @@ const longRoundTrips = 4;
 const earlierBy = 2;
 /** Of rows that come back, so many may wait in memory, or what is sent within `patienceMs`. */
 const leastStake = 64;
+/** More than one, since some may have expired or left by then. */
+const probeRows = 4;
+/** Probes have come back by then, as a rule. */
+const probesLateMs = 1000;
+/** Rows that are held, for a millisecond: whatever the pace was. They come back at this rate if there is no answer for long. */
+const heldPerMs = 0.4;
+
+/** How far ahead rows are looked for that another worker has held. */
+const othersHeldMs = 3_600_000;
+/** A row that is put aside is stored so much later at the latest, as a rule, and its time counts from then. */
+const storedWithinMs = 10_000;
 
 export class OriginLoad<Row extends LoadRow = LoadRow> {
   readonly #settings: LoadSettings;
@@ -49,9 +64,14 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   #answeredAtMs = 0;
   #latencyMs = 0;
   #isBacklogged = false;
+  #isHeld = false;
+  #probes = 0;
+  #probesAtMs = 0;
   /** Until when rows have been put aside. */
-  #returningUntilMs = 0;
-  #freshUntilMs = 0;
+  #returningUntilMs = Number.NEGATIVE_INFINITY;
+  #freshUntilMs = Number.NEGATIVE_INFINITY;
+  /** The same, of another worker that may have held some. */
+  #othersUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(settings: LoadSettings) {
     this.#settings = settings;
@@ -70,8 +90,8 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
    * @returns what comes of the row where it must not wait here
    */
   add(row: Row, perMs: number, nowMs: number): NotSent | undefined {
-    const stake = Math.max(leastStake, perMs * this.#settings.patienceMs);
-    if (row.isReturning && this.#returning.length >= stake) return this.putAside(row, perMs, nowMs);
+    if (row.isReturning && this.#returning.length >= this.#stake(perMs))
+      return this.putAside(row, perMs, nowMs);
     (row.isReturning ? this.#returning : this.#fresh).push(row);
     return undefined;
   }
@@ -84,10 +104,12 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   /**
    * Whether rows of slices do not wait in memory.
    *
+   * @param perMs requests a millisecond
    * @param isCrowded soon there is no place for rows of other push services
    */
-  isBacklogged(nowMs: number, isCrowded: boolean): boolean {
-    const isStalled = isCrowded && this.#isStalled(nowMs);
+  isBacklogged(perMs: number, nowMs: number, isCrowded: boolean): boolean {
+    const isSlow = this.#latencyMs > 0 && this.#fresh.length > perMs * this.#settings.minAsideMs;
+    const isStalled = isCrowded && (isSlow || this.#isStalled(nowMs));
     const oldest = this.#fresh.first;
     const patienceMs = this.#settings.patienceMs + longRoundTrips * this.#latencyMs;
     const isLong = oldest !== undefined && nowMs - oldest.takenAtMs >= patienceMs;
@@ -106,9 +128,10 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
    *
    * @param perMs requests a millisecond
    */
-  putAside({ isReturning }: Row, perMs: number, nowMs: number): NotSent {
+  putAside(row: Row, perMs: number, nowMs: number): NotSent {
     const silence = this.defer(nowMs);
     if (silence !== undefined) return silence;
+    const { isReturning } = row;
     const soonestMs = nowMs + this.#settings.minAsideMs;
     const stepMs = 1 / (perMs * earlierBy);
     this.#returningUntilMs = Math.max(this.#returningUntilMs, soonestMs);
@@ -116,6 +139,54 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     this.#freshUntilMs = Math.max(this.#freshUntilMs, this.#returningUntilMs) + (isReturning ? 0 : stepMs);
     const atMs = isReturning ? this.#returningUntilMs : this.#freshUntilMs;
     return { kind: 'waits', afterMs: Math.ceil(atMs - nowMs) };
+  }
+
+  /**
+   * Nothing can be sent for `waitMs`.
+   *
+   * @returns in how many milliseconds the row comes back
+   */
+  hold(waitMs: number, nowMs: number): number {
+    const { minAsideMs, heldMs } = this.#settings;
+    const probesAfterMs = Math.max(waitMs, minAsideMs);
+    this.#isHeld = true;
+    if (nowMs >= this.#probesAtMs) {
+      this.#probesAtMs = nowMs + probesAfterMs;
+      this.#probes = 0;
+    }
+    this.#probes += 1;
+    if (this.#probes <= probeRows) return Math.ceil(probesAfterMs);
+    this.#freshUntilMs =
+      Math.max(this.#freshUntilMs, nowMs + Math.max(probesAfterMs, heldMs)) + 1 / heldPerMs;
+    return Math.ceil(this.#freshUntilMs - nowMs);
+  }
+
+  /** A row comes back that was held, perhaps by another worker: it may have held more of them. */
+  expectAside(nowMs: number): void {
+    this.#othersUntilMs = nowMs + othersHeldMs;
+  }
+
+  /** Within how long all rows come back that were put aside; 0 where none were. */
+  asideMs(nowMs: number): number {
+    const untilMs = Math.max(this.#freshUntilMs + storedWithinMs, this.#othersUntilMs);
+    return Math.max(0, Math.ceil(untilMs - nowMs));
+  }
+
+  /** None are any more. */
+  endAside(): void {
+    this.#returningUntilMs = this.#freshUntilMs = this.#othersUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** How many that were put aside may come back now. */
+  wanted(perMs: number, nowMs: number): number {
+    if (this.waiting > 0 || this.isSilent(nowMs)) return 0;
+    if (!this.#isHeld) return this.#stake(perMs);
+    // its probes have gone another way
+    return nowMs >= this.#probesAtMs + probesLateMs ? leastStake : 0;
+  }
+
+  #stake(perMs: number): number {
+    return Math.max(leastStake, Math.ceil(perMs * this.#settings.patienceMs));
   }
 
   /** @returns `undefined` where it answers, or nothing is known of that */
@@ -136,6 +207,8 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     this.#inFlight -= 1;
     this.#detached.delete(row);
     if (latencyMs === undefined) return;
+    this.#isHeld = false;
+    this.#probesAtMs = 0;
     this.#answeredAtMs = nowMs;
     this.#latencyMs += (latencyMs - this.#latencyMs) / (this.#latencyMs === 0 ? 1 : averageOver);
   }

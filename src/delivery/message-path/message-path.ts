@@ -38,6 +38,8 @@ export interface MessagePath {
   isCutOff(): boolean;
   /** How fast the push service with this origin takes messages. */
   pace: Transport['pace'];
+  /** Why nothing may be sent to it. */
+  deferral: Transport['deferral'];
   /** Defers those that were posted and wait for their turn in the transport. */
   withdraw(): void;
   /** Reports to the store what is known of push services. @returns ends it; `undefined` where there is no store */
@@ -105,6 +107,7 @@ export function openMessagePath(
 
     isCutOff: transport.isCutOff,
     pace: transport.pace,
+    deferral: transport.deferral,
     withdraw: transport.withdraw,
     startReport: (kind) => store && startSenderReport(store.senders, transport, kind, clockCheck),
     close: transport.close,

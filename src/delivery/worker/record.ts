@@ -37,6 +37,8 @@ export interface RecordSettings {
   readonly now: () => number;
   /** From 0 to below 1: spreads retries. */
   readonly random: () => number;
+  /** In how many milliseconds a row comes back to whose push service nothing can be sent for `waitMs`. */
+  readonly hold: (row: Row, waitMs: number) => number;
 }
 
 /** @returns what the ledger stores of the row */
@@ -45,7 +47,13 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
     case 'posted':
       return toAttempted(row, result, settings);
     case 'deferred':
-      return toDeferred(row, result, settings);
+      return row.destination.isUnlisted
+        ? toDeferred(row, result, settings)
+        : toHeld(
+            row,
+            { ...result, reason: result.obstacle, isTold: result.obstacle !== undefined },
+            settings,
+          );
     case 'notSendable':
       // the push service would refuse our subject, which may be set right
       if (result.fault.reason === 'vapid-refused') return toWaiting(row, result.fault, settings);
@@ -87,7 +95,11 @@ export function toDetached(row: Row, leaseMs: number): RowResult {
 }
 
 function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSettings): RowResult {
-  if (outcome.kind === 'retry' && outcome.isUnsent) return toWaiting(row, outcome, settings);
+  if (outcome.kind === 'retry' && outcome.isUnsent) {
+    const isForAll = outcome.reason !== 'sender-fault' && !row.destination.isUnlisted;
+    if (!isForAll) return toWaiting(row, outcome, settings);
+    return toHeld(row, { ...outcome, afterMs: 0, isTold: isToldAtOnce(outcome.reason) }, settings);
+  }
   const { recipient, destination, sentAtMs } = row;
   const attempt = row.tries.attempts + 1;
   const record = {
@@ -144,9 +156,10 @@ function withRetry(
   { afterMs = 0, isInDoubt = false }: { readonly afterMs?: number; readonly isInDoubt?: boolean },
   { retryPolicy, now, random }: RecordSettings,
 ): RowResult {
-  const { attempts, doubts = 0 } = row.tries;
+  const { attempts, deferrals, doubts = 0 } = row.tries;
   const tries = {
     ...row.tries,
+    deferrals: row.destination.isUnlisted ? deferrals : 0,
     attempts: attempts + 1,
     doubts: doubts + Number(isInDoubt),
     expiresAtMs: expiryOf(row),
@@ -154,13 +167,45 @@ function withRetry(
   return toRetried(attempted, retryAfterAttempt(retryPolicy, tries, afterMs, now(), random()));
 }
 
+/**
+ * Nothing can be sent to its push service: it waits with the others until something can, at most until its time is over, and that
+ * counts as nothing.
+ */
+function toHeld(
+  row: Row,
+  { reason, detail = '', afterMs, isTold }: Hindrance,
+  settings: RecordSettings,
+): RowResult {
+  const isNews = isTold && reason !== undefined && row.tries.deferrals < heldAndTold;
+  const deferrals = isNews ? heldAndTold : Math.max(row.tries.deferrals, 1);
+  const unsentRow = { ...unsent(row, { reason, detail }), alarm: isNews ? { reason, detail } : undefined };
+  const leftMs = row.tries.expiresAtMs - settings.now();
+  if (leftMs <= 0) return { ...unsentRow, result: 'expired' };
+  const delayMs = Math.min(leftMs, settings.hold(row, afterMs));
+  return { ...unsentRow, result: 'retry', retry: { ...row.tries, deferrals, delayMs } };
+}
+
+/** What keeps everything from being sent to a push service. */
+interface Hindrance {
+  readonly reason: string | undefined;
+  readonly detail?: string | undefined;
+  /** How long at least. */
+  readonly afterMs: number;
+  /** Whether an operator should hear of it, once for each row. */
+  readonly isTold: boolean;
+}
+
+/** The deferrals of a row that was held, of which an operator was told; of others that are held, 1. */
+const heldAndTold = 2;
+
+/** Of a push service that nobody has listed. */
 function toDeferred(
   row: Row,
   { afterMs, obstacle: reason, detail }: Extract<Result, { kind: 'deferred' }>,
   { retryPolicy, now, random }: RecordSettings,
 ): RowResult {
   const tries = { ...row.tries, deferrals: row.tries.deferrals + 1 };
-  const isGivenUp = row.destination.isUnlisted && tries.deferrals >= retryPolicy.maxDeferrals;
+  const isGivenUp = tries.deferrals >= retryPolicy.maxDeferrals;
   const retry = isGivenUp ? 'exhausted' : retryAfterDeferral(retryPolicy, tries, afterMs, now(), random());
   const alarm = reason === undefined ? undefined : { reason, detail };
   return toRetried({ ...unsent(row, { reason, detail }), alarm }, retry);
@@ -177,12 +222,13 @@ function toWaiting(
 ): RowResult {
   const { deferrals } = row.tries;
   const tries = { ...row.tries, deferrals: Math.min(deferrals + 1, longestWaitDeferrals) };
-  // one that passes by itself is told of by the transport, where it lasts
-  const isTold = deferrals === 0 && reason !== 'connection' && reason !== 'protocol-error';
-  const alarm = isTold ? { reason, detail } : undefined;
+  const alarm = deferrals === 0 && isToldAtOnce(reason) ? { reason, detail } : undefined;
   const retry = retryWhenMended(retryPolicy, tries, 0, now(), random());
   return toRetried({ ...unsent(row, { reason, detail }), alarm }, retry);
 }
+
+/** One that passes by itself is told of by the transport, where it lasts. */
+const isToldAtOnce = (reason: string): boolean => reason !== 'connection' && reason !== 'protocol-error';
 
 function toSuspended(row: Row, { random }: RecordSettings): RowResult {
   return {

@@ -1,5 +1,6 @@
 // When a row is tried again, and when no more: backoff with jitter, `Retry-After`, the TTL, the number of attempts. The first
-// wait is what the push service asked for; if that was not enough, the backoff decides, and `Retry-After` is the least.
+// wait is what the push service asked for; if that was not enough, the backoff decides, and `Retry-After` is the least. Rows to whose push
+// service nothing can be sent are held as a whole (limits/origin-load.ts).
 import type { StoredRetry } from '../../store/ledger.ts';
 
 /** When a message of a broadcast is tried again, and how often. Delays are in milliseconds. */
@@ -11,7 +12,7 @@ export interface RetryPolicy {
   readonly maxAttempts: number;
   /** How often a message is repeated that may have arrived, since no answer came that can be read. */
   readonly maxRepeatsInDoubt: number;
-  /** The waits of rows for which nothing is sent, since that is not possible now: they last as long as the TTL allows. */
+  /** The waits of rows that cannot be sent until something here is mended, or whose push service nobody has listed. */
   readonly firstDeferralMs: number;
   readonly maxDeferralMs: number;
   /** How often a row is deferred at most whose push service nobody has listed: a stranger's host may be dead for good. */
@@ -59,7 +60,7 @@ export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {
   return schedule(tries, isFirstAsked ? afterMs : Math.max(afterMs, backoffMs), ...when);
 };
 
-/** After a deferral: nothing was sent to the row, until its own time ends. */
+/** After a deferral, to a push service that nobody has listed: nothing was sent to the row, until its own time ends. */
 export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => {
   const backoffMs = doubled(policy.firstDeferralMs, tries.deferrals, policy.maxDeferralMs);
   return schedule(tries, Math.max(afterMs, backoffMs), ...when);

@@ -25,6 +25,8 @@ export const defaultWorkerSettings = {
   crowdedCommitDelayMs: 100,
   /** While slices are being read, due retries are looked for this often. */
   leaseRetriesEveryMs: 100,
+  /** Rows that were put aside are leased before their time this often, where some of them had to be put aside again. */
+  leaseAheadEveryMs: 50,
   /** How often work is looked for when there was none. */
   leaseSliceEveryMs: 250,
   /** How often a worker that can reach no push service tries to. */
@@ -43,6 +45,8 @@ export const defaultWorkerSettings = {
   minAsideMs: 250,
   /** A push service that has answered nothing for so long gets no further rows for so long. */
   silentAfterMs: 3000,
+  /** How long rows are put aside to whose push service nothing can be sent, unless one of them is answered before. */
+  heldMs: 60_000,
 };
 
 /** Sizes and times of a worker. */

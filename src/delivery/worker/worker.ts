@@ -19,11 +19,11 @@ import { isSettlement } from '../../store/broadcasts.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { toRowResult, type RecordSettings } from './record.ts';
 import type { WorkerSettings } from './worker-settings.ts';
-import { Workload, type WorkloadParts } from './workload.ts';
+import { Workload, type RowsAhead, type WorkloadParts } from './workload.ts';
 
 export interface WorkerParts extends Omit<WorkloadParts & CommitterParts, 'destinations' | 'now'> {
   readonly path: MessagePath;
-  readonly record: RecordSettings;
+  readonly record: Omit<RecordSettings, 'hold'>;
   readonly rates: RateLimits;
   readonly clock: Clock;
 }
@@ -47,6 +47,10 @@ class Worker {
   readonly #waitedFor = new Set<Destination>();
   /** Push services that rows were taken for. */
   readonly #known = new Set<Destination>();
+  /** Push services that rows were put aside for. */
+  readonly #aside = new Set<Destination>();
+  #aheadNotBeforeMs = 0;
+  readonly #record: RecordSettings;
   #waiting = 0;
   /** Posted and not answered. */
   #inFlight = 0;
@@ -60,6 +64,7 @@ class Worker {
     this.#parts = parts;
     this.#settings = parts.settings;
     this.#now = now;
+    this.#record = { ...parts.record, hold: (row, waitMs) => this.#hold(row as AssignedRow, waitMs) };
     this.#workload = new Workload({ ...parts, destinations });
     this.#committer = new Committer({ ...parts, destinations, now }, this.#workload, () => this.#wake());
   }
@@ -88,7 +93,8 @@ class Worker {
       await this.#sleep(this.#settings.commitEveryMs);
       return true;
     }
-    await this.#workload.replenish(this.#now());
+    const mayBeAhead = this.#parts.clock.monotonicNow() >= this.#aheadNotBeforeMs;
+    await this.#workload.replenish(this.#now(), mayBeAhead ? this.#ahead : undefined);
     await this.#parts.rates.replenish(this.#now());
     if (this.#sendBatch()) {
       await nextTurn();
@@ -98,6 +104,10 @@ class Worker {
       // where rows wait, each answer wakes
       if (this.#waiting === 0) this.#committer.commitAll();
       await this.#sleep(this.#settings.leaseRetriesEveryMs);
+      return true;
+    }
+    if (this.#ahead !== undefined) {
+      await this.#sleep(this.#settings.minAsideMs);
       return true;
     }
     this.#known.clear();
@@ -153,12 +163,14 @@ class Worker {
     const rows = this.#workload.takeRows(nowMs, takenAtMs);
     for (const row of rows) {
       const { destination } = row;
+      if (wasHeld(row)) this.#expectAside(destination, takenAtMs);
       const notNow = destination.gate.load.add(
         row,
         this.#parts.path.pace(destination.origin).perMs,
         takenAtMs,
       );
       if (notNow !== undefined) {
+        this.#aside.add(destination);
         this.#recordResult(row, notNow);
         continue;
       }
@@ -193,7 +205,7 @@ class Worker {
         if (this.#isWanted(row)) rows.push(row);
       }
       const nowMs = clock.monotonicNow();
-      if (gate.load.isBacklogged(nowMs, this.#workload.isCrowded)) {
+      if (gate.load.isBacklogged(perMs, nowMs, this.#workload.isCrowded)) {
         isBusy = this.#putAside(destination, perMs, nowMs) || isBusy;
       }
       this.#waitedFor.delete(destination);
@@ -206,12 +218,14 @@ class Worker {
   #isWanted(row: AssignedRow): boolean {
     if (!this.#workload.assignments.has(row.assignment)) return false;
     if (!row.assignment.isStopped) return true;
-    this.#recordResult(row, { kind: 'waits', afterMs: 0 });
+    this.#recordResult(row, atOnce);
     return false;
   }
 
-  #putAside({ gate: { load } }: Destination, perMs: number, nowMs: number): boolean {
+  #putAside(destination: Destination, perMs: number, nowMs: number): boolean {
+    const { load } = destination.gate;
     let isBusy = false;
+    this.#aside.add(destination);
     for (;;) {
       const row = load.takeBacklog(nowMs) as AssignedRow | undefined;
       if (row === undefined) return isBusy;
@@ -219,6 +233,39 @@ class Worker {
       this.#waiting -= 1;
       if (this.#isWanted(row)) this.#recordResult(row, load.putAside(row, perMs, nowMs));
     }
+  }
+
+  #hold({ destination }: AssignedRow, waitMs: number): number {
+    this.#aside.add(destination);
+    return destination.gate.load.hold(waitMs, this.#parts.clock.monotonicNow());
+  }
+
+  #expectAside(destination: Destination, nowMs: number): void {
+    this.#aside.add(destination);
+    destination.gate.load.expectAside(nowMs);
+  }
+
+  /** What may be sent before its time, since its push service answers and no row waits for it here. */
+  get #ahead(): RowsAhead | undefined {
+    const nowMs = this.#parts.clock.monotonicNow();
+    const wanting: Destination[] = [];
+    let [rows, aheadMs] = [0, 0];
+    for (const destination of this.#aside) {
+      const { load } = destination.gate;
+      const asideMs = load.asideMs(nowMs);
+      if (asideMs === 0) {
+        this.#aside.delete(destination);
+        continue;
+      }
+      const { origin } = destination;
+      const wanted = load.wanted(this.#parts.path.pace(origin).perMs, nowMs);
+      if (wanted === 0 || this.#parts.path.deferral(origin) !== undefined) continue;
+      wanting.push(destination);
+      rows += wanted;
+      aheadMs = Math.max(aheadMs, asideMs);
+    }
+    if (rows === 0) return undefined;
+    return { rows, aheadMs, areNone: () => wanting.forEach(({ gate }) => gate.load.endAside()) };
   }
 
   #admit(row: AssignedRow, nowMs: number): NotSent | undefined {
@@ -232,7 +279,7 @@ class Worker {
     const isReturning = assignment.slice === undefined;
     const perSecond = isUnlisted ? unlistedLimits.perSecond : undefined;
     return (
-      gate.admit(assignment.areProbes, nowMs) ??
+      gate.admit(assignment.areProbes, this.#parts.path.deferral(origin)) ??
       this.#parts.rates.admit(origin, isReturning, nowMs, perSecond)
     );
   }
@@ -240,13 +287,24 @@ class Worker {
   readonly #recordResult = (row: AssignedRow, result: Result): void => {
     const wasPosted = row.sending !== undefined;
     if (wasPosted) this.#recordAnswer(row, result);
-    const rowResult = toRowResult(row, result, this.#parts.record);
+    else if (row.isReturning) this.#recordReturn(row, result);
+    // what was stopped here may go on elsewhere at once
+    const isGivenBack = result.kind === 'deferred' && row.assignment.isStopped;
+    const rowResult = toRowResult(row, isGivenBack ? atOnce : result, this.#record);
     row.assignment.settle(row, rowResult);
     this.#committer.countResult(rowResult);
     // the other rows of a batch that is being sent have no result yet
     if (wasPosted && (this.#inFlight === 0 || this.#committer.isDue)) this.#committer.commitAll();
     if (wasPosted && this.#waiting > 0) this.#wake();
   };
+
+  /** What comes back and is not sent is not to go round in circles. */
+  #recordReturn({ destination: { gate } }: AssignedRow, { kind }: Result): void {
+    const nowMs = this.#parts.clock.monotonicNow();
+    if (nowMs >= this.#aheadNotBeforeMs) this.#aheadNotBeforeMs = nowMs + this.#settings.leaseAheadEveryMs;
+    // its turn comes when it comes
+    if (kind === 'rateLimited') gate.load.endAside();
+  }
 
   #recordAnswer(row: AssignedRow, result: Result): void {
     const { gate, origin } = row.destination;
@@ -258,7 +316,6 @@ class Worker {
     row.sentAtMs = nowMs - Math.round(sinceWriteMs ?? 0);
     this.#inFlight -= 1;
     gate.load.recordResult(row, monotonicNow, latencyMs);
-    if (result.kind === 'deferred') gate.deferUntil(nowMs + result.afterMs, result.detail);
     if (result.kind !== 'posted') return;
     if (latencyMs !== undefined) this.#parts.figures?.recordAnswer(origin, latencyMs);
     gate.recordOutcome(result.outcome, row.recipient.subscriptionId, row.ifRefused);
@@ -296,6 +353,12 @@ class Worker {
 }
 
 const noWake = (): void => {};
+
+const atOnce = { kind: 'waits', afterMs: 0 } as const;
+
+/** Whether nothing could be sent to its push service, a listed one, when it was to be sent. */
+const wasHeld = ({ isReturning, tries, destination }: AssignedRow): boolean =>
+  isReturning && tries.deferrals > 0 && !destination.isUnlisted;
 
 function every(ms: number, work: () => void, { startTimer }: Clock): Timer {
   let timer: Timer;

@@ -20,6 +20,14 @@ export interface WorkloadParts {
   readonly onSlice: (broadcast: Broadcast) => void;
 }
 
+/** Rows that were put aside and are to be sent before their time. */
+export interface RowsAhead {
+  readonly rows: number;
+  readonly aheadMs: number;
+  /** Called where there are none. */
+  readonly areNone: () => void;
+}
+
 export class Workload {
   readonly assignments = new Set<Assignment>();
   readonly #parts: WorkloadParts;
@@ -85,13 +93,22 @@ export class Workload {
     if (this.#isLeavingRetries) this.#leaseRetriesNotBeforeMs = untilMs;
   }
 
-  /** Sees to it that there are rows to send: due retries now and then, otherwise the rest of a slice or a new one. */
-  async replenish(nowMs: number): Promise<void> {
+  /**
+   * Sees to it that there are rows to send: due retries now and then, otherwise the rest of a slice or a new one.
+   *
+   * @param ahead leases these as well
+   */
+  async replenish(nowMs: number, ahead?: RowsAhead): Promise<void> {
     const hasSliceRows = [...this.assignments].some(({ slice, unsentRows }) => slice && unsentRows > 0);
     if (nowMs >= this.#leaseRetriesNotBeforeMs && this.#hasCapacityForRetries) {
-      const isFull = await this.#leaseRetries();
+      const limit = this.#retryLeaseRows;
+      const isFull = (await this.#leaseRetries(limit)) === limit;
       const pauseMs = isFull && !hasSliceRows ? 0 : this.#parts.settings.leaseRetriesEveryMs;
       this.#leaseRetriesNotBeforeMs = nowMs + pauseMs;
+    }
+    if (ahead !== undefined && this.#hasCapacityForRetries) {
+      const limit = Math.min(this.#retryLeaseRows, ahead.rows);
+      if ((await this.#leaseRetries(limit, ahead.aheadMs)) === 0) ahead.areNone();
     }
     if (this.#pageRows >= this.#parts.settings.maxPageRows || hasSliceRows) return;
 
@@ -137,18 +154,17 @@ export class Workload {
     return assignment;
   }
 
-  /** @returns true where there may be more retries that are due */
-  async #leaseRetries(): Promise<boolean> {
+  /** @returns how many */
+  async #leaseRetries(limit: number, aheadMs?: number): Promise<number> {
     const { leases, ledger, destinations, settings, payloads, broadcastId } = this.#parts;
-    const limit = this.#retryLeaseRows;
-    const lease = await leases.leaseRetries({ leaseMs: settings.leaseMs, limit, broadcastId });
-    if (lease === undefined) return false;
+    const lease = await leases.leaseRetries({ leaseMs: settings.leaseMs, limit, aheadMs, broadcastId });
+    if (lease === undefined) return 0;
     destinations.setStates(await ledger.pushServices());
     await destinations.loadKeys(lease.rows);
     const { broadcast, rows } = lease;
     const data = await payloads.dataOf(broadcast, rows);
     this.assignments.add(new Assignment(lease, await payloads.of(broadcast), data));
-    return rows.length === limit;
+    return rows.length;
   }
 
   async #read(assignment: Assignment): Promise<void> {

@@ -100,11 +100,11 @@ export function createPostgresLeases(
       };
     },
 
-    leaseRetries: async ({ leaseMs, limit, broadcastId = anyBroadcast }) => {
+    leaseRetries: async ({ leaseMs, limit, aheadMs = 0, broadcastId = anyBroadcast }) => {
       const fenceToken = randomUUID();
       const rows = await database.query<RetryRowOfDatabase>(
-        `select * from ${functions}.lease_retries($1, $2, $3, $4, $5)`,
-        [database.now(), leaseMs, fenceToken, limit, broadcastId],
+        `select * from ${functions}.lease_retries($1, $2, $3, $4, $5, $6)`,
+        [database.now(), leaseMs, fenceToken, limit, broadcastId, aheadMs],
       );
       const [first] = rows;
       if (first === undefined) return undefined;

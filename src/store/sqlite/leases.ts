@@ -110,6 +110,7 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
 
   const findDue = (
     limit: number,
+    aheadMs: number,
     only: number,
   ):
     | {
@@ -126,26 +127,24 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
       return { broadcastId, dues, ifRefused };
     }
     pushServices.release(only, limit);
-    for (;;) {
-      const due =
-        only === anyBroadcast
-          ? statements.findDue.first({ nowMs })
-          : statements.isDue.first({ nowMs, broadcastId: only });
-      if (due === undefined) return undefined;
-      const { broadcast_id: broadcastId } = due;
-      const dues = statements.dueRetries.all({ broadcastId, nowMs, limit });
+    const untilMs = nowMs + aheadMs;
+    const having = statements.findDue.all({ untilMs, only });
+    for (const { broadcast_id: broadcastId } of having) {
+      const dues = statements.dueRetries.all({ broadcastId, nowMs, untilMs, limit });
       if (dues.length > 0) return { broadcastId, dues, ifRefused: undefined };
       statements.noteDueRetries.run({ broadcastId });
     }
+    return undefined;
   };
 
   const leaseRetries = (
     leaseMs: number,
     limit: number,
+    aheadMs: number,
     only: number,
   ): Omit<RetryLease, 'broadcast'> | undefined => {
     for (;;) {
-      const due = findDue(limit, only);
+      const due = findDue(limit, aheadMs, only);
       if (due === undefined) return undefined;
       const lease = take(due.broadcastId, due.dues, leaseMs, due.ifRefused);
       if (lease.rows.length > 0) return lease;
@@ -168,8 +167,8 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
     leaseSlice: async ({ leaseMs, broadcastId = anyBroadcast }) =>
       addBroadcast(await database.write(() => leaseSlice(leaseMs, broadcastId))),
 
-    leaseRetries: async ({ leaseMs, limit, broadcastId = anyBroadcast }) =>
-      addBroadcast(await database.write(() => leaseRetries(leaseMs, limit, broadcastId))),
+    leaseRetries: async ({ leaseMs, limit, aheadMs = 0, broadcastId = anyBroadcast }) =>
+      addBroadcast(await database.write(() => leaseRetries(leaseMs, limit, aheadMs, broadcastId))),
 
     renew: ({ broadcastId, fenceToken, slice = null }, leaseMs) =>
       database.write(() => {
@@ -298,19 +297,23 @@ function prepareStatements(database: SqliteDatabase) {
         update slices set token = :fenceToken, lease_until_ms = :untilMs
         where broadcast_id = :broadcastId and number = :number
       `),
-    findDue: database.prepare<{ nowMs: number }, { broadcast_id: number }>(
-      'select broadcast_id from work where retries_at_ms <= :nowMs order by retries_at_ms limit 1',
-    ),
-    isDue: database.prepare<{ nowMs: number; broadcastId: number }, { broadcast_id: number }>(
-      'select broadcast_id from work where retries_at_ms <= :nowMs and broadcast_id = :broadcastId',
-    ),
+    findDue: database.prepare<{ untilMs: number; only: number }, { broadcast_id: number }>(`
+        select broadcast_id from work
+        where retries_at_ms <= :untilMs and (:only = ${anyBroadcast} or broadcast_id = :only)
+        order by retries_at_ms
+      `),
     noteDueRetries: database.prepare<{ broadcastId: number }>(`
         update work set retries_at_ms = (select min(due_at_ms) from retries where broadcast_id = :broadcastId)
         where broadcast_id = :broadcastId
       `),
-    dueRetries: database.prepare<{ broadcastId: number; nowMs: number; limit: number }, DueRow>(
-      `${selectRetries} and due_at_ms <= :nowMs order by due_at_ms limit :limit`,
-    ),
+    dueRetries: database.prepare<
+      { broadcastId: number; nowMs: number; untilMs: number; limit: number },
+      DueRow
+    >(`
+        ${selectRetries} and due_at_ms <= :untilMs
+          and (due_at_ms <= :nowMs or ((attempts = 0 or deferrals > 0) and token is null and push_service_id is null))
+        order by due_at_ms limit :limit
+      `),
     retryAt: database.prepare<{ broadcastId: number; position: number }, DueRow>(
       `${selectRetries} and position = :position`,
     ),

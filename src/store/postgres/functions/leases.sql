@@ -124,8 +124,11 @@ begin
   where broadcast_id in (select broadcast_id from deskbell.work where broadcast_id = p_broadcast for no key update skip locked);
 end $$;
 
--- Leases due retries of one running broadcast, the longest due first, or probes. p_broadcast: a broadcast, or 0 for any.
-create function deskbell_functions.lease_retries(p_now_ms bigint, lease_ms bigint, p_token text, max_rows int, p_broadcast bigint)
+-- Leases due retries of one running broadcast, the longest due first, or probes. p_broadcast: a broadcast, or 0 for any;
+-- ahead_ms: rows that were put off, not after an attempt, count as due so much earlier.
+create function deskbell_functions.lease_retries(
+  p_now_ms bigint, lease_ms bigint, p_token text, max_rows int, p_broadcast bigint, ahead_ms bigint
+)
 returns table (
   broadcast_id bigint, are_probes boolean,
   "position" bigint, subscription_id bigint, endpoint text, keys text, vapid_key_id int, updated_at_ms bigint,
@@ -138,6 +141,7 @@ as $$
 #variable_conflict use_column
 declare
   now_ms bigint := deskbell_functions.clock(p_now_ms);
+  until_ms bigint := now_ms + ahead_ms;
   probed int;
   held_since_ms bigint;
   chosen bigint;
@@ -153,9 +157,9 @@ begin
   for chosen in
     select chosen where chosen is not null
     union all
-    (select w.broadcast_id from deskbell.work w where p_broadcast = 0 and w.retries_at_ms <= now_ms order by w.retries_at_ms)
+    (select w.broadcast_id from deskbell.work w where p_broadcast = 0 and w.retries_at_ms <= until_ms order by w.retries_at_ms)
     union all
-    select w.broadcast_id from deskbell.work w where w.broadcast_id = p_broadcast and w.retries_at_ms <= now_ms
+    select w.broadcast_id from deskbell.work w where w.broadcast_id = p_broadcast and w.retries_at_ms <= until_ms
   loop
     if are_probes then
       taken := array(
@@ -165,7 +169,9 @@ begin
     else
       taken := array(
         select r.position from deskbell.retries r
-        where r.broadcast_id = chosen and r.due_at_ms <= now_ms
+        where r.broadcast_id = chosen and r.due_at_ms <= until_ms
+          and (r.due_at_ms <= now_ms
+            or ((r.attempts = 0 or r.deferrals > 0) and r.token is null and r.push_service_id is null))
         order by r.due_at_ms limit max_rows for update skip locked);
     end if;
     kept := array(select t.position from deskbell_functions.retry_rows(chosen, taken) t);

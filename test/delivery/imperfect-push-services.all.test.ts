@@ -1,0 +1,8 @@
+// What faults of push services that are nearer or farther cost a broadcast, by one and two workers.
+import { testFaults } from './imperfect-broadcasts.ts';
+
+testFaults(100, 1);
+testFaults(100, 2);
+testFaults(300, 2);
+testFaults(500, 1);
+testFaults(500, 2);
