@@ -58,7 +58,7 @@ const offEach = 10;
 /** One in so many is answered with 503 at first. */
 const busyEach = 23;
 /** Processes begin so long before a group is due, and go on until it is. */
-const beforeMs = 1500;
+const beforeMs = 1000;
 
 interface Received {
   readonly body: Buffer;
