@@ -61,6 +61,9 @@ export const containers: readonly Program[] = [
   { names: ['debootstrap', '/usr/sbin/debootstrap'], debianPackage: 'debootstrap' },
 ];
 
+/** Gives a process what a container would have. */
+export const bubblewrap: Program = { names: ['bwrap'], debianPackage: 'bubblewrap' };
+
 /** Completes command lines. */
 export const zsh: Program = { names: ['zsh'], debianPackage: 'zsh' };
 
@@ -144,7 +147,7 @@ function reportFailure(error: Error & { readonly stderr?: string }): void {
 }
 
 if (import.meta.main) {
-  const onLinux = process.platform === 'linux' ? [headers, pip, ip] : [];
+  const onLinux = process.platform === 'linux' ? [headers, pip, ip, bubblewrap] : [];
   const programs = [
     firefox,
     chromium,

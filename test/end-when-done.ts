@@ -2,8 +2,9 @@
 // leaves nothing open once it is closed. If something is left open, or in the temporary folder, this names it and fails the file.
 import type { ChildProcess } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
+import { root } from '../scripts/repository.ts';
 import { useOwnFolders } from '../tools/temporary-folders.ts';
 import { loadTestRunner } from './load-test-runner.ts';
 
@@ -13,6 +14,8 @@ const graceMs = Number(process.env['DESKBELL_TEST_GRACE_MS'] ?? 30_000);
 // undefined in the process that starts one for each file; threads have no tests
 if (process.env['NODE_TEST_CONTEXT'] !== undefined && isMainThread) {
   const { after } = await loadTestRunner();
+  // or npm keeps what it has compiled in the temporary folder
+  process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules/.cache/test');
   // the child of a test that has failed would keep the output of the file open, and the whole run with it
   const children = new Set<ChildProcess>();
   subscribe('child_process', (message) => {

@@ -137,7 +137,6 @@ export const askedAudienceSchema = Type.Model(
     Type.Union(
       [
         allAudience,
-        matchingAudience,
         one(
           'AskedList',
           'list',
@@ -147,6 +146,7 @@ export const askedAudienceSchema = Type.Model(
             description: 'A list of ids, or of subscriptions.',
           }),
         ),
+        matchingAudience,
       ],
       {
         description:

@@ -112,7 +112,14 @@ const inWords: Readonly<
       'delivery/worker/wait-for-disk-space.ts',
       'tryAgainAfterMs',
     ],
-    ['Stopping takes up to ten seconds', 10 * secondMs, 'transport/timeouts.ts', 'defaultCloseGraceMs'],
+  ],
+  deploy: [
+    [
+      '** takes up to ten seconds, for messages in flight',
+      10 * secondMs,
+      'transport/timeouts.ts',
+      'defaultCloseGraceMs',
+    ],
   ],
   'operator-api': [
     ['with 10,000 ids', 10_000, 'views/audience.ts', 'maxIds'],

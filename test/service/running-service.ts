@@ -41,7 +41,7 @@ export function openStoreForSuite(): Store {
 /** Registrations are not limited, nor do kept connections end, unless a test asks for it; a test that is handed in has the service closed behind it. */
 export async function startService(
   options: Partial<ServerOptions> = {},
-  t?: TestContext,
+  t?: Pick<TestContext, 'after'>,
 ): Promise<RunningService> {
   const { store, remove } = await openTestStore();
   const sessionKey = randomBytes(32);
