@@ -60,6 +60,11 @@ export function checkUser(user: unknown, pointer: string): string {
       `The user has ${bytes} bytes; it must have 1 to ${maxUserBytes} bytes of UTF-8.`,
     );
   }
+  if (user.includes('\ufffd')) {
+    const detail =
+      'The user has U+FFFD, which stands for a character that was lost when a text was decoded: several people would be one.';
+    throw fieldError('ERR_FIELD_VALUE', pointer, detail);
+  }
   if (isPlainText(user)) return user;
   throw fieldError(
     'ERR_FIELD_VALUE',

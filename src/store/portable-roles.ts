@@ -15,6 +15,7 @@ import { createSending } from './sending.ts';
 import { createStatistics } from './statistics.ts';
 import { createUnlistedPushServices } from './unlisted-push-services.ts';
 import { createVapidKeys } from './vapid-keys.ts';
+import { createVisits } from './visits.ts';
 import { createWebhookOutbox } from './webhook-outbox.ts';
 
 /** The roles that are whole with this database alone. */
@@ -35,5 +36,6 @@ export const createPortableRoles = (database: PortableDatabase) => ({
   operators: createOperators(database),
   audit: createAudit(database),
   senders: createSenders(database),
+  visits: createVisits(database),
   webhooks: createWebhookOutbox(database),
 });

@@ -30,7 +30,7 @@ export interface OwnTables {
   readonly broadcastIntervals: string;
   /** Origins with held deletions: `origin`, `subscriptions`, `since_ms`. */
   readonly heldOrigins: string;
-  /** `id`, `endpoint`, `user_name`, `created_at_ms`, `language`, `time_zone`, `channels`. */
+  /** `id`, `endpoint`, `user_name`, `created_at_ms`, `updated_at_ms`, `language`, `time_zone`, `channels`. */
   readonly subscriptions: string;
   /** Broadcasts, also with `is_list`: their audience is a list, whose positions are no ids. */
   readonly broadcasts: string;
@@ -53,6 +53,8 @@ export interface PortableDatabase {
   isOneOf(column: string, name: string): string;
   /** The collation in which texts are compared byte by byte. */
   readonly byBytes: string;
+  /** The function that finds a text in another one: where it is, from 1, or 0. */
+  readonly position: string;
   /** At the end of a query whose rows are changed next: other transactions pass over them. */
   readonly skipLocked: string;
   /** What a column of JSON holds, from what it is read as: SQLite gives its text. */

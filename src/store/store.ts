@@ -23,6 +23,7 @@ import type { Retention } from './retention.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 import type { UnlistedPushServices } from './unlisted-push-services.ts';
 import type { VapidKeyStore } from './vapid-keys.ts';
+import type { VisitStore } from './visits.ts';
 import type { WebhookOutbox } from './webhook-outbox.ts';
 import type { Leases } from './leases.ts';
 
@@ -63,6 +64,7 @@ export interface Store {
   readonly audit: AuditStore;
   readonly senders: SenderReports;
   readonly retention: Retention;
+  readonly visits: VisitStore;
   readonly webhooks: WebhookOutbox;
   /** Absent where each process counts the requests of its clients for itself. */
   readonly clientRequests?: ClientRequests | undefined;

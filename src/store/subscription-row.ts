@@ -9,6 +9,7 @@ export interface SubscriptionRow {
   readonly auth: Uint8Array;
   readonly public_key: string;
   readonly created_at_ms: number;
+  /** When its browser was here last; less than `created_at_ms` for one that was imported and has not been here since. */
   readonly updated_at_ms: number;
   readonly user_name: string | null;
   readonly language: string | null;
@@ -28,7 +29,7 @@ export const toSubscription = (row: SubscriptionRow, tags: readonly string[]): S
   auth: row.auth,
   vapidPublicKey: row.public_key,
   createdAtMs: row.created_at_ms,
-  updatedAtMs: row.updated_at_ms,
+  updatedAtMs: Math.max(row.updated_at_ms, row.created_at_ms),
   user: row.user_name ?? undefined,
   tags,
   language: row.language ?? undefined,

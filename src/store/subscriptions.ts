@@ -99,8 +99,12 @@ export interface SubscriptionStore {
     vapidPublicKey: string,
     options?: Pick<NewSubscription, 'assign'>,
   ): Promise<StoredSubscription>;
-  /** The same for many rows in one transaction, in their order (import). */
-  putAll(rows: readonly NewSubscription[]): Promise<void>;
+  /**
+   * The same for many rows of an import in one transaction, in their order. No browser has been here for them.
+   *
+   * @returns how many rows are new
+   */
+  putAll(rows: readonly NewSubscription[]): Promise<number>;
   /**
    * The same for a request of a browser. Its right to the row is looked at in the transaction that writes keys, user and tags.
    *

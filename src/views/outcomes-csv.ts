@@ -62,7 +62,7 @@ function toCell(value: Cell): string {
   if (value === undefined) return '';
   if (typeof value === 'number') return String(value);
   const text = escapeControls(value);
-  // users and push services choose the text: a spreadsheet would run it
-  const guarded = /^[=+\-@]/.test(text) ? `'${text}` : text;
-  return /[",]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
+  // users and push services choose the text: a spreadsheet would run it, also one for which another sign separates cells
+  const guarded = text.replaceAll(/(^|[,;\t|])(?=[\s"']*[=+\-@])/g, "$1'");
+  return /[",;\t|]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }

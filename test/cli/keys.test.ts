@@ -53,7 +53,9 @@ suite('deskbell keys', { concurrency: true }, () => {
     const again = await runCommand(['keys', 'generate', '--import', file, '--data', data]);
     assert.deepEqual(again, {
       ...imported,
-      stderr: 'This pair is there already; nothing was changed.\n',
+      stderr:
+        'Found a private key (32 bytes in base64) and its public key (65 bytes in base64).\n' +
+        'This pair is there already; nothing was changed.\n',
     });
     const { stdout } = await runCommand(['keys', 'show', '--private', '--json', '--data', data]);
     assert.deepEqual(JSON.parse(stdout), keys);

@@ -104,6 +104,7 @@ test('what strangers wrote is text on every page, and no page shows an endpoint 
     '/console/channels/edit?name=news',
     '/console/channels/remove?name=news',
     '/console/subscriptions/1/remove',
+    '/console/subscriptions/visits',
     `/console/subscriptions?done=${encodeURIComponent(hostile)}`,
     '/console/push-services',
     `/console/send?title=${encodeURIComponent(hostile)}&icon=${encodeURIComponent(hostile)}`,

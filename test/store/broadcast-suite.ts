@@ -247,7 +247,8 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
           p256dh: stored.p256dh,
           auth: stored.auth,
           vapidPublicKey,
-          updatedAtMs: stored.updatedAtMs,
+          // as the database has it: these were imported
+          updatedAtMs: 0,
         },
       );
     });

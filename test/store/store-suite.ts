@@ -263,6 +263,37 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
         assert.deepEqual(await stored(), [nowMs - 1000, nowMs, nowMs]);
       });
 
+      test('visits are counted by push service and age; an import is none, whoever was here before', async () => {
+        const rows = Array.from({ length: 6 }, (_, index) => ({
+          subscription: madeUpSubscription(index),
+          vapidPublicKey,
+        }));
+        const put = (index: number) => store.subscriptions.put(rows[index]!.subscription, vapidPublicKey);
+        const dayMs = 24 * 60 * 60 * 1000;
+        assert.equal(await store.subscriptions.putAll(rows.slice(0, 3)), 3);
+        await put(1);
+        nowMs += 50 * dayMs;
+        await put(2);
+        await put(3);
+        nowMs += 20 * dayMs;
+        await put(4);
+        nowMs += 7 * dayMs;
+        await put(5);
+        assert.equal(await store.subscriptions.putAll(rows), 0);
+        const [counted, ...others] = await store.visits.count();
+        assert.deepEqual(others, []);
+        assert.equal(counted?.pushService, new URL(rows[0]!.subscription.endpoint).origin);
+        assert.deepEqual(counted.visits, {
+          within7Days: 2,
+          within30Days: 2,
+          within90Days: 1,
+          longerAgo: 0,
+          notSinceImport: 1,
+        });
+        const [first] = await store.subscriptions.page({ afterId: 0, limit: 1 });
+        assert.equal(first!.updatedAtMs, first!.createdAtMs);
+      });
+
       test('putAll takes rows with one endpoint one after the other', async () => {
         const owned = { subscription: madeUpSubscription(1), vapidPublicKey };
         await store.subscriptions.putAll([

@@ -1,13 +1,14 @@
 // `deskbell keys`: generates, imports, shows and rotates the VAPID key pairs of a data directory.
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { generateVapidKeys } from '../../protocol/vapid-token.ts';
 import { createCommand } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import { requireData } from '../data/open-data.ts';
-import { parseKeyPair } from '../input/import-keys.ts';
-import { readInput } from '../input/read-input.ts';
+import { decodeText } from '../input/decode-text.ts';
+import { isDer, parseKeyPair, type FoundKeys } from '../input/import-keys.ts';
+import { readBytes } from '../input/read-input.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { listCommand } from './keys-list.ts';
 import { retireCommand } from './keys-retire.ts';
@@ -50,22 +51,28 @@ function generateCommand(context: Context): Command {
   })
     .option(
       '--import <file>',
-      'Imports the pair from this file: a private key in PEM, or a text with both keys in base64url; "-" is standard input.',
+      'Imports the pair from this file: a private key in PEM, DER or JWK, or a text with both keys in base64 or hexadecimal digits; "-" is standard input.',
     )
     .option('--force', 'Replaces all existing pairs. Every subscriber is lost.')
     .action(async (flags: GenerateFlags) => {
       const { data, database } = await readConfiguration({ flags, environment });
-      const keys =
+      const { found, ...keys } =
         flags.import === undefined
-          ? generateVapidKeys()
-          : parseKeyPair(await text(readInput(flags.import, context)));
+          ? { ...generateVapidKeys(), found: undefined }
+          : await importKeys(flags.import, context);
       const force = flags.force ?? false;
       const { replaceKeys } = await import('../data/replace-keys.ts');
       const isNew = await replaceKeys(data, keys, { force, database });
       const { publicKey } = keys;
       await output.result(flags, { publicKey }, `Public key: ${publicKey}`);
+      if (found !== undefined) output.diagnostic(`Found ${found}.`);
       if (!isNew) output.diagnostic('This pair is there already; nothing was changed.');
     });
+}
+
+async function importKeys(file: string, context: Context): Promise<FoundKeys> {
+  const bytes = await buffer(readBytes(file, context));
+  return parseKeyPair(isDer(bytes) ? bytes : await text(decodeText([bytes], { label: file })));
 }
 
 function showCommand({ environment, output }: Context): Command {

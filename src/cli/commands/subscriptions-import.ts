@@ -1,8 +1,8 @@
-// `deskbell subscriptions import`: stores subscriptions from JSON Lines, a JSON array or CSV. A row that is not valid is
+// `deskbell subscriptions import`: stores subscriptions from files in whatever form programs export them. A row that is not valid is
 // reported and skipped; a subscription that is stored already is updated, so that an interrupted import can be repeated.
 import { open, type FileHandle } from 'node:fs/promises';
-import type { Command } from 'commander';
-import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
+import { InvalidArgumentError, type Command } from 'commander';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { countOf } from '../../errors/format-count.ts';
 import type { NewSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
 import { withUnlisted } from '../../store/unlisted-push-services.ts';
@@ -13,55 +13,48 @@ import type { Context } from '../context.ts';
 import { withExistingData } from '../data/open-data.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { storeSettings } from '../configuration/stored-settings.ts';
+import { knownEncoding } from '../input/decode-text.ts';
+import { findProvider } from '../input/find-provider.ts';
+import { findRows } from '../input/find-rows.ts';
+import type { Row } from '../input/given-members.ts';
+import { ImportReport, type RowFault } from '../input/import-report.ts';
+import { createMemberOf, defaultColumns, type ColumnNames } from '../input/member-names.ts';
 import { createMissedColumns } from '../input/missed-columns.ts';
 import { readInput } from '../input/read-input.ts';
-import type { Line } from '../input/read-lines.ts';
-import { readRows } from '../input/read-rows.ts';
-import { createMemberOf, defaultColumns, type ColumnNames } from '../input/member-names.ts';
-import { maxLineBytes, parseRow, readImportedRow } from '../input/subscription-line.ts';
+import { readRows, type GivenValue } from '../input/read-rows.ts';
+import { readImportedRow } from '../input/subscription-line.ts';
 
 /** Rows per transaction. */
 const batchSize = 1000;
 
-/** So many lines that are not valid are printed for people; --refused has all. */
-const maxShown = 20;
-
-interface Counts {
-  imported: number;
-  refused: number;
-}
-
-interface Fault {
-  readonly line: number;
-  readonly errors: readonly FieldError[];
-}
-
-/** A fault with the row itself, as JSON; without it for one that is too long. */
-interface Refused extends Fault {
-  readonly text: string | undefined;
-}
+/** Lengths at which columns of databases cut a text off. */
+const cutLengths: ReadonlySet<number> = new Set([191, 255, 256]);
 
 interface Flags {
   readonly json?: true;
   readonly refused?: string;
   readonly userColumn?: string;
   readonly tagsColumn?: string;
+  readonly ignoreColumn?: readonly string[];
+  readonly skipExpired?: true;
+  readonly encoding?: string;
 }
 
 export function importCommand({ environment, input, output, stop }: Context): Command {
   return createCommand({
     name: 'import',
     description:
-      'Imports subscriptions from JSON Lines, a JSON array, or CSV with a header. Each row is {"endpoint", "keys": ' +
-      '{"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, or has one in its member "subscription" or "sub"; with ' +
+      'Imports subscriptions from JSON in any arrangement (arrays, JSON Lines, objects in objects) or CSV with a header. Each row is {"endpoint", "keys": ' +
+      '{"p256dh", "auth"}} or {"endpoint", "p256dh", "auth"}, or has one in it; with ' +
       '"vapidPublicKey" if it was made with another VAPID key pair, "user", "tags", "language", "time_zone", "channels" (choices: {"news": false}) and "created_at". Columns of CSV have ' +
-      'the same names; further ones are known, and others are ignored. The exit code is 1 if a row is not valid.',
+      'the same names; further ones are known, and others are ignored. Each row is imported, updated, refused or left out, and the counts say so. The exit code is 1 if a row is refused.',
     settings: [...dataSettings, 'pushServices', 'maxPushServices'],
     json: 'Prints JSON Lines: one for each row that is not valid, then the counts.',
     examples: [
       'deskbell subscriptions import subscriptions.jsonl',
       'deskbell subscriptions import --refused refused.jsonl push_subscriptions.csv',
       'deskbell subscriptions import --user-column userId --tags-column topics users.json',
+      'deskbell subscriptions import --encoding windows-1252 subscriptions.csv',
       'zcat old.jsonl.gz | deskbell subscriptions import -',
     ],
   })
@@ -76,30 +69,38 @@ export function importCommand({ environment, input, output, stop }: Context): Co
       'Column or member that holds the tags, as an array or as words separated by commas, semicolons or spaces. ' +
         'Default: tags.',
     )
-    .action(async (file: string, { json, refused, userColumn, tagsColumn, ...flags }: Flags) => {
-      const configuration = await readConfiguration({ flags, environment });
+    .option(
+      '--ignore-column <name>',
+      'Column or member that is not read, since it means something else here. May be given several times.',
+      (name: string, former: readonly string[] = []) => [...former, name],
+    )
+    .option('--skip-expired', 'Leaves out subscriptions whose "expirationTime" is over.')
+    .option(
+      '--encoding <name>',
+      'Encoding of the file, such as windows-1252 or shift_jis. Default: UTF-8, or UTF-16 where the file shows it.',
+      (name: string) => {
+        if (knownEncoding(name) === undefined)
+          throw new InvalidArgumentError(
+            'It must be an encoding of the WHATWG standard, such as windows-1252.',
+          );
+        return name;
+      },
+    )
+    .action(async (file: string, { userColumn, tagsColumn, ...flags }: Flags) => {
+      const { json, refused, ignoreColumn, skipExpired, encoding, ...settings } = flags;
+      const configuration = await readConfiguration({ flags: settings, environment });
       const policy = createEndpointPolicy(configuration.pushServices);
       await withExistingData(configuration, async ({ store, vapidKeys }) => {
         await storeSettings(pick(configuration, ['data', 'pushServices']), { replace: false });
-        const counts: Counts = { imported: 0, refused: 0 };
         const columns: ColumnNames = {
           user: userColumn ?? defaultColumns.user,
           tags: tagsColumn ?? defaultColumns.tags,
         };
-        const memberOf = createMemberOf(columns);
-        const lines = readRows(readInput(file, { input, stop }), { maxLineBytes, memberOf });
+        const memberOf = createMemberOf(columns, ignoreColumn);
         await using refusedFile = refused === undefined ? undefined : await openPrivate(refused);
-        let isBinary = false;
-        const report = async ({ text, ...fault }: Refused): Promise<void> => {
-          // as one line, to be imported again: no string of JSON has a line break in it
-          const row = text?.replaceAll(/\s*\n\s*/g, ' ');
-          await refusedFile?.appendFile(`${JSON.stringify({ ...fault, text: row })}\n`);
-          isBinary ||= text?.includes('\0') ?? false;
-          if (json) await output.line(JSON.stringify(fault));
-          else if (counts.refused <= maxShown) output.diagnostic(describe(fault));
-        };
-        let failure: unknown;
+        const report = new ImportReport();
         const missed = createMissedColumns({ user: userColumn, tags: tagsColumn });
+        const batches = new Batches(store.subscriptions, report);
         /** Counts its push service where nobody has listed it; asked once for each. */
         const admitted = new Set<string>();
         const admit = async ({ subscription }: NewSubscription): Promise<void> => {
@@ -107,76 +108,116 @@ export function importCommand({ environment, input, output, stop }: Context): Co
           if (admitted.has(origin) || !policy.isUnlisted(origin)) return;
           await withUnlisted(store, origin, configuration.maxPushServices, async () => admitted.add(origin));
         };
-        const parse = async ({ text }: Line): Promise<NewSubscription> => {
-          const row = parseRow(text, ', and the first line does not name the columns of a table');
-          const imported = readImportedRow(row, policy, vapidKeys.publicKey, memberOf);
+
+        const importRow = async (row: Row, line: number): Promise<void> => {
+          const provider = findProvider(row);
+          if (provider !== undefined) throw new DeskbellError('ERR_SUBSCRIPTION_INVALID', provider);
+          const { expiresAtMs, leftOut, ...imported } = readImportedRow(
+            row,
+            policy,
+            vapidKeys.publicKey,
+            memberOf,
+          );
+          const isExpired = expiresAtMs !== undefined && expiresAtMs < store.now();
+          if (isExpired && skipExpired) return report.leaveOut('expired', line);
           missed.note(row, imported);
           await admit(imported);
-          return imported;
+          for (const [fact, value] of leftOut) report.leaveOutFact(fact, value);
+          if (isExpired) report.remark('expired; --skip-expired leaves them out', line);
+          const { length } = imported.subscription.endpoint;
+          if (cutLengths.has(length))
+            report.remark(
+              `an endpoint of exactly ${length} characters, which a column may have cut off`,
+              line,
+            );
+          await batches.add(imported);
         };
-        await importLines(lines, parse, store.subscriptions, counts, report).catch((error: unknown) => {
+        const refuse = async (error: unknown, line: number, text: string | undefined): Promise<void> => {
+          if (!(error instanceof DeskbellError)) throw error;
+          const { code, message, fields } = error;
+          const fault: RowFault = {
+            line,
+            errors: fields.length > 0 ? fields : [{ pointer: '', code, detail: message }],
+          };
+          // as one line, to be imported again: no string of JSON has a line break in it
+          const ofRow = text?.replaceAll(/\s*\n\s*/g, ' ');
+          await refusedFile?.appendFile(`${JSON.stringify({ ...fault, text: ofRow })}\n`);
+          const said = report.refuse(fault);
+          if (json) await output.line(JSON.stringify(fault));
+          else if (said !== undefined) output.diagnostic(said);
+        };
+        const importValue = async (value: GivenValue): Promise<void> => {
+          const { number, text } = value;
+          try {
+            const given = value.read();
+            for (const found of findRows(given, memberOf)) {
+              if ('leftOut' in found) report.leaveOut(found.leftOut, number);
+              else {
+                const ofRow = () => (found.row === given ? text : JSON.stringify(found.row));
+                await importRow(found.row, number).catch((error: unknown) => refuse(error, number, ofRow()));
+              }
+            }
+          } catch (error) {
+            await refuse(error, number, text);
+          }
+        };
+
+        let failure: unknown;
+        try {
+          const chunks = readInput(file, { input, stop }, { encoding, hasFlag: true });
+          for await (const value of readRows(chunks, memberOf)) await importValue(value);
+        } catch (error) {
           failure = error;
-        });
-        if (!json && counts.refused > maxShown)
-          output.diagnostic(
-            `And ${countOf(counts.refused - maxShown, 'more line')}; --refused keeps all of them.`,
-          );
-        if (!failure || counts.imported + counts.refused > 0) {
-          await output.result({ json }, counts, `Imported ${counts.imported}, refused ${counts.refused}.`);
         }
+        // what was read before an error is stored, too
+        await batches.flush();
+        const { counts, factsLeftOut } = report;
+        if (!failure || Object.values(counts).some((count) => count > 0)) {
+          await output.result({ json }, { ...counts, factsLeftOut }, formatCounts(counts));
+        }
+        if (!json) for (const sentence of report.sentences()) output.diagnostic(sentence);
         for (const sentence of missed.sentences()) output.diagnostic(sentence);
         if (failure) throw failure;
         if (counts.refused > 0) {
           throw new DeskbellError(
             'ERR_LINES_REFUSED',
-            `Not valid and not imported: ${countOf(counts.refused, 'line')}${isBinary ? '. The input looks like no text' : ''}`,
+            `Not valid and not imported: ${countOf(counts.refused, 'line')}`,
           );
         }
       });
     });
 }
 
-/** Stores valid lines in batches. Lines that were read before an error are stored before it is thrown. */
-async function importLines(
-  lines: AsyncIterable<Line>,
-  parse: (line: Line) => Promise<NewSubscription>,
-  subscriptions: SubscriptionStore,
-  counts: Counts,
-  report: (refused: Refused) => Promise<void>,
-): Promise<void> {
-  let batch: NewSubscription[] = [];
-  const flush = async (): Promise<void> => {
-    const rows = batch;
-    batch = [];
-    await subscriptions.putAll(rows);
-    counts.imported += rows.length;
-  };
-  try {
-    for await (const line of lines) {
-      const result = await readRow(line, parse);
-      if ('errors' in result) {
-        counts.refused += 1;
-        await report(result);
-      } else if (batch.push(result) === batchSize) {
-        await flush();
-      }
-    }
-  } finally {
-    await flush();
-  }
-}
+/** `Imported 3, updated 1, refused 0.` */
+const formatCounts = ({ imported, updated, refused, leftOut }: ImportReport['counts']): string =>
+  [
+    `Imported ${imported}`,
+    ...(updated > 0 ? [`updated ${updated}`] : []),
+    `refused ${refused}`,
+    ...(leftOut > 0 ? [`left out ${leftOut}`] : []),
+  ].join(', ') + '.';
 
-async function readRow(
-  line: Line,
-  parse: (line: Line) => Promise<NewSubscription>,
-): Promise<NewSubscription | Refused> {
-  try {
-    return await parse(line);
-  } catch (error) {
-    if (!(error instanceof DeskbellError)) throw error;
-    const { code, message, fields } = error;
-    const errors = fields.length > 0 ? fields : [{ pointer: '', code, detail: message }];
-    return { line: line.number, errors, text: line.text };
+/** Stores rows, many in a transaction. */
+class Batches {
+  readonly #subscriptions: SubscriptionStore;
+  readonly #report: ImportReport;
+  #rows: NewSubscription[] = [];
+
+  constructor(subscriptions: SubscriptionStore, report: ImportReport) {
+    this.#subscriptions = subscriptions;
+    this.#report = report;
+  }
+
+  async add(row: NewSubscription): Promise<void> {
+    if (this.#rows.push(row) === batchSize) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    const rows = this.#rows;
+    this.#rows = [];
+    const inserted = await this.#subscriptions.putAll(rows);
+    this.#report.counts.imported += inserted;
+    this.#report.counts.updated += rows.length - inserted;
   }
 }
 
@@ -188,8 +229,3 @@ async function openPrivate(path: string): Promise<FileHandle> {
     throw new DeskbellError('ERR_FILE', `${path} cannot be made`, { cause });
   }
 }
-
-const describe = ({ line, errors }: Fault): string =>
-  errors
-    .map(({ pointer, code, detail }) => `line ${line}: ${pointer && `${pointer}: `}${detail} [${code}]`)
-    .join('\n');

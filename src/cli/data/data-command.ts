@@ -37,19 +37,22 @@ export const createDataCommand = (
 ): DataCommand =>
   describeCommand(new DataCommand(description.name, environment), { ...description, settings: dataSettings });
 
-/** `list` of what there are few of: all of them. @param rowsOf reads them */
+/** `list`, or a command of another name, of what there are few of: all of them. @param rowsOf reads them */
 export const createListCommand = <Row>(
   { environment, output }: Pick<Context, 'environment' | 'output'>,
   {
+    name = 'list',
     description,
     examples,
     rowsOf,
     ...table
-  }: Pick<CommandDescription, 'description' | 'examples'> &
-    Omit<Table<Row>, 'rows'> & { rowsOf(data: DataDirectory): Promise<readonly Row[]> },
+  }: Pick<CommandDescription, 'description' | 'examples'> & { readonly name?: string } & Omit<
+      Table<Row>,
+      'rows'
+    > & { rowsOf(data: DataDirectory): Promise<readonly Row[]> },
 ): Command =>
   createDataCommand(environment, {
-    name: 'list',
+    name,
     description,
     json: 'Prints JSON Lines.',
     examples,

@@ -1,96 +1,236 @@
-// Reads the VAPID key pair of another web push tool from a text: PEM, or both keys as base64url in any form around them
-// (JSON, environment files, the output of `web-push generate-vapid-keys`).
-import { createECDH, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+// Reads the VAPID key pair of another web push tool, in whatever form it is written: PEM, DER, JSON Web Keys, or both keys as bytes in
+// base64 or hexadecimal digits, with any text around them.
+import { createECDH, createPrivateKey, createPublicKey, ECDH, type KeyObject } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { encodeBase64url } from '../../protocol/base64.ts';
-import { curve, pointBytes } from '../../protocol/p256.ts';
+import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
+import { isJsonObject } from '../../protocol/json-object.ts';
+import { curve, isP256Point, pointBytes, scalarBytes } from '../../protocol/p256.ts';
 import { checkVapidKeys, type VapidKeys } from '../../protocol/vapid-token.ts';
 
+export interface FoundKeys extends VapidKeys {
+  /** In which form the keys were, such as "a private key in PEM". */
+  readonly found: string;
+}
+
+/** A key, or what may be one. */
+interface Candidate {
+  readonly kind: 'public' | 'private';
+  /** Says by itself that it is a private key: a word of 32 bytes may be anything. */
+  readonly isCertain: boolean;
+  /** 65 or 32 bytes, as base64url. */
+  readonly key: string;
+  readonly form: string;
+}
+
+/** Whether bytes are DER and no text: a sequence, with its length. */
+export const isDer = (bytes: Uint8Array): boolean =>
+  bytes[0] === 0x30 && (bytes[1]! >= 0x80 || bytes[1]! + 2 === bytes.length);
+
 /**
- * @param text PEM: a private key in SEC1 or PKCS#8, with or without its public half; public keys beside it must belong
- *   to it, other blocks (EC PARAMETERS, certificates) are ignored. Otherwise a public key of 87 and a private key of 43
- *   characters.
- * @throws {DeskbellError} ERR_VAPID_KEY_INVALID; the message never quotes the text
+ * @param given a text, or DER. A private key in PEM, DER or JWK is enough; public keys beside it must belong to it, other
+ *   blocks (EC PARAMETERS, certificates) are ignored. Of keys as bytes both are needed, and one pair must belong together.
+ * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, which says what there is; the message never quotes the text
  */
-export function parseKeyPair(text: string): VapidKeys {
-  const pair = text.includes('-----BEGIN ') ? parsePem(text) : findBase64urlPair(text);
-  checkVapidKeys(pair);
-  return pair;
+export function parseKeyPair(given: string | Uint8Array): FoundKeys {
+  const candidates = unique(typeof given === 'string' ? readText(given) : readDer(given, 'DER'));
+  const publicKeys = candidates.filter(({ kind }) => kind === 'public');
+  const privateKeys = candidates.filter(({ kind }) => kind === 'private');
+  const certain = privateKeys.filter(({ isCertain }) => isCertain);
+  if (certain.length > 1)
+    throw invalid(`holds ${certain.length} private keys (${formsOf(certain)}); give one`);
+  const pairs = (certain.length > 0 ? certain : privateKeys).flatMap((candidate) => {
+    const publicKey = derivePublicKey(candidate.key);
+    const half = publicKeys.find(({ key }) => key === publicKey);
+    const isAlone = candidate.isCertain && publicKeys.length === 0;
+    const others = publicKeys.filter(({ isCertain, key }) => isCertain && key !== publicKey);
+    return publicKey !== undefined && others.length === 0 && (half || isAlone)
+      ? [{ publicKey, candidate, half }]
+      : [];
+  });
+  const [pair, ...others] = pairs;
+  if (pair === undefined) throw invalid(describeFault(publicKeys, privateKeys));
+  if (others.length > 0) throw invalid(`holds ${pairs.length} key pairs; give one`);
+  const keys = { publicKey: pair.publicKey, privateKey: pair.candidate.key };
+  checkVapidKeys(keys);
+  const { candidate, half } = pair;
+  return {
+    ...keys,
+    found: `a private key (${candidate.form})${half ? ` and its public key (${half.form})` : ''}`,
+  };
 }
 
-function findBase64urlPair(text: string): VapidKeys {
-  const words = [...new Set(text.match(/[A-Za-z0-9_-]+/g))];
-  const [publicKey, ...otherPublic] = words.filter((word) => word.length === 87);
-  const [privateKey, ...otherPrivate] = words.filter((word) => word.length === 43);
-  if (!publicKey || !privateKey || otherPublic.length > 0 || otherPrivate.length > 0) {
-    throw invalid(
-      'is neither a PEM private key nor a text with exactly one public key (87 characters of base64url) and one ' +
-        'private key (43 characters)',
-    );
+function describeFault(publicKeys: readonly Candidate[], privateKeys: readonly Candidate[]): string {
+  const [privateKey] = privateKeys;
+  if (privateKey?.isCertain && publicKeys.length > 0)
+    return `holds a public key (${formsOf(publicKeys)}) that does not belong to its private key (${privateKey.form})`;
+  if (publicKeys.length > 0 && privateKeys.length > 0)
+    return `holds a public key (${formsOf(publicKeys)}) and a private key (${formsOf(privateKeys)}) that do not belong together; give both halves of one pair`;
+  const needed =
+    'Needed is a private key in PEM, DER or JWK, or a public key of 65 bytes and its private key of 32';
+  if (publicKeys.length > 0)
+    return `holds a public key (${formsOf(publicKeys)}), and holds no private key. ${needed}`;
+  if (privateKeys.length > 0)
+    return `holds what may be a private key (${formsOf(privateKeys)}), and holds no public key. ${needed}`;
+  return `holds no private key and no public key. ${needed}`;
+}
+
+const formsOf = (candidates: readonly Candidate[]): string =>
+  [...new Set(candidates.map(({ form }) => form))].join(', ');
+
+const unique = (candidates: readonly Candidate[]): readonly Candidate[] => [
+  ...new Map(
+    candidates
+      .toSorted((one, other) => Number(one.isCertain) - Number(other.isCertain))
+      .map((candidate) => [candidate.kind + candidate.key, candidate]),
+  ).values(),
+];
+
+function readText(text: string): readonly Candidate[] {
+  const value = parseJson(text);
+  if (typeof value === 'object' && value !== null) return readJson(value);
+  return text.includes('-----BEGIN ') ? readPem(text) : readWords(text);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
-  return { publicKey, privateKey };
 }
 
-function parsePem(text: string): VapidKeys {
-  // In JSON and environment files, line ends are written as \n.
-  const blocks = text
-    .replaceAll(String.raw`\n`, '\n')
-    .match(/-----BEGIN ([A-Z0-9 ]+)-----.*?-----END \1-----/gs);
-  const privateBlocks = (blocks ?? []).filter((block) => /^-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(block));
-  const [block] = privateBlocks;
-  if (block === undefined) throw invalid('holds no private key (PEM)');
-  if (privateBlocks.length > 1) throw invalid(`holds ${privateBlocks.length} private keys (PEM); give one`);
-  const pair = toPair(readPrivateKey(block));
-  for (const publicBlock of (blocks ?? []).filter((each) => each.startsWith('-----BEGIN PUBLIC KEY-----'))) {
-    if (readPublicKey(publicBlock) !== pair.publicKey) {
-      throw invalid('holds a public key (PEM) that does not belong to its private key');
+/** JSON Web Keys (RFC 7517), alone, in a set or as a pair; and texts in any form. */
+function readJson(value: unknown): readonly Candidate[] {
+  if (typeof value === 'string') return readText(value);
+  if (typeof value !== 'object' || value === null) return [];
+  if (isJsonObject(value) && value['kty'] !== undefined) {
+    const { kty, crv, x, y, d } = value;
+    if (kty !== 'EC' || crv !== 'P-256')
+      throw invalid(`holds a JWK of type ${name(kty)} ${name(crv)}. ${neededCurve}`);
+    const [scalar, ...point] = [d, x, y].map((part) =>
+      typeof part === 'string' ? decodeBase64(part) : undefined,
+    );
+    const isWhole = point.every((half) => half !== undefined);
+    return readKey(isWhole ? Buffer.concat([Buffer.of(4), ...point]) : undefined, scalar, 'JWK');
+  }
+  return Object.values(value).flatMap(readJson);
+}
+
+const neededCurve = `VAPID needs one on the curve P-256 (${curve})`;
+const name = (value: unknown): string =>
+  typeof value === 'string' && /^[\w-]{1,20}$/.test(value) ? value : '';
+
+/** With any line ends, also escaped or none: what is between the lines is base64 of DER. */
+function readPem(text: string): readonly Candidate[] {
+  const blocks = text.matchAll(/-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----/gs);
+  return Array.from(blocks).flatMap(([, label = '', body = '']) => {
+    if (label.startsWith('ENCRYPTED ') || /Proc-Type:.*ENCRYPTED/.test(body)) {
+      throw invalid(
+        'holds an encrypted private key. Decrypt it first ("openssl pkey -in key.pem -out -") and import the result',
+      );
     }
-  }
-  return pair;
-}
-
-function readPrivateKey(block: string): KeyObject {
-  if (/^-----BEGIN ENCRYPTED |^Proc-Type:.*ENCRYPTED/m.test(block)) {
+    if (!/PRIVATE KEY$|^PUBLIC KEY$/.test(label)) return [];
+    const der = decodeBase64(body.replaceAll(/\\[nr]|\s/g, ''));
+    const found = der === undefined ? [] : readDer(der, 'PEM');
+    if (found.length > 0) return found;
     throw invalid(
-      'holds an encrypted private key. Decrypt it first ("openssl pkey -in key.pem -out -") and import the result',
+      `holds a ${label.endsWith('PRIVATE KEY') ? 'private' : 'public'} key (PEM) that cannot be read`,
     );
-  }
-  try {
-    return createPrivateKey(block);
-  } catch (cause) {
-    throw invalid('holds a private key (PEM) that cannot be read', cause);
-  }
+  });
 }
 
-function toPair(key: KeyObject): VapidKeys {
-  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
-  if (type !== 'ec' || details?.namedCurve !== curve) {
+/** PKCS #8, SEC 1 or SubjectPublicKeyInfo. @returns nothing for other bytes */
+function readDer(der: Uint8Array, form: string): readonly Candidate[] {
+  const key = Buffer.from(der);
+  for (const type of ['pkcs8', 'sec1', 'pkcs1'] as const) {
+    const object = attempt(() => createPrivateKey({ key, format: 'der', type }));
+    if (object) return readKeyObject(object, form);
+  }
+  const object = attempt(() => createPublicKey({ key, format: 'der', type: 'spki' }));
+  return object ? readKeyObject(object, form) : [];
+}
+
+function readKeyObject(key: KeyObject, form: string): readonly Candidate[] {
+  const { type, asymmetricKeyType, asymmetricKeyDetails: details } = key;
+  if (asymmetricKeyType !== 'ec' || details?.namedCurve !== curve) {
     const kind =
-      type === 'ec' ? `on the curve ${details?.namedCurve ?? 'of explicit parameters'}` : `of type ${type}`;
-    throw invalid(`holds a private key ${kind}. VAPID needs one on the curve P-256 (${curve})`);
+      asymmetricKeyType === 'ec'
+        ? `on the curve ${details?.namedCurve ?? 'of explicit parameters'}`
+        : `of type ${asymmetricKeyType}`;
+    throw invalid(`holds a ${type} key ${kind}. ${neededCurve}`);
   }
-  const privateKey = key.export({ format: 'jwk' }).d ?? '';
+  // the point ends the DER form of a key on P-256
+  const point = (type === 'private' ? createPublicKey(key) : key).export({ format: 'der', type: 'spki' });
+  const scalar =
+    type === 'private' ? Buffer.from(key.export({ format: 'jwk' }).d ?? '', 'base64url') : undefined;
+  return readKey(point.subarray(-pointBytes), scalar, form);
+}
+
+/** A private key that has its public half in it is one key; if that is of another pair, it is two. */
+function readKey(
+  point: Uint8Array | undefined,
+  scalar: Uint8Array | undefined,
+  form: string,
+): readonly Candidate[] {
+  const publicKeys = point ? readPoint(point, form, true) : [];
+  const privateKeys = scalar ? readScalar(scalar, form, true) : [];
+  const derived = new Set(privateKeys.map(({ key }) => derivePublicKey(key)));
+  return [...publicKeys.filter(({ key }) => !derived.has(key)), ...privateKeys];
+}
+
+/** Words of base64 or of hexadecimal digits: points, scalars, and whole keys in DER or PEM. */
+function readWords(text: string): readonly Candidate[] {
+  const words = Array.from(text.matchAll(/[A-Za-z0-9+/_-]{40,}={0,2}/g), ([word]) => word);
+  // all of it may be one, over several lines
+  return [text.replaceAll(/\s/g, ''), ...words].flatMap((word) => {
+    const [, digits] = /^(?:0x)?((?:[\da-f]{2})+)$/i.exec(word) ?? [];
+    const isHex = digits !== undefined;
+    const bytes = isHex ? Buffer.from(digits, 'hex') : decodeBase64(word);
+    if (bytes === undefined) return [];
+    const form = `${bytes.length} bytes in ${isHex ? 'hexadecimal digits' : 'base64'}`;
+    const inner = Buffer.from(bytes).toString('latin1');
+    if (inner.startsWith('-----BEGIN ')) return readPem(inner);
+    if (bytes[0] === 0x30 && bytes.length > pointBytes) return readDer(bytes, 'DER in base64');
+    return [...readPoint(bytes, form, false), ...readScalar(bytes, form, false)];
+  });
+}
+
+/** Uncompressed, compressed, or without the byte that says which. */
+function readPoint(bytes: Uint8Array, form: string, isCertain: boolean): readonly Candidate[] {
+  const given = bytes.length === pointBytes - 1 ? Buffer.concat([Buffer.of(4), bytes]) : bytes;
+  const isCompressed = given.length === scalarBytes + 1 && [2, 3].includes(given[0]!);
+  const point = isCompressed
+    ? attempt(() => ECDH.convertKey(given, curve, undefined, undefined, 'uncompressed') as Buffer)
+    : given;
+  return point && isP256Point(point)
+    ? [{ kind: 'public', isCertain, key: encodeBase64url(point), form }]
+    : [];
+}
+
+/** As a number is written: 31 bytes where the first is 0, 33 with a 0 before it. */
+function readScalar(bytes: Uint8Array, form: string, isCertain: boolean): readonly Candidate[] {
+  const excess = bytes.length - scalarBytes;
+  if (excess < -1 || excess > 1 || (excess === 1 && bytes[0] !== 0)) return [];
+  const scalar = Buffer.concat([Buffer.alloc(Math.max(0, -excess)), bytes.subarray(Math.max(0, excess))]);
+  return [{ kind: 'private', isCertain, key: encodeBase64url(scalar), form }];
+}
+
+/** @returns undefined for what is no scalar of the curve */
+function derivePublicKey(privateKey: string): string | undefined {
   const ecdh = createECDH(curve);
-  ecdh.setPrivateKey(privateKey, 'base64url');
-  const publicKey = encodeBase64url(ecdh.getPublicKey());
-  if (publicKey !== pointOf(createPublicKey(key))) {
-    throw invalid('holds a private key (PEM) with a public key that does not belong to it');
-  }
-  return { publicKey, privateKey };
+  return attempt(() => {
+    ecdh.setPrivateKey(privateKey, 'base64url');
+    return encodeBase64url(ecdh.getPublicKey());
+  });
 }
 
-function readPublicKey(block: string): string {
+function attempt<Value>(make: () => Value): Value | undefined {
   try {
-    return pointOf(createPublicKey(block));
-  } catch (cause) {
-    throw invalid('holds a public key (PEM) that cannot be read', cause);
+    return make();
+  } catch {
+    return undefined;
   }
 }
 
-/** The uncompressed point, which ends the DER form of a key on P-256. */
-function pointOf(publicKey: KeyObject): string {
-  return encodeBase64url(publicKey.export({ format: 'der', type: 'spki' }).subarray(-pointBytes));
-}
-
-const invalid = (fault: string, cause?: unknown): DeskbellError =>
-  new DeskbellError('ERR_VAPID_KEY_INVALID', `The text to import ${fault}`, { cause });
+const invalid = (fault: string): DeskbellError =>
+  new DeskbellError('ERR_VAPID_KEY_INVALID', `The text to import ${fault}`);

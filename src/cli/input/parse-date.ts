@@ -24,6 +24,6 @@ export function parseDate(value: unknown): number | undefined {
   return inRange(Date.parse(`${day}T${time}${hours === undefined ? 'Z' : `${hours}:${minutes}`}`));
 }
 
-/** Not before 1970. */
+/** Not before 2000: no subscription is that old, and programs write 1970 for what is not known. */
 const inRange = (timeMs: number): number | undefined =>
-  timeMs >= 0 && timeMs <= 8.64e15 ? timeMs : undefined;
+  timeMs >= 946_684_800_000 && timeMs <= 8.64e15 ? timeMs : undefined;

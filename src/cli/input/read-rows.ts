@@ -1,45 +1,179 @@
-// Reads the rows of an import, whatever of three forms it has: JSON Lines, a JSON array, or CSV with a header. The first
-// line tells which.
-import { readJsonArray, readLines, type Line } from './read-lines.ts';
-import { isTableHeader, readCsv, type TableOptions } from './read-csv.ts';
+// The rows of an import, from text to objects: the values of JSON in any arrangement, or a table in CSV. The first line tells which.
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { fieldError } from '../../errors/field-error.ts';
+import type { JsonObject } from '../../protocol/json-object.ts';
+import { findProvider } from './find-provider.ts';
+import { isPlainName, listNames, memberNames, type MemberOf } from './member-names.ts';
+import { JsonSplitter, type Piece } from './split-json.ts';
+import { splitLines, type Line } from './split-lines.ts';
+import { splitCells, splitTable } from './split-table.ts';
 
-const byteOrderMark = '\ufeff';
-const newline = 0x0a;
+/** Maximum length of a row in characters. An object that is longer has rows in it. */
+export const maxRowCharacters = 1_048_576;
 
-/** @returns rows as lines of JSON: numbered by line, by element of the array, or by row with the header as 1 */
-export async function* readRows(
-  chunks: AsyncIterable<Uint8Array>,
-  options: TableOptions,
-): AsyncGenerator<Line> {
-  const iterator = chunks[Symbol.asyncIterator]();
-  const { bytes, firstLine } = await readStart(iterator, options.maxLineBytes);
-  const all = resume(bytes, iterator);
-  if (firstLine.startsWith('[')) yield* readJsonArray(all, options);
-  else if (isTableHeader(firstLine, options.memberOf)) yield* readCsv(all, { ...options, header: firstLine });
-  else yield* readLines(all, options);
+/** A value of a file, before it is known whether it is a row. */
+export interface GivenValue {
+  /** From 1: of the line, of the element among all elements of arrays, or of the row of a table with its header as 1. */
+  readonly number: number;
+  /** As JSON; undefined for one that is too long. */
+  readonly text: string | undefined;
+  /** @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED, ERR_LINES_REFUSED for a row that does not fit its table */
+  read(): unknown;
 }
 
-/** As much as holds the first line with text in it, without a byte order mark. */
-async function readStart(
-  iterator: AsyncIterator<Uint8Array>,
-  maxLineBytes: number,
-): Promise<{ readonly bytes: Uint8Array; readonly firstLine: string }> {
-  let bytes = Buffer.alloc(0);
-  for (;;) {
-    const next = await iterator.next();
-    if (!next.done) bytes = Buffer.concat([bytes, next.value]);
-    const isMarked = bytes.toString('utf8', 0, 3) === byteOrderMark;
-    const text = bytes.subarray(isMarked ? 3 : 0);
-    const blank = /^\s*/.exec(text.toString('latin1', 0, maxLineBytes))![0].length;
-    const end = text.indexOf(newline, blank);
-    if (next.done || end !== -1 || text.length > maxLineBytes) {
-      const line = text.subarray(blank, end === -1 ? Math.min(text.length, maxLineBytes) : end);
-      return { bytes: text, firstLine: line.toString('utf8').trim() };
+/** @throws {DeskbellError} ERR_LINES_REFUSED for a table without endpoints, or a text that ends within an array */
+export async function* readRows(
+  chunks: AsyncIterable<string>,
+  memberOf: MemberOf,
+): AsyncGenerator<GivenValue> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const { start, firstLine } = await readStart(iterator);
+  const all = resume(start, iterator);
+  const separator = /^sep=(.)$/i.exec(firstLine)?.[1];
+  if (separator !== undefined) {
+    const lines = splitLines(all, maxRowCharacters);
+    let header = '';
+    // the first line with text says what separates
+    for (let named = false; !named || header === '';) {
+      const { value, done } = await lines.next();
+      if (done) return;
+      if (named) header = value.text ?? '';
+      named ||= value.text?.trim() === firstLine;
     }
+    yield* readTable(lines, header, separator, memberOf);
+  } else if (isTableHeader(firstLine, memberOf)) {
+    const lines = splitLines(all, maxRowCharacters);
+    let header = '';
+    while (header.trim() === '') header = (await lines.next()).value?.text ?? firstLine;
+    yield* readTable(lines, header, separatorOf(header), memberOf);
+  } else yield* readValues(all);
+}
+
+async function* readValues(chunks: AsyncIterable<string>): AsyncGenerator<GivenValue> {
+  const splitter = new JsonSplitter(maxRowCharacters);
+  for await (const chunk of chunks) for (const piece of splitter.add(chunk)) yield toValue(piece);
+  for (const piece of splitter.end()) yield toValue(piece);
+  if (splitter.isCutOff)
+    throw new DeskbellError(
+      'ERR_LINES_REFUSED',
+      'the input ends in the middle of an array or object: there may be more',
+    );
+}
+
+const toValue = ({ number, text }: Piece): GivenValue => ({ number, text, read: () => parseJson(text) });
+
+async function* readTable(
+  lines: AsyncIterable<Line>,
+  header: string,
+  separator: string,
+  memberOf: MemberOf,
+): AsyncGenerator<GivenValue> {
+  const names = namesOf(header, separator);
+  const mainColumn = names.findIndex(isNeeded(memberOf));
+  if (mainColumn === -1) throw withoutEndpoints(names);
+  const form = { separator, columns: names.length, mainColumn, maxCharacters: maxRowCharacters };
+  for await (const { number, text, cells } of splitTable(lines, form)) {
+    const row = cells && toRow(names, cells);
+    yield {
+      number,
+      text: row ? JSON.stringify(row) : text && JSON.stringify(text),
+      read: () => {
+        if (text === undefined) throw tooLong();
+        if (row) return withWholeNumbers(row, memberOf);
+        const detail = `the row has not the ${names.length} cells of the header, or a quotation mark too many`;
+        throw new DeskbellError('ERR_LINES_REFUSED', detail);
+      },
+    };
   }
 }
 
-async function* resume(start: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** Databases write NULL and \N for what is not there. Of two columns with one name, the first that has something holds. */
+function toRow(names: readonly string[], cells: readonly string[]): JsonObject {
+  const row: Record<string, string | null> = {};
+  for (const [index, name] of names.entries()) {
+    const cell = cells[index] ?? '';
+    row[name] ??= cell === '' || cell === 'NULL' || cell === String.raw`\N` ? null : cell;
+  }
+  return row;
+}
+
+/** A spreadsheet keeps fifteen digits of a number and writes zeros for the others. */
+function withWholeNumbers(row: JsonObject, memberOf: MemberOf): JsonObject {
+  for (const [name, cell] of Object.entries(row)) {
+    if (memberOf(name) !== 'user' || !/^\d{15}00+$/.test(String(cell))) continue;
+    const detail =
+      'This number seems to have lost its last digits in a spreadsheet: export the table without one. If it is right, import it as JSON.';
+    throw fieldError('ERR_FIELD_VALUE', `/${name}`, detail);
+  }
+  return row;
+}
+
+function withoutEndpoints(names: readonly string[]): DeskbellError {
+  const provider = findProvider(Object.fromEntries(names.map((name) => [name, ''])));
+  return new DeskbellError(
+    'ERR_LINES_REFUSED',
+    provider ??
+      `the table has no column of endpoints or subscriptions. Looked for ` +
+        `${[...memberNames.endpoint, ...memberNames.subscription].join(', ')}; its first line has: ${listNames(names)}`,
+  );
+}
+
+const namesOf = (header: string, separator: string): readonly string[] =>
+  (splitCells(header, separator)?.cells ?? header.split(separator)).map((name) => name.trim());
+
+const separators = [',', ';', '\t', '|'];
+
+/** The one that the header has most. */
+const separatorOf = (header: string): string =>
+  separators.toSorted((one, other) => header.split(other).length - header.split(one).length)[0]!;
+
+const isNeeded = (memberOf: MemberOf) => (name: string) =>
+  ['endpoint', 'subscription'].includes(memberOf(name) ?? '');
+
+/** True for a first line that names columns, whatever columns. */
+function isTableHeader(line: string, memberOf: MemberOf): boolean {
+  if (/^[[{]/.test(line)) return false;
+  const names = namesOf(line, separatorOf(line));
+  return names.some(isNeeded(memberOf)) || (names.length > 1 && names.every(isPlainName));
+}
+
+/**
+ * @param text `undefined` for one that is too long
+ * @param further what else it is not, after "the line is not well-formed JSON"
+ * @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED
+ */
+export function parseJson(
+  text: string | undefined,
+  further = ', and the first line does not name the columns of a table',
+): unknown {
+  if (text === undefined) throw tooLong();
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's message would quote the line, and with it an endpoint or a key.
+    throw new DeskbellError('ERR_JSON_MALFORMED', `the line is not well-formed JSON${further}`);
+  }
+}
+
+const tooLong = (): DeskbellError =>
+  new DeskbellError('ERR_BODY_TOO_LARGE', `the line is longer than ${maxRowCharacters} characters`);
+
+/** As much as holds the first line with text in it. */
+async function readStart(
+  iterator: AsyncIterator<string>,
+): Promise<{ readonly start: string; readonly firstLine: string }> {
+  let start = '';
+  for (;;) {
+    const next = await iterator.next();
+    if (!next.done) start += next.value;
+    const blank = /^\s*/.exec(start)![0].length;
+    const end = start.indexOf('\n', blank);
+    if (next.done || end !== -1 || start.length - blank > maxRowCharacters)
+      return { start, firstLine: start.slice(blank, end === -1 ? undefined : end).trim() };
+  }
+}
+
+async function* resume(start: string, rest: AsyncIterator<string>): AsyncGenerator<string> {
   yield start;
   yield* { [Symbol.asyncIterator]: () => rest };
 }

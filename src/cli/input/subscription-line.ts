@@ -1,18 +1,21 @@
-// A subscription as one line of JSON, as `deskbell subscriptions` exports and imports it. What it exports has the form of
+// A subscription as one row of a file, as `deskbell subscriptions` exports and imports it. What it exports has the form of
 // `PushSubscription.toJSON()`, which other web push tools accept, with what else the store knows; what it imports may have
 // the forms in which applications store subscriptions.
+import { findIana } from 'windows-iana';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
-import { checkChoices } from '../../audience/channels.ts';
-import { checkLanguage, checkTimeZone } from '../../audience/reader-facts.ts';
-import { type UserAndTags, checkTags, checkUser } from '../../audience/user-and-tags.ts';
+import { fieldError } from '../../errors/field-error.ts';
+import { checkChoices, type Choices } from '../../audience/channels.ts';
+import { readTimeZone } from '../../audience/reader-facts.ts';
+import { checkTags, checkUser, type UserAndTags } from '../../audience/user-and-tags.ts';
 import type { ReaderFacts } from '../../store/readers.ts';
 import type { NewSubscription, StoredSubscription } from '../../store/subscriptions.ts';
-import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
+import { encodeBase64url } from '../../protocol/base64.ts';
 import { typeOf } from '../../errors/type-of.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { isJsonObject } from '../../protocol/json-object.ts';
-import { isP256Point } from '../../protocol/p256.ts';
-import { parseSubscription, type Subscription } from '../../protocol/subscription.ts';
+import { readLanguage } from '../../protocol/language.ts';
+import { isP256Point, pointBytes } from '../../protocol/p256.ts';
+import { authBytes, parseSubscription, type Subscription } from '../../protocol/subscription.ts';
 import {
   describeNames,
   findMembers,
@@ -22,9 +25,21 @@ import {
 } from './given-members.ts';
 import { createMemberOf, defaultColumns, memberNames, type Member, type MemberOf } from './member-names.ts';
 import { parseDate } from './parse-date.ts';
+import { parseJson } from './read-rows.ts';
+import { open, readBytes } from './unwrap.ts';
 
-/** Maximum length of a line: an endpoint has at most 4096 characters, the rest is short. */
-export const maxLineBytes = 65_536;
+/** Maximum length in characters of a line that is to be sent to: an endpoint has at most 4096, the rest is short. */
+export const maxLineCharacters = 65_536;
+
+/** What a subscription can do without, in the plural. */
+export type OptionalFact = 'dates' | 'languages' | 'time zones' | 'choices of channels' | 'tags';
+
+export interface ImportedRow extends NewSubscription {
+  /** By its `expirationTime`; milliseconds since 1970. */
+  readonly expiresAtMs: number | undefined;
+  /** Facts that are not understood: they are left out. */
+  readonly leftOut: readonly (readonly [fact: OptionalFact, value: unknown])[];
+}
 
 /**
  * Reads a row of an import. Its user and tags are those of the row, where it has any. Without `vapidPublicKey` the subscription
@@ -37,30 +52,40 @@ export function readImportedRow(
   policy: EndpointPolicy,
   currentPublicKey: string,
   memberOf: MemberOf,
-): NewSubscription {
+): ImportedRow {
   const members = findMembers(row, memberOf);
-  const read = <Value>(member: Member, check: (value: unknown, pointer: string) => Value) => {
+  const leftOut: [OptionalFact, unknown][] = [];
+  const optional = <Value>(
+    member: Member,
+    fact: OptionalFact,
+    read: (value: unknown) => Value | undefined,
+  ): Value | undefined => {
     const given = members.ofRow(member);
-    return given && check(given.value, given.pointer);
+    const value = given && read(given.value);
+    if (given && value === undefined) leftOut.push([fact, given.value]);
+    return value;
   };
   return {
     subscription: readSubscription(row, members, policy),
     vapidPublicKey: readPublicKey(members) ?? currentPublicKey,
-    assign: readUserAndTags(members),
-    createdAtMs: readDate(members),
-    language: read('language', checkLanguage),
-    timeZone: read('timeZone', checkTimeZone),
-    channels: read('channels', (value, pointer) => checkChoices(fromText(value), pointer)),
+    assign: readUserAndTags(members, (tag) => leftOut.push(['tags', tag])),
+    createdAtMs: optional('createdAt', 'dates', parseDate),
+    language: optional('language', 'languages', toLanguage),
+    timeZone: optional('timeZone', 'time zones', toTimeZone),
+    channels: optional('channels', 'choices of channels', toChoices),
+    expiresAtMs: parseDate(members.ofSubscription('expirationTime')?.value),
+    leftOut,
   };
 }
 
 /**
  * Parses a line that is to be sent to: what else it says is not read.
  *
- * @throws {DeskbellError} as `parseRow`, and ERR_SUBSCRIPTION_INVALID
+ * @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED, ERR_SUBSCRIPTION_INVALID
  */
 export function parseLine(line: string | undefined, policy: EndpointPolicy): Subscription {
-  const row = parseRow(line);
+  const row = parseJson(line, '');
+  if (!isJsonObject(row)) throw invalid('', 'ERR_FIELD_TYPE', `An object is needed, not ${typeOf(row)}.`);
   return readSubscription(row, findMembers(row, memberOfDefault), policy);
 }
 
@@ -83,37 +108,15 @@ export function formatLine(row: StoredSubscription, facts: ReaderFacts = { ...ro
   });
 }
 
-/**
- * @param line `undefined` for one that is too long
- * @param further what else it is not, after "the line is not well-formed JSON"
- * @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED, ERR_SUBSCRIPTION_INVALID for what is no object
- */
-export function parseRow(line: string | undefined, further = ''): Row {
-  if (line === undefined) {
-    throw new DeskbellError('ERR_BODY_TOO_LARGE', `the line is longer than ${maxLineBytes} bytes`);
-  }
-  const value = parseJson(line, further);
-  if (isJsonObject(value)) return value;
-  throw invalid('', 'ERR_FIELD_TYPE', `An object is needed, not ${typeOf(value)}.`);
-}
-
-function parseJson(line: string, further: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    // The parser's message would quote the line, and with it an endpoint or a key.
-    throw new DeskbellError('ERR_JSON_MALFORMED', `the line is not well-formed JSON${further}`);
-  }
-}
-
 const required = ['endpoint', 'p256dh', 'auth'] as const;
+const keyBytes: Readonly<Record<string, number>> = { p256dh: pointBytes, auth: authBytes };
 
 /** Faults point to where the row has the member. */
 function readSubscription(row: Row, members: GivenMembers, policy: EndpointPolicy): Subscription {
   const given = required.map((name) => [name, members.ofSubscription(name)] as const);
   try {
     return parseSubscription(
-      Object.fromEntries(given.map(([name, member]) => [name, member?.value])),
+      Object.fromEntries(given.map(([name, member]) => [name, toText(name, member?.value)])),
       policy,
     );
   } catch (error) {
@@ -128,6 +131,13 @@ function readSubscription(row: Row, members: GivenMembers, policy: EndpointPolic
   }
 }
 
+/** A key as base64url, in whatever form it is given; as it is where it is none. */
+function toText(name: string, value: unknown): unknown {
+  const length = keyBytes[name];
+  const bytes = length === undefined || value === undefined ? undefined : readBytes(value, length);
+  return bytes ? encodeBase64url(bytes) : value;
+}
+
 /** Where it was looked for, and what the row has instead. */
 function describeMissing(missing: readonly (typeof required)[number][], row: Row): FieldError {
   const names = missing.flatMap((name) => memberNames[name]);
@@ -140,45 +150,81 @@ function describeMissing(missing: readonly (typeof required)[number][], row: Row
   };
 }
 
-/** Tables have numbers for users, and one text for all tags. */
-function readUserAndTags(members: GivenMembers): UserAndTags | undefined {
+/** @param leaveOut is given what is no tag */
+function readUserAndTags(members: GivenMembers, leaveOut: (tag: unknown) => void): UserAndTags | undefined {
   const user = members.ofRow('user');
   const tags = members.ofRow('tags');
   if (user === undefined && tags === undefined) return undefined;
-  return { user: user && checkUser(toText(user.value), user.pointer), tags: tags ? readTags(tags) : [] };
+  return { user: user && readUser(user), tags: tags ? readTags(tags, leaveOut) : [] };
 }
 
-/** A table has choices as a text of JSON. */
-function fromText(choices: unknown): unknown {
-  try {
-    return typeof choices === 'string' ? JSON.parse(choices) : choices;
-  } catch {
-    return choices;
+/** Tables have numbers for users. One that has lost digits is that of several people. */
+function readUser({ value, pointer }: GivenMember): string {
+  if (typeof value === 'number') {
+    if (Number.isSafeInteger(value)) return String(value);
+    const detail =
+      'This number has more digits than a number in JSON keeps, or a fraction: export the user as a text, in quotation marks.';
+    throw fieldError('ERR_FIELD_VALUE', pointer, detail);
   }
+  if (typeof value === 'string' && /^-?\d+(?:[.,]\d+)?e\+\d+$/i.test(value.trim())) {
+    const detail =
+      'A spreadsheet has shortened this number, and its last digits are lost: export the user as a text, not through a spreadsheet.';
+    throw fieldError('ERR_FIELD_VALUE', pointer, detail);
+  }
+  return checkUser(value, pointer);
 }
 
-const readTags = ({ value, pointer }: GivenMember): readonly string[] =>
-  checkTags(typeof value === 'string' ? (value.match(/[^\s,;]+/g) ?? []) : value, pointer);
+/** Tables have one text for all tags, or JSON. */
+function readTags({ value }: GivenMember, leaveOut: (tag: unknown) => void): readonly string[] {
+  const given = open(value);
+  const tags = typeof given === 'string' ? (given.match(/[^\s,;]+/g) ?? []) : given;
+  const fitting = (Array.isArray(tags) ? tags : [tags]).filter((tag) => {
+    const fits = attempt(() => checkTags([tag], '')) !== undefined;
+    if (!fits) leaveOut(tag);
+    return fits;
+  });
+  const kept = attempt(() => checkTags(fitting, ''));
+  if (kept === undefined) leaveOut(value);
+  return kept ?? [];
+}
 
-const toText = (value: unknown): unknown => (Number.isSafeInteger(value) ? String(value) : value);
-
-function readDate(members: GivenMembers): number | undefined {
-  const given = members.ofRow('createdAt');
-  if (given === undefined) return undefined;
-  const timeMs = parseDate(given.value);
-  if (timeMs !== undefined) return timeMs;
-  throw invalid(
-    given.pointer,
-    'ERR_FIELD_VALUE',
-    'This is not a date. Needed is one like 2026-03-01 or 2026-03-01 12:00:00, in UTC or with its offset, or ' +
-      'seconds or milliseconds since 1970.',
+/** `de_DE.UTF-8` is how POSIX writes `de-DE`. */
+const toLanguage = (value: unknown): string | undefined =>
+  readLanguage(
+    typeof value === 'string'
+      ? value
+          .trim()
+          .replace(/[.@].*$/, '')
+          .replaceAll('_', '-')
+      : value,
   );
+
+/** Windows has names of its own; what clocks of `GMT+1` show is `Etc/GMT-1` in the time zone database. */
+function toTimeZone(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const name = value.trim();
+  const [, sign = '', hours] = /^(?:GMT|UTC)\s?([+-])0?(\d{1,2})(?::?00)?$/i.exec(name) ?? [];
+  const [ofWindows] = findIana(name);
+  return readTimeZone(
+    hours === undefined ? (ofWindows ?? name) : `Etc/GMT${sign === '+' ? '-' : '+'}${hours}`,
+  );
+}
+
+const toChoices = (value: unknown): Choices | undefined => attempt(() => checkChoices(open(value), ''));
+
+function attempt<Value>(check: () => Value): Value | undefined {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof DeskbellError) return undefined;
+    throw error;
+  }
 }
 
 function readPublicKey(members: GivenMembers): string | undefined {
   const given = members.ofRow('vapidPublicKey');
   if (given === undefined) return undefined;
-  const bytes = typeof given.value === 'string' ? decodeBase64(given.value) : undefined;
+  const bytes = readBytes(given.value, pointBytes);
   if (bytes && isP256Point(bytes)) return encodeBase64url(bytes);
   const detail = 'vapidPublicKey is not the base64url text of a 65-byte P-256 point.';
   throw invalid(given.pointer, 'ERR_VAPID_KEY_INVALID', detail);

@@ -23,12 +23,12 @@ import { compileForDelivery } from './compile-for-delivery.ts';
 import { openSender } from './open-sender.ts';
 import type { Output } from '../output/output.ts';
 import { readInput } from '../input/read-input.ts';
-import { readLines } from '../input/read-lines.ts';
+import { splitLines } from '../input/split-lines.ts';
 import { readDeliveryFlags } from '../flags/delivery-flags.ts';
 import { expressionOf, type PeopleFlags } from '../flags/people-flags.ts';
 import { formatPreparation } from './format-progress.ts';
 import { runBroadcast } from './run-broadcast.ts';
-import { maxLineBytes, parseLine } from '../input/subscription-line.ts';
+import { maxLineCharacters, parseLine } from '../input/subscription-line.ts';
 
 const lookEveryMs = 250;
 
@@ -160,8 +160,8 @@ async function* readSubscriptions(
   context: Context,
 ): AsyncGenerator<Subscription> {
   const policy = createEndpointPolicy(pushServices);
-  for await (const { number, text } of readLines(readInput(file, context), { maxLineBytes })) {
-    yield readLine(number, () => parseLine(text, policy));
+  for await (const { number, text } of splitLines(readInput(file, context), maxLineCharacters)) {
+    if (text?.trim() !== '') yield readLine(number, () => parseLine(text, policy));
   }
 }
 

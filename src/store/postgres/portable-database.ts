@@ -56,6 +56,7 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
     given,
     isOneOf: (column, name) => `${column} = any (:${name}::bigint[])`,
     byBytes: '"C"',
+    position: 'strpos',
     skipLocked: 'for update skip locked',
     jsonArray: 'jsonb_agg',
     jsonObject: 'jsonb_build_object',

@@ -74,25 +74,26 @@ export function createPostgresSubscriptions(
    * Writes rows with different endpoints, all that are permitted or none.
    *
    * @param query of the transaction that they are part of, whose connection may be the only one
-   * @returns those in the same order
    */
+  const writeRows = async (rows: readonly NewRow[], query: Query): Promise<readonly PutRow[]> => {
+    if (budget !== undefined) await takeCapacity(budget, rows, query);
+    return query<PutRow>(`select * from ${functions}.put_subscriptions($1, $2, $3, $4, $5, $6, $7)`, [
+      database.now(),
+      rows.map(({ hash }) => hash),
+      rows.map(({ subscription }) => subscription.endpoint),
+      rows.map(({ subscription }) => Buffer.from(subscription.p256dh)),
+      rows.map(({ subscription }) => Buffer.from(subscription.auth)),
+      rows.map(({ vapidPublicKey }) => vapidPublicKey),
+      rows.map(({ options }) => options),
+    ]);
+  };
+
+  /** @returns those that were permitted, in the same order */
   const putRows = async (
     rows: readonly NewRow[],
     query: Query,
   ): Promise<readonly (StoredSubscription | undefined)[]> => {
-    if (budget !== undefined) await takeCapacity(budget, rows, query);
-    const stored = await query<PutRow>(
-      `select * from ${functions}.put_subscriptions($1, $2, $3, $4, $5, $6, $7)`,
-      [
-        database.now(),
-        rows.map(({ hash }) => hash),
-        rows.map(({ subscription }) => subscription.endpoint),
-        rows.map(({ subscription }) => Buffer.from(subscription.p256dh)),
-        rows.map(({ subscription }) => Buffer.from(subscription.auth)),
-        rows.map(({ vapidPublicKey }) => vapidPublicKey),
-        rows.map(({ options }) => options),
-      ],
-    );
+    const stored = await writeRows(rows, query);
     const byHash = new Map(stored.map((row) => [row.hash.replaceAll('-', ''), row]));
     return rows.map(({ subscription, vapidPublicKey, hash }) => {
       const row = byHash.get(hash);
@@ -124,7 +125,7 @@ export function createPostgresSubscriptions(
 
     register: async (registration) => {
       const { former, invitation } = registration;
-      const row = toNewRow(registration, registration);
+      const row = toNewRow(registration, toOptions(registration));
       if (invitation !== undefined) return queue.run(() => putInvited(row, invitation));
       const formerHash = former === undefined ? [] : [hashEndpoint(former.endpoint)];
       const stored = await queue.add([row.hash, ...formerHash], row);
@@ -133,11 +134,16 @@ export function createPostgresSubscriptions(
     },
 
     putAll: async (given) => {
-      const sets = inSetsWithoutRepeats(given.map((row) => toNewRow(row)));
-      const putAll = async (query: Query): Promise<void> => {
-        for (const rows of sets) await putRows(rows, query);
+      const sets = inSetsWithoutRepeats(given.map((row) => toNewRow(row, { isImported: true })));
+      const putAll = async (query: Query): Promise<number> => {
+        let inserted = 0;
+        for (const rows of sets) {
+          const written = await writeRows(rows, query);
+          inserted += written.filter(({ updated_at_ms }) => updated_at_ms === 0).length;
+        }
+        return inserted;
       };
-      if (sets.length > 0) await queue.run(() => database.transaction(putAll));
+      return sets.length === 0 ? 0 : queue.run(() => database.transaction(putAll));
     },
 
     findById: async (id) => {
@@ -228,10 +234,10 @@ async function countRows(query: Query, expression?: AudienceExpression): Promise
   return row?.rows ?? 0;
 }
 
-/** @param registration where the row that is there may be changed with a proof alone */
+/** @param further as `put_subscriptions` reads them */
 function toNewRow(
   { subscription, vapidPublicKey, assign, createdAtMs, language, timeZone, channels }: NewSubscription,
-  registration?: Registration,
+  further: object = {},
 ): NewRow {
   const { p256dh, auth } = subscription;
   checkVapidPublicKey(vapidPublicKey);
@@ -242,7 +248,7 @@ function toNewRow(
     language,
     timeZone,
     channels,
-    ...(registration && toOptions(registration)),
+    ...further,
   };
   const text = JSON.stringify(options);
   return {

@@ -20,7 +20,7 @@ const tables: OwnTables = {
   outcomeIntervals: 'deskbell.outcome_intervals',
   broadcastIntervals: 'deskbell.broadcast_intervals',
   heldOrigins: 'deskbell.held_origins',
-  subscriptions: `(select id, endpoint, user as user_name, created_at_ms, language, time_zone, channels
+  subscriptions: `(select id, endpoint, user as user_name, created_at_ms, updated_at_ms, language, time_zone, channels
                    from deskbell.subscriptions)`,
   broadcasts: '(select *, has_list as is_list from deskbell.broadcasts)',
 };
@@ -38,6 +38,7 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
     given,
     isOneOf: (column, name) => `${column} in (select value from json_each(:${name}))`,
     byBytes: 'binary',
+    position: 'instr',
     skipLocked: '',
     jsonArray: 'json_group_array',
     jsonObject: 'json_object',

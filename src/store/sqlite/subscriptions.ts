@@ -29,6 +29,11 @@ interface RowWithTags extends SubscriptionRow {
   readonly tags: string;
 }
 
+type PutRow = Pick<
+  SubscriptionRow,
+  'id' | 'created_at_ms' | 'updated_at_ms' | 'language' | 'time_zone' | 'channels'
+>;
+
 const toStored = (row: RowWithTags): StoredSubscription =>
   toSubscription(row, JSON.parse(row.tags) as string[]);
 
@@ -56,10 +61,12 @@ export function createSqliteSubscriptions(
     inserts.take(1);
   };
 
-  const put = (
+  /** @param visitMs when its browser was here, 0 for an import of a row that is new */
+  const write = (
     { subscription, vapidPublicKey, assign, former, createdAtMs, language, timeZone, channels }: Registration,
-    endpoint = normalizeEndpoint(subscription.endpoint),
-  ): StoredSubscription => {
+    endpoint: string,
+    visitMs: number,
+  ): PutRow => {
     const { p256dh, auth } = subscription;
     checkVapidPublicKey(vapidPublicKey);
     if (budget !== undefined && owners.find(endpoint) === undefined) takeCapacity(budget);
@@ -70,7 +77,7 @@ export function createSqliteSubscriptions(
       auth,
       vapidKeyId: vapidKeyId(vapidPublicKey),
       createdAtMs: Math.min(createdAtMs ?? nowMs, nowMs),
-      nowMs,
+      visitMs,
       language: language ?? null,
       timeZone: timeZone ?? null,
       channels: channels === undefined ? null : JSON.stringify(channels),
@@ -78,6 +85,16 @@ export function createSqliteSubscriptions(
     if (row === undefined) throw new Error('The subscription was not stored.');
     if (assign !== undefined) owners.assign(row.id, checkUserAndTags(assign));
     if (former !== undefined) moveFromFormer(row.id, former, assign === undefined);
+    return row;
+  };
+
+  const put = (
+    registration: Registration,
+    endpoint = normalizeEndpoint(registration.subscription.endpoint),
+  ): StoredSubscription => {
+    const { subscription, vapidPublicKey, assign, former } = registration;
+    const { p256dh, auth } = subscription;
+    const row = write(registration, endpoint, database.now());
     const isPlain = row.created_at_ms === row.updated_at_ms && assign === undefined && former === undefined;
     return isPlain
       ? toSubscription({ ...row, endpoint, p256dh, auth, public_key: vapidPublicKey, user_name: null }, [])
@@ -166,7 +183,8 @@ export function createSqliteSubscriptions(
 
     putAll: (rows) =>
       database.write(() => {
-        for (const row of rows) put(row);
+        const written = rows.map((row) => write(row, normalizeEndpoint(row.subscription.endpoint), 0));
+        return written.filter(({ updated_at_ms }) => updated_at_ms === 0).length;
       }),
 
     register: (registration) => database.write(() => register(registration)),
@@ -240,16 +258,16 @@ function prepareStatements(database: SqliteDatabase) {
         auth: Uint8Array;
         vapidKeyId: number;
         createdAtMs: number;
-        nowMs: number;
+        visitMs: number;
         language: string | null;
         timeZone: string | null;
         channels: string | null;
       },
-      Pick<SubscriptionRow, 'id' | 'created_at_ms' | 'updated_at_ms' | 'language' | 'time_zone' | 'channels'>
+      PutRow
     >(`
         insert into subscriptions
           (endpoint, p256dh, auth, vapid_key_id, created_at_ms, updated_at_ms, language, time_zone, channels)
-        values (:endpoint, :p256dh, :auth, :vapidKeyId, :createdAtMs, :nowMs, :language, :timeZone, :channels)
+        values (:endpoint, :p256dh, :auth, :vapidKeyId, :createdAtMs, :visitMs, :language, :timeZone, :channels)
         on conflict (endpoint) do update set
           p256dh = excluded.p256dh,
           auth = excluded.auth,

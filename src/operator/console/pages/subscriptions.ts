@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
+import { formatCount } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { type AudienceExpression, checkExpression } from '../../../audience/user-and-tags.ts';
 import { requireSubscription, type StoredSubscription } from '../../../store/subscriptions.ts';
@@ -33,6 +34,17 @@ import { personUrl } from './people.ts';
 
 const pageRows = 50;
 
+const visitNames = ['within7Days', 'within30Days', 'within90Days', 'longerAgo', 'notSinceImport'] as const;
+
+const visitColumns = {
+  'Push service': 'short',
+  '7 days': 'number',
+  '30 days': 'number',
+  '90 days': 'number',
+  'Longer ago': 'number',
+  'Not since the import': 'number',
+} as const;
+
 export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContext): void {
   const { store } = parts;
 
@@ -43,7 +55,29 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     const given = textFields(query, [...Object.keys(filters), 'id']);
     return sendPage(reply, {
       title: 'Subscriptions',
+      actions: html`<a class="button" href="/console/subscriptions/visits">Last visits</a>`,
       content: html`${renderFilters(given)} ${await renderList(given, idField(query, 'after'), parts)}`,
+    });
+  });
+
+  app.get('/subscriptions/visits', async (_request, reply) => {
+    const counts = await store.visits.count();
+    return sendPage(reply, {
+      title: 'Last visits',
+      entry: 'Subscriptions',
+      lead: html`<p class="quiet">
+        Subscriptions by the last page load of their browser. Those that were imported count apart until their
+        browser has been here.
+      </p>`,
+      content: table(
+        'Last visits',
+        visitColumns,
+        counts.map(({ pushService, visits }) => [
+          hostOf(pushService),
+          ...visitNames.map((name) => formatCount(visits[name])),
+        ]),
+        'No subscriptions yet.',
+      ),
     });
   });
 

@@ -16,7 +16,7 @@ $$;
 -- out where they have nothing to do.
 -- options: null, or {assign: {user, tags}}, {former: {hash, auth}}, and {proof: {auth, user}} where the row that is there
 -- may be changed with its auth or by its user alone; with auth in hexadecimal digits; {createdAtMs} for a row that is
--- new; {language, timeZone}, without which a row keeps its own; and {channels} for a row that has no choice for them.
+-- new; {isImported} where no browser was here, which a new row says by being updated at 0; {language, timeZone}, without which a row keeps its own; and {channels} for a row that has no choice for them.
 create function deskbell_functions.put_subscriptions(
   p_now_ms bigint, hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[], public_keys text[], options jsonb[]
 ) returns table (
@@ -69,7 +69,7 @@ begin
         auth = given.auth,
         vapid_key_id = v.id,
         -- grows with every change of the row, even within one millisecond
-        updated_at_ms = greatest(now_ms, s.updated_at_ms + 1),
+        updated_at_ms = greatest(case when given.options ? 'isImported' then 0 else now_ms end, s.updated_at_ms + 1),
         user_name = case when given.options ? 'assign' then given.options #>> '{assign,user}' else s.user_name end,
         tags = case when given.options ? 'assign' then deskbell_functions.read_tags(given.options #> '{assign,tags}') else s.tags end,
         language = coalesce(given.options ->> 'language', s.language),
@@ -87,7 +87,8 @@ begin
       insert into deskbell.subscriptions as s
         (endpoint_hash, created_at_ms, updated_at_ms, vapid_key_id, endpoint, p256dh, auth, user_name, tags, language, time_zone, channels)
       -- the dates of an import may be those of a clock that is ahead
-      select given.hash, least((given.options ->> 'createdAtMs')::bigint, now_ms), now_ms, v.id,
+      select given.hash, least((given.options ->> 'createdAtMs')::bigint, now_ms),
+             case when given.options ? 'isImported' then 0 else now_ms end, v.id,
              given.endpoint, given.p256dh, given.auth,
              given.options #>> '{assign,user}', deskbell_functions.read_tags(given.options #> '{assign,tags}'),
              given.options ->> 'language', given.options ->> 'timeZone', given.options ->> 'channels'

@@ -1,0 +1,84 @@
+// Finds the rows in a value of a file: the value itself, or what is in its arrays and objects, in whatever shape programs export.
+import { fieldError } from '../../errors/field-error.ts';
+import { typeOf } from '../../errors/type-of.ts';
+import { isJsonObject } from '../../protocol/json-object.ts';
+import { hasSubscription, type Row } from './given-members.ts';
+import { isPlainName, type MemberOf } from './member-names.ts';
+import { open } from './unwrap.ts';
+
+/** A row; or the name of what is no row of subscriptions. */
+export type Found = { readonly row: Row } | { readonly leftOut: string };
+
+/** What exports have beside rows, by what they are called there; the name is a value of the file. */
+const namesOfOthers: readonly ((object: Row) => string | undefined)[] = [
+  // Django's dumpdata: rows of other models
+  ({ model, fields }) => (isJsonObject(fields) && typeof model === 'string' ? model : undefined),
+  // phpMyAdmin: the header, databases, other tables
+  ({ type, name, version }) =>
+    ['header', 'database', 'table'].includes(String(type))
+      ? `${String(type)} ${String(name ?? version)}`
+      : undefined,
+];
+
+/** What rows have from the object that they are in, unless they have it themselves. */
+const inherited: ReadonlySet<unknown> = new Set([
+  'user',
+  'tags',
+  'vapidPublicKey',
+  'createdAt',
+  'language',
+  'timeZone',
+  'channels',
+]);
+
+const maxDepth = 8;
+
+/** @throws {DeskbellError} ERR_FIELD_TYPE for what is no object */
+export function* findRows(value: unknown, memberOf: MemberOf, around: Row = {}, depth = 0): Generator<Found> {
+  const inner = open(value);
+  if (Array.isArray(inner)) {
+    for (const element of inner) yield* findRows(element, memberOf, around, depth + 1);
+    return;
+  }
+  if (!isJsonObject(inner))
+    throw fieldError('ERR_FIELD_TYPE', '', `An object is needed, not ${typeOf(inner)}.`);
+  if (hasSubscription(inner, memberOf)) {
+    yield { row: withInherited(inner, around, memberOf) };
+    return;
+  }
+  const members = Object.values(inner).map(open);
+  const holders = members.filter((member) => holdsRows(member, memberOf, depth));
+  if (holders.length === 0) {
+    const name = namesOfOthers.map((nameOf) => nameOf(inner)).find((found) => found !== undefined);
+    yield name === undefined ? { row: inner } : { leftOut: isPlainName(name) ? name : 'others' };
+    return;
+  }
+  // in a map of name to subscription, every member is a row
+  const isMap = holders.some((member) => isJsonObject(member) && hasSubscription(member, memberOf));
+  const own = Object.entries(inner).filter(([name]) => inherited.has(memberOf(name)));
+  const further = withInherited(Object.fromEntries(own), around, memberOf);
+  for (const member of members) {
+    if (holders.includes(member) || (isMap && isJsonObject(member)))
+      yield* findRows(member, memberOf, further, depth + 1);
+  }
+}
+
+function holdsRows(value: unknown, memberOf: MemberOf, depth: number): boolean {
+  if (depth > maxDepth || typeof value !== 'object' || value === null) return false;
+  if (isJsonObject(value) && hasSubscription(value, memberOf)) return true;
+  return Object.values(value).some((member) => holdsRows(open(member), memberOf, depth + 1));
+}
+
+function withInherited(row: Row, around: Row, memberOf: MemberOf): Row {
+  const missing = Object.entries(around).filter(
+    ([name]) =>
+      !Object.entries(row).some(
+        ([own, value]) => memberOf(own) === memberOf(name) && value !== null && value !== '',
+      ),
+  );
+  return missing.length === 0 ? row : { ...Object.fromEntries(missing), ...withoutEmpty(row, missing) };
+}
+
+/** A member that is empty does not hide one of the same name. */
+const withoutEmpty = (row: Row, missing: readonly (readonly [string, unknown])[]): Row =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => !missing.some(([other]) => other === name)));
