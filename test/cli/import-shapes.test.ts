@@ -288,10 +288,10 @@ test('exports of other services are recognised', () => {
   assert.ok(readImportedRow(named, policy, publicKey, memberOf));
 });
 
-const decode = async (bytes: Buffer, encoding?: string) => {
+const decode = async (given: Buffer, encoding?: string) => {
   let text = '';
-  const pieces = Array.from({ length: Math.ceil(bytes.length / 3) }, (_, index) =>
-    bytes.subarray(3 * index, 3 * index + 3),
+  const pieces = Array.from({ length: Math.ceil(given.length / 3) }, (_, index) =>
+    given.subarray(3 * index, 3 * index + 3),
   );
   for await (const chunk of decodeText(pieces, { label: 'The file', encoding, hasFlag: true })) text += chunk;
   return text;
