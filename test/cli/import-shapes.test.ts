@@ -11,6 +11,8 @@ import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { encodeBase64url } from '../../src/protocol/base64.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
+import { importGenerated } from './generated-imports.ts';
+import { runCommand, temporaryFolder } from './run-command.ts';
 
 const memberOf = createMemberOf({ user: 'userId', tags: 'tags' });
 const policy = createEndpointPolicy();
@@ -309,4 +311,10 @@ test('bytes that are no text in the encoding are said with line, byte and the li
   });
   await assert.rejects(decode(Buffer.from(text).subarray(0, -2)), /ends within a character/);
   await assert.rejects(decode(Buffer.from('504b030414000000', 'hex')), /Excel workbook/);
+});
+
+test('files of all kinds, mixed and damaged: each row is counted, and nobody becomes somebody else', async () => {
+  const data = await temporaryFolder();
+  await runCommand(['keys', 'generate', '--data', data]);
+  for (let seed = 1; seed <= 12; seed += 1) await importGenerated(seed, data);
 });

@@ -422,6 +422,49 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     assert.equal(again.stdout, '');
   });
 
+  test('expired rows and endpoints that a column may have cut off are named, and the former left out if that is asked for', async () => {
+    const data = await newData();
+    const cut = exampleSubscription('x'.repeat(255 - exampleSubscription('').endpoint.length));
+    const rows = [
+      { ...exampleSubscription(1), expirationTime: Date.now() - 1000 },
+      { ...exampleSubscription(2), expirationTime: Date.now() + 1e9 },
+      cut,
+    ];
+    const words = ['subscriptions', 'import', '-', '--data', data];
+    const skipped = await runCommand([...words, '--skip-expired'], { input: jsonLines(rows) });
+    assert.equal(skipped.stdout, 'Imported 2, refused 0, left out 1.\n');
+    assert.deepEqual(skipped.stderr.split('\n'), [
+      '1 × expired, left out: line 1',
+      '1 × an endpoint of exactly 255 characters, which a column may have cut off: line 3',
+      '',
+    ]);
+    const all = await runCommand(words, { input: jsonLines(rows) });
+    assert.equal(all.stdout, 'Imported 1, updated 2, refused 0.\n');
+    assert.match(all.stderr, /^1 × expired; --skip-expired leaves them out: line 1\n/);
+    const { stdout } = await runCommand(['subscriptions', 'visits', '--json', '--data', data]);
+    const nobody = { within7Days: 0, within30Days: 0, within90Days: 0, longerAgo: 0 };
+    assert.deepEqual(parseLines(stdout), [
+      { pushService: 'https://updates.push.services.mozilla.com', ...nobody, notSinceImport: 3 },
+    ]);
+  });
+
+  test('a file of another service is refused once, with what happens instead', async () => {
+    const data = await newData();
+    const words = ['subscriptions', 'import', '-', '--data', data];
+    const { endpoint, keys } = exampleSubscription(1);
+    const line = `7,${endpoint},${keys.auth},${keys.p256dh}\n`;
+    const input = `player_id,identifier,web_auth,web_p256\n${line}${line}`;
+    const [first, same, , ...others] = (await runCommand(words, { input })).stderr.split('\n');
+    assert.match(first!, /^line 2: .*OneSignal.*at each reader's next visit/);
+    assert.match(same!, /^The same as line 2 in 1 more line: 3$/);
+    assert.deepEqual(others, ['']);
+    const tokens = await runCommand(words, { input: 'user,fcm_token\n1,x\n2,y\n' });
+    assert.match(
+      tokens.stderr,
+      /^deskbell: these are registration tokens of Firebase.*\[ERR_LINES_REFUSED\]\n$/,
+    );
+  });
+
   test('a push service that the operator admits is admitted here too', async () => {
     const data = await newData();
     const input = jsonLines([{ ...exampleSubscription(1), endpoint: 'http://127.0.0.1:8090/wpush/1' }]);

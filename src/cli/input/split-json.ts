@@ -168,7 +168,7 @@ export class JsonSplitter {
     yield this.#piece(this.#start, end);
     this.#start = -1;
     this.#at = end;
-    if (end === limit && !'[{'.includes(this.#text[limit] ?? '')) this.#skips = 'to the next line';
+    if (end === limit && !'[{]}'.includes(this.#text[limit] ?? '\n')) this.#skips = 'to the next line';
     return true;
   }
 
