@@ -119,7 +119,10 @@ test('the API answers why somebody got nothing, in the push service’s words, a
   assert.equal(lines.length, 6);
   assert.match(lines[1]!, /^1,,https:\/\/fcm\.googleapis\.com,gone,410,,NotRegistered,1,/);
   assert.match(lines[2]!, /^2,ada,https:\/\/fcm\.googleapis\.com,accepted,201,,,1,/);
-  assert.match(lines[4]!, /^4,"x;' =1\+1",.*,rejected,403,vapid-refused,"'=cmd\(""x""\),\\u001b\[31m\\u202e",1,/);
+  assert.match(
+    lines[4]!,
+    /^4,"x;' =1\+1",.*,rejected,403,vapid-refused,"'=cmd\(""x""\),\\u001b\[31m\\u202e",1,/,
+  );
   assert.doesNotMatch(text + JSON.stringify(pages), /\/fcm\/send|p256dh|auth/);
 
   assert.equal(await codeOf(await ask('/v1/broadcasts/99/outcomes.csv')), 'ERR_BROADCAST_NOT_FOUND');

@@ -29,24 +29,23 @@ export async function* readRows(
   const iterator = chunks[Symbol.asyncIterator]();
   const { start, firstLine } = await readStart(iterator);
   const all = resume(start, iterator);
+  // what Excel takes for the separator
   const separator = /^sep=(.)$/i.exec(firstLine)?.[1];
-  if (separator !== undefined) {
-    const lines = splitLines(all, maxRowCharacters);
-    let header = '';
-    // the first line with text says what separates
-    for (let named = false; !named || header === '';) {
-      const { value, done } = await lines.next();
-      if (done) return;
-      if (named) header = value.text ?? '';
-      named ||= value.text?.trim() === firstLine;
-    }
-    yield* readTable(lines, header, separator, memberOf);
-  } else if (isTableHeader(firstLine, memberOf)) {
-    const lines = splitLines(all, maxRowCharacters);
-    let header = '';
-    while (header.trim() === '') header = (await lines.next()).value?.text ?? firstLine;
-    yield* readTable(lines, header, separatorOf(header), memberOf);
-  } else yield* readValues(all);
+  if (separator === undefined && !isTableHeader(firstLine, memberOf)) {
+    yield* readValues(all);
+    return;
+  }
+  const lines = splitLines(all, maxRowCharacters);
+  if (separator !== undefined) await nextText(lines);
+  const header = await nextText(lines);
+  yield* readTable(lines, header, separator ?? separatorOf(header), memberOf);
+}
+
+/** The next line with text in it. */
+async function nextText(lines: AsyncIterator<Line, undefined>): Promise<string> {
+  let text: string | undefined = '';
+  while (text?.trim() === '') text = (await lines.next()).value?.text;
+  return text ?? '';
 }
 
 async function* readValues(chunks: AsyncIterable<string>): AsyncGenerator<GivenValue> {
@@ -169,7 +168,7 @@ async function readStart(
     const blank = /^\s*/.exec(start)![0].length;
     const end = start.indexOf('\n', blank);
     if (next.done || end !== -1 || start.length - blank > maxRowCharacters)
-      return { start, firstLine: start.slice(blank, end === -1 ? undefined : end).trim() };
+      return { start, firstLine: start.slice(blank, end === -1 ? undefined : end).replace(/\r$/, '') };
   }
 }
 

@@ -11,7 +11,7 @@ export interface Line {
 export async function* splitLines(
   chunks: AsyncIterable<string>,
   maxCharacters: number,
-): AsyncGenerator<Line> {
+): AsyncGenerator<Line, undefined> {
   let number = 0;
   let text = '';
   let isTooLong = false;
@@ -36,4 +36,5 @@ export async function* splitLines(
     }
   }
   if (text !== '' || isTooLong) yield end('');
+  return undefined;
 }
