@@ -44,7 +44,7 @@ const partNames = ['all', 'any', 'none'] as const satisfies readonly (keyof TagE
 /** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` points into the value */
 export function checkUserAndTags({ user, tags = [] }: UserAndTags): Required<UserAndTags> {
   return {
-    user: user === undefined ? undefined : checkUser(user, '/user'),
+    user: user === undefined ? undefined : checkNewUser(user, '/user'),
     tags: checkTags(tags, '/tags'),
   };
 }
@@ -60,17 +60,25 @@ export function checkUser(user: unknown, pointer: string): string {
       `The user has ${bytes} bytes; it must have 1 to ${maxUserBytes} bytes of UTF-8.`,
     );
   }
-  if (user.includes('\ufffd')) {
-    const detail =
-      'The user has U+FFFD, which stands for a character that was lost when a text was decoded: several people would be one.';
-    throw fieldError('ERR_FIELD_VALUE', pointer, detail);
-  }
   if (isPlainText(user)) return user;
   throw fieldError(
     'ERR_FIELD_VALUE',
     pointer,
     'The user must be well-formed Unicode without control characters.',
   );
+}
+
+/**
+ * The same for a user that is to be stored: not one with U+FFFD, which stands for characters that were lost when a text was decoded.
+ *
+ * @throws {DeskbellError} as `checkUserAndTags` does
+ */
+export function checkNewUser(given: unknown, pointer: string): string {
+  const user = checkUser(given, pointer);
+  if (!user.includes('\ufffd')) return user;
+  const detail =
+    'The user has U+FFFD, which stands for a character that was lost when a text was decoded: several people would be one.';
+  throw fieldError('ERR_FIELD_VALUE', pointer, detail);
 }
 
 /** @returns each tag once, in the order of their names. @throws {DeskbellError} as `checkUserAndTags` does */

@@ -1,5 +1,5 @@
 // Whose subscriptions are, and what an operator does with a person.
-import { checkTags, checkUser } from '../audience/user-and-tags.ts';
+import { checkNewUser, checkTags } from '../audience/user-and-tags.ts';
 import type { SubscriptionSample } from './subscription-sample.ts';
 
 /** How much of a person was in the store and is deleted. */
@@ -65,7 +65,7 @@ export interface PeopleStore {
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
 export const checkOwnerChange = ({ user, tags }: OwnerChange): OwnerChange => ({
-  user: user == null ? user : checkUser(user, '/user'),
+  user: user == null ? user : checkNewUser(user, '/user'),
   tags: tags && checkTags(tags, '/tags'),
 });
 

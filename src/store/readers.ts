@@ -9,7 +9,7 @@ import {
 } from '../audience/channels.ts';
 import { checkPersonChange, type Person, type PersonChange } from '../audience/person.ts';
 import { checkDataSize, type PersonData } from '../audience/reader-facts.ts';
-import { checkUser } from '../audience/user-and-tags.ts';
+import { checkNewUser } from '../audience/user-and-tags.ts';
 import { createChannels } from './channels.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 import { isInactive } from './receipts.ts';
@@ -131,7 +131,7 @@ export function createReaders(database: PortableDatabase): ReaderStore {
       const change = checkPersonChange(given);
       const known = await channels.list();
       checkKnownChoices(withoutNull(change.channels ?? {}), known, '/channels');
-      return setPerson(checkUser(user, '/user'), change, known);
+      return setPerson(checkNewUser(user, '/user'), change, known);
     },
 
     factsOf: async (subscriptions, skipInactive) => {

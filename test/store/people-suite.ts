@@ -171,7 +171,8 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
 
       test('what is no user or no tag is refused, and a tag has one spelling', async () => {
         const { id } = await put(1, ada);
-        for (const change of [{ user: '' }, { user: 'x'.repeat(129) }, { user: 'bob', tags: ['a b'] }]) {
+        const users = [{ user: '' }, { user: 'x'.repeat(129) }, { user: 'm\ufffdller' }];
+        for (const change of [...users, { user: 'bob', tags: ['a b'] }]) {
           await assert.rejects(store.people.assign(id, change), { code: 'ERR_FIELD_VALUE' });
           await assert.rejects(put(1, change), { code: 'ERR_FIELD_VALUE' });
         }

@@ -1,7 +1,7 @@
 // `deskbell invite`: a link by which one browser subscribes as a person, once.
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { checkUser } from '../../audience/user-and-tags.ts';
+import { checkNewUser } from '../../audience/user-and-tags.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { isLoopback } from '../../http/loopback.ts';
@@ -31,7 +31,7 @@ export function inviteCommand({ environment, output }: Context): Command {
     .action(async (given: string, flags: JsonFlag) => {
       const configuration = await readConfiguration({ flags, environment });
       const { url, isPublic } = findUrl(configuration);
-      const user = checkUser(given, '');
+      const user = checkNewUser(given, '');
       const token = randomBytes(16).toString('base64url');
       const expiresAtMs = await withExistingData(configuration, ({ store }) =>
         store.invitations.add({ tokenHash: hashInvitation(token), user }),

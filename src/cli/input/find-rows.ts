@@ -69,16 +69,10 @@ function holdsRows(value: unknown, memberOf: MemberOf, depth: number): boolean {
   return Object.values(value).some((member) => holdsRows(open(member), memberOf, depth + 1));
 }
 
+/** What the row does not say itself. */
 function withInherited(row: Row, around: Row, memberOf: MemberOf): Row {
-  const missing = Object.entries(around).filter(
-    ([name]) =>
-      !Object.entries(row).some(
-        ([own, value]) => memberOf(own) === memberOf(name) && value !== null && value !== '',
-      ),
-  );
-  return missing.length === 0 ? row : { ...Object.fromEntries(missing), ...withoutEmpty(row, missing) };
+  const said = Object.entries(row).filter(([, value]) => value !== null && value !== '');
+  const own = new Set(said.map(([name]) => memberOf(name)));
+  const missing = Object.entries(around).filter(([name]) => !own.has(memberOf(name)));
+  return missing.length === 0 ? row : { ...row, ...Object.fromEntries(missing) };
 }
-
-/** A member that is empty does not hide one of the same name. */
-const withoutEmpty = (row: Row, missing: readonly (readonly [string, unknown])[]): Row =>
-  Object.fromEntries(Object.entries(row).filter(([name]) => !missing.some(([other]) => other === name)));

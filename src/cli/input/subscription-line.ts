@@ -6,7 +6,7 @@ import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import { fieldError } from '../../errors/field-error.ts';
 import { checkChoices, type Choices } from '../../audience/channels.ts';
 import { readTimeZone } from '../../audience/reader-facts.ts';
-import { checkTags, checkUser, type UserAndTags } from '../../audience/user-and-tags.ts';
+import { checkNewUser, checkTags, type UserAndTags } from '../../audience/user-and-tags.ts';
 import type { ReaderFacts } from '../../store/readers.ts';
 import type { NewSubscription, StoredSubscription } from '../../store/subscriptions.ts';
 import { encodeBase64url } from '../../protocol/base64.ts';
@@ -171,7 +171,7 @@ function readUser({ value, pointer }: GivenMember): string {
       'A spreadsheet has shortened this number, and its last digits are lost: export the user as a text, not through a spreadsheet.';
     throw fieldError('ERR_FIELD_VALUE', pointer, detail);
   }
-  return checkUser(value, pointer);
+  return checkNewUser(value, pointer);
 }
 
 /** Tables have one text for all tags, or JSON. */
