@@ -154,6 +154,13 @@ const shapes: Readonly<Record<string, readonly [text: string, expected: number |
     `{"endpoint":\n${lines(one)}\n${lines(two)}`,
     ['refused', '1', '2'],
   ],
+  'a row that is cut off at a bracket, far before the end': [
+    [
+      lines(one).slice(0, lines(one).indexOf('{', 1) + 1),
+      ...[two, three].map((row) => lines({ ...row, note: 'x'.repeat(700_000) })),
+    ].join('\n'),
+    ['refused', '2', '3'],
+  ],
   'a row that is cut off in an array': [
     `[\n${lines(one).slice(0, -1)},\n${lines(two)},\n${lines(three)}\n]`,
     ['refused', '2', '3'],
