@@ -7,7 +7,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { build, transform, type Plugin } from 'esbuild';
 import { bundleScript, clientFileBytes } from '../src/http/client-folder.ts';
-import { readModuleEntries, root } from './repository.ts';
+import { bundledPackages, readExternalPackages, readModuleEntries, root } from './repository.ts';
 
 const source = join(root, 'src');
 
@@ -68,13 +68,14 @@ async function bundleModules(to: string): Promise<void> {
     platform: 'node',
     target: 'node24',
     supported: { 'top-level-await': false },
-    packages: 'external',
+    external: [...readExternalPackages()],
     outdir: to,
     chunkNames: 'chunks/[name]-[hash]',
     plugins: [filesOfThePackage],
     metafile: true,
     write: false,
   });
+  checkPackages(Object.keys(metafile.inputs));
   for (const { path, text } of outputFiles) {
     const code = toCommonJs(text, (file) => relative(dirname(path), join(to, file)));
     await write(path.replace(/\.js$/, '.cjs'), code);
@@ -82,6 +83,20 @@ async function bundleModules(to: string): Promise<void> {
   for (const name of exported) {
     const { exports: names } = metafile.outputs[relative('.', join(to, `chunks/${name}.js`))]!;
     await writeEntries(to, name, names);
+  }
+}
+
+/** @throws {Error} a package became part of the code that is not meant to, and whose licence is not published */
+function checkPackages(inputs: readonly string[]): void {
+  const dependencies = bundledPackages.map((name) => {
+    const text = readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8');
+    return (JSON.parse(text) as { readonly dependencies?: object }).dependencies ?? {};
+  });
+  const known = new Set([...bundledPackages, ...dependencies.flatMap(Object.keys)]);
+  for (const path of inputs) {
+    const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path) ?? [];
+    if (name !== undefined && !known.has(name))
+      throw new Error(`${name} is neither loaded nor meant to be bundled.`);
   }
 }
 
@@ -114,10 +129,15 @@ function toCommonJs(text: string, pathTo: (file: string) => string): string {
       exports.push(`module.exports = ${byDefault ?? `{ ${renamed.replaceAll(/\s+/g, ' ')} }`};\n`);
       return '';
     })
+    // a package that is CommonJS
+    .replaceAll(/^export default (.+);\n/gm, 'module.exports = $1;\n')
     .replaceAll(/\bfileOfPackage\("([^"]+)"\)/g, (_, file: string) => {
-      const path = JSON.stringify(`/${pathTo(file)}`);
-      // tools that copy the files in use find it in this form, and not with a condition; a bundle that is an ES module has no such name
-      return `(() => { try { return __dirname + ${path}; } catch { return ""; } })()`;
+      const path = pathTo(file);
+      // tools that copy the files in use find them by these calls, which are never made; a bundle that is an ES module has no `__dirname`
+      const call = file.endsWith('.cjs')
+        ? `() => require(${JSON.stringify(path)})`
+        : `(name) => require("node:fs").readFileSync(__dirname + ${JSON.stringify(`/${path}/`)} + name)`;
+      return `((_) => { try { return __dirname + ${JSON.stringify(`/${path}`)}; } catch { return ""; } })(${call})`;
     })
     .replaceAll(/\brequireHere\(/g, 'require(');
   if (/^(?:import|export)\b|\bimport\.meta\b|\bimport\(/m.test(body))
@@ -148,6 +168,14 @@ function load(module: string): string {
 const filesOfThePackage: Plugin = {
   name: 'files of the package',
   setup({ onLoad }) {
+    onLoad({ filter: /node_modules.*\.js$/ }, async ({ path }) => {
+      const text = await readFile(path, 'utf8');
+      return {
+        contents: text.replaceAll(/\brequire\(['"](node:[^'"]+)['"]\)/g, (_, module: string) =>
+          load(`"${module}"`),
+        ),
+      };
+    });
     onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       if (path === join(source, 'http/client-folder.ts')) return { contents: await clientFilesAsCode() };
       const text = await readFile(path, 'utf8');

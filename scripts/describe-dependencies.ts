@@ -4,7 +4,7 @@ import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describeMaterials } from './bill-of-materials.ts';
 import { readLockedPackages } from './locked-packages.ts';
-import { root } from './repository.ts';
+import { bundledPackages, root } from './repository.ts';
 
 if (import.meta.main) {
   writeFileSync(join(root, 'THIRD-PARTY-NOTICES.txt'), describeLicences());
@@ -19,7 +19,7 @@ function describeLicences(): string {
   });
   return `Third-party notices
 
-An install of Deskbell brings the packages below, each under its own licence. Those that Deskbell names itself come in
+An install of Deskbell brings the packages below, ${bundledPackages.join(' and ')} as part of its code, each under its own licence. Those that Deskbell names itself come in
 exactly these versions; what they depend on comes in these or in later ones. What is linked into the native accelerator comes
 first.
 

@@ -1,7 +1,8 @@
-// The packages that an install brings, as package-lock.json has them: everything that is not for development alone.
+// The packages that an install brings, as package-lock.json has them: everything that is not for development alone, and what is
+// part of the code.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from './repository.ts';
+import { bundledPackages, root } from './repository.ts';
 
 /** An entry of package-lock.json. */
 interface LockEntry {
@@ -12,6 +13,8 @@ interface LockEntry {
   readonly dev?: boolean;
   readonly devOptional?: boolean;
 }
+
+const bundledPaths = new Set(bundledPackages.map((name) => `node_modules/${name}`));
 
 export interface LockedPackage {
   /** Of its folder, from the root of the repository. */
@@ -35,7 +38,7 @@ export function readLockedPackages(): {
   };
   const found = new Map<string, LockedPackage & { dependencies: LockedPackage[] }>();
   for (const [path, { version, license, integrity, dev, devOptional }] of Object.entries(packages)) {
-    if (dev || devOptional) continue;
+    if ((dev && !bundledPaths.has(path)) || devOptional) continue;
     const [, digest] = /^sha512-(\S+)$/.exec(integrity ?? '') ?? [];
     found.set(path, {
       path,
@@ -47,7 +50,8 @@ export function readLockedPackages(): {
     });
   }
   for (const [path, locked] of found) {
-    for (const dependency of Object.keys(packages[path]!.dependencies ?? {})) {
+    const needed = Object.keys(packages[path]!.dependencies ?? {});
+    for (const dependency of path === '' ? [...needed, ...bundledPackages] : needed) {
       const from = foldersAbove(path).find((folder) => found.has(`${folder}node_modules/${dependency}`));
       if (from !== undefined) locked.dependencies.push(found.get(`${from}node_modules/${dependency}`)!);
     }

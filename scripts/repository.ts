@@ -15,6 +15,16 @@ export function readPackageEntries(): Readonly<Record<string, PackageEntry>> {
   return (JSON.parse(text) as { readonly exports: Readonly<Record<string, PackageEntry>> }).exports;
 }
 
+/** Packages for development that are part of the code in `dist/`, since they are or load ES modules, which Jest cannot `require`. */
+export const bundledPackages: readonly string[] = ['jose', 'light-my-request'];
+
+/** What the code in `dist/` loads as packages. */
+export function readExternalPackages(): readonly string[] {
+  const text = readFileSync(join(root, 'package.json'), 'utf8');
+  const { dependencies, peerDependencies } = JSON.parse(text) as Readonly<Record<string, object>>;
+  return Object.keys({ ...dependencies, ...peerDependencies });
+}
+
 /** The modules that are entries, by their paths in src/ without an ending, such as `service/index`. */
 export function readModuleEntries(): readonly string[] {
   return Object.values(readPackageEntries()).flatMap((entry) =>
