@@ -8,7 +8,9 @@ let last: { readonly ca: readonly string[]; readonly context: SecureContext } | 
 /** Trust in the authorities that Node trusts and in the given ones. Made when it is first needed: it is expensive. */
 export function createTrust(given: readonly string[] = []): () => SecureContext {
   let context: SecureContext | undefined;
-  return () => (context ??= given.length === 0 ? createSecureContext() : trustAlso(given));
+  // by itself, a context of Deno trusts neither NODE_EXTRA_CA_CERTS nor DENO_CERT
+  const hasAll = given.length === 0 && !('deno' in process.versions);
+  return () => (context ??= hasAll ? createSecureContext() : trustAlso(given));
 }
 
 function trustAlso(given: readonly string[]): SecureContext {
