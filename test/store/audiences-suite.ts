@@ -62,7 +62,7 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
     beforeEach(async () => {
       nowMs = 1_800_000_000_000;
       await store.subscriptions.putAll(
-        Array.from({ length: 1003 }, (_, index) => ({
+        Array.from({ length: 403 }, (_, index) => ({
           subscription: madeUpSubscription(index),
           vapidPublicKey,
           assign: { tags: index % 5 === 0 ? ['other'] : ['news', ...(index === 77 ? ['rare'] : [])] },
@@ -78,6 +78,9 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       const audienceId = await store.broadcasts.openAudience();
       return (await store.broadcasts.create({ ...draft(changes), audienceId, matching })).broadcast;
     };
+
+    /** @returns the members of its slices, ascending: sent to in the tests that call `settle` */
+    const membersOf = (broadcastId: number) => store.broadcasts.listedIds(broadcastId, 1000);
 
     /** @returns ids of all that it was sent to, ascending */
     const settle = async (broadcastId: number, toResult = accepted): Promise<readonly number[]> => {
@@ -125,13 +128,13 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       assert.equal(await store.broadcasts.prepare(id, 'one'), false, 'it has lost the broadcast');
       while (await store.broadcasts.prepare(id, 'two'));
       assert.equal(await store.broadcasts.findUnprepared(), undefined);
-      assert.deepEqual(await settle(id), ids);
+      assert.deepEqual(await membersOf(id), ids);
     });
 
     test('with kill -9 again and again, other processes go on: nobody is missing, and nobody is in it twice', async () => {
       const { id } = await create({ sliceRows: 2 });
       let killed = 0;
-      while (killed < 5 && (await store.broadcasts.get(id)).state === 'preparing') {
+      while (killed < 3 && (await store.broadcasts.get(id)).state === 'preparing') {
         if (await prepareUntilKilled(store.address, nowMs)) killed += 1;
         // what a process that was killed has leased is free again
         nowMs += 10_000;
@@ -139,7 +142,7 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       while (await store.broadcasts.prepare(id, 'last'));
       assert.ok(killed >= 2, `${killed} processes were killed while it was preparing`);
       assert.equal((await store.broadcasts.get(id)).recipients, ids.length);
-      assert.deepEqual(await settle(id), ids);
+      assert.deepEqual(await membersOf(id), ids);
     });
 
     test('of two that look at the same ids at once, one stores what it has found', async () => {
@@ -151,7 +154,7 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       );
       while (await store.broadcasts.prepare(id, 'same'));
       assert.equal((await store.broadcasts.get(id)).recipients, ids.length);
-      assert.deepEqual(await settle(id), ids);
+      assert.deepEqual(await membersOf(id), ids);
     });
 
     test('who subscribes while it is prepared is not in the audience', async () => {
@@ -161,7 +164,7 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
         { subscription: madeUpSubscription(2000), vapidPublicKey, assign: { tags: ['news'] } },
       ]);
       while (await store.broadcasts.prepare(id, 'one'));
-      assert.deepEqual(await settle(id), ids);
+      assert.deepEqual(await membersOf(id), ids);
     });
 
     test('a repeat with the key returns it, as far as it is', async () => {
@@ -180,7 +183,7 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       assert.equal(await store.broadcasts.findUnprepared(), undefined);
       assert.equal((await store.broadcasts.resume(id)).state, 'preparing');
       while (await store.broadcasts.prepare(id, 'one'));
-      assert.deepEqual(await settle(id), ids);
+      assert.deepEqual(await membersOf(id), ids);
     });
 
     test('pausing it while ids are looked at pauses it, whichever comes first', async () => {
@@ -189,7 +192,7 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       assert.equal((await store.broadcasts.get(id)).state, 'paused');
       await store.broadcasts.resume(id);
       while (await store.broadcasts.prepare(id, 'one'));
-      assert.deepEqual(await settle(id), ids);
+      assert.deepEqual(await membersOf(id), ids);
     });
 
     test('cancelling it ends the preparation, and its counts add up', async () => {
@@ -217,7 +220,7 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       assert.equal((await store.broadcasts.get(id)).state, 'preparing');
       assert.equal((await store.broadcasts.get(paused)).state, 'paused', 'as it was before');
       while (await store.broadcasts.prepare(id, 'one'));
-      assert.deepEqual(await settle(id), ids);
+      assert.deepEqual(await membersOf(id), ids);
     });
 
     test('to nobody it is done when all ids have been looked at, range by range', async () => {
@@ -230,7 +233,7 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       let ranges = 1;
       while (await store.broadcasts.prepare(id, 'one')) ranges += 1;
       // SQLite looks at 10 times 5 subscriptions with the tag at most, PostgreSQL at 1024 ids
-      assert.ok(ranges > 15, `${ranges} ranges`);
+      assert.ok(ranges > 5, `${ranges} ranges`);
       const { state, audience, recipients } = await store.broadcasts.get(id);
       assert.deepEqual([state, audience, recipients], ['done', expression, 0]);
       assert.deepEqual(await settle(id), []);

@@ -107,7 +107,7 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
 
     const held = async () => (await store.heldDeletions.list())[0]?.subscriptions ?? 0;
 
-    for (const pageRows of [1, 7, 50, 2000]) {
+    for (const pageRows of [7, 2000]) {
       test(`a push service that calls 2,000 of 2,000 gone deletes none, in pages of ${pageRows}`, async () => {
         await workedWell();
         await addSubscriptions(store, 2000);

@@ -102,7 +102,7 @@ describe('the SQLite file', () => {
   test('every acknowledged registration survives kill -9 at any moment, and the file is whole', async () => {
     const path = newPath();
     const acknowledged = new Set<number>();
-    for (let round = 0; round < 8; round += 1) {
+    for (let round = 0; round < 3; round += 1) {
       const lines = await registerUntilKilled(path, round * 1000, 1000);
       for (const line of lines) acknowledged.add(line);
     }
@@ -160,7 +160,7 @@ describe('the SQLite file', () => {
     // the file is new as well: they race to make it
     const codes = await Promise.all(
       [0, 1, 2].map(async (process) => {
-        const child = startChild(path, process * 300, 300);
+        const child = startChild(path, process * 100, 100);
         child.stdout.resume();
         const [code] = await new Promise<[number | null]>((resolve) => {
           child.on('close', (exitCode) => resolve([exitCode]));
@@ -169,7 +169,7 @@ describe('the SQLite file', () => {
       }),
     );
     assert.deepEqual(codes, [0, 0, 0]);
-    await withStore(path, async (store) => assert.equal(await store.subscriptions.count(), 900));
+    await withStore(path, async (store) => assert.equal(await store.subscriptions.count(), 300));
   });
 
   test('a write waits for the lock of another process without blocking the event loop', async () => {

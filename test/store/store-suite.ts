@@ -345,16 +345,13 @@ export function describeStore(name: string, prepare: () => Promise<StoreUnderTes
         assert.equal((await store.subscriptions.findByEndpoint(endpoint))?.id, second.id);
       });
 
-      test('a hundred thousand rows stream through in pages, each once', async () => {
-        const total = 100_000;
-        const batch = 5000;
-        for (let start = 0; start < total; start += batch) {
-          await addSubscriptions(store, batch, start);
-        }
+      test('rows stream through in pages, each once', async () => {
+        const total = 2000;
+        await addSubscriptions(store, total);
         assert.equal(await store.subscriptions.count(), total);
         let rows = 0;
         for (let afterId = 0; ;) {
-          const page = await store.subscriptions.page({ afterId, limit: 1000 });
+          const page = await store.subscriptions.page({ afterId, limit: 300 });
           const last = page.at(-1);
           if (last === undefined) break;
           assert.ok(page.every(({ id }, index) => id > (page[index - 1]?.id ?? afterId)));
