@@ -1,9 +1,17 @@
 // A file that is to be loaded into this process is first loaded and checked in another one: a crash there costs
 // nothing. The verdict is remembered by the file's hash.
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, readFileSync, statSync, writeFileSync, type Stats } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  realpathSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+  type Stats,
+} from 'node:fs';
 import { cpus, homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 
@@ -56,14 +64,24 @@ function defaultCacheFolder(): string | undefined {
     const folder = join(home, '.cache', 'deskbell');
     if (!belongsToUs(statSync(home))) return undefined;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    return belongsToUs(lstatSync(folder)) ? folder : undefined;
+    return belongsToUs(lstatSync(folder)) && isProtected(realpathSync(folder)) ? folder : undefined;
   } catch {
     // or it cannot be written to, which is no reason to go without
     return undefined;
   }
 }
 
-/** As in `cli/compiled-code.cts`, which runs before any module can be loaded. */
+/** No other user can put another folder in the place of this one or of one above it: links are followed by now. */
+function isProtected(folder: string): boolean {
+  const above = dirname(folder);
+  const { uid, mode } = statSync(folder);
+  const isSafe = process.getuid === undefined || uid === 0 || uid === process.getuid();
+  // in a folder such as /tmp, only the owner of a folder replaces it
+  const isOpen = (mode & 0o022) !== 0 && (mode & 0o1000) === 0 && process.getuid !== undefined;
+  return isSafe && !isOpen && (above === folder || isProtected(above));
+}
+
+/** Both as in `cli/compiled-code.cts`, which runs before any module can be loaded. */
 function belongsToUs({ uid, mode }: Stats): boolean {
   return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
 }

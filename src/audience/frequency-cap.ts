@@ -5,6 +5,7 @@
 // however many devices the person has there. It counts while the broadcast runs, and from the first acceptance on for as
 // long as a cap looks back. Who has had as many contacts by other broadcasts is capped: the row is read, and not sent.
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { lookUp } from '../errors/look-up.ts';
 
 export interface FrequencyCap {
   readonly maxContacts: number;
@@ -23,7 +24,7 @@ export const maxCapWindowMs = 7 * 24 * hourMs;
  */
 export function parsePerPerson(text: string): FrequencyCap {
   const [, count, unit = ''] = /^([1-9]\d{0,3})\/(hour|day|week)$/.exec(text) ?? [];
-  const windowMs = unitMs[unit];
+  const windowMs = lookUp(unitMs, unit);
   if (windowMs !== undefined) return { maxContacts: Number(count), windowMs };
   throw new DeskbellError(
     'ERR_MESSAGE_INVALID',

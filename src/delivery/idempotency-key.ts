@@ -1,4 +1,5 @@
-// Keys that callers give to requests, so that a repeated one sends nothing twice.
+// Keys that callers give to requests, so that a repeated one sends nothing twice. Each operator has keys of its own: what one
+// chooses is nobody else's.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
 export const maxKeyCharacters = 200;
@@ -13,3 +14,14 @@ export function checkIdempotencyKey(key: unknown): asserts key is string {
     `The idempotency key must be a string of 1 to ${maxKeyCharacters} characters, none of them NUL or a lone surrogate.`,
   );
 }
+
+/** How a key of an operator is stored: a name has no line break. */
+export const operatorKey = (operator: string, key: string): string => `operator ${operator}\n${key}`;
+
+const operatorPrefix = /^operator [^\n]*\n/;
+
+/** As its operator has given it. */
+export const givenKey = (stored: string): string => stored.replace(operatorPrefix, '');
+
+/** True for a key that would be taken for one of an operator. */
+export const isLikeOperatorKey = (key: string): boolean => operatorPrefix.test(key);

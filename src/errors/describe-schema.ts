@@ -1,6 +1,7 @@
 // What a JSON Schema allows, in words, as they stand after "give": the same in errors of the API, of the library and of the
 // command line. Only the keywords that our schemas have.
 import { formatCount } from './format-count.ts';
+import { lookUp } from './look-up.ts';
 
 /** The keywords that are put into words. */
 export interface DescribedSchema {
@@ -51,7 +52,7 @@ export function describeSchema(schema: DescribedSchema, formats: Formats): strin
       'or',
     );
   if (types[0] === 'null') return 'null';
-  if (format !== undefined && Object.hasOwn(formats, format)) return formats[format]!.words;
+  if (format !== undefined && Object.hasOwn(formats, format)) return lookUp(formats, format)!.words;
   return describeType(types[0], schema, formats);
 }
 

@@ -57,7 +57,7 @@ export function readForwarded(app: FastifyInstance): void {
 }
 
 const token = String.raw`[\w!#$%&'*+.^|~\x60-]+`;
-const pair = new RegExp(String.raw`\s*(?:(${token})=(${token}|"(?:[^"\\]|\\.)*"))?\s*([;,]|$)`, 'y');
+const pair = new RegExp(String.raw`[ \t]*(?:(${token})=(${token}|"(?:[^"\\]|\\.)*")[ \t]*)?([;,]|$)`, 'y');
 
 /** The clients of each hop. Where the text breaks the grammar, the client is unknown: it may have written the beginning itself. */
 function hopsOf(forwarded: string): readonly string[] {

@@ -1,5 +1,6 @@
 // Files of the browser's side, as they are served.
 import { extname } from 'node:path';
+import { lookUp } from '../errors/look-up.ts';
 
 export interface ClientFile {
   readonly contentType: string;
@@ -19,7 +20,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 export function clientFile(file: string): ClientFile {
   const ending = extname(file);
   const read = ending === '.css' ? readStyle : ending === '.png' ? readBytes : readClientFile;
-  return { contentType: contentTypes[ending]!, read: () => read(file) };
+  return { contentType: lookUp(contentTypes, ending)!, read: () => read(file) };
 }
 
 /** The style of a page, after what all pages share. */

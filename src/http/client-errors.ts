@@ -11,6 +11,7 @@ import { newestResponse } from './open-responses.ts';
 import { openingBytes, requestStartMs } from './request-start.ts';
 import { rejectUnmatched } from './unknown-paths.ts';
 import type { ResponseRules } from './response-rules.ts';
+import { lookUp } from '../errors/look-up.ts';
 
 export interface ClientError extends Error {
   readonly code?: string | undefined;
@@ -95,6 +96,6 @@ function rejectedLine({ rawPacket, bytesParsed = 0 }: ClientError, socket: Rejec
 }
 
 function toFault(cause: ClientError): DeskbellError {
-  const code = errorCodes[cause.code ?? ''] ?? 'ERR_REQUEST_INVALID';
+  const code = lookUp(errorCodes, cause.code ?? '') ?? 'ERR_REQUEST_INVALID';
   return new DeskbellError(code, `${serviceErrors[code].title}.`, { cause });
 }

@@ -84,8 +84,11 @@ export function sendProblems(app: FastifyInstance, { rules, log }: ErrorSettings
   app.setErrorHandler((error, request, reply) => {
     const fault = toFault(error, request);
     const problem = toProblem(fault, rules.errors);
-    if (problem.status >= 500)
-      log.error({ event: 'fault', method: request.method, url: request.originalUrl, error });
+    const { method, originalUrl: url } = request;
+    // a limit that strangers can reach is no fault of ours, and has no stack
+    if (problem.code.endsWith('_LIMIT'))
+      log.info({ event: 'limit', method, url, code: problem.code, detail: problem.detail });
+    else if (problem.status >= 500) log.error({ event: 'fault', method, url, error });
     // Bytes, because Fastify adds a charset to the type of text, and this type has no parameters (RFC 9457 §3).
     const body = Buffer.from(escapeControls(JSON.stringify(problem)));
     return reply.code(problem.status).header('content-type', problemType).send(body);

@@ -12,6 +12,7 @@ import {
 } from '../errors/describe-schema.ts';
 import { typeOf } from '../errors/type-of.ts';
 import { cut } from './problem.ts';
+import { lookUp } from '../errors/look-up.ts';
 
 /** The part of a request that was checked. */
 export interface RequestPart {
@@ -69,7 +70,7 @@ function findFault(
   switch (keyword) {
     case 'required': {
       const { missingProperty: member } = params as { readonly missingProperty: string };
-      const schema = (properties[member] ?? {}) as DescribedSchema;
+      const schema = (lookUp(properties, member) ?? {}) as DescribedSchema;
       const remedy = `; give ${describeSchema(schema, formats)}`;
       return { code: 'ERR_FIELD_MISSING', what: 'is missing', remedy, member };
     }
@@ -103,7 +104,7 @@ function findFault(
       return { what: 'is not allowed here', remedy: '; leave it out' };
     case 'format': {
       const { format } = params as { readonly format: string };
-      const words = explain(formats[format]!, data);
+      const words = explain(lookUp(formats, format)!, data);
       return words === undefined
         ? { what: 'is not usable' }
         : { what: `is not usable: ${words}`, remedy: '' };

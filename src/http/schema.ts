@@ -1,6 +1,7 @@
 // JSON Schemas that carry the TypeScript type of what they describe: one schema validates a request, types its handler,
 // and is in the description document as it is. Only what the routes need; `Check`ing is Ajv's part (http/validation.ts).
 import type { FastifyTypeProvider } from 'fastify';
+import { lookUp } from '../errors/look-up.ts';
 
 declare const value: unique symbol;
 const optional: unique symbol = Symbol('optional');
@@ -74,7 +75,7 @@ export const Type = {
     properties: Members,
     keywords: Keywords = {},
   ): ObjectSchema<Members> => {
-    const required = Object.keys(properties).filter((name) => !(optional in properties[name]!));
+    const required = Object.keys(properties).filter((name) => !(optional in lookUp(properties, name)!));
     return { type: 'object', ...(required.length > 0 && { required }), properties, ...keywords };
   },
 

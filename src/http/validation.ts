@@ -9,6 +9,7 @@ import type { Schema } from './schema.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Format, Formats } from '../errors/describe-schema.ts';
 import { toFieldErrors, type RequestPart } from './schema-errors.ts';
+import { lookUp } from '../errors/look-up.ts';
 
 /** Members and items of a value of which every wrong one is named. */
 const maxThoroughValues = 100;
@@ -39,7 +40,7 @@ export function createValidatorCompiler(formats: Formats): FastifySchemaCompiler
   const bodies = createPair(false);
   const texts = createPair(true);
   return ({ schema, httpPart = 'body' }) => {
-    const part = parts[httpPart]!;
+    const part = lookUp(parts, httpPart)!;
     const { first, all } = part.isText ? texts : bodies;
     const check = first.compile(schema);
     const findAll = (): ValidateFunction => all.compile(schema);
@@ -82,7 +83,7 @@ function isShort(value: unknown): boolean {
     if (Array.isArray(inner) && inner.length > maxThoroughValues) return false;
     for (const name in inner) {
       if (waiting.length > maxThoroughValues) return false;
-      waiting.push((inner as Record<string, unknown>)[name]);
+      waiting.push(lookUp(inner as Record<string, unknown>, name));
     }
   }
   return true;

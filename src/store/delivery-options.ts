@@ -17,6 +17,7 @@ import { checkChannelName } from '../audience/channels.ts';
 import { parsePerPerson } from '../audience/frequency-cap.ts';
 import { parseQuietHours } from '../audience/quiet-hours.ts';
 import { isTimeZone, parseTimeOfDay, parseWallTime } from '../audience/zone-time.ts';
+import { lookUp } from '../errors/look-up.ts';
 
 /** How the messages of a broadcast are delivered, of one that recurs too. */
 export interface DeliveryOptions extends PushOptions {
@@ -256,7 +257,7 @@ export function pickDeliveryOptions(options: DeliveryOptions): DeliveryOptions {
 /** @returns the values by their columns */
 export function toOptionRow(options: StoredOptions): Readonly<Record<string, string | number | null>> {
   const values = options as Readonly<Record<string, string | number | undefined>>;
-  return Object.fromEntries(stored.map(({ name, column }) => [column, values[name] ?? null]));
+  return Object.fromEntries(stored.map(({ name, column }) => [column, lookUp(values, name) ?? null]));
 }
 
 /** @param row that has, among others, the columns of the options */

@@ -34,6 +34,8 @@ export interface PushServiceState extends PushServiceKey {
   readonly isSuspended: boolean;
   /** Refusals in a row that suspend it. */
   readonly refusalsToSuspend: number;
+  /** It has accepted a message with this key. Of those that are not suspended and have not asked to wait, only unlisted ones are told. */
+  readonly hasAccepted: boolean;
   /** How long it has asked senders to wait, from now (`Retry-After`); 0: it has not. All senders do. */
   readonly waitMs: number;
 }

@@ -15,6 +15,7 @@ import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 import { isInactive } from './receipts.ts';
 import { readChoices } from './subscription-row.ts';
 import type { StoredSubscription } from './subscriptions.ts';
+import { lookUp } from '../errors/look-up.ts';
 
 /** What holds for a reader. */
 export interface ReaderFacts {
@@ -238,6 +239,6 @@ const forEach = (channels: readonly Channel[], made: Choices): Choices =>
   Object.fromEntries(
     channels.map(({ name, isOnByDefault }) => [
       name,
-      Object.hasOwn(made, name) ? made[name]! : isOnByDefault,
+      Object.hasOwn(made, name) ? lookUp(made, name)! : isOnByDefault,
     ]),
   );

@@ -52,6 +52,11 @@ export interface Registration extends NewSubscription {
    * unless this one has its own, and its user and tags, unless this one has any, or `assign` is given.
    */
   readonly former?: FormerSubscription | undefined;
+  /**
+   * Its right to be registered is that of `former`, which it takes with it: that row is deleted. Without the row, ERR_NOT_INVITED,
+   * unless this one is there already: then the same call is repeated, whose answer was lost.
+   */
+  readonly replacesFormer?: boolean | undefined;
   /** Who the request comes from, where that is proved, as by a subscriber token. */
   readonly provenUser?: string | undefined;
   /** Hash of the token of an invitation, which is consumed with it. */

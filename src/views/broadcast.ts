@@ -1,4 +1,5 @@
 // A broadcast as it is shown: all but its payload and content hash.
+import { givenKey } from '../delivery/idempotency-key.ts';
 import { isoTime, shareOfAccepted, stateOf, totalReceipts } from '../delivery/broadcast/format-broadcast.ts';
 import { countMeanings } from '../delivery/broadcast/count-meanings.ts';
 import type { Progress } from '../delivery/broadcast/progress.ts';
@@ -234,7 +235,7 @@ export function broadcastToJson(broadcast: Broadcast): object {
     receipts,
     receiptTotals: receiptTotalsOf(broadcast),
     ...pickDeliveryOptions(options),
-    idempotencyKey: broadcast.idempotencyKey,
+    idempotencyKey: broadcast.idempotencyKey && givenKey(broadcast.idempotencyKey),
     createdAt: isoTime(broadcast.createdAtMs),
     startAt: isoTime(broadcast.startAtMs),
     expiresAt: isoTime(broadcast.expiresAtMs),

@@ -39,7 +39,7 @@ test(
         return readdirSync(folder).length > 0;
       };
       mkdirSync(folder, { recursive: true });
-      for (const path of [home, folder]) {
+      for (const path of [home, join(home, '.cache'), folder]) {
         chownSync(path, 65_534, 65_534);
         assert.equal(check(), false, `${path} of another user`);
         chownSync(path, 0, 0);

@@ -1,7 +1,7 @@
 // Where the command keeps what Node has compiled of it: who can write there can have it run code of theirs.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -32,6 +32,13 @@ suite('what is compiled of the command', () => {
   for (const [what, prepare] of [
     ['the home is one that others can write to', (home: string) => chmodSync(home, 0o777)],
     [
+      'others can write to a folder above it',
+      (home: string) => {
+        mkdirSync(folderIn(home), { recursive: true });
+        chmodSync(join(home, '.cache'), 0o777);
+      },
+    ],
+    [
       'others can write to the folder',
       (home: string) => {
         mkdirSync(folderIn(home), { recursive: true });
@@ -61,6 +68,13 @@ suite('what is compiled of the command', () => {
       assert.deepEqual(await runIn(home), { compiled: [], temporary: [] });
       chownSync(folderIn(home), 0, 0);
       assert.notDeepEqual((await runIn(home)).compiled, []);
+      for (const between of ['.cache', '.cache/deskbell']) {
+        chownSync(join(home, between), other, other);
+        rmSync(folderIn(home), { recursive: true });
+        mkdirSync(folderIn(home));
+        assert.deepEqual((await runIn(home)).compiled, [], between);
+        chownSync(join(home, between), 0, 0);
+      }
     },
   );
 

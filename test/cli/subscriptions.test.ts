@@ -493,6 +493,13 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     );
     assert.equal((await runCommand(['subscriptions', 'remove', '2', '--data', data])).exitCode, 0);
     assert.equal((await runCommand(['subscriptions', 'remove', '0', '--data', data])).exitCode, 2);
+    const ofHost = (host: string) =>
+      runCommand(['subscriptions', 'remove', '--push-service', host, '--json', '--data', data]);
+    await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
+    const { host, origin } = new URL(exampleSubscription(1).endpoint);
+    assert.deepEqual(JSON.parse((await ofHost(host)).stdout), { pushService: origin, removed: 3 });
+    assert.deepEqual(JSON.parse((await ofHost(origin)).stdout), { pushService: origin, removed: 0 });
+    for (const wrong of ['', 'a/b', 'https://a/x']) assert.equal((await ofHost(wrong)).exitCode, 2);
   });
 
   test('5,000 rows go through, in the order of the file', async () => {

@@ -22,6 +22,7 @@ const destination: Destination = {
   origin: 'https://fcm.googleapis.com',
   vapidPublicKey: 'key',
   isUnlisted: false,
+  isSilentStranger: () => false,
   notListed: undefined,
   notSendable: undefined,
   gate: new OriginGate(defaultWorkerSettings),

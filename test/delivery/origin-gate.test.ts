@@ -36,7 +36,7 @@ describe('a push service that refuses our token', () => {
 
   test('is held as long as the store says so, which knows the answers to all workers', () => {
     const gate = new OriginGate(defaultWorkerSettings);
-    gate.setState({ ...key, isSuspended: true, refusalsToSuspend: 20, waitMs: 0 });
+    gate.setState({ ...key, isSuspended: true, refusalsToSuspend: 20, hasAccepted: false, waitMs: 0 });
     assert.deepEqual(gate.admit(false, undefined), { kind: 'suspended' });
     gate.setState(undefined);
     assert.equal(gate.admit(false, undefined), undefined);
@@ -64,7 +64,7 @@ describe('a push service that refuses our token', () => {
 
   test('takes more refusals to be held where a hold was wrong before', () => {
     const gate = new OriginGate(defaultWorkerSettings);
-    gate.setState({ ...key, isSuspended: false, refusalsToSuspend: 40, waitMs: 0 });
+    gate.setState({ ...key, isSuspended: false, refusalsToSuspend: 40, hasAccepted: false, waitMs: 0 });
     refuse(gate, 39);
     assert.equal(gate.admit(false, undefined), undefined);
     refuse(gate, 1);

@@ -29,7 +29,7 @@ const sentAtMs = nowMs - 50;
 const rowOf = (changes: Partial<Row> = {}): Row => ({
   recipient,
   broadcast,
-  destination: { origin, vapidPublicKey: 'key' } as Row['destination'],
+  destination: { origin, vapidPublicKey: 'key', isSilentStranger: () => false } as Row['destination'],
   tries,
   ifRefused: 'suspend',
   sentAtMs,
@@ -254,6 +254,28 @@ describe('a row that was not posted', () => {
       });
       assert.equal(toRowResult(row, { kind: 'deferred', afterMs: 0, detail: '' }, settings).result, result);
     }
+  });
+
+  test('of a stranger’s host that has never accepted anything is given up, while others accept; such hosts share an alarm', () => {
+    const cut = posted(retryOutcome({ reason: 'connection', isUnsent: true, detail: 'no such name' }));
+    const after = (deferrals: number, isSilentStranger: boolean, result: Result = cut) => {
+      const destination = {
+        ...rowOf().destination,
+        isUnlisted: true,
+        isSilentStranger: () => isSilentStranger,
+      };
+      return toRowResult(
+        rowOf({ destination, tries: { ...tries, attempts: 0, deferrals } }),
+        result,
+        settings,
+      );
+    };
+    assert.equal(after(3, true).result, 'retry');
+    assert.equal(after(4, true).result, 'exhausted');
+    assert.equal(after(4, true).record?.detail, 'no such name');
+    assert.equal(after(50, false).result, 'retry', 'this machine may be cut off');
+    const blocked = posted(retryOutcome({ reason: 'address-blocked', isUnsent: true, detail: 'why' }));
+    assert.equal(after(0, false, blocked).alarm?.origin, '');
   });
 
   for (const [reason, hasAlarm] of [

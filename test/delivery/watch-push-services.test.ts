@@ -52,13 +52,31 @@ describe('a push service that cannot be reached', () => {
       reason: service.breakerReason,
       machines: ['push-1', 'push-3'],
     });
-    const [alarm] = unreachableAlarms(reports);
+    const [alarm] = unreachableAlarms(reports, new Set());
     assert.deepEqual([alarm?.count, alarm?.unit, alarm?.sinceMs], [2, 'machine', 70_000]);
     assert.equal(
       formatReachability({ state: 'unreachable', ...found! }),
       'push.example.net cannot be reached from push-1, push-3. Its messages wait and are tried again. ' +
         'push.example.net:443 cannot be reached (ECONNREFUSED).',
     );
+  });
+
+  test('is in one alarm with all others that nobody has listed', () => {
+    const strangers = Array.from({ length: 87 }, (_, index) => `https://n${index}.example.org`);
+    const [report] = [reportOf('1', 'push-1', 20_000)];
+    const pushServices = [origin, ...strangers].map((each) => ({
+      ...report!.pushServices[0]!,
+      origin: each,
+    }));
+    const alarms = unreachableAlarms([{ ...report!, pushServices }], new Set(strangers));
+    assert.deepEqual(
+      alarms.map(({ pushService, what }) => [pushService, what]),
+      [
+        ['push.example.net', 'push.example.net cannot be reached'],
+        ['', '87 push services that nobody has listed cannot be reached'],
+      ],
+    );
+    assert.match(alarms[1]!.detail ?? '', /^n0\.example\.org, n1\.example\.org, n10\.example\.org, …$/);
   });
 
   test('is told of once when it begins and once when it ends', async () => {

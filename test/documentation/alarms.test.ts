@@ -48,7 +48,7 @@ const answered = (answers: object) => {
 const found: readonly FoundAlarm[] = [
   ...late(due, [], []),
   ...late(due, due, [sender]),
-  ...unreachableAlarms([sender]),
+  ...unreachableAlarms([sender], new Set()),
   ...answered({ rejected: 100 }),
   ...answered({ gone: 100 }),
 ];

@@ -250,6 +250,25 @@ test('strangers cannot multiply label values', async (t) => {
   );
   assert.equal(values.get('deskbell_attempts_total{origin="other"}'), 150);
   assert.equal(named('deskbell_push_request_duration_seconds_count').length, 51);
+
+  // known and listed push services have their labels, whoever came first
+  const own = 'https://up.example.net';
+  for (const [number, origin] of ['https://web.push.apple.com', own].entries())
+    await recordAnswer(
+      store,
+      { ...madeUpSubscription(2 + number), endpoint: `${origin}/1` },
+      'accepted',
+      origin,
+    );
+  const ofPublic = createMetrics(store, { pushServices: ['public', own] });
+  const labels = [...valuesOf((await ofPublic.render(undefined)).text).keys()]
+    .filter((name) => name.startsWith('deskbell_attempts_total'))
+    .toSorted();
+  assert.deepEqual(labels, [
+    'deskbell_attempts_total{origin="other"}',
+    'deskbell_attempts_total{origin="push.apple.com"}',
+    'deskbell_attempts_total{origin="up.example.net"}',
+  ]);
 });
 
 test('OpenMetrics is for who accepts it; both are read with a token for metrics', async (t) => {

@@ -16,6 +16,8 @@ const assertNotInvited = async (response: Response, detail: RegExp) => {
   assert.match(problem.detail, detail);
 };
 
+const formerly = (row: object) => ({ 'deskbell-former-subscription': JSON.stringify(row) });
+
 describe('registrations: invited', () => {
   const offered: unknown[] = [];
   const service = startServiceForSuite({
@@ -103,8 +105,36 @@ describe('registrations: invited', () => {
     await assertNotInvited(await post(renewed, former(newSubscription().auth)), /only browsers/);
     assert.equal((await post(renewed, former(mine.auth))).status, 200);
     assert.equal(await userOf(renewed), 'me');
-    const newKeys = { ...mine, p256dh: newPoint().toString('base64') };
-    assert.equal((await post(newKeys, former(mine.auth))).status, 200);
+    const newKeys = { ...renewed, p256dh: newPoint().toString('base64') };
+    assert.equal(
+      (await post(newKeys, { 'deskbell-former-subscription': JSON.stringify(renewed) })).status,
+      200,
+    );
+  });
+
+  test('one invitation lets one browser in, whatever takes its place; a renewal whose answer was lost is repeated', async () => {
+    const first = newSubscription();
+    assert.equal((await post(first, withInvitation(await invite()))).status, 200);
+    // worker and page together, which have the same subscription
+    const second = newSubscription();
+    const together = await Promise.all([post(second, formerly(first)), post(second, formerly(first))]);
+    assert.deepEqual(
+      together.map(({ status }) => status),
+      [200, 200],
+    );
+    assert.equal((await post(second, formerly(first))).status, 200);
+    assert.equal(await userOf(second), 'me');
+    assert.equal(await service.store.subscriptions.findByEndpoint(first.endpoint), undefined);
+    for (let index = 0; index < 5; index += 1)
+      await assertNotInvited(await post(newSubscription(), formerly(first)), /only browsers/);
+    // of many at once, one
+    const many = await Promise.all(
+      Array.from({ length: 10 }, () => post(newSubscription(), formerly(second))),
+    );
+    assert.deepEqual(many.map(({ status }) => status).toSorted(), [
+      200,
+      ...Array.from({ length: 9 }, () => 403),
+    ]);
   });
 
   test('who knows the endpoint of another browser is not let in by that', async () => {

@@ -29,13 +29,22 @@ test('beyond the number of push services a further one is refused; listed and kn
 });
 
 test('a hundred push services that nobody has listed may have subscriptions, where nothing else is configured', async (t) => {
-  const { base } = await startService({ pushServices: 'public' }, t);
+  const { base, records } = await startService({ pushServices: 'public' }, t);
   const codes = [];
   for (let number = 1; number <= 101; number += 1)
     codes.push(
       await codeOf(await sendJson(base, 'POST', '/webPush', subscriptionOf(`n${number}.example.net`))),
     );
   assert.deepEqual(codes, [...Array.from({ length: 100 }, () => undefined), '503 ERR_PUSH_SERVICE_LIMIT']);
+  // a warning, an information, and no fault with a stack
+  const told = records.filter(({ event }) => event !== undefined && event !== 'subscription');
+  assert.deepEqual(
+    told.map(({ event, pushServices, code }) => [event, pushServices ?? code]),
+    [
+      ['push-services-nearly-full', 90],
+      ['limit', 'ERR_PUSH_SERVICE_LIMIT'],
+    ],
+  );
 });
 
 test('more than sixty new subscriptions of one push service in a minute are refused; others and stored ones are not', async (t) => {

@@ -92,6 +92,40 @@ export function describeInvitations(name: string, prepare: () => Promise<StoreUn
       assert.equal(await store.invitations.findUser(tokenHash, endpointOf(2)), 'me');
     });
 
+    test('a former subscription lets one other in, which takes its place; the same one again is the same call', async () => {
+      // by a process without a limit; the other one has reached its own
+      await register(1, {}, other);
+      const { auth } = madeUpSubscription(1);
+      const renew = (index: number, at = store) =>
+        register(
+          index,
+          { invitation: undefined, assign: undefined, former: { endpoint, auth }, replacesFormer: true },
+          at,
+        );
+      const results = await Promise.allSettled([renew(2), renew(3, other), renew(4), renew(5, other)]);
+      const stored = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+      assert.deepEqual(
+        results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : [])),
+        Array.from({ length: 3 }, () => notInvited.code),
+      );
+      assert.equal(stored[0]!.user, 'me');
+      const page = await store.subscriptions.page({ afterId: 0, limit: 10 });
+      assert.deepEqual(
+        page.map(({ id }) => id),
+        [stored[0]!.id],
+      );
+      const index = 2 + results.findIndex(({ status }) => status === 'fulfilled');
+      assert.equal((await renew(index)).id, stored[0]!.id);
+      await assert.rejects(renew(index === 2 ? 3 : 2), notInvited);
+      // a proof that is not its own deletes nothing
+      const wrong = { endpoint: endpointOf(index), auth };
+      await assert.rejects(
+        register(1, { invitation: undefined, assign: undefined, former: wrong, replacesFormer: true }),
+        notInvited,
+      );
+      assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
+    });
+
     test('it expires, and is forgotten then', async () => {
       nowMs += invitationLifetimeMs - 1;
       await store.retention.prune({});

@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -398,6 +399,49 @@ describe('a new PostgreSQL database', () => {
     };
     assert.equal((await register(1)).user, 'ann');
     await assert.rejects(register(2), { code: 'ERR_SUBSCRIPTION_LIMIT' });
+  });
+
+  test('serves and delivers as a user with the rights that docs/postgresql.md names, and no others', async () => {
+    const owned = await openPostgresStore({ url: database.url });
+    await owned.vapidKeys.adopt(vapidPublicKey);
+    await owned.close();
+    const url = new URL(database.url);
+    const name = url.pathname.slice(1);
+    const role = `serve_${name}`;
+    const [, sql = ''] =
+      /```sql\n(create role deskbell_serve[^`]*)```/.exec(await readFile('docs/postgresql.md', 'utf8')) ?? [];
+    assert.notEqual(sql, '');
+    await database.run(
+      sql
+        .replaceAll('deskbell_serve', role)
+        .replace('on database deskbell ', `on database ${name} `)
+        .replaceAll('for role deskbell ', `for role ${url.username} `),
+    );
+    try {
+      url.username = role;
+      url.password = 'another';
+      await using store = closing(await openPostgresStore({ url: url.href }));
+      const tokenHash = hashInvitation('mine');
+      await store.invitations.add({ tokenHash, user: 'me' });
+      const registration = { subscription: madeUpSubscription(1), vapidPublicKey, invitation: tokenHash };
+      const { id } = await store.subscriptions.register({ ...registration, assign: { user: 'me' } });
+      await store.readers.setPerson('me', { data: { plan: 'gold' } });
+      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(Date.now()));
+      await commitSlices(store, broadcast.id, accepted);
+      assert.equal((await store.broadcasts.get(broadcast.id)).counts.accepted, 1);
+      await store.audit.list({ limit: 1 });
+      await store.retention.prune({});
+      assert.equal(await store.subscriptions.removeById(id), true);
+      await using client = await connect(url.href);
+      for (const forbidden of [
+        'create table deskbell.mine (id int)',
+        'drop table deskbell.subscriptions',
+        'create schema mine',
+      ])
+        await assert.rejects(client.query(forbidden), { code: '42501' }, forbidden);
+    } finally {
+      await database.run(`drop owned by ${role}; drop role ${role}`);
+    }
   });
 
   test('is left as it is by the doctor, who tells of users that may connect only because everybody may', async () => {

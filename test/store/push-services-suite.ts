@@ -92,6 +92,15 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
     const workState = (broadcastId: number) =>
       store.leases.waitForWork({ broadcastId, signal: AbortSignal.abort() });
 
+    test('of push services that nobody has listed it is told which have accepted a message', async () => {
+      assert.equal(await store.unlisted.add(origin, 100), 'added');
+      assert.equal(await stateNow(), undefined);
+      await tell({ accepted: 1 });
+      assert.equal((await stateNow())?.hasAccepted, true);
+      await store.unlisted.remove(origin);
+      assert.equal(await stateNow(), undefined);
+    });
+
     test('refusals of all workers together begin a hold, unless one message is accepted between them', async () => {
       await tell({ refusalsInRow: 10 });
       await tell({ refusalsInRow: 9 });
@@ -105,6 +114,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
         vapidPublicKey,
         isSuspended: true,
         refusalsToSuspend: 20,
+        hasAccepted: true,
         waitMs: 0,
       });
       const other = {
@@ -128,6 +138,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
           vapidPublicKey,
           isSuspended: false,
           refusalsToSuspend,
+          hasAccepted: true,
           waitMs: 0,
         });
       }
@@ -138,7 +149,14 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
       await tell({ accepted: 1, waitMs: 60_000 });
       await tell({ waitMs: 30_000 });
       nowMs += 20_000;
-      const waiting = { origin, vapidPublicKey, isSuspended: false, refusalsToSuspend: 20, waitMs: 40_000 };
+      const waiting = {
+        origin,
+        vapidPublicKey,
+        isSuspended: false,
+        refusalsToSuspend: 20,
+        hasAccepted: true,
+        waitMs: 40_000,
+      };
       assert.deepEqual(await stateNow(), waiting);
       await tell({ accepted: 1 });
       assert.deepEqual(await stateNow(), waiting, 'an answer to what was sent before changes nothing');

@@ -88,7 +88,9 @@ export function serveCommand(context: Context): Command {
       });
       const access = await readListenerAccess(configuration.operator, configuration);
       const readMachine = machineFiguresReader(configuration, access?.tls?.cert);
-      const metrics = access && createMetrics(store, { readWarnings, readMachine });
+      const metrics =
+        access &&
+        createMetrics(store, { pushServices: configuration.pushServices, readWarnings, readMachine });
       if (metrics !== undefined) countRegistrations(server, prefix, metrics);
       const needsSender = configuration.deliver || access !== undefined;
       const onFigures = metrics?.recordFigures;

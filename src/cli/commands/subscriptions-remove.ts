@@ -2,6 +2,8 @@
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { checkUser } from '../../audience/user-and-tags.ts';
+import { countOf } from '../../errors/format-count.ts';
+import type { Store } from '../../store/store.ts';
 import type { RemovedPerson } from '../../store/people.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
@@ -16,23 +18,42 @@ export function removeCommand({ environment, output }: Context): Command {
     name: 'remove',
     description:
       'Removes subscriptions. A browser registers again when its page is next opened. With --user, removes all data of a ' +
-      'person from the database, including what came of broadcasts to them, and prints what was removed. Backups and logs remain.',
+      'person from the database, including what came of broadcasts to them, and prints what was removed. Backups and logs remain. ' +
+      'With --push-service, removes all subscriptions of a host, such as one that a stranger has named, and its place among ' +
+      'unlisted push services.',
     settings: dataSettings,
     json: 'Prints JSON Lines.',
-    examples: ['deskbell subscriptions remove 17 18 19', 'deskbell subscriptions remove --user 42'],
+    examples: [
+      'deskbell subscriptions remove 17 18 19',
+      'deskbell subscriptions remove --user 42',
+      'deskbell subscriptions remove --push-service up.example.net',
+    ],
   })
     .argument('[id...]', 'IDs as `deskbell subscriptions list` shows them.', parseId)
     .option('--user <id>', 'Removes this person.')
+    .option(
+      '--push-service <host>',
+      'Removes all subscriptions of this push service: a host, with its port if it has one, or an origin.',
+    )
     .action(async (ids: readonly number[], flags: RemoveFlags) => {
       const user = flags.user === undefined ? undefined : checkUser(flags.user, '/user');
-      if ((user === undefined) === (ids.length === 0)) {
-        throw new DeskbellError('ERR_USAGE', 'Give the IDs of subscriptions, or --user');
+      const origin = flags.pushService === undefined ? undefined : readOrigin(flags.pushService);
+      if ([user, origin, ids[0]].filter((given) => given !== undefined).length !== 1) {
+        throw new DeskbellError('ERR_USAGE', 'Give the IDs of subscriptions, --user or --push-service');
       }
       const configuration = await readConfiguration({ flags, environment });
       await withExistingData(configuration, async ({ store }) => {
         if (user !== undefined) {
           const removed = await store.people.remove(user);
           return output.result(flags, { user, ...removed }, formatRemoved(removed));
+        }
+        if (origin !== undefined) {
+          const removed = await removeAllOf(origin, store);
+          return output.result(
+            flags,
+            { pushService: origin, removed },
+            `Removed ${countOf(removed, 'subscription')} of ${origin}`,
+          );
         }
         const missing: number[] = [];
         for (const id of ids) {
@@ -53,6 +74,27 @@ export function removeCommand({ environment, output }: Context): Command {
 
 interface RemoveFlags extends JsonFlag {
   readonly user?: string;
+  readonly pushService?: string;
+}
+
+/** @throws {DeskbellError} ERR_USAGE */
+function readOrigin(text: string): string {
+  const url = URL.parse(text.includes('://') ? text : `https://${text}`);
+  if (url !== null && url.pathname === '/' && url.search === '' && url.username === '') return url.origin;
+  throw new DeskbellError('ERR_USAGE', '--push-service takes a host such as up.example.net, or an origin');
+}
+
+const pageRows = 500;
+
+async function removeAllOf(origin: string, { subscriptions, unlisted }: Store): Promise<number> {
+  let removed = 0;
+  for (;;) {
+    const rows = await subscriptions.pageOfPushService(origin, { afterId: 0, limit: pageRows });
+    for (const { id } of rows) removed += Number(await subscriptions.removeById(id));
+    if (rows.length < pageRows) break;
+  }
+  await unlisted.remove(origin);
+  return removed;
 }
 
 export function formatRemoved({

@@ -51,7 +51,9 @@ export function workerCommand(context: Context): Command {
       const access = await readListenerAccess(configuration.metrics, configuration);
       const machine = { ...configuration, maxSubscriptions: undefined };
       const readMachine = machineFiguresReader(machine, access?.tls?.cert);
-      const metrics = access && createMetrics(data.store, { readWarnings, readMachine });
+      const metrics =
+        access &&
+        createMetrics(data.store, { pushServices: configuration.pushServices, readWarnings, readMachine });
       compileForDelivery();
       const sender = await openSender(configuration, data, context, {
         onWarning,

@@ -6,24 +6,54 @@ import type { StoredSenderReport } from '../../store/senders.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';
 import { hostOf } from '../broadcast/format-broadcast.ts';
 import { meaningOf } from '../broadcast/reason-meanings.ts';
-import { findUnreachable } from '../broadcast/watch-push-services.ts';
+import { countOf as countWords } from '../../errors/format-count.ts';
+import { findUnreachable, type UnreachablePushService } from '../broadcast/watch-push-services.ts';
 import type { AlarmKind, FoundAlarm } from './standing-alarm.ts';
 
 const link = '/console/push-services';
 export const vapidRefusedReason = 'vapid-refused';
 
-export const unreachableAlarms = (senders: readonly StoredSenderReport[]): readonly FoundAlarm[] =>
-  findUnreachable(senders).map(({ origin, sinceMs, reason, obstacle, machines }) => ({
-    kind: 'unreachable',
-    pushService: hostOf(origin),
-    what: `${hostOf(origin)} cannot be reached`,
-    remedy: `Its messages wait and are tried again. ${remedyFor(obstacle, machines)}`,
-    detail: reason,
-    sinceMs,
-    count: machines.length,
-    unit: 'machine',
-    link,
-  }));
+/** @param unlisted origins that strangers have named: there may be any number of them, and they share one alarm */
+export function unreachableAlarms(
+  senders: readonly StoredSenderReport[],
+  unlisted: ReadonlySet<string>,
+): readonly FoundAlarm[] {
+  const found = findUnreachable(senders);
+  const strangers = found.filter(({ origin }) => unlisted.has(origin));
+  const alarms = found.filter(({ origin }) => !unlisted.has(origin)).map(toUnreachable);
+  if (strangers.length === 0) return alarms;
+  const what = `${countWords(strangers.length, 'push service')} that nobody has listed cannot be reached`;
+  const remedy =
+    'Messages to one that has never accepted any are given up. "deskbell subscriptions remove --push-service HOST" removes its subscriptions.';
+  const some = strangers.slice(0, 3).map(({ origin }) => hostOf(origin));
+  const shared = {
+    ...toUnreachable(strangers[0]!),
+    pushService: '',
+    what,
+    remedy,
+    detail: [...some, ...(strangers.length > some.length ? ['…'] : [])].join(', '),
+    sinceMs: Math.min(...strangers.map(({ sinceMs }) => sinceMs)),
+  };
+  return [...alarms, shared];
+}
+
+const toUnreachable = ({
+  origin,
+  sinceMs,
+  reason,
+  obstacle,
+  machines,
+}: UnreachablePushService): FoundAlarm => ({
+  kind: 'unreachable',
+  pushService: hostOf(origin),
+  what: `${hostOf(origin)} cannot be reached`,
+  remedy: `Its messages wait and are tried again. ${remedyFor(obstacle, machines)}`,
+  detail: reason,
+  sinceMs,
+  count: machines.length,
+  unit: 'machine',
+  link,
+});
 
 function remedyFor(obstacle: string | undefined, machines: readonly string[]): string {
   if (obstacle !== undefined && obstacle !== 'connection') return meaningOf(obstacle).remedy;

@@ -35,14 +35,14 @@ export interface Alarms {
 /** What the conditions are read from. */
 export type AlarmSources = Pick<
   Store,
-  'alarms' | 'heldDeletions' | 'senders' | 'sending' | 'statistics' | 'now'
+  'alarms' | 'heldDeletions' | 'senders' | 'sending' | 'statistics' | 'unlisted' | 'now'
 >;
 
 /** Reads all conditions, and ends acknowledgements whose condition has ended or got worse. */
 export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings): Promise<Alarms> {
   const nowMs = store.now();
-  const [warnings, due, senders, held, raised, tokenAnswers, intervals, acknowledgements] = await Promise.all(
-    [
+  const [warnings, due, senders, held, raised, tokenAnswers, intervals, acknowledgements, unlisted] =
+    await Promise.all([
       readWarnings(),
       store.alarms.dueWork(),
       store.senders.list(),
@@ -51,8 +51,8 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
       store.alarms.tokenAnswers(),
       store.statistics.outcomes({ width: 'coarse', sinceMs: nowMs - judgedMs }),
       store.alarms.acknowledgements(),
-    ],
-  );
+      store.unlisted.list(),
+    ]);
   const pause = warnings.some(({ code }) => code === 'sending-paused')
     ? await store.sending.findPause()
     : undefined;
@@ -65,7 +65,7 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
   const standing = [
     ...warnings.map((warning) => fromWarning(warning, pause)),
     ...work.alarms,
-    ...unreachableAlarms(senders),
+    ...unreachableAlarms(senders, new Set(unlisted)),
     ...refusedTokens(suspended, raised),
     ...findUnanimous(intervals, (name) => named.has(name)),
     ...heldAlarms(held, broadcastsOf),

@@ -14,6 +14,7 @@ import { isExpression, type Audience } from './audience.ts';
 import type { BroadcastOptions } from './create-broadcast.ts';
 import { estimateRows, meets, scaleOf, type AudienceSize } from './estimate-audience.ts';
 import { checkPlaceholders, findChannel, resolveTimes, startOfList, toSplit } from './reader-options.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 export interface ReaderCounts {
   /** Its recipients: all who are not left out. */
@@ -124,7 +125,7 @@ function createCounter(split: AudienceSplit, store: Pick<Store, 'readers'>) {
         if (reader === undefined) continue;
         const { language, timeZone, channels, isInactive } = reader;
         const group = groupOf(language, timeZone);
-        if (channel !== undefined && !(channels[channel.name] ?? channel.isOnByDefault))
+        if (channel !== undefined && !(lookUp(channels, channel.name) ?? channel.isOnByDefault))
           counts.channelOff += weight;
         else if (isInactive === true) counts.inactive += weight;
         else if (group === undefined) counts.timePassed += weight;

@@ -18,7 +18,7 @@ import {
 } from '../../store/delivery-options.ts';
 import { lifetimeOf } from '../../store/reader-times.ts';
 import { defaultSliceRows } from '../../store/slices.ts';
-import { checkIdempotencyKey } from '../idempotency-key.ts';
+import { checkIdempotencyKey, isLikeOperatorKey, operatorKey } from '../idempotency-key.ts';
 import { checkAudience, hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
 import { checkCreator, thisApplication } from './describe-source.ts';
 import {
@@ -93,7 +93,7 @@ export async function createBroadcast(
   const content = { isWithReceipts, channel: given.channel };
   const encoded = encodeMessage(message, content);
   const { ttlSeconds = defaultTtlSeconds, urgency = 'normal', topic, ...others } = given;
-  const idempotencyKey = occurrence === undefined ? options.idempotencyKey : keyOf(occurrence);
+  const idempotencyKey = occurrence === undefined ? storedKey(options) : keyOf(occurrence);
   const startAtMs = options.startAt?.getTime() ?? now();
 
   const hashContent = (audienceHash: Uint8Array): Buffer =>
@@ -170,8 +170,19 @@ function checkStart(startAt: unknown): void {
 const keyOf = ({ scheduleId, atMs }: Occurrence): string =>
   `${occurrencePrefix}${scheduleId}/${new Date(atMs).toISOString()}`;
 
+function storedKey({ idempotencyKey, createdBy }: BroadcastOptions): string | undefined {
+  const isOfOperator = idempotencyKey !== undefined && createdBy !== undefined && 'operator' in createdBy;
+  return isOfOperator ? operatorKey(createdBy.operator, idempotencyKey) : idempotencyKey;
+}
+
 function checkKey(key: unknown): void {
   checkIdempotencyKey(key);
+  if (isLikeOperatorKey(key)) {
+    throw new DeskbellError(
+      'ERR_MESSAGE_INVALID',
+      'The idempotency key begins with "operator" and has a line break, as stored keys of operators do; choose another one.',
+    );
+  }
   if (!key.startsWith(occurrencePrefix)) return;
   throw new DeskbellError(
     'ERR_MESSAGE_INVALID',

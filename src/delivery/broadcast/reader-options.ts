@@ -131,6 +131,6 @@ export function requireDefaults(placeholders: readonly Placeholder[]): void {
   throw memberError(
     'ERR_PLACEHOLDER_VALUE',
     member,
-    `The placeholder {${name}} in ${member} of the message has no default; to more than one person, give one, such as {${name}|there}.`,
+    `The placeholder {${name}} in ${member} of the message has no default. Give one, such as {${name}|there}: only a message to one person, from somebody who may see that person’s data, needs none.`,
   );
 }

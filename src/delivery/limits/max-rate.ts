@@ -1,5 +1,6 @@
 // Limits on the rate of push services, as operators write them: `fcm.googleapis.com=500/s`.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, min: 60, h: 3600 };
 
@@ -15,7 +16,7 @@ export function parseMaxRates(limits: readonly string[]): MaxRates {
   for (const limit of limits) {
     const [, place = '', count = '', unit = ''] = /^(\S+)=(\d+)\/(s|min|h)$/.exec(limit) ?? [];
     const url = URL.parse(place.includes('://') ? place : `https://${place}`);
-    const perSecond = Number(count) / (unitSeconds[unit] ?? 1);
+    const perSecond = Number(count) / (lookUp(unitSeconds, unit) ?? 1);
     if (url === null || url.host === '' || url.pathname !== '/' || place.includes('*') || !(perSecond > 0)) {
       throw new DeskbellError(
         'ERR_CONFIGURATION',

@@ -40,6 +40,10 @@ const noAnswers = (): Answers => ({
 
 export class OriginGate {
   readonly load: OriginLoad;
+  /** It has accepted a message, as far as is known here. */
+  hasAccepted = false;
+  /** When this process was last told so, by the clock that never goes backwards. */
+  acceptedAtMs = Number.NEGATIVE_INFINITY;
   readonly #monotonicNow: Clock['monotonicNow'];
   #isSuspended = false;
   #refusalsToSuspend: number = suspensionPolicy.refusalsToSuspend;
@@ -77,6 +81,8 @@ export class OriginGate {
       this.#isSuspended ||= answers.refusalsInRow >= this.#refusalsToSuspend;
     } else {
       answers.accepted += 1;
+      this.hasAccepted = true;
+      this.acceptedAtMs = this.#monotonicNow();
       answers.refusalsInRow = 0;
       answers.acceptedSubscriptionId = subscriptionId ?? answers.acceptedSubscriptionId;
       this.#isSuspended = false;
@@ -93,6 +99,7 @@ export class OriginGate {
   /** What the store knows from the answers to all workers; `undefined` where that is nothing. */
   setState(state: PushServiceState | undefined): void {
     this.#refusalsToSuspend = state?.refusalsToSuspend ?? suspensionPolicy.refusalsToSuspend;
+    this.hasAccepted ||= state?.hasAccepted ?? false;
     const unreported = this.#answers?.refusalsInRow ?? 0;
     this.#isSuspended = (state?.isSuspended ?? false) || unreported >= this.#refusalsToSuspend;
   }

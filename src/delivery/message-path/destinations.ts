@@ -27,6 +27,11 @@ export interface Destination {
   readonly vapidPublicKey: string;
   /** Of the endpoint policy. */
   readonly isUnlisted: boolean;
+  /**
+   * Whether nobody lists it, it has never accepted a message, and what is in the way is on its side: push services that are known
+   * or listed have just accepted messages of this process.
+   */
+  isSilentStranger(): boolean;
   /** Why this process's configuration does not list the push service; another sender's may. */
   readonly notListed: string | undefined;
   /** Set where nothing may be sent at all. */
@@ -53,6 +58,9 @@ export interface Destinations {
   setStates(states: readonly PushServiceState[]): void;
 }
 
+/** For so long, a message that a known or listed push service has accepted shows that this machine and its network are well. */
+const wellForMs = 5 * 60 * 1000;
+
 /** An operator may admit a whole domain; more of its hosts than these are not remembered. */
 const maxRemembered = 1024;
 
@@ -76,18 +84,24 @@ export function createDestinations(
     for (const byKey of byRoot.values()) yield* byKey.values();
   }
 
+  const isWell = (): boolean =>
+    all().some(({ isUnlisted, gate }) => !isUnlisted && gate.acceptedAtMs > monotonicNow() - wellForMs);
+
   const open = (root: string, vapidPublicKey: string): Destination => {
     const fault = policy.check(root);
     const headers = signingKeys.find(vapidPublicKey);
     const url = URL.parse(root);
     const origin = url?.origin ?? 'null';
+    const isUnlisted = url !== null && policy.isUnlisted(origin);
+    const gate = new OriginGate(gateSettings, monotonicNow);
     return {
       origin,
       vapidPublicKey,
-      isUnlisted: url !== null && policy.isUnlisted(origin),
+      isUnlisted,
+      isSilentStranger: () => isUnlisted && !gate.hasAccepted && isWell(),
       notListed: fault && notListedDetail,
       notSendable: headers === undefined ? foreignKey : findSubjectFault(origin, subject),
-      gate: new OriginGate(gateSettings, monotonicNow),
+      gate,
       headersFor: (options) => headers?.(origin, options) ?? {},
     };
   };

@@ -57,7 +57,7 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
     case 'notSendable':
       // the push service would refuse our subject, which may be set right
       if (result.fault.reason === 'vapid-refused') return toWaiting(row, result.fault, settings);
-      return { ...unsent(row, result.fault), result: 'rejected', alarm: toAlarm(result.fault) };
+      return { ...unsent(row, result.fault), result: 'rejected', alarm: toAlarm(row, result.fault) };
     case 'notListed':
       return toWaiting(row, { reason: notListedReason, detail: result.detail }, settings);
     case 'suspended':
@@ -82,6 +82,9 @@ const expiredUnsent = {
   reason: expiredUnsentReason,
   detail: 'messages expired before any of it was sent: nobody delivered it in time, or the clock is ahead',
 } as const;
+
+/** About half a minute. */
+const strangerDeferrals = 5;
 
 /** Whether the time of its broadcast was over before anything of it was tried. */
 const isOverUntried = ({ broadcast, tries }: Row, { now }: RecordSettings): boolean =>
@@ -122,7 +125,7 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
   const isRefusal = isVapidRefusal(outcome);
   if (isRefusal && row.ifRefused !== 'reject') return toVapidRefused(row, attempted, outcome, settings);
   const isReported = isRefusal && (row.tries.refusals ?? 0) > 0;
-  return outcome.isAlarm && !isReported ? { ...attempted, alarm: toAlarm(outcome) } : attempted;
+  return outcome.isAlarm && !isReported ? { ...attempted, alarm: toAlarm(row, outcome) } : attempted;
 }
 
 type Rejected = Extract<Outcome, { kind: 'rejected' }>;
@@ -130,7 +133,7 @@ type Rejected = Extract<Outcome, { kind: 'rejected' }>;
 /** Of a stranger's host: what its name resolves to here and now may be the resolver's fault, so that it is tried again. */
 function toBlocked(row: Row, attempted: RowResult, outcome: Rejected, settings: RecordSettings): RowResult {
   const isFirst = row.tries.attempts === 0;
-  const blocked = isFirst ? { ...attempted, alarm: toAlarm(outcome) } : attempted;
+  const blocked = isFirst ? { ...attempted, alarm: toAlarm(row, outcome) } : attempted;
   const retried = withRetry(blocked, row, {}, settings);
   return retried.result === 'exhausted' ? blocked : retried;
 }
@@ -143,7 +146,7 @@ function toVapidRefused(
   { retryPolicy, now, random }: RecordSettings,
 ): RowResult {
   const { refusals = 0 } = row.tries;
-  const alarm = refusals === 0 ? toAlarm(outcome) : undefined;
+  const alarm = refusals === 0 ? toAlarm(row, outcome) : undefined;
   const tries = { ...row.tries, refusals: refusals + 1 };
   const retry = retryAfterVapidRefusal(retryPolicy, tries, 0, now(), random());
   if (typeof retry === 'string') return { ...attempted, result: retry, alarm };
@@ -205,11 +208,26 @@ function toDeferred(
   { retryPolicy, now, random }: RecordSettings,
 ): RowResult {
   const tries = { ...row.tries, deferrals: row.tries.deferrals + 1 };
-  const isGivenUp = tries.deferrals >= retryPolicy.maxDeferrals;
+  const isGivenUp = tries.deferrals >= retryPolicy.maxDeferrals || isGivenUpStranger(row, tries, reason);
   const retry = isGivenUp ? 'exhausted' : retryAfterDeferral(retryPolicy, tries, afterMs, now(), random());
-  const alarm = reason === undefined ? undefined : { reason, detail };
+  const alarm = reason === undefined ? undefined : { ...alarmPlaceOf(row), reason, detail };
   return toRetried({ ...unsent(row, { reason, detail }), alarm }, retry);
 }
+
+/**
+ * A host that a stranger has named and that has never accepted a message: its rows are given up after some tries, so that they do not
+ * keep a broadcast running, but only while known and listed push services accept messages. Its subscriptions stay.
+ */
+const isGivenUpStranger = ({ destination }: Row, { deferrals }: Tries, reason: string | undefined): boolean =>
+  deferrals >= strangerDeferrals &&
+  (reason === undefined || ofHost.has(reason)) &&
+  destination.isSilentStranger();
+
+/** What keeps a message from one host: not what is wrong here. */
+const ofHost: ReadonlySet<string> = new Set(['connection', 'protocol-error', 'address-blocked']);
+
+/** Hosts of strangers share one alarm for each reason: there may be any number of them. */
+const alarmPlaceOf = ({ destination }: Row) => destination.isUnlisted && ({ origin: '' } as const);
 
 /**
  * Nothing was sent, and what is in the way says nothing of the message: tried again by whichever worker leases it then, later each
@@ -222,8 +240,10 @@ function toWaiting(
 ): RowResult {
   const { deferrals } = row.tries;
   const tries = { ...row.tries, deferrals: Math.min(deferrals + 1, longestWaitDeferrals) };
-  const alarm = deferrals === 0 && isToldAtOnce(reason) ? { reason, detail } : undefined;
-  const retry = retryWhenMended(retryPolicy, tries, 0, now(), random());
+  const alarm =
+    deferrals === 0 && isToldAtOnce(reason) ? { ...alarmPlaceOf(row), reason, detail } : undefined;
+  const isGivenUp = isGivenUpStranger(row, tries, reason);
+  const retry = isGivenUp ? 'exhausted' : retryWhenMended(retryPolicy, tries, 0, now(), random());
   return toRetried({ ...unsent(row, { reason, detail }), alarm }, retry);
 }
 
@@ -267,7 +287,8 @@ const unsent = (
     record: { attempt: tries.attempts, reason, detail },
   }) as const;
 
-const toAlarm = ({ reason, detail = '' }: Pick<Rejected, 'reason' | 'detail'>) => ({
+const toAlarm = (row: Row, { reason, detail = '' }: Pick<Rejected, 'reason' | 'detail'>) => ({
+  ...alarmPlaceOf(row),
   reason,
   detail,
 });

@@ -1,5 +1,6 @@
 // Named models: a schema that `Type.Model` has named stands once in the document, in `components/schemas`, and is referred to
 // everywhere else. Formats of ours, which no other program knows, get their patterns beside them.
+import { lookUp } from '../../errors/look-up.ts';
 import type { Formats } from '../../errors/describe-schema.ts';
 import { modelOf, type Schema } from '../schema.ts';
 
@@ -35,6 +36,6 @@ export function nameModels<Value extends object>(value: Value, formats: Formats)
 
 function withPattern(schema: Schema, formats: Formats): Schema {
   const { format, pattern: own } = schema;
-  const pattern = typeof format === 'string' && Object.hasOwn(formats, format) && formats[format]!.pattern;
+  const pattern = typeof format === 'string' && lookUp(formats, format)?.pattern;
   return pattern && own === undefined ? { ...schema, pattern } : schema;
 }

@@ -8,6 +8,7 @@ import type { AnsweredErrors } from '../response-rules.ts';
 import { nameModels } from './models.ts';
 import { bodyErrors, describeProblems } from './openapi-responses.ts';
 import type { Operation } from './operation.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 /** Of Deskbell, and so of its descriptions. */
 export const license = { name: 'MIT License', identifier: 'MIT' };
@@ -113,7 +114,8 @@ export function describeRoutes(
     const operation = config?.operation;
     // HEAD is answered wherever GET is, and said once.
     if (operation === undefined || typeof method !== 'string' || method === 'HEAD') continue;
-    if (tags[operation.tag] === undefined) throw new Error(`The tag ${operation.tag} is not described.`);
+    if (lookUp(tags, operation.tag) === undefined)
+      throw new Error(`The tag ${operation.tag} is not described.`);
     usedTags.add(operation.tag);
     const { operationId } = operation;
     if (usedIds.has(operationId)) throw new Error(`Two operations are named ${operationId}.`);

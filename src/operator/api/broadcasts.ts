@@ -12,7 +12,13 @@ import { sendEvents } from '../event-stream.ts';
 import type { OperatorContext } from '../context.ts';
 import { senders, watchers } from '../authorize.ts';
 import { readPage } from '../list-page.ts';
-import { claimBroadcast, getOwnBroadcast, ownerIdOf } from '../own-broadcasts.ts';
+import {
+  assertShowsRows,
+  assertTellsNothing,
+  claimBroadcast,
+  getOwnBroadcast,
+  ownerIdOf,
+} from '../own-broadcasts.ts';
 import { idParams, operationsOf } from './operations.ts';
 import { attemptsQuery, bodyLimit, createBody, idempotencyKey, listQuery } from './broadcast-requests.ts';
 
@@ -72,6 +78,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     handle: async (request, reply) => {
       const { audience, message, startAt, ...options } = request.body;
       assertNotBlank(message);
+      assertTellsNothing(request.operator, audience, message, options);
       const key = request.headers['idempotency-key'];
       const { broadcast, isNew } = await sender.createBroadcast(audience, message, {
         ...options,
@@ -125,10 +132,10 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     params: idParams,
     query: attemptsQuery,
     view: attemptView,
-    errors: ['ERR_BROADCAST_NOT_FOUND'],
+    errors: ['ERR_BROADCAST_NOT_FOUND', 'ERR_TOKEN_ROLE'],
     roles: watchers,
     read: async ({ params: { id }, query: { outcome, subscription }, operator }, { limit, cursor }) => {
-      await getOwnBroadcast(store, id, operator);
+      await assertShowsRows(store, id, operator);
       const filter = { broadcastId: id, subscriptionId: subscription, outcome, beforeId: cursor };
       return readPage(limit, (count) => attempts.list({ ...filter, limit: count }));
     },

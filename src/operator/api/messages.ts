@@ -10,6 +10,7 @@ import { sentMessageSchema } from '../../views/sent-message.ts';
 import type { OperatorContext } from '../context.ts';
 import { senders } from '../authorize.ts';
 import { sendMessage } from '../send-message.ts';
+import { assertSameForAll, tellsSubscriptions } from '../own-broadcasts.ts';
 import { sendOnce } from '../send-once.ts';
 import { assertNoRetry, UndeliveredError } from '../undelivered-error.ts';
 import { idempotencyKeyOf, operationsOf } from './operations.ts';
@@ -90,13 +91,14 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
     handle: async (request, reply) => {
       const asked = readRequest(request.body, request.query, parts.defaultTitle);
       const { to, message, ...options } = asked;
+      assertSameForAll(request.operator, message);
       request.auditTarget = describeTarget(to, parts);
       const key = request.headers['idempotency-key'];
-      return sendOnce(parts.store.messageRequests, key, asked, async () => {
+      return sendOnce(parts.store.messageRequests, request.operator, key, asked, async () => {
         const sent = await sendMessage(parts, to, message, options);
         const { items } = sent;
         assertNoRetry(sent);
-        return { items };
+        return { items: tellsSubscriptions(request.operator, to) ? items : items.map(withoutId) };
       }).catch((error: unknown) => {
         if (error instanceof UndeliveredError && error.retryAfterSeconds !== undefined)
           reply.header('retry-after', String(error.retryAfterSeconds));
@@ -126,6 +128,8 @@ function readRequest(
     'The query is for text/plain; with JSON, give everything in the body.',
   );
 }
+
+const withoutId = <Item extends object>(item: Item): Item => ({ ...item, id: undefined });
 
 function describeTarget(to: Addressees, { hashPerson }: OperatorContext): string {
   if ('user' in to) return `user ${hashPerson(to.user)}`;

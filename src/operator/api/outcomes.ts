@@ -12,7 +12,7 @@ import { rowOutcomeView } from '../../views/row-outcome.ts';
 import { watchers } from '../authorize.ts';
 import type { OperatorContext } from '../context.ts';
 import type { ListPage } from '../list-page.ts';
-import { getOwnBroadcast } from '../own-broadcasts.ts';
+import { assertShowsRows } from '../own-broadcasts.ts';
 import { findPersonDevices, idsOf } from '../person-devices.ts';
 import { sendOutcomes } from '../send-outcomes.ts';
 import { idParams, operationsOf, userParams } from './operations.ts';
@@ -63,7 +63,7 @@ export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): v
     errors: ['ERR_BROADCAST_NOT_FOUND', 'ERR_FIELD_VALUE'],
     roles: watchers,
     read: async ({ params: { id }, query: { subscription, user }, operator }, { limit, cursor = 0 }) => {
-      await getOwnBroadcast(store, id, operator);
+      await assertShowsRows(store, id, operator, user);
       const show = shownTo(operator);
       if (subscription === undefined && user === undefined) {
         const found = await attempts.outcomesAfter(id, { afterId: cursor, ids: idsAtOnce });
@@ -86,7 +86,7 @@ export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): v
       config: { operation: csvOperation, roles: watchers },
     },
     async ({ params: { id }, operator }, reply) => {
-      await getOwnBroadcast(store, id, operator);
+      await assertShowsRows(store, id, operator);
       return sendOutcomes(reply, attempts, id, shownTo(operator));
     },
   );

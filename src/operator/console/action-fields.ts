@@ -1,5 +1,6 @@
 // The fields of the composer for the buttons of a message: `actionTitle0`, `actionUrl0` and so on.
 import type { Fields } from './forms.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 export const actionCount = 3;
 export const actionIndexes = Array.from({ length: actionCount }, (_, index) => index);
@@ -19,4 +20,6 @@ export const actionFieldNames: readonly string[] = Object.values(actionFields).f
 
 /** The indexes of those that are filled in: a message has these alone. */
 export const filledActions = (fields: Fields): readonly number[] =>
-  actionIndexes.filter((index) => Object.values(actionFields).some((name) => fields[`${name}${index}`]));
+  actionIndexes.filter((index) =>
+    Object.values(actionFields).some((name) => lookUp(fields, `${name}${index}`)),
+  );

@@ -16,6 +16,7 @@ import {
   type TimeAxis,
 } from './chart-frame.ts';
 import { formatSpan } from './duration.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 /** What happened at one push service, in bars of equal width. */
 export interface ServiceBars {
@@ -127,7 +128,7 @@ export function serviceCharts(services: readonly ServiceBars[], axis: TimeAxis):
 /** `minute`, `30 min` */
 function formatStep({ stepMs }: TimeAxis): string {
   const words = formatSpan(stepMs / 1000);
-  return { '1 s': 'second', '1 min': 'minute', '1 h': 'hour' }[words] ?? words;
+  return lookUp({ '1 s': 'second', '1 min': 'minute', '1 h': 'hour' }, words) ?? words;
 }
 
 /** `1,200 accepted · 3 gone · 12 tried again` */

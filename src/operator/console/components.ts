@@ -6,6 +6,7 @@ import { escapeControls, escapeProse } from '../../errors/escape-controls.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Fields } from './forms.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 /** Identifiers and texts of strangers: shown as they are, with control and invisible characters as escapes, and apart from
  *  their surroundings. */
@@ -147,7 +148,7 @@ export const searchField = (
   attributes = html`type="search"`,
 ): Html =>
   html`<label
-    ><span>${label}</span> <input ${attributes} name="${name}" value="${given[name] ?? ''}"
+    ><span>${label}</span> <input ${attributes} name="${name}" value="${lookUp(given, name) ?? ''}"
   /></label>`;
 
 export const numberField = (given: Fields, name: string, label: string): Html =>
@@ -156,7 +157,8 @@ export const numberField = (given: Fields, name: string, label: string): Html =>
 /** One of the values, or any. */
 export const selectField = (given: Fields, name: string, label: string, values: readonly string[]): Html =>
   html`<label>
-    ${label} ${select(name, [['', 'any'], ...values.map((value) => [value, value] as const)], given[name])}
+    ${label}
+    ${select(name, [['', 'any'], ...values.map((value) => [value, value] as const)], lookUp(given, name))}
   </label>`;
 
 /** The next page of a list, with the same filters. */

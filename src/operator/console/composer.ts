@@ -18,6 +18,7 @@ import { csrfField } from './csrf.ts';
 import type { Fields } from './forms.ts';
 import { renderPreviews } from './preview.ts';
 import type { ConsoleSession } from './sessions.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 export interface Composer extends FormState {
   /** Above the form: what was wrong with it, or what was done with it. */
@@ -94,7 +95,10 @@ const folded = (
   names: readonly string[],
   content: Html,
 ): Html =>
-  html`<details class="card" ${names.some((name) => fields[name] || faults[name]) && html`open`}>
+  html`<details
+    class="card"
+    ${names.some((name) => lookUp(fields, name) || lookUp(faults, name)) && html`open`}
+  >
     <summary>${heading}</summary>
     <div class="form">${content}</div>
   </details>`;

@@ -13,6 +13,7 @@ import { optionalField, type Fields } from './forms.ts';
 import { describeLocalTime } from './local-time-input.ts';
 import { showMessage } from './shown-message.ts';
 import { findSingleFaults, toAudience, toMessage } from './message-form.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 /** `notes` has `size`, `recipients` and `shown` besides the fields. */
 export interface Draft extends Pick<FormState, 'notes' | 'faults'> {
@@ -68,7 +69,7 @@ const tagFields: Readonly<Record<string, string>> = { all: 'tagsAll', any: 'tags
 function fieldOf(pointer: string, fields: Fields): string {
   const [, name = '', part = '', ...inner] = pointer.split('/');
   if (name === 'message' && part !== '') return memberField([part, ...inner].join('.'), fields);
-  return name === 'tags' ? (tagFields[part] ?? name) : name;
+  return name === 'tags' ? (lookUp(tagFields, part) ?? name) : name;
 }
 
 /** @param member such as `texts.de.actions.0.url` */
@@ -112,7 +113,7 @@ const pictures = Object.entries(memberDescriptions)
 /** What a picture costs: a data URL room in the message, any other a request of each browser. */
 function describePictures(fields: Fields): Draft {
   const notes = pictures.flatMap((name) => {
-    const url = fields[name] ?? '';
+    const url = lookUp(fields, name) ?? '';
     if (url === '') return [];
     const note = /^data:/i.test(url)
       ? `This data URL takes ${formatCount(Buffer.byteLength(url))} bytes of the message.`

@@ -13,6 +13,7 @@ import { notice, untrusted } from './components.ts';
 import type { Fields } from './forms.ts';
 import { toLocalTime } from './local-time-input.ts';
 import { fromTexts } from './languages.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 export interface Duplicate {
   readonly fields: Fields;
@@ -72,7 +73,7 @@ function toMessageFields(message: Message): Fields {
 }
 
 function toText(name: string, value: unknown): string {
-  const { type, format } = memberDescriptions[name]!.schema;
+  const { type, format } = lookUp(memberDescriptions, name)!.schema;
   if (type === 'boolean') return value === true ? 'yes' : 'no';
   if (format === 'timestamp') return toLocalTime(Number(value), {});
   return type === undefined ? JSON.stringify(value) : String(value);

@@ -2,6 +2,7 @@
 import { html, type Html } from '../../http/description/html.ts';
 import { select } from './components.ts';
 import type { Fields } from './forms.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 /** A form as it stands. */
 export interface FormState {
@@ -41,27 +42,27 @@ export function renderFaults(faults: Fields, message: string): Html {
 
 /** The script of the page writes notes and faults anew while the form is filled in. */
 function field(form: FormState, name: string, { label, hint }: InputOptions, input: Input): Html {
-  const fault = form.faults[name] ?? '';
+  const fault = lookUp(form.faults, name) ?? '';
   const described = [hint !== undefined && `hint-${name}`, `note-${name}`, `fault-${name}`].filter(Boolean);
   const attributes = html`id="${fieldId(name)}" aria-describedby="${described.join(' ')}"
   ${fault !== '' && html`aria-invalid="true"`}`;
   return html`<div class="field">
     <label>${label} ${input(attributes)}</label>
     ${hint !== undefined && html`<small id="hint-${name}">${hint}</small>`}
-    <small id="note-${name}" data-note="${name}">${form.notes[name] ?? ''}</small>
+    <small id="note-${name}" data-note="${name}">${lookUp(form.notes, name) ?? ''}</small>
     <small id="fault-${name}" class="fault" data-fault="${name}">${fault}</small>
   </div>`;
 }
 
 export const textInput = (form: FormState, name: string, options: InputOptions, type = 'text'): Html =>
   field(form, name, options, (attributes) => {
-    const value = html`type="${type}" name="${name}" value="${form.fields[name] ?? ''}"`;
+    const value = html`type="${type}" name="${name}" value="${lookUp(form.fields, name) ?? ''}"`;
     return html`<input ${value} ${attributes} ${options.attributes} />`;
   });
 
 export const textArea = (form: FormState, name: string, options: InputOptions): Html =>
   field(form, name, options, (attributes) => {
-    const value = form.fields[name] ?? '';
+    const value = lookUp(form.fields, name) ?? '';
     return html`<textarea name="${name}" ${attributes} ${options.attributes}>${value}</textarea>`;
   });
 
@@ -72,7 +73,7 @@ export const checkbox = (form: FormState, name: string, label: string, hint?: st
       id="${fieldId(name)}"
       name="${name}"
       value="yes"
-      ${form.fields[name] === 'yes' && html`checked`}
+      ${lookUp(form.fields, name) === 'yes' && html`checked`}
     />
     ${label} ${hint !== undefined && html`<small>${hint}</small>`}
   </label>`;
@@ -82,4 +83,5 @@ export const choice = (
   name: string,
   label: string,
   options: readonly (readonly [value: string, text: string])[],
-): Html => field(form, name, { label }, (attributes) => select(name, options, form.fields[name], attributes));
+): Html =>
+  field(form, name, { label }, (attributes) => select(name, options, lookUp(form.fields, name), attributes));

@@ -5,6 +5,7 @@ import type { DeskbellError } from '../../errors/deskbell-error.ts';
 import { fieldError } from '../../errors/field-error.ts';
 import { limitBodies } from '../../http/json-body.ts';
 import type { AuditedAction } from '../audit-changes.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 /** A name that is given more than once, as check boxes are, has a list. */
 export type FormBody = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -42,7 +43,7 @@ const toLines = (text: string): string => text.replaceAll('\r\n', '\n');
 
 /** @returns empty where it is missing */
 export function textField(body: unknown, name: string): string {
-  const value = ((body ?? {}) as FormBody)[name];
+  const value = lookUp((body ?? {}) as FormBody, name);
   return typeof value === 'string' ? value : '';
 }
 

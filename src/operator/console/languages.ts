@@ -6,6 +6,7 @@ import type { Message, MessageTexts } from '../../protocol/message/message.ts';
 import { actionCount, actionIndexes } from './action-fields.ts';
 import { textArea, textInput, type FormState } from './form-fields.ts';
 import { fieldFault, optionalField, textField, type Fields } from './forms.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 /** Which languages the form has, and the one that is to be added. */
 export const languageFields = ['languages', 'newLanguage'] as const;
@@ -116,11 +117,14 @@ const renderLanguage = (language: string, form: FormState): Html =>
       const render = name === 'message' ? textArea : textInput;
       return render(form, nameOf(language, name), {
         label: field.label,
-        attributes: html`${name === 'message' && html`rows="3"`} dir="auto" placeholder="${form.fields[name]}"`,
+        attributes: html`${name === 'message' && html`rows="3"`} dir="auto"
+        placeholder="${lookUp(form.fields, name)}"`,
       });
     })}
     ${actionIndexes
-      .filter((index) => form.fields[`actionTitle${index}`] || hasAction(form.fields, language, index))
+      .filter(
+        (index) => lookUp(form.fields, `actionTitle${index}`) || hasAction(form.fields, language, index),
+      )
       .map(
         (index) =>
           html`<div class="pair">
@@ -142,4 +146,7 @@ const renderLanguage = (language: string, form: FormState): Html =>
   </fieldset>`;
 
 const hasAction = (fields: Fields, language: string, index: number): boolean =>
-  Boolean(fields[nameOf(language, `actionTitle${index}`)] || fields[nameOf(language, `actionUrl${index}`)]);
+  Boolean(
+    lookUp(fields, nameOf(language, `actionTitle${index}`)) ||
+    lookUp(fields, nameOf(language, `actionUrl${index}`)),
+  );

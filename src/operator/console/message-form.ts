@@ -17,6 +17,7 @@ import { toTime } from './form-times.ts';
 import { fieldFault, optionalField, textField, textFields, type Fields } from './forms.ts';
 import { describeLanguage, languageFields, textNames, toTexts } from './languages.ts';
 import { zoneName } from './local-time-input.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 /** `testTag` names those who get the message before the audience. */
 const audienceNames = ['audience', 'user', 'tagsAll', 'tagsAny', 'tagsNone', 'ids', 'testTag'];
@@ -211,7 +212,8 @@ function toFlag(fields: Fields, name: string): boolean | undefined {
   return text === '' ? undefined : text === 'yes';
 }
 
-const labelOf = (name: string): string => ({ ...memberDescriptions, ...deliveryOptions })[name]!.field.label;
+const labelOf = (name: string): string =>
+  lookUp({ ...memberDescriptions, ...deliveryOptions }, name)!.field.label;
 
 function toNumber(fields: Fields, name: string): number | undefined {
   const text = textField(fields, name).trim();

@@ -4,6 +4,7 @@ import { html, type Html } from '../../http/description/html.ts';
 import { actionIndexes } from './action-fields.ts';
 import { badge } from './components.ts';
 import type { Fields } from './forms.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 const pictures = ['icon', 'image', 'badge'] as const;
 
@@ -69,10 +70,10 @@ export function renderPreviews(fields: Fields): Html {
 function renderSurface(surface: Surface, fields: Fields): Html {
   const { icon = '' } = fields;
   const [title, message] = ['title', 'message'].map((name) =>
-    (fields[name] ?? '').slice(0, maxPreviewCharacters),
+    (lookUp(fields, name) ?? '').slice(0, maxPreviewCharacters),
   );
   const { name, style, maxActions, hasActionsAtFirst, note } = surface;
-  const actions = actionIndexes.slice(0, maxActions).map((index) => fields[`actionTitle${index}`]);
+  const actions = actionIndexes.slice(0, maxActions).map((index) => lookUp(fields, `actionTitle${index}`));
   const picture =
     surface.pictures.includes('icon') && /^data:image\//i.test(icon) ? icon : '/console/icon.svg';
   return html`<figure class="preview ${style}">
@@ -112,4 +113,4 @@ const omissions = ({ pictures: shown, maxActions }: Surface): readonly (readonly
 
 /** The script of the page shows it as soon as the field has a value. */
 const hiddenUnless = (fields: Fields, name: string): Html =>
-  html`data-when="${name}" ${(fields[name] ?? '') === '' && html`hidden`}`;
+  html`data-when="${name}" ${(lookUp(fields, name) ?? '') === '' && html`hidden`}`;

@@ -5,6 +5,7 @@ import { html, type Html } from '../../http/description/html.ts';
 import { facts, onOff, prose, table, untrusted } from './components.ts';
 import { changes, postForm } from './page.ts';
 import type { ConsoleSession } from './sessions.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 const ofBrowsers = 'that of each browser';
 
@@ -28,7 +29,7 @@ export const renderChoices = (
     { Channel: 'words', State: 'short', Because: 'words', Change: 'short' },
     channels.map(({ name, title, isOnByDefault }) => {
       const isChosen = Object.hasOwn(made, name);
-      const isOn = isChosen ? made[name]! : isOnByDefault;
+      const isOn = isChosen ? lookUp(made, name)! : isOnByDefault;
       const button = (text: string, choice: string): Html =>
         postForm(session, '/console/people/choose', text, {
           style: 'small-button',

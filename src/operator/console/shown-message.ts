@@ -10,6 +10,7 @@ import { actionIndexes } from './action-fields.ts';
 import { optionalField, textField, type Fields } from './forms.ts';
 import { describeLanguage, languagesOf } from './languages.ts';
 import { toMessage } from './message-form.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 export interface ShownMessage {
   /** Title, text, link and buttons as the reader sees them; undefined where they are those of the form. */
@@ -51,7 +52,7 @@ function fill(
   const { payload, template } = texts.get(language)!;
   const placeholders = template?.placeholders ?? [];
   const lacking = [
-    ...new Set(placeholders.filter(({ name }) => data?.[name] === undefined).map(({ name }) => name)),
+    ...new Set(placeholders.filter(({ name }) => lookUp(data, name) === undefined).map(({ name }) => name)),
   ];
   const required = placeholders.filter(({ hasDefault }) => !hasDefault).map(({ name }) => name);
   // what has neither a value nor a default is shown as it is written

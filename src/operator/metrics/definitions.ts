@@ -5,7 +5,7 @@ import { alarmKinds } from '../../delivery/alarms/standing-alarm.ts';
 import { durationBoundsSeconds, type DurationTally } from '../../delivery/duration-buckets.ts';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import { settlements } from '../../store/broadcasts.ts';
-import { BoundedNames } from './bounded-names.ts';
+import type { BoundedNames } from './bounded-names.ts';
 import type { MachineFigures } from './machine-figures.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
 import type { Totals } from './totals.ts';
@@ -22,7 +22,11 @@ interface Figures {
 /** Gives the metrics as text. */
 export type RenderFigures = (figures: Figures) => Promise<string>;
 
-export function defineMetrics(client: PrometheusClient, contentType: ContentType): RenderFigures {
+export function defineMetrics(
+  client: PrometheusClient,
+  contentType: ContentType,
+  names: BoundedNames,
+): RenderFigures {
   const registry = new client.Registry(contentType);
   client.collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -30,7 +34,6 @@ export function defineMetrics(client: PrometheusClient, contentType: ContentType
     new client.Counter({ name: `deskbell_${name}`, help, labelNames, registers });
   const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
     new client.Gauge({ name: `deskbell_${name}`, help, labelNames, registers });
-  const names = new BoundedNames();
   // with a label, a metric has no value until it is set
   const onMachine = ['machine'];
   const machine = hostname();

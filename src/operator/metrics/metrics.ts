@@ -5,7 +5,9 @@ import { createRequire } from 'node:module';
 import { createWarningReader, type ReadWarnings } from '../../delivery/installation-warnings.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DeliveryFigures } from '../../delivery/figures.ts';
+import type { PushServices } from '../../protocol/endpoint-policy.ts';
 import type { Store } from '../../store/store.ts';
+import { BoundedNames } from './bounded-names.ts';
 import type { MachineFigures } from './machine-figures.ts';
 import { ProcessMetrics, type RegistrationResult } from './process-metrics.ts';
 import { readTotals } from './totals.ts';
@@ -25,14 +27,21 @@ export interface Metrics {
 export interface MetricsOptions {
   /** Default: what the store alone says. */
   readonly readWarnings?: ReadWarnings | undefined;
+  /** Those of the configuration: each has its label. */
+  readonly pushServices?: PushServices | undefined;
   readonly readMachine?: (() => Promise<MachineFigures>) | undefined;
 }
 
 export function createMetrics(
   store: Store,
-  { readWarnings = createWarningReader(store), readMachine = async () => ({}) }: MetricsOptions = {},
+  {
+    readWarnings = createWarningReader(store),
+    readMachine = async () => ({}),
+    pushServices,
+  }: MetricsOptions = {},
 ): Metrics {
-  const measured = new ProcessMetrics();
+  const names = new BoundedNames(pushServices);
+  const measured = new ProcessMetrics(names);
   const renderers = new Map<string, RenderFigures>();
 
   return {
@@ -45,7 +54,7 @@ export function createMetrics(
       const contentType = isOpenMetrics ? client.openMetricsContentType : client.prometheusContentType;
       let renderFigures = renderers.get(contentType);
       if (renderFigures === undefined) {
-        renderFigures = defineMetrics(client, contentType);
+        renderFigures = defineMetrics(client, contentType, names);
         renderers.set(contentType, renderFigures);
       }
       const [totals, machine] = await Promise.all([readTotals(store, readWarnings), readMachine()]);

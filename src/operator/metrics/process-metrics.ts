@@ -16,7 +16,11 @@ export class ProcessMetrics {
     registrationResults.map((result) => [result, 0]),
   );
 
-  readonly #names = new BoundedNames();
+  readonly #names: BoundedNames;
+
+  constructor(names: BoundedNames) {
+    this.#names = names;
+  }
 
   recordFigures({ answers, commits, leasesLost }: DeliveryFigures): void {
     for (const { pushService, ...counts } of answers) {

@@ -8,6 +8,7 @@ import { memberDescriptions, messageSchema } from './members.ts';
 import { messageError } from './message-error.ts';
 import type { Message, MessageAction } from './message.ts';
 import { findFault, messageFormats } from './value-schema.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 /**
  * @returns the message in each of its languages, as `localizeMessage` gives it
@@ -32,7 +33,7 @@ export function checkMessage(message: Message): readonly LocalizedMessage[] {
     throw messageError(
       path,
       fault,
-      memberDescriptions[path]?.expected ?? describeSchema(schema, messageFormats),
+      lookUp(memberDescriptions, path)?.expected ?? describeSchema(schema, messageFormats),
       cause,
     );
   }

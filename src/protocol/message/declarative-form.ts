@@ -4,6 +4,7 @@ import type { LocalizedMessage } from './localize-message.ts';
 import { actionMembers, memberDescriptions, type MemberDescription } from './members.ts';
 import { messageError } from './message-error.ts';
 import type { Message } from './message.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 /** Names the form in its member `web_push`. */
 const declarativePush = 8030;
@@ -67,7 +68,7 @@ function checkAbsolute(
   nameOf: (name: string) => string,
 ): void {
   for (const [name, value] of Object.entries(owner)) {
-    const format = members[name]?.schema.format;
+    const format = lookUp(members, name)?.schema.format;
     if ((format !== 'link' && format !== 'picture') || value === undefined) continue;
     if (!URL.canParse(value as string))
       throw messageError(nameOf(name), 'relative', 'an absolute URL: the declarative form needs one');

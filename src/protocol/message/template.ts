@@ -5,6 +5,7 @@ import { memberError } from './message-error.ts';
 import { parseText, uniquePlaceholders, type Placeholder, type Slot } from './placeholders.ts';
 import type { ReaderData } from './reader-value.ts';
 import { toReceiptMember } from './receipt-token.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 export interface Template {
   /** In the order in which they stand in the payload. */
@@ -52,7 +53,7 @@ export function createTemplate(payload: Uint8Array, nameOf: NameOf = (member) =>
     placeholders: uniquePlaceholders(parts.filter((part) => typeof part !== 'string')),
     minBytes: write(({ fallback = '' }) => fallback).length,
     fill(data, receipt) {
-      const valueOf = (slot: Slot) => slot.encode(data[slot.name]);
+      const valueOf = (slot: Slot) => slot.encode(lookUp(data, slot.name));
       const filled = write((slot) => valueOf(slot) ?? slot.fallback ?? refuseMissing(slot), receipt);
       if (filled.length <= maxPlaintextBytes) return filled;
       const shorter = write((slot) => slot.fallback ?? valueOf(slot) ?? refuseMissing(slot), receipt);
@@ -73,7 +74,7 @@ function partsOf(owner: object, path: string, nameOf: NameOf): Parts {
     const before = (index === 0 ? '' : ',') + (isList ? '' : `${JSON.stringify(name)}:`);
     const isLink = linkNames.has(name);
     if (typeof value === 'string' && (isLink || textNames.has(name))) {
-      const member = nameOf(path + (declarativeNames[name] ?? name));
+      const member = nameOf(path + (lookUp(declarativeNames, name) ?? name));
       return [`${before}"`, ...parseText(value, member, isLink), '"'];
     }
     if (!isList && !ownerNames.has(name)) return [before + JSON.stringify(value)];

@@ -3,6 +3,7 @@ import type { Formats } from '../../errors/describe-schema.ts';
 import { isPlainText, plainTextPattern } from '../../errors/plain-text.ts';
 import { readLanguage } from '../language.ts';
 import { typeOf } from '../../errors/type-of.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 /** Without a `type` it is any value that JSON can hold. */
 export interface ValueSchema {
@@ -110,10 +111,10 @@ function findMemberFault(value: object, schema: ValueSchema, path: string): Foun
   const { properties = {}, required = [] } = schema;
   const members = value as Readonly<Record<string, unknown>>;
   for (const name of new Set([...required, ...Object.keys(members)])) {
-    if (members[name] === undefined && !required.includes(name)) continue;
+    if (lookUp(members, name) === undefined && !required.includes(name)) continue;
     const memberPath = path === '' ? name : `${path}.${name}`;
     if (!Object.hasOwn(properties, name)) return { path: memberPath, fault: 'unknown', schema };
-    const found = findFault(members[name], properties[name]!, memberPath);
+    const found = findFault(lookUp(members, name), lookUp(properties, name)!, memberPath);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -139,7 +140,7 @@ function fits(value: unknown, schema: ValueSchema): boolean {
   }
   if (Array.isArray(value) && value.length > maxItems) return false;
   if (type === 'object' && Object.keys(value as object).length > maxProperties) return false;
-  return value === null || format === undefined || messageFormats[format]!.fits(value as never);
+  return value === null || format === undefined || lookUp(messageFormats, format)!.fits(value as never);
 }
 
 /** The page is not known here; a URL that is relative to it has its scheme. */

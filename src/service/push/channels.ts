@@ -24,6 +24,7 @@ import type { Settings } from '../options.ts';
 import { defaultRegistrationsPerMinute, limitPerMinute } from './rate-limit.ts';
 import { createReadSubscriberToken } from './subscriber-token.ts';
 import { exampleProof } from './subscription-schema.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 const body = Type.Model(
   'ChannelChoices',
@@ -154,9 +155,9 @@ const toAnswer =
     const language = chooseLanguage(wanted, new Set(Object.keys(titles)));
     return {
       name,
-      title: language === undefined ? title : titles[language]!,
+      title: language === undefined ? title : lookUp(titles, language)!,
       language,
-      isOn: held?.[name] ?? isOnByDefault,
+      isOn: lookUp(held, name) ?? isOnByDefault,
     };
   };
 

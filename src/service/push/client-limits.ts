@@ -3,12 +3,16 @@
 //
 //   SHARED  the database is asked. It fails, or is slow → ALONE
 //   ALONE   this process's own numbers hold; after a while → SHARED
+import { hash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRateLimitStore } from '@fastify/rate-limit';
 import type { ClientRequests, ClientWindow } from '../../store/client-requests.ts';
 
-/** Clients that a process remembers for each limit; the one whose window began first is forgotten first. */
-const maxClients = 5000;
+/**
+ * Of a process, for each limit. A client's place follows from its name and a secret, and clients with one place are counted together:
+ * so memory is bounded, and no other names, however many, reset the number of a client.
+ */
+const places = 16_384;
 const answerWithinMs = 1000;
 const aloneForMs = 5000;
 
@@ -52,7 +56,8 @@ export function createClientLimits(
   };
 
   return class CountedLimits implements ClientLimits {
-    readonly #windows = new Map<string, Window>();
+    readonly #windows = new Map<number, Window>();
+    readonly #salt = randomUUID();
 
     child(): CountedLimits {
       return new CountedLimits();
@@ -78,14 +83,13 @@ export function createClientLimits(
       done(null, { current: requests, ttl: endsInMs });
     }
 
+    /** That of its place, whoever else has asked there. */
     #windowOf(client: string, windowMs: number): Window {
-      const known = this.#windows.get(client);
+      const place = hash('sha256', this.#salt + client, 'buffer').readUInt32LE() % places;
+      const known = this.#windows.get(place);
       if (known !== undefined && now() < known.endsAtMs) return known;
       const window = { requests: 0, endsAtMs: now() + windowMs };
-      this.#windows.delete(client);
-      const [oldest] = this.#windows.keys();
-      if (this.#windows.size >= maxClients && oldest !== undefined) this.#windows.delete(oldest);
-      this.#windows.set(client, window);
+      this.#windows.set(place, window);
       return window;
     }
   };

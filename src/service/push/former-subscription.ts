@@ -6,12 +6,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { decodeBase64 } from '../../protocol/base64.ts';
 import type { FormerSubscription } from '../../store/subscriptions.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 export const formerSubscriptionHeader = 'Deskbell-Former-Subscription';
 
 /** @throws {DeskbellError} ERR_REQUEST_INVALID */
 export function readFormerSubscription(headers: IncomingHttpHeaders): FormerSubscription | undefined {
-  const value = headers[formerSubscriptionHeader.toLowerCase()];
+  const value = lookUp(headers, formerSubscriptionHeader.toLowerCase());
   if (value === undefined) return undefined;
   const { endpoint, auth } = parse(String(value));
   const authBytes = typeof auth === 'string' ? decodeBase64(auth) : undefined;

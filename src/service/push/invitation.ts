@@ -1,5 +1,5 @@
 // Who may register: everybody, or only those who are invited. A browser that is registered may always send its subscription again,
-// and replace it by a new one.
+// and replace it by a new one, which deletes it: so that one invitation lets one browser in, however often that subscribes anew.
 import type { IncomingHttpHeaders } from 'node:http';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hashInvitation, notInvited } from '../../store/invitations.ts';
@@ -7,6 +7,7 @@ import { isSameSecret } from '../../protocol/same-secret.ts';
 import { hasRight } from '../../store/registration-right.ts';
 import type { Registration } from '../../store/subscriptions.ts';
 import type { Settings } from '../options.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 /** Has the token of an invitation. */
 export const invitationHeader = 'Deskbell-Invitation';
@@ -20,22 +21,25 @@ export type Admit = (registration: Registration, headers: IncomingHttpHeaders) =
 export function createAdmit({ store, registrations = 'open' }: Settings): Admit {
   const { subscriptions, invitations } = store;
 
-  const isRegistered = async (registration: Registration): Promise<boolean> => {
+  /** @returns the registration of a browser that is registered, with the former row that it consumes; undefined for any other */
+  const asRegistered = async (registration: Registration): Promise<Registration | undefined> => {
     const { subscription, former } = registration;
     const row = await subscriptions.findByEndpoint(subscription.endpoint);
-    if (row !== undefined) return hasRight(row, registration);
+    if (row !== undefined) return hasRight(row, registration) ? registration : undefined;
     const formerRow = former && (await subscriptions.findByEndpoint(former.endpoint));
-    return formerRow !== undefined && isSameSecret(formerRow.auth, former!.auth);
+    if (formerRow === undefined || !isSameSecret(formerRow.auth, former!.auth)) return undefined;
+    return { ...registration, replacesFormer: true };
   };
 
   return async (registration, headers) => {
-    const token = headers[invitationHeader.toLowerCase()];
+    const token = lookUp(headers, invitationHeader.toLowerCase());
     const isInvitedByToken = registration.assign !== undefined;
     if (isInvitedByToken || (token === undefined && registrations === 'open')) return registration;
     const invitation = token === undefined ? undefined : hashInvitation(String(token));
     const user = invitation && (await invitations.findUser(invitation, registration.subscription.endpoint));
     if (user !== undefined) return { ...registration, invitation, assign: { user } };
-    if (await isRegistered(registration)) return registration;
+    const registered = await asRegistered(registration);
+    if (registered !== undefined) return registered;
     throw invitation === undefined
       ? new DeskbellError(
           'ERR_NOT_INVITED',

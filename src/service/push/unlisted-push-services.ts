@@ -8,6 +8,9 @@ import type { Settings } from '../options.ts';
 import { createClientLimits } from './client-limits.ts';
 
 const windowMs = 60_000;
+const warnAtShare = 0.9;
+const remedy =
+  'List those that you want in pushServices, remove others with "deskbell subscriptions remove --push-service", or raise maxPushServices.';
 
 /** Stores a subscription of the endpoint, where it may. @throws {DeskbellError} ERR_RATE_LIMITED, ERR_PUSH_SERVICE_LIMIT */
 export type WithinLimits = (
@@ -17,9 +20,18 @@ export type WithinLimits = (
 ) => Promise<unknown>;
 
 export function createWithinLimits(settings: Settings): WithinLimits {
-  const { store, endpointPolicy, maxPushServices = defaultMaxPushServices } = settings;
+  const { store, log, endpointPolicy, maxPushServices = defaultMaxPushServices } = settings;
   const max = unlistedLimits.registrationsPerMinute;
   const limits = new (createClientLimits(store.clientRequests))();
+
+  let isNearlyFull = false;
+  const warn = async (): Promise<void> => {
+    const { length: pushServices } = await store.unlisted.list();
+    const wasNearlyFull = isNearlyFull;
+    isNearlyFull = pushServices >= warnAtShare * maxPushServices;
+    if (isNearlyFull && !wasNearlyFull)
+      log.info({ event: 'push-services-nearly-full', pushServices, maxPushServices, remedy });
+  };
 
   return async (endpoint, reply, work) => {
     const { origin, host } = new URL(endpoint);
@@ -27,7 +39,11 @@ export function createWithinLimits(settings: Settings): WithinLimits {
     // one that is stored may always be changed
     if ((await store.subscriptions.findByEndpoint(endpoint)) !== undefined) return work();
     const { requests, endsInMs } = await limits.count(`${host} registered`, windowMs, max);
-    if (requests <= max) return withUnlisted(store, origin, maxPushServices, work);
+    if (requests <= max) {
+      const result = await withUnlisted(store, origin, maxPushServices, work);
+      await warn();
+      return result;
+    }
     const seconds = Math.ceil(endsInMs / 1000);
     reply.header('retry-after', String(seconds));
     throw new DeskbellError(

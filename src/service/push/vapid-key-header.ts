@@ -5,6 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
 import { ProblemError } from '../../http/problem.ts';
 import type { Settings } from '../options.ts';
+import { lookUp } from '../../errors/look-up.ts';
 
 export const vapidKeyHeader = 'Deskbell-Vapid-Key';
 
@@ -19,7 +20,7 @@ export function readVapidKey(
   headers: IncomingHttpHeaders,
   { vapidPublicKey, previousVapidPublicKeys }: VapidPublicKeys,
 ): string {
-  const value = headers[vapidKeyHeader.toLowerCase()];
+  const value = lookUp(headers, vapidKeyHeader.toLowerCase());
   if (value === undefined) return vapidPublicKey;
   const bytes = decodeBase64(String(value));
   const named = bytes && encodeBase64url(bytes);

@@ -8,6 +8,7 @@ import { consumeInvitation, notInvited } from '../invitations.ts';
 import { endpointInUse, provenBy } from '../registration-right.ts';
 import {
   checkVapidPublicKey,
+  type FormerSubscription,
   type NewSubscription,
   type Registration,
   type StoredSubscription,
@@ -59,12 +60,13 @@ export function createPostgresSubscriptions(
     inserts: InsertBudget,
     rows: readonly NewRow[],
     query: Query,
+    replaced: number,
   ): Promise<void> => {
     const [known] = await query<{ readonly rows: number }>(
       'select count(*) as rows from deskbell.subscriptions where endpoint_hash = any ($1)',
       [rows.map(({ hash }) => hash)],
     );
-    const added = rows.length - (known?.rows ?? 0);
+    const added = rows.length - (known?.rows ?? 0) - replaced;
     const nowMs = database.clock.now();
     if (inserts.needsCount(added, nowMs)) inserts.setCount(await countRows(query), nowMs);
     if (added > 0) inserts.take(added);
@@ -74,9 +76,14 @@ export function createPostgresSubscriptions(
    * Writes rows with different endpoints, all that are permitted or none.
    *
    * @param query of the transaction that they are part of, whose connection may be the only one
+   * @param replaced rows that the same transaction deletes
    */
-  const writeRows = async (rows: readonly NewRow[], query: Query): Promise<readonly PutRow[]> => {
-    if (budget !== undefined) await takeCapacity(budget, rows, query);
+  const writeRows = async (
+    rows: readonly NewRow[],
+    query: Query,
+    replaced = 0,
+  ): Promise<readonly PutRow[]> => {
+    if (budget !== undefined) await takeCapacity(budget, rows, query, replaced);
     return query<PutRow>(`select * from ${functions}.put_subscriptions($1, $2, $3, $4, $5, $6, $7)`, [
       database.now(),
       rows.map(({ hash }) => hash),
@@ -92,8 +99,9 @@ export function createPostgresSubscriptions(
   const putRows = async (
     rows: readonly NewRow[],
     query: Query,
+    replaced = 0,
   ): Promise<readonly (StoredSubscription | undefined)[]> => {
-    const stored = await writeRows(rows, query);
+    const stored = await writeRows(rows, query, replaced);
     const byHash = new Map(stored.map((row) => [row.hash.replaceAll('-', ''), row]));
     return rows.map(({ subscription, vapidPublicKey, hash }) => {
       const row = byHash.get(hash);
@@ -103,17 +111,34 @@ export function createPostgresSubscriptions(
 
   const queue = new WriteQueue((rows: readonly NewRow[]) => putRows(rows, database.query));
 
-  const putInvited = (row: NewRow, invitation: Uint8Array): Promise<StoredSubscription> =>
+  /** The right to be registered is consumed in the transaction that stores the row. */
+  const putAdmitted = (row: NewRow, { invitation, former, replacesFormer }: Registration) =>
     database.transaction(async (query) => {
-      const consumed = await runWith(
-        query,
-        consumeInvitation(invitation, row.subscription.endpoint, database.clock.now()),
-      );
-      if (consumed.length === 0) throw notInvited();
-      const [stored] = await putRows([row], query);
+      const replaced = replacesFormer && former ? await lockOwn(former, query) : undefined;
+      if (replacesFormer && replaced === undefined && !(await isStored(row.hash, query))) throw notInvited();
+      if (invitation !== undefined) {
+        const consumption = consumeInvitation(invitation, row.subscription.endpoint, database.clock.now());
+        if ((await runWith(query, consumption)).length === 0) throw notInvited();
+      }
+      const [stored] = await putRows([row], query, replaced === undefined ? 0 : 1);
       if (stored === undefined) throw endpointInUse();
+      if (replaced !== undefined && replaced !== row.hash)
+        await query('delete from deskbell.subscriptions where endpoint_hash = $1', [replaced]);
       return stored;
     });
+
+  /** @returns its hash, where `auth` is its own: nobody else replaces or deletes it until the transaction ends */
+  const lockOwn = async ({ endpoint, auth }: FormerSubscription, query: Query) => {
+    const hash = hashEndpoint(endpoint);
+    // before any row, as in put_subscriptions
+    await query(`select pg_advisory_xact_lock_shared(hashtext('deskbell subscriptions'), 1)`);
+    const found = await query(
+      `select 1 from deskbell.subscriptions
+       where endpoint_hash = $1 and ${functions}.is_same_secret(auth, $2) for update`,
+      [hash, Buffer.from(auth)],
+    );
+    return found.length > 0 ? hash : undefined;
+  };
 
   return {
     put: async (subscription, vapidPublicKey, { assign } = {}) => {
@@ -124,9 +149,9 @@ export function createPostgresSubscriptions(
     },
 
     register: async (registration) => {
-      const { former, invitation } = registration;
+      const { former, invitation, replacesFormer } = registration;
       const row = toNewRow(registration, toOptions(registration));
-      if (invitation !== undefined) return queue.run(() => putInvited(row, invitation));
+      if (invitation !== undefined || replacesFormer) return queue.run(() => putAdmitted(row, registration));
       const formerHash = former === undefined ? [] : [hashEndpoint(former.endpoint)];
       const stored = await queue.add([row.hash, ...formerHash], row);
       if (stored === undefined) throw endpointInUse();
@@ -222,6 +247,9 @@ export function createPostgresSubscriptions(
     },
   };
 }
+
+const isStored = async (hash: string, query: Query): Promise<boolean> =>
+  (await query('select 1 from deskbell.subscriptions where endpoint_hash = $1', [hash])).length > 0;
 
 async function countRows(query: Query, expression?: AudienceExpression): Promise<number> {
   const { condition, values } = audienceCondition(expression ?? {}, 1);

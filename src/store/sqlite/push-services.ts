@@ -124,6 +124,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
           vapidPublicKey: row.vapid_public_key,
           isSuspended: row.held_since_ms !== null,
           refusalsToSuspend: row.refusals_to_hold,
+          hasAccepted: row.accepted_at_ms > 0,
           waitMs: row.wait_ms,
         })),
 
@@ -253,12 +254,14 @@ function prepareStatements(database: SqliteDatabase) {
         vapid_public_key: string;
         held_since_ms: number | null;
         refusals_to_hold: number;
+        accepted_at_ms: number;
         wait_ms: number;
       }
     >(`
-        select origin, vapid_public_key, held_since_ms, refusals_to_hold, max(0, wait_until_ms - :nowMs) as wait_ms
+        select origin, vapid_public_key, held_since_ms, refusals_to_hold, accepted_at_ms, max(0, wait_until_ms - :nowMs) as wait_ms
         from push_services
         where held_since_ms is not null or refusals_to_hold > :refusalsToSuspend or wait_until_ms > :nowMs
+          or (accepted_at_ms > 0 and origin in (select origin from unlisted_push_services))
       `),
     wait: database.prepare<{ id: number; untilMs: number }>(
       'update push_services set wait_until_ms = max(wait_until_ms, :untilMs) where id = :id',

@@ -61,15 +61,20 @@ export function createSqliteSubscriptions(
     inserts.take(1);
   };
 
-  /** @param visitMs when its browser was here, 0 for an import of a row that is new */
+  /**
+   * @param visitMs when its browser was here, 0 for an import of a row that is new
+   * @param takesPlace another row is deleted with it
+   */
   const write = (
     { subscription, vapidPublicKey, assign, former, createdAtMs, language, timeZone, channels }: Registration,
     endpoint: string,
     visitMs: number,
+    takesPlace = false,
   ): PutRow => {
     const { p256dh, auth } = subscription;
     checkVapidPublicKey(vapidPublicKey);
-    if (budget !== undefined && owners.find(endpoint) === undefined) takeCapacity(budget);
+    const isAdded = !takesPlace && owners.find(endpoint) === undefined;
+    if (budget !== undefined && isAdded) takeCapacity(budget);
     const nowMs = database.now();
     const row = statements.put.first({
       endpoint,
@@ -91,10 +96,11 @@ export function createSqliteSubscriptions(
   const put = (
     registration: Registration,
     endpoint = normalizeEndpoint(registration.subscription.endpoint),
+    takesPlace = false,
   ): StoredSubscription => {
     const { subscription, vapidPublicKey, assign, former } = registration;
     const { p256dh, auth } = subscription;
-    const row = write(registration, endpoint, database.now());
+    const row = write(registration, endpoint, database.now(), takesPlace);
     const isPlain = row.created_at_ms === row.updated_at_ms && assign === undefined && former === undefined;
     return isPlain
       ? toSubscription({ ...row, endpoint, p256dh, auth, public_key: vapidPublicKey, user_name: null }, [])
@@ -110,8 +116,13 @@ export function createSqliteSubscriptions(
     const endpoint = normalizeEndpoint(registration.subscription.endpoint);
     const row = owners.find(endpoint);
     if (row !== undefined) checkRight({ auth: row.auth, user: row.user ?? undefined }, registration);
-    if (registration.invitation !== undefined) consume(registration.invitation, endpoint);
-    return put(registration, endpoint);
+    const { invitation, former, replacesFormer = false } = registration;
+    const replaced = replacesFormer && former ? owners.findOwn(former.endpoint, former.auth) : undefined;
+    if (replacesFormer && row === undefined && replaced === undefined) throw notInvited();
+    if (invitation !== undefined) consume(invitation, endpoint);
+    const stored = put(registration, endpoint, replaced !== undefined);
+    if (replaced !== undefined && replaced.id !== stored.id) statements.removeById.run({ id: replaced.id });
+    return stored;
   };
 
   /** Ids that meet the expression, range by range: each in a turn of the event loop, so that nothing here waits for a million rows. */

@@ -18,6 +18,7 @@ import {
 import { idField, textFields, type Fields } from '../forms.ts';
 import { dayFields, readDays, toInterval } from '../local-time-input.ts';
 import { pages, sendPage } from '../page.ts';
+import { lookUp } from '../../../errors/look-up.ts';
 
 const pageRows = 50;
 const maxNameCharacters = 200;
@@ -102,7 +103,7 @@ const targetPages: Readonly<Record<string, string>> = {
 
 function linkTarget(target = ''): Html {
   const [, kind = '', id] = /^(\w+) (\d+)$/.exec(target) ?? [];
-  const page = targetPages[kind];
+  const page = lookUp(targetPages, kind);
   return page === undefined ? untrusted(target) : html`<a href="${page}/${id}">${target}</a>`;
 }
 

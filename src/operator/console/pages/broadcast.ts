@@ -1,4 +1,5 @@
 // One broadcast: how far it is, what came of it at each push service and when, what is wrong, and how to stop it.
+import { givenKey } from '../../../delivery/idempotency-key.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { countOf, formatCount } from '../../../errors/format-count.ts';
 import type { CountName } from '../../../delivery/broadcast/count-meanings.ts';
@@ -196,7 +197,9 @@ function renderMessage(broadcast: Broadcast, texts: ReadonlyMap<string, Uint8Arr
       ['Created', timeFromNow(createdAtMs)],
       ['Until', timeFromNow(expiresAtMs)],
       ...optionFacts({ ...broadcast, receipts: broadcast.receipts && true }),
-      ...(idempotencyKey === undefined ? [] : [['Idempotency key', untrusted(idempotencyKey)] as const]),
+      ...(idempotencyKey === undefined
+        ? []
+        : [['Idempotency key', untrusted(givenKey(idempotencyKey))] as const]),
     ])}
     ${renderPayload('Payload', payload)}
     ${[...texts].map(([language, text]) =>

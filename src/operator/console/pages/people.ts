@@ -24,6 +24,7 @@ import { changes, sendPage, sendQuestion, type Question } from '../page.ts';
 import { sessionOf } from '../require-session.ts';
 import { renderChoices, renderPerson } from '../reader-cards.ts';
 import { renderTags, subscriptionLink } from '../links.ts';
+import { lookUp } from '../../../errors/look-up.ts';
 
 export const personUrl = (user: string): string => urlWith('/console/people', { user });
 
@@ -68,7 +69,7 @@ export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): vo
         channel = '',
         choice = '',
       } = textFields(request.body, ['user', 'channel', 'choice']);
-      await store.readers.setPerson(user, { channels: { [channel]: choices[choice] ?? null } });
+      await store.readers.setPerson(user, { channels: { [channel]: lookUp(choices, choice) ?? null } });
       return reply.redirect(personUrl(user), 303);
     },
   );

@@ -69,9 +69,10 @@ end $$;
 create function deskbell_functions.push_service_states(now_ms bigint) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('origin', origin, 'vapidPublicKey', vapid_public_key,
     'isSuspended', held_since_ms is not null, 'refusalsToSuspend', refusals_to_hold,
-    'waitMs', greatest(0, wait_until_ms - now_ms))), '[]')
+    'hasAccepted', accepted_at_ms > 0, 'waitMs', greatest(0, wait_until_ms - now_ms))), '[]')
   from deskbell.push_services
   where held_since_ms is not null or refusals_to_hold > :refusalsToSuspend or wait_until_ms > now_ms
+    or (accepted_at_ms > 0 and origin in (select u.origin from deskbell.unlisted_push_services u))
 $$;
 
 -- What is known of a push service that has refused a row since a time: see RefusedRow in ../../push-services.ts.
