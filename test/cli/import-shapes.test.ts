@@ -176,6 +176,10 @@ const shapes: Readonly<Record<string, readonly [text: string, expected: number |
   ],
   'sep=;': [`sep=;\r\n${csv(header, cells(one), cells(two)).replaceAll(',', ';')}\r\n`, 2],
   'cells between bars': [csv(header, cells(one)).replaceAll(',', '|'), 1],
+  'JSON in cells, whole, damaged and missing': [
+    `userId,subscription\n42,"${lines(one).replaceAll('"', '""')}"\n43,{\n44\n`,
+    ['1:42', 'refused', 'refused'],
+  ],
   'JSON in cells that are not quoted': [`id\tsubscription\n1\t${lines(one)}\n`, 1],
   'a quotation mark that is never closed': [
     csv(['note', ...header], ['"a', ...cells(one)], ['', ...cells(two)], ['', ...cells(three)]),

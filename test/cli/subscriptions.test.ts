@@ -257,14 +257,6 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     assert.match(causes[40]!, /^And 4 lines for other reasons; --refused keeps all of them\.$/);
   });
 
-  test('CSV with a column of whole subscriptions is imported', async () => {
-    const data = await newData();
-    const quoted = JSON.stringify(exampleSubscription(1)).replaceAll('"', '""');
-    const input = `user_id,subscription\n42,"${quoted}"\n43,{\n44\n`;
-    const { stdout } = await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
-    assert.equal(stdout, 'Imported 1, refused 2.\n');
-  });
-
   test('a subscription in a member of the row is found, as an object or as the JSON of one', async () => {
     const data = await newData();
     const rows = [1, 2, 3, 4].map(exampleSubscription);
