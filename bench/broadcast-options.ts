@@ -26,7 +26,7 @@ type Round = Readonly<Record<ServingOption, ServedBroadcast>>;
 function nameReaders(directory: string): void {
   using database = new DatabaseSync(join(directory, 'deskbell.db'));
   database.exec(`
-    update subscriptions set user = 'user ' || id;
+    update subscriptions set user_name = 'user ' || id;
     insert into people (user_name, data, language, updated_at_ms)
       select user, json_object('name', 'Ada ' || id), case id % 3 when 0 then 'de' when 1 then 'fr' end, 0 from subscriptions`);
 }

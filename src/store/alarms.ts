@@ -3,7 +3,7 @@
 import { run, type PortableDatabase } from './portable-sql.ts';
 import { countsDifferReason } from './broadcasts.ts';
 import { isNotPaused } from './sending.ts';
-import { outcomeWidths } from './statistics.ts';
+import { allBroadcasts, outcomeWidths } from './statistics.ts';
 
 /** The same alarm of all broadcasts that are not over, or ended within a day. `counts-differ` is kept as long as its broadcast. */
 export interface RaisedAlarm {
@@ -110,7 +110,6 @@ const dueBroadcasts = `
   group by broadcast_id order by min(at_ms), broadcast_id limit ${maxDue}`;
 
 export function createAlarmStore(database: PortableDatabase): AlarmStore {
-  const { originCounts, outcomeIntervals } = database.tables;
   return {
     raised: async () => {
       const rows = await database.read<Omit<RaisedAlarm, 'broadcastIds'> & { readonly ids: unknown }>(
@@ -130,12 +129,12 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
     tokenAnswers: async () => {
       const rows = await database.read<{
         readonly origin: string;
-        readonly held_since_ms: number | null;
+        readonly suspended_since_ms: number | null;
         readonly accepted_at_ms: number;
-      }>('select origin, held_since_ms, accepted_at_ms from deskbell.push_services order by origin');
+      }>('select origin, suspended_since_ms, accepted_at_ms from deskbell.push_services order by origin');
       return rows.map((row) => ({
         origin: row.origin,
-        suspendedSinceMs: row.held_since_ms ?? undefined,
+        suspendedSinceMs: row.suspended_since_ms ?? undefined,
         acceptedAtMs: row.accepted_at_ms,
       }));
     },
@@ -148,7 +147,7 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
           `select d.broadcast_id as id,
              (select b.start_at_ms from deskbell.broadcasts b where b.id = d.broadcast_id) as "startAtMs",
              (select w.slices_at_ms from deskbell.work w where w.broadcast_id = d.broadcast_id) as "freeAtMs",
-             (select 1 from ${originCounts} c where c.broadcast_id = d.broadcast_id limit 1) as begun
+             (select 1 from deskbell.origin_counts c where c.broadcast_id = d.broadcast_id limit 1) as begun
            from (${dueBroadcasts}) d`,
           { nowMs },
         ),
@@ -165,7 +164,8 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
           { nowMs },
         ),
         database.read<{ readonly atMs: number }>(
-          `select start_ms as "atMs" from ${outcomeIntervals} where width_ms = ${outcomeWidths.fine.widthMs}
+          `select start_ms as "atMs" from deskbell.outcome_intervals
+           where broadcast_id = ${allBroadcasts} and width_ms = ${outcomeWidths.fine.widthMs}
            order by start_ms desc limit 1`,
         ),
       ]);

@@ -55,10 +55,6 @@ interface BroadcastRow {
   readonly start_at_ms: number;
   readonly expires_at_ms: number;
   readonly finished_at_ms: number | null;
-  /** Of former versions: rows that nobody had read when the time was over. */
-  readonly expired_unread: number;
-  /** Null where a former version made it, which counted no removals. */
-  readonly removals_after: number | null;
   readonly removed: number;
   /** Not null where receipts are asked for. */
   readonly receipt_actions: string | null;
@@ -223,14 +219,14 @@ const stateOf = (row: Pick<BroadcastRow, 'state' | 'is_preparing'>): BroadcastSt
   row.is_preparing === 1 ? 'preparing' : row.state;
 
 /** Details are looked for only where there can be any. */
-function selectOf({ jsonArray, jsonObject, tables }: PortableDatabase): string {
+function selectOf({ jsonArray, jsonObject }: PortableDatabase): string {
   const jsonOf = (members: readonly string[], orderedRows: string): string => {
     const pairs = members.map((name) => `'${name}', d."${name}"`).join(', ');
     return `(select ${jsonArray}(${jsonObject}(${pairs})) from (${orderedRows}) d)`;
   };
   const origins = jsonOf(
     ['origin', ...outcomeColumns],
-    `select origin, ${sumColumns} from ${tables.originCounts}
+    `select origin, ${sumColumns} from deskbell.origin_counts
      where broadcast_id = b.id group by origin order by origin`,
   );
   const alarms = jsonOf(
@@ -269,13 +265,10 @@ function selectOf({ jsonArray, jsonObject, tables }: PortableDatabase): string {
 }
 
 function countRows(row: BroadcastRow, origins: Broadcast['origins']): Broadcast['counts'] {
-  const { attempts: _, ...settled } = { ...noOutcomes, expired: row.expired_unread };
+  const { attempts: _, ...settled } = { ...noOutcomes };
   for (const origin of origins) for (const name of settlements) settled[name] += origin[name];
-  const rest = settlements.reduce((left, name) => left - settled[name], row.audience);
-  // a former version left out what it could not find
-  const isCounted = row.removals_after !== null && row.expired_unread === 0;
-  const removed = isCounted || row.state !== 'done' ? row.removed : rest;
-  const left = rest - removed;
+  const { removed } = row;
+  const left = settlements.reduce((rest, name) => rest - settled[name], row.audience - removed);
   return {
     ...settled,
     pending: isOver(row) ? 0 : left,

@@ -125,7 +125,7 @@ export interface Broadcast
   readonly state: BroadcastState;
   readonly createdAtMs: number;
   readonly finishedAtMs?: number | undefined;
-  /** As it was asked for; `undefined`: a former version made the broadcast, which did not record it. */
+  /** As it was asked for; `undefined`: it was not recorded. */
   readonly audience: AskedAudience | undefined;
   /** `undefined`: not recorded, as above. */
   readonly createdBy: BroadcastCreator | undefined;

@@ -12,7 +12,7 @@ export interface DatabaseContent {
 
 /** How far a database has come, without it being changed. */
 export interface DatabaseState {
-  /** How many migrations it has seen, and how many there are. */
+  /** The version of its tables, and the newest one. */
   readonly schema: number;
   readonly newestSchema: number;
   /** What is in it; unknown before the schema is the newest. */

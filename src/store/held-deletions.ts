@@ -54,7 +54,10 @@ export function createHeldDeletions(database: PortableDatabase): HeldDeletions {
   return {
     list: async () => {
       const rows = await database.read<Omit<HeldOrigin, 'sinceMs'> & { readonly since_ms: number }>(
-        `select origin, subscriptions, since_ms from ${database.tables.heldOrigins} order by origin`,
+        `select origin, sum(subscriptions) as subscriptions,
+           (select min(m.marked_at_ms) from deskbell.gone_marks m
+            where m.origin = h.origin and m.is_held = true) as since_ms
+         from deskbell.held_marks h group by origin having sum(subscriptions) > 0 order by origin`,
       );
       return rows.map(({ since_ms: sinceMs, ...rest }) => ({ ...rest, sinceMs }));
     },

@@ -19,26 +19,9 @@ export type Work<Result> = Generator<PortableStatement, Result, readonly unknown
 /** Rows that `writeInBatches` changes at once: some tens of milliseconds of one transaction. */
 export const batchRows = 5000;
 
-export interface OwnTables {
-  /** Subscriptions by VAPID key: `public_key`, `subscriptions`. */
-  readonly subscriptionCounts: string;
-  /** Outcomes by `broadcast_id` and `origin`; PostgreSQL has several rows for the same, which are to be summed, as of the others. */
-  readonly originCounts: string;
-  /** Outcomes of all messages by `width_ms`, `start_ms`, `push_service`. */
-  readonly outcomeIntervals: string;
-  /** Outcomes by `broadcast_id`, `start_ms`, `push_service`. */
-  readonly broadcastIntervals: string;
-  /** Origins with held deletions: `origin`, `subscriptions`, `since_ms`. */
-  readonly heldOrigins: string;
-  /** `id`, `endpoint`, `user_name`, `created_at_ms`, `updated_at_ms`, `language`, `time_zone`, `channels`. */
-  readonly subscriptions: string;
-  /** Broadcasts, also with `is_list`: their audience is a list, whose positions are no ids. */
-  readonly broadcasts: string;
-}
-
 /** How several subscriptions are found by what is known of them: each is looked up in one index, whatever the tables' sizes. */
 export interface GivenSubscriptions {
-  /** Rows `s`, with the columns of `OwnTables.subscriptions`, by `:keys`, and of people `p`, where there is one. */
+  /** Rows `s` of subscriptions by `:keys`, and `p` of people, where there is one. */
   readonly sql: string;
   keysOf(subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[]): string;
 }
@@ -46,8 +29,6 @@ export interface GivenSubscriptions {
 export interface PortableDatabase {
   /** The time of the store, milliseconds since 1970. */
   readonly now: () => number;
-  /** What a query names in the place of a table that the databases have in forms of their own. */
-  readonly tables: OwnTables;
   readonly given: GivenSubscriptions;
   /** Whether a column is one of the numbers that are the value of `name`. However many they are, the text is the same. */
   isOneOf(column: string, name: string): string;

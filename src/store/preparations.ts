@@ -42,8 +42,6 @@ export type Preparations = Pick<BroadcastStore, 'addIds' | 'prepare' | 'findUnpr
 const setsOfTransaction = 100;
 /** A range takes a fraction of it. */
 const leaseMs = 10_000;
-/** By which the database knows who splits audiences: others, of a former version, would not. */
-const tokenOf = (holder: string): string => `readers:inactive:${holder}`;
 /** Sets of a list of ids that are split together. */
 const listedSets = 32;
 
@@ -106,7 +104,7 @@ export function createPreparations(database: PortableDatabase, finder: MemberFin
         `update deskbell.preparations set token = :token, lease_until_ms = :untilMs
          where broadcast_id = :broadcastId and is_paused = 0 and (token = :token or lease_until_ms <= :nowMs)
          returning expression, split, slice_rows, done_through, through_id, width`,
-        { broadcastId, token: tokenOf(holder), nowMs: database.now(), untilMs: database.now() + leaseMs },
+        { broadcastId, token: holder, nowMs: database.now(), untilMs: database.now() + leaseMs },
       );
       if (row === undefined) return false;
       const { done_through: afterId, through_id: lastId } = row;

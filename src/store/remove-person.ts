@@ -13,12 +13,8 @@ import {
 
 /** What the databases name and find in ways of their own. */
 export interface PersonColumns {
-  /** Of subscriptions and of broadcasts: the user. */
-  readonly user: string;
   /** At the end of a query whose rows nobody else changes until the transaction ends. */
   readonly lock: string;
-  /** Of a broadcast: its positions are ids of subscriptions. */
-  readonly isForAll: string;
   /** Of a member `m` of a list: it has this `:endpoint`, as `toEndpoint` gives it. */
   readonly hasEndpoint: string;
   toEndpoint(endpoint: string): PortableValue;
@@ -37,7 +33,7 @@ export async function removePerson(
   columns: PersonColumns,
 ): Promise<RemovedPerson> {
   const rows = await database.read<{ readonly id: number }>(
-    `select id from deskbell.subscriptions where ${columns.user} = :user
+    `select id from deskbell.subscriptions where user_name = :user
      union all select id from deskbell.ended_subscriptions where user_name = :user`,
     { user },
   );
@@ -51,7 +47,7 @@ export async function removePerson(
 
 function* removeRows(user: string, columns: PersonColumns): Work<Omit<RemovedPerson, 'attempts'>> {
   const stored = yield* run<PersonRow>(
-    `select id, endpoint from deskbell.subscriptions where ${columns.user} = :user ${columns.lock}`,
+    `select id, endpoint from deskbell.subscriptions where user_name = :user ${columns.lock}`,
     { user },
   );
   const ended = yield* run<PersonRow>(
@@ -63,22 +59,19 @@ function* removeRows(user: string, columns: PersonColumns): Work<Omit<RemovedPer
   // where the person stands in lists of recipients
   const members = `
     select m.audience_id, m.position from deskbell.audiences a
-    join deskbell.audience_members m on m.audience_id = a.id and m.subscription_id = :id
-    union
-    select m.audience_id, m.position from deskbell.audiences a
     join deskbell.audience_members m on m.audience_id = a.id and ${columns.hasEndpoint}`;
   for (const row of [...stored, ...ended]) {
     const id = { id: row.id };
-    const idAndEndpoint = { ...id, endpoint: columns.toEndpoint(row.endpoint) };
+    const endpoint = { endpoint: columns.toEndpoint(row.endpoint) };
     const retries = yield* run<{ readonly broadcast_id: number }>(
       `delete from deskbell.retries where (broadcast_id, position) in (
          select id, cast(:id as bigint) from deskbell.broadcasts
-         where ${columns.isForAll} and state in ('running', 'paused')
+         where rows_in <> 'list' and state in ('running', 'paused')
          union
          select b.id, m.position from deskbell.broadcasts b join (${members}) m on m.audience_id = b.audience_id
          where b.state in ('running', 'paused')
        ) returning broadcast_id`,
-      idAndEndpoint,
+      { ...id, ...endpoint },
     );
     for (const { broadcast_id } of retries) {
       running.add(broadcast_id);
@@ -86,7 +79,7 @@ function* removeRows(user: string, columns: PersonColumns): Work<Omit<RemovedPer
     }
     counts.recipients += yield* drop(
       `audience_members where (audience_id, position) in (${members})`,
-      idAndEndpoint,
+      endpoint,
     );
     counts.receipts += yield* drop(
       `receipts where subscription_id = :id
@@ -103,7 +96,7 @@ function* removeRows(user: string, columns: PersonColumns): Work<Omit<RemovedPer
   yield* drop('webhook_events where user_name = :user', { user });
   yield* drop('invitations where user_name = :user', { user });
   yield* drop('person_reaches where person = :person', { person: `user:${user}` });
-  const broadcasts = yield* drop(`broadcasts where ${columns.user} = :user`, { user });
+  const broadcasts = yield* drop(`broadcasts where user_name = :user`, { user });
   const schedules = yield* drop('schedules where user_name = :user', { user });
   // a retry may have been all that was left to do
   for (const id of running) yield* columns.finishIfOver(id);

@@ -12,11 +12,11 @@ export interface RowsHead {
   readonly state: 'running' | 'paused' | 'cancelled' | 'done';
   /** Null where the audience is all subscriptions, and where its list was dropped. */
   readonly audience_id: number | null;
-  readonly is_list: number | boolean;
+  /** `list`: its positions are no ids. */
+  readonly rows_in: string;
   /** Its audience is not complete. */
   readonly is_preparing: number | boolean;
   readonly created_at_ms: number;
-  readonly expired_unread: number;
   readonly attempts_dropped_at_ms: number | null;
   readonly asks_receipts: number | boolean;
   /** It is known who reported them. */
@@ -77,87 +77,51 @@ export function createFactsReader(
   database: PortableDatabase,
   histories: AttemptReader['histories'],
 ): FactsReader {
-  const { tables } = database;
-
   const heads: FactsReader['heads'] = (where, values) =>
     database.read<RowsHead>(
-      `select b.id, b.state, b.audience_id, b.is_list, b.created_at_ms, b.expired_unread, b.attempts_dropped_at_ms,
-              b.skip_inactive,
+      `select b.id, b.state, b.audience_id, b.rows_in, b.created_at_ms, b.attempts_dropped_at_ms, b.skip_inactive,
               b.receipt_actions is not null as asks_receipts,
               exists (select 1 from deskbell.receipt_windows w where w.broadcast_id = b.id) as has_receipts,
               exists (select 1 from deskbell.preparations p where p.broadcast_id = b.id) as is_preparing
-       from ${tables.broadcasts} b where ${where}`,
+       from deskbell.broadcasts b where ${where}`,
       values,
     );
 
-  const retryColumns = 'r.broadcast_id, r.due_at_ms, r.attempts, r.expires_at_ms, r.token, r.push_service_id';
-
-  const readRetries = async (open: readonly RowsHead[], range: IdRange) => {
-    const byId = open.filter(({ is_list }) => !is_list);
-    const byPlace = open.filter(({ is_list, audience_id }) => is_list && audience_id !== null);
-    const inOrder =
-      byId.length === 0
-        ? []
-        : await database.read<FoundRetry>(
-            `select ${retryColumns}, r.position as id from deskbell.retries r
-             where ${database.isOneOf('r.broadcast_id', 'broadcastIds')}
-               and r.position >= :firstId and r.position <= :lastId`,
-            { broadcastIds: idsOf(byId), ...range },
-          );
-    // lists of ids, as former versions made them
-    const inLists =
-      byPlace.length === 0
-        ? []
-        : await database.read<FoundRetry>(
-            `select ${retryColumns}, m.subscription_id as id
-             from deskbell.broadcasts b
-             join deskbell.audience_members m on m.audience_id = b.audience_id
-             join deskbell.retries r on r.broadcast_id = b.id and r.position = m.position
-             where ${database.isOneOf('b.id', 'broadcastIds')}
-               and m.subscription_id >= :firstId and m.subscription_id <= :lastId`,
-            { broadcastIds: idsOf(byPlace), ...range },
-          );
-    return [...inOrder, ...inLists];
+  const readRetries = (open: readonly RowsHead[], range: IdRange): Promise<readonly FoundRetry[]> => {
+    const broadcastIds = idsOf(open.filter(({ rows_in }) => rows_in !== 'list'));
+    if (broadcastIds.length === 0) return Promise.resolve([]);
+    return database.read<FoundRetry>(
+      `select broadcast_id, position as id, due_at_ms, attempts, expires_at_ms, token, push_service_id
+       from deskbell.retries
+       where ${database.isOneOf('broadcast_id', 'broadcastIds')}
+         and position >= :firstId and position <= :lastId`,
+      { broadcastIds, ...range },
+    );
   };
 
   const readMembers = async (given: readonly RowsHead[], { firstId, lastId }: IdRange) => {
     const audiences = given.flatMap(({ audience_id: id }) => id ?? []);
     if (audiences.length === 0) return [];
-    const isWanted = database.isOneOf('audience_id', 'audiences');
-    const values = { audiences, firstId, lastId };
     const sets = await database.read<{
       readonly audience_id: number;
       readonly ids: Uint8Array;
       readonly is_inactive: number;
     }>(
       `select audience_id, ids, is_inactive from deskbell.audience_sets
-       where ${isWanted} and first_id <= :lastId and last_id >= :firstId`,
-      values,
+       where ${database.isOneOf('audience_id', 'audiences')} and first_id <= :lastId and last_id >= :firstId`,
+      { audiences, firstId, lastId },
     );
-    const listed = given.some(({ is_list }) => is_list)
-      ? await database.read<{ readonly audience_id: number; readonly id: number }>(
-          `select audience_id, subscription_id as id from deskbell.audience_members
-           where ${isWanted} and subscription_id >= :firstId and subscription_id <= :lastId`,
-          values,
-        )
-      : [];
-    const found = sets.map(({ audience_id, ids, is_inactive }) => ({
+    return sets.map(({ audience_id, ids, is_inactive }) => ({
       audience_id,
       ids: within(ids, firstId, lastId),
       standing: is_inactive === 1 ? ('isInactive' as const) : ('isMember' as const),
     }));
-    const inLists = listed.map(({ audience_id, id }) => ({
-      audience_id,
-      ids: [id],
-      standing: 'isMember' as const,
-    }));
-    return [...found, ...inLists];
   };
 
   const readStored = (range: IdRange) =>
     database.read<StoredRow & { readonly id: number }>(
       `select s.id, s.endpoint, s.user_name, s.created_at_ms, m.marked_at_ms
-       from ${tables.subscriptions} s
+       from deskbell.subscriptions s
        left join deskbell.gone_marks m on m.subscription_id = s.id and m.is_held = true
        where s.id >= :firstId and s.id <= :lastId`,
       { ...range },

@@ -49,14 +49,14 @@ export function createAttempts(database: PortableDatabase): AttemptStore {
       );
       found.push(later?.id, ...around.map(({ ids }) => nextIdOf(ids, lastId)));
     }
-    const [stored] = await database.read<{ readonly id: number | null }>(
-      audienceId === null
-        ? 'select min(id) as id from deskbell.subscriptions where id > :lastId'
-        : `select min(subscription_id) as id from deskbell.audience_members
-           where audience_id = :audienceId and subscription_id > :lastId`,
-      { lastId, ...(audienceId !== null && { audienceId }) },
-    );
-    const ids = [...found, stored?.id].flatMap((each) => each ?? []);
+    if (audienceId === null) {
+      const [stored] = await database.read<{ readonly id: number | null }>(
+        'select min(id) as id from deskbell.subscriptions where id > :lastId',
+        { lastId },
+      );
+      found.push(stored?.id);
+    }
+    const ids = found.flatMap((each) => each ?? []);
     return ids.length === 0 ? undefined : Math.min(...ids);
   };
 
@@ -163,17 +163,16 @@ function unsettledState(head: RowsHead, { attempts, isMember, isInactive, stored
     if (isInactive) return 'inactive';
     if (!isMember) {
       if (head.is_preparing) return 'preparing';
-      if (head.is_list) return 'notTracked';
+      if (head.rows_in === 'list') return 'notTracked';
       if (head.audience_id !== null) return 'notInAudience';
       if (stored !== undefined && stored.created_at_ms > head.created_at_ms) return 'notInAudience';
       // of all that were there something is stored; it came later, and brought an earlier date of registration with it
-      if (stored !== undefined && head.state === 'done' && head.expired_unread === 0) return 'notInAudience';
+      if (stored !== undefined && head.state === 'done') return 'notInAudience';
     }
   }
   if (stored === undefined) return 'removed';
   if (!isOver) return 'pending';
-  if (head.state === 'cancelled') return 'cancelled';
-  return head.expired_unread > 0 ? 'expired' : 'removed';
+  return head.state === 'cancelled' ? 'cancelled' : 'removed';
 }
 
 /** With a subscription, what its browser has reported is deleted. */

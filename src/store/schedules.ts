@@ -1,5 +1,4 @@
 // Schedules: broadcasts that recur. Each time of a schedule is an occurrence; when it has come, a broadcast is made for it.
-import { randomUUID } from 'node:crypto';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
@@ -83,10 +82,10 @@ interface ScheduleRow {
   readonly id: number;
   readonly cron: string;
   readonly timezone: string;
-  /** JSON */
-  readonly audience: unknown;
-  /** JSON */
-  readonly message: unknown;
+  /** JSON. */
+  readonly audience: string;
+  /** JSON. */
+  readonly message: string;
   readonly receipts: boolean | number;
   readonly created_at_ms: number;
   readonly next_at_ms: number;
@@ -94,24 +93,26 @@ interface ScheduleRow {
   readonly paused_at_ms: number | null;
 }
 
+const toSchedule = (row: ScheduleRow): Schedule => ({
+  id: row.id,
+  cron: row.cron,
+  timezone: row.timezone,
+  audience: JSON.parse(row.audience) as ScheduleAudience,
+  message: JSON.parse(row.message) as Schedule['message'],
+  ...readOptionRow(row),
+  receipts: Boolean(row.receipts),
+  createdAtMs: row.created_at_ms,
+  nextAtMs: row.next_at_ms,
+  lastBroadcastId: row.last_broadcast_id ?? undefined,
+  pausedAtMs: row.paused_at_ms ?? undefined,
+});
+
+const requireOne = ([row]: readonly ScheduleRow[], id: number): Schedule => {
+  if (row !== undefined) return toSchedule(row);
+  throw new DeskbellError('ERR_SCHEDULE_NOT_FOUND', `There is no schedule ${id}.`);
+};
+
 export function createSchedules(database: PortableDatabase): ScheduleStore {
-  const toSchedule = (row: ScheduleRow): Schedule => ({
-    id: row.id,
-    cron: row.cron,
-    timezone: row.timezone,
-    audience: database.readJson(row.audience),
-    message: database.readJson(row.message),
-    ...readOptionRow(row),
-    receipts: Boolean(row.receipts),
-    createdAtMs: row.created_at_ms,
-    nextAtMs: row.next_at_ms,
-    lastBroadcastId: row.last_broadcast_id ?? undefined,
-    pausedAtMs: row.paused_at_ms ?? undefined,
-  });
-  const requireOne = ([row]: readonly ScheduleRow[], id: number): Schedule => {
-    if (row !== undefined) return toSchedule(row);
-    throw new DeskbellError('ERR_SCHEDULE_NOT_FOUND', `There is no schedule ${id}.`);
-  };
   const selectOne = 'select * from deskbell.schedules where id = :id';
   const selectDue = `
     select d.* from deskbell.schedules d
@@ -122,16 +123,14 @@ export function createSchedules(database: PortableDatabase): ScheduleStore {
     add: async (draft) => {
       const [row] = await database.writeOnce<ScheduleRow>(
         `insert into deskbell.schedules (
-           creation, cron, timezone, audience, user_name, message, receipts, next_at_ms, created_at_ms,
+           cron, timezone, audience, user_name, message, receipts, next_at_ms, created_at_ms,
            ${optionColumns.join(', ')}
          ) values (
-           :creation, :cron, :timezone, :audience, :user, :message, :receipts, :nextAtMs, :nowMs,
+           :cron, :timezone, :audience, :user, :message, :receipts, :nextAtMs, :nowMs,
            ${optionColumns.map((column) => `:${column}`).join(', ')}
          )
          returning *`,
         {
-          // former versions know a repeat by it, and the column must have a value
-          creation: randomUUID(),
           cron: draft.cron,
           timezone: draft.timezone,
           audience: JSON.stringify(draft.audience),

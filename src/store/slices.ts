@@ -1,5 +1,4 @@
 // How an audience is cut into slices, without looking at its rows.
-import { randomUUID } from 'node:crypto';
 
 /** A sixth of a second of one thread: the last slices end at about the same time, and a lease costs one commit. */
 export const defaultSliceRows = 2000;
@@ -27,19 +26,11 @@ export interface MemberSet {
 }
 
 /**
- * By which the database knows workers that read slices of sets, and what their readers differ in: others, of a former version, would
- * send to all between the ids of the slice, or the same to all.
- */
-export const newSliceToken = (): string => `sets:readers:${randomUUID()}`;
-
-/**
  * In SQL, the ids of a slice of a broadcast `b` with the set `a`; null where its rows are not in sets. Where a set is missing, no
  * row is read rather than all.
- *
- * @param isOfIds positions of the broadcast are ids
  */
-export const membersOf = (isOfIds: string, noBytes: string): string =>
-  `case when b.audience_id is not null and ${isOfIds} then coalesce(a.ids, ${noBytes}) end`;
+export const membersOf = (noBytes: string): string =>
+  `case when b.audience_id is not null and b.rows_in <> 'list' then coalesce(a.ids, ${noBytes}) end`;
 
 /** Ranges of equal width, of about `sliceRows` rows each. @param max how many there may be */
 export function cutSlices(extent: Extent, sliceRows: number, max = maxSlices): readonly Slice[] {

@@ -76,17 +76,22 @@ export interface Statistics {
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** Of the intervals that hold what came of all messages. */
+/** The `broadcast_id` of intervals that hold what came of all messages. */
+export const allBroadcasts = 0;
+
+/** The width of the one that holds what came of them at any time. */
 export const totalWidthMs = 0;
 
 export function createStatistics(database: PortableDatabase): Statistics {
-  const { originCounts, outcomeIntervals, broadcastIntervals } = database.tables;
   const byService = `push_service collate ${database.byBytes}`;
 
-  const intervals = async (from: string, values: PortableValues): Promise<readonly OutcomeInterval[]> => {
+  const intervals = async (
+    condition: string,
+    values: PortableValues,
+  ): Promise<readonly OutcomeInterval[]> => {
     const rows = await database.read<OutcomeInterval>(
       `select start_ms as "startMs", width_ms as "widthMs", push_service as "pushService", ${sumColumns}
-       from ${from} group by start_ms, width_ms, push_service order by start_ms, ${byService}`,
+       from deskbell.outcome_intervals where ${condition} group by start_ms, width_ms, push_service order by start_ms, ${byService}`,
       values,
     );
     return rows.map((row) => ({ ...row }));
@@ -102,14 +107,15 @@ export function createStatistics(database: PortableDatabase): Statistics {
       return rows.map(({ day, gained, lost }) => ({ startMs: day * dayMs, gained, lost }));
     },
     outcomes: ({ width, sinceMs }) =>
-      intervals(`${outcomeIntervals} where width_ms = :widthMs and start_ms >= :sinceMs`, {
+      intervals('broadcast_id = :allBroadcasts and width_ms = :widthMs and start_ms >= :sinceMs', {
+        allBroadcasts,
         widthMs: outcomeWidths[width].widthMs,
         sinceMs: Math.trunc(sinceMs),
       }),
     outcomeTotals: async () => {
       const rows = await database.read<OutcomeTotal>(
-        `select push_service as "pushService", ${sumColumns} from ${outcomeIntervals}
-         where width_ms = ${totalWidthMs} group by push_service order by sum(attempts) desc, ${byService}`,
+        `select push_service as "pushService", ${sumColumns} from deskbell.outcome_intervals
+         where broadcast_id = ${allBroadcasts} and width_ms = ${totalWidthMs} group by push_service order by sum(attempts) desc, ${byService}`,
       );
       return rows.map((row) => ({ ...row }));
     },
@@ -117,7 +123,7 @@ export function createStatistics(database: PortableDatabase): Statistics {
       const [rows] = await database.read<Omit<Backlog, 'alarms'>>(
         `select
            (select coalesce(sum(b.audience
-              - coalesce((select sum(${settledRows}) from ${originCounts} where broadcast_id = b.id), 0)
+              - coalesce((select sum(${settledRows}) from deskbell.origin_counts where broadcast_id = b.id), 0)
               - coalesce((select sum(rows) from deskbell.removed_rows where broadcast_id = b.id), 0)), 0)
             from deskbell.broadcasts b where b.state = 'running' and b.start_at_ms <= :nowMs) as "pendingRows",
            coalesce(sum(w.rows) filter (where w.push_service_id = 0), 0) as "retryRows",
@@ -137,7 +143,6 @@ export function createStatistics(database: PortableDatabase): Statistics {
         alarms: alarms.map((alarm) => ({ ...alarm })),
       };
     },
-    outcomesOf: (broadcastId) =>
-      intervals(`${broadcastIntervals} where broadcast_id = :broadcastId`, { broadcastId }),
+    outcomesOf: (broadcastId) => intervals('broadcast_id = :broadcastId', { broadcastId }),
   };
 }

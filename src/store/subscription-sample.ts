@@ -47,12 +47,12 @@ type Extent = Readonly<Record<'subscriptions' | 'firstId' | 'lastId', number>>;
 
 /** @returns takes a sample of about so many rows. @param random as `Math.random` */
 export function createSampler(
-  { read, tables }: PortableDatabase,
+  { read }: PortableDatabase,
   readWindows: ReadWindows,
 ): (rows: number, random?: () => number) => Promise<SubscriptionSample> {
   // three scalar queries: min and max in one would read the whole index
   const selectExtent = `
-    select (select coalesce(sum(subscriptions), 0) from ${tables.subscriptionCounts}) as subscriptions,
+    select (select coalesce(sum(subscriptions), 0) from deskbell.subscription_counts) as subscriptions,
       coalesce((select min(id) from deskbell.subscriptions), 1) as "firstId",
       coalesce((select max(id) from deskbell.subscriptions), 0) as "lastId"`;
   return async (rows, random = Math.random) => {

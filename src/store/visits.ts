@@ -36,7 +36,7 @@ const none: Visits = { within7Days: 0, within30Days: 0, within90Days: 0, longerA
 const rowsAtOnce = 5000;
 const dayMs = 24 * 60 * 60 * 1000;
 
-export function createVisits({ now, read, tables, position }: PortableDatabase): VisitStore {
+export function createVisits({ now, read, position }: PortableDatabase): VisitStore {
   const countRange = `
     select prefix, visit, count(*) as rows, max(id) as through_id
     from (select id, substr(endpoint, 1, ${position}(substr(endpoint, 9), '/') + 8) as prefix,
@@ -45,7 +45,7 @@ export function createVisits({ now, read, tables, position }: PortableDatabase):
                  when updated_at_ms >= :within30Days then 'within30Days'
                  when updated_at_ms >= :within90Days then 'within90Days'
                  else 'longerAgo' end as visit
-          from ${tables.subscriptions} s where id > :afterId order by id limit ${rowsAtOnce}) s
+          from deskbell.subscriptions s where id > :afterId order by id limit ${rowsAtOnce}) s
     group by prefix, visit`;
 
   return {

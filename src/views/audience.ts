@@ -149,8 +149,7 @@ export const askedAudienceSchema = Type.Model(
         matchingAudience,
       ],
       {
-        description:
-          'As the request has it; of a list its kind alone. Absent: a former version made the broadcast, which did not record it.',
+        description: 'As the request has it; of a list its kind alone. Absent if it was not recorded.',
       },
     ),
   ),

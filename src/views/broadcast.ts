@@ -64,7 +64,7 @@ const creatorSchema = Type.Model(
       creator('CreatedBySchedule', 'schedule', Type.Integer(), 'A schedule.'),
       creator('CreatedByApplication', 'application', Type.String(), 'An application with the library.'),
     ],
-    { description: 'Who made it. Absent: a former version, which did not record it.' },
+    { description: 'Who made it. Absent if it was not recorded.' },
   ),
 );
 

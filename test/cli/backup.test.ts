@@ -22,14 +22,12 @@ import { restore } from '../../src/cli/data/restore.ts';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { isSecretFile, loadOrCreateSecret, secretFileNames } from '../../src/keys/secret-files.ts';
-import { migrations } from '../../src/store/sqlite/migrations.ts';
+import { loadOrCreateSecret, secretFileNames } from '../../src/keys/secret-files.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { openExampleUsers } from '../../src/service/demonstration/example-users.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { copyOldData } from '../store/old-data.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { runCommand, temporaryFolder } from './run-command.ts';
@@ -256,24 +254,6 @@ suite('a backup', () => {
       end.abort();
       await writing;
     }
-  });
-
-  test('of an older version is migrated, and its file can shrink', async () => {
-    const restored = join(await temporaryFolder(), 'data');
-    const older = await temporaryFolder();
-    copyOldData('data-schema-7', older);
-    await mkdir(restored, { mode: 0o700 });
-    for (const name of (await readdir(older)).filter(isSecretFile))
-      await writeFile(join(restored, name), await readFile(join(older, name)), { mode: 0o600 });
-    assert.ok((await restore(join(older, 'deskbell.db'), restored)).subscriptions > 0);
-    using database = new DatabaseSync(join(restored, 'deskbell.db'), { readOnly: true });
-    const read = (name: string) => database.prepare(`pragma ${name}`).get()?.[name];
-    const incremental = 2;
-    assert.deepEqual(
-      [read('user_version'), read('auto_vacuum')],
-      [migrations.length, incremental],
-      'its file shrinks from now on',
-    );
   });
 
   test('of a database that is damaged is not made', async () => {

@@ -52,13 +52,13 @@ describeGrowth('PostgreSQL', {
       insert into people (user_name, data, updated_at_ms)
         select 'user-' || i, '{"name":"Ada"}', 1 from generate_series(${from.subscriptions + 1}, ${to.subscriptions}) i;
       insert into broadcasts (id, creation, content_hash, state, payload, ttl_seconds, urgency, rows_in, audience, created_at_ms,
-          start_at_ms, expires_at_ms, finished_at_ms, attempts_dropped_at_ms) overriding system value
+          start_at_ms, expires_at_ms, finished_at_ms, attempts_dropped_at_ms, removals_after) overriding system value
         select id, 'made-' || id, '\\x00',
           case when not is_open then case i % 2 when 1 then 'done' else 'cancelled' end
                when i % 10 = 0 then 'paused' else 'running' end,
           '{"title":"Hello","message":"World"}', 3600, 'normal', 'all', 20000, ${nowMs},
           ${nowMs} + case when is_open and i % 10 > 6 then ${hour} else -${hour} end, ${nowMs + 2 * hour},
-          case when not is_open then ${nowMs - 1000} end, case when not is_open then 1 end
+          case when not is_open then ${nowMs - 1000} end, case when not is_open then 1 end, 0
         from made;
       insert into slices (broadcast_id, number, cursor, through_position)
         select id, n - 1, n * 900, (n + 1) * 900 from made, generate_series(1, ${slices}) n where is_open;

@@ -19,30 +19,30 @@ describeGrowth('SQLite', {
     const slices = to.subscriptions / 2000;
     database.exec(`
       begin;
-      insert into subscriptions (endpoint, p256dh, auth, vapid_key_id, created_at_ms, updated_at_ms, user)
+      insert into subscriptions (endpoint, p256dh, auth, vapid_key_id, created_at_ms, updated_at_ms, user_name)
         select 'https://fcm.googleapis.com/fcm/send/' || i, randomblob(65), randomblob(16),
                (select min(id) from vapid_keys), ${nowMs}, ${nowMs}, 'user-' || i
         from ${series(from.subscriptions, to.subscriptions)};
       insert into subscription_tags (tag, subscription_id)
-        select iif(id % 5000 = 7, 'rare', 'news'), id from subscriptions where user like 'user-%' on conflict do nothing;
+        select iif(id % 5000 = 7, 'rare', 'news'), id from subscriptions where user_name like 'user-%' on conflict do nothing;
       insert into people (user_name, data, updated_at_ms)
         select 'user-' || i, '{"name":"Ada"}', 1 from ${series(from.subscriptions, to.subscriptions)};
       create temp table made as
         select i, i <= ${to.open - from.open} as is_open, (select coalesce(max(id), 0) from broadcasts) + i as id
         from ${series(0, to.open - from.open + to.past - from.past)};
-      insert into broadcasts (id, content_hash, state, payload, ttl_seconds, urgency, has_list, audience, created_at_ms,
-          start_at_ms, expires_at_ms, finished_at_ms, attempts_dropped_at_ms)
+      insert into broadcasts (id, content_hash, state, payload, ttl_seconds, urgency, rows_in, audience, created_at_ms,
+          start_at_ms, expires_at_ms, finished_at_ms, attempts_dropped_at_ms, removals_after)
         select id, randomblob(32),
           case when not is_open then iif(i % 2, 'done', 'cancelled') when i % 10 = 0 then 'paused' else 'running' end,
-          cast('{"title":"Hello","message":"World"}' as blob), 3600, 'normal', 0, 20000, ${nowMs},
+          cast('{"title":"Hello","message":"World"}' as blob), 3600, 'normal', 'all', 20000, ${nowMs},
           ${nowMs} + iif(is_open and i % 10 > 6, ${hour}, -${hour}), ${nowMs + 2 * hour}, iif(is_open, null, ${nowMs - 1000}),
-          iif(is_open, null, 1)
+          iif(is_open, null, 1), 0
         from made;
       insert into slices (broadcast_id, number, cursor, through_position)
         select id, n.i - 1, n.i * 900, (n.i + 1) * 900 from made cross join ${series(0, slices)} where is_open;
       insert into retries (broadcast_id, position, due_at_ms, attempts, deferrals, expires_at_ms)
         select id, n.i, ${nowMs + hour}, 1, 0, ${nowMs + 2 * hour} from made cross join ${series(0, 10)} where is_open;
-      insert into broadcast_origins (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted)
+      insert into origin_counts (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted)
         select id, 'https://fcm.googleapis.com', 10, 8, 1, 1, 0, 0 from made;
       insert into answers (broadcast_id, id, origin, outcome, status) select id, 5, 'https://fcm.googleapis.com', 'rejected', 400 from made;
       insert into answer_counts (broadcast_id, answer_id, rows, last_at_ms) select id, 5, 1, 1 from made;

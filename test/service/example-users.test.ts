@@ -57,28 +57,6 @@ describe('the example users', () => {
     });
   });
 
-  test('a new file begins with the users of a database of 0.1.0; later ones are not overwritten', async () => {
-    const importFrom = join(folder, 'deskbell.db');
-    const old = new DatabaseSync(importFrom);
-    old.exec('create table users (id integer primary key, name text not null, email text not null) strict');
-    old.exec(
-      "insert into users values (1, 'Changed', 'changed@example.org'), (9007199254740993, 'Big', 'b@c')",
-    );
-    old.close();
-    await use({ path, importFrom }, async (users) => {
-      assert.equal((await users.find(1n))?.name, 'Changed');
-      assert.equal((await users.find(9_007_199_254_740_993n))?.name, 'Big');
-      await users.update({ id: 1n, name: 'Later', email: 'later@example.org' });
-    });
-    assert.equal((await use({ path, importFrom }, (users) => users.find(1n)))?.name, 'Later');
-  });
-
-  test('a database without users is nothing to begin with', async () => {
-    const importFrom = join(folder, 'deskbell.db');
-    new DatabaseSync(importFrom).close();
-    assert.equal((await use({ path, importFrom }, (users) => users.find(1n)))?.name, 'Ada Example');
-  });
-
   test('nobody but the owner may read the file', { skip: process.platform === 'win32' }, async () => {
     await use({ path }, async () => assert.equal(statSync(path).mode & 0o777, 0o600));
   });

@@ -308,48 +308,6 @@ export function describeAudiences(name: string, prepare: () => Promise<StoreUnde
       assert.equal((await store.broadcasts.get(id)).state, 'done');
     });
 
-    test('a broadcast of a former version goes on with its list, which has subscriptions by id', async () => {
-      const audienceId = await store.broadcasts.openAudience();
-      await store.broadcasts.addToAudience(
-        audienceId,
-        Array.from({ length: 30 }, (_, index) => madeUpSubscription(index)),
-      );
-      const { broadcast } = await store.broadcasts.create(draft({ audienceId }));
-      await runBehind(
-        store.address,
-        `update audience_members set endpoint = null, p256dh = null, auth = null, subscription_id =
-           (select s.id from subscriptions s where s.endpoint = audience_members.endpoint)`,
-      );
-      const rows = await store.subscriptions.page({ afterId: 0, limit: 1000 });
-      const inList = rows
-        .filter(({ endpoint }) => Number(/(\d+)-e/.exec(endpoint)?.[1]) < 30)
-        .map(({ id }) => id);
-      assert.equal((await store.attempts.outcomesOf(broadcast.id, [inList[0]!]))[0]?.state, 'pending');
-      assert.deepEqual(await settle(broadcast.id), inList);
-      assert.equal((await store.broadcasts.get(broadcast.id)).state, 'done');
-    });
-
-    test('a worker of a former version gets no slice of it, since it would send to all between two ids', async () => {
-      const toAll = await store.broadcasts.create(draft());
-      const { id } = await createMatching(store, matching, draft());
-      const lease = (broadcastId: number) =>
-        runBehind(store.address, `update slices set token = 'a-uuid' where broadcast_id = ${broadcastId}`);
-      await lease(toAll.broadcast.id);
-      await assert.rejects(lease(id), /needs a newer version/);
-      assert.deepEqual(await settle(id), ids);
-    });
-
-    test('a process of a former version does not prepare an audience without those who are inactive', async () => {
-      const audienceId = await store.broadcasts.openAudience();
-      const split = { skipInactive: 3, languages: [] };
-      const { broadcast } = await store.broadcasts.create(draft({ audienceId, matching, split }));
-      const { id } = broadcast;
-      const take = `update preparations set token = 'readers:former' where broadcast_id = ${id}`;
-      await assert.rejects(runBehind(store.address, take), /needs a newer version/);
-      while (await store.broadcasts.prepare(id, 'one'));
-      assert.deepEqual(await settle(id), ids);
-    });
-
     test('a person who is removed is in no audience any more, and the counts add up', async () => {
       await store.people.assign(ids[1]!, { user: 'ada', tags: ['news'] });
       const { id } = await createMatching(store, matching, draft());

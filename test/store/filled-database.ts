@@ -4,7 +4,7 @@ import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import { addSubscriptions } from './store-under-test.ts';
 
 const fill = `
-  update subscriptions set user = 'Zoë "ß" 日本' where id = 2;
+  update subscriptions set user_name = 'Zoë "ß" 日本' where id = 2;
   insert into subscription_tags (tag, subscription_id) values ('b', 2), ('a/ü', 2), ('"quoted"', 2), ('B', 3);
   update subscriptions set updated_at_ms = updated_at_ms + 5 where id = 3;
   delete from subscriptions where id = 6;
@@ -17,18 +17,19 @@ const fill = `
   insert into audiences (id, members, created_at_ms) values (2, 3, 1000), (3, 2, 1000);
   insert into audience_sets (audience_id, number, in_partition, first_id, last_id, rows, ids)
     values (3, 0, 5, 1, 3, 2, x'0102'), (3, 1, null, 4, 4, 1, x'04');
-  insert into audience_members (audience_id, position, subscription_id) values (2, 1, 4), (2, 2, 4711);
+  insert into audience_members (audience_id, position, endpoint, p256dh, auth)
+    select 2, id, endpoint, p256dh, auth from subscriptions where id < 3;
   insert into audience_members (audience_id, position, endpoint, p256dh, auth)
     values (2, 3, 'https://updates.push.services.mozilla.com/wpush/v2/abc', zeroblob(65), x'00112233445566778899aabbccddeeff');
   insert into broadcasts (id, idempotency_key, content_hash, state, payload, ttl_seconds, urgency, topic, audience_id,
-      has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms, expired_unread, receipt_actions,
-      user, per_person, attempts_dropped_at_ms)
-    values (3, 'key', x'0102', 'paused', x'00ff', 60, 'high', 'tea', null, 0, 5, 1, 2, 9007199254740991, null, 0,
+      rows_in, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms, removals_after, receipt_actions,
+      user_name, per_person, attempts_dropped_at_ms)
+    values (3, 'key', x'0102', 'paused', x'00ff', 60, 'high', 'tea', null, 'all', 5, 1, 2, 9007199254740991, null, 0,
             '["open"]', null, '3/day', null),
-           (4, null, x'', 'running', x'', 60, 'low', null, 2, 1, 3, 1, 2, 3, null, 0, null, 'Zoë', null, null),
-           (8, null, x'', 'paused', x'', 60, 'low', null, 3, 0, 2, 1, 2, 3, null, 0, null, null, null, null),
-           (7, null, x'01', 'done', x'7b7d', 60, 'normal', null, null, 1, 2, 1, 2, 3, 4, 1, null, null, null, 8),
-           (9, null, x'01', 'cancelled', x'7b7d', 60, 'normal', null, null, 0, 2, 1, 2, 3, 4, 0, null, null, null, null);
+           (4, null, x'', 'running', x'', 60, 'low', null, 2, 'list', 3, 1, 2, 3, null, 0, null, 'Zoë', null, null),
+           (8, null, x'', 'paused', x'', 60, 'low', null, 3, 'all', 2, 1, 2, 3, null, 0, null, null, null, null),
+           (7, null, x'01', 'done', x'7b7d', 60, 'normal', null, null, 'list', 2, 1, 2, 3, 4, 1, null, null, null, 8),
+           (9, null, x'01', 'cancelled', x'7b7d', 60, 'normal', null, null, 'all', 2, 1, 2, 3, 4, 0, null, null, null, null);
   delete from broadcasts where id = 9;
   insert into preparations (broadcast_id, expression, slice_rows, done_through, through_id, width, next_number, is_paused)
     values (8, '{"tags":{"all":["b"]}}', 2000, 4, 5, 64000, 2, 1);
@@ -37,7 +38,7 @@ const fill = `
   insert into broadcast_texts (broadcast_id, language, payload, recipients) values (8, 'pt-BR', x'00ff', 2), (8, 'de', x'7b7d', 0);
   update audience_sets set language = 'de', time_zone = 'Europe/Berlin', is_inactive = 1 where audience_id = 3 and number = 1;
   update preparations set split = '{"languages":["de","pt-BR"]}';
-  insert into push_services (id, origin, vapid_public_key, refusals_in_row, refusals_to_hold, held_since_ms, probe_at_ms, draws)
+  insert into push_services (id, origin, vapid_public_key, refusals_in_row, refusals_to_suspend, suspended_since_ms, probe_at_ms, draws)
     values (5, 'https://fcm.googleapis.com', 'K1', 25, 20, 1234, 5678, 2);
   insert into accepted_subscriptions (push_service_id, slot, subscription_id) values (5, 1, 4711);
   insert into slices (broadcast_id, number, cursor, through_position) values (3, 0, 2, 3), (3, 1, 3, 5), (4, 0, 1, 3), (8, 0, 0, 3), (8, 1, 3, 4);
@@ -48,7 +49,7 @@ const fill = `
            (4, 1, 99, 1, 0, 100, null, null);
   update retries set doubts = 2 where broadcast_id = 3 and position = 1;
   update retries set language = 'de', time_zone = 'UTC' where broadcast_id = 4;
-  insert into broadcast_origins (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted, capped, doubtful)
+  insert into origin_counts (broadcast_id, origin, attempts, accepted, gone, rejected, expired, exhausted, capped, doubtful)
     values (3, 'https://fcm.googleapis.com', 7, 6, 5, 4, 3, 2, 1, 8), (7, 'http://a', 1, 1, 0, 0, 0, 0, 0, 0);
   insert into removed_rows (broadcast_id, shard, rows) values (3, 0, 2);
   insert into alarms (broadcast_id, origin, reason, detail, first_at_ms, rows)
@@ -58,9 +59,9 @@ const fill = `
   insert into answer_counts (broadcast_id, answer_id, rows, last_at_ms) values (3, 5, 7, 70);
   insert into attempt_sets (id, broadcast_id, at_ms, since_ms, outcome, attempt, answer_id, first_id, last_id, rows, ids)
     values (12, 3, 70, 60, 'rejected', 1, 5, 1, 3, 2, x'0102');
-  insert into outcome_intervals (width_ms, start_ms, push_service, attempts, accepted, gone, rejected, expired, exhausted, capped, doubtful)
-    values (0, 0, 'FCM', 7, 6, 5, 4, 3, 2, 1, 8), (60000, 60000, 'FCM', 7, 6, 5, 4, 3, 2, 1, 8), (60000, 60000, 'apple', 1, 1, 0, 0, 0, 0, 0, 0);
-  insert into broadcast_intervals
+  insert into outcome_intervals (broadcast_id, width_ms, start_ms, push_service, attempts, accepted, gone, rejected, expired, exhausted, capped, doubtful)
+    values (0, 0, 0, 'FCM', 7, 6, 5, 4, 3, 2, 1, 8), (0, 60000, 60000, 'FCM', 7, 6, 5, 4, 3, 2, 1, 8), (0, 60000, 60000, 'apple', 1, 1, 0, 0, 0, 0, 0, 0);
+  insert into outcome_intervals
       (broadcast_id, start_ms, push_service, width_ms, attempts, accepted, gone, rejected, expired, exhausted, capped, doubtful)
     values (3, 60000, 'FCM', 1000, 7, 6, 5, 4, 3, 2, 1, 8), (3, 60000, 'apple', 1000, 1, 1, 0, 0, 0, 0, 0, 0);
   insert into receipt_windows (broadcast_id, ends_at_ms) values (3, 88);
@@ -82,9 +83,9 @@ const fill = `
   insert into sending_pause (id, since_ms, reason, broadcast_ids) values (1, 5, 'restored', '[4]');
   insert into acknowledgements (alarm, operator, note, at_ms, count, broadcasts) values ('no-worker', 'ada', 'I know.', 3, 4, 1);
   insert into audit (at_ms, operator, action, target, status) values (1, 'ada', 'pause', null, null), (2, 'ada', 'pause', '3', 200);
-  insert into schedules (id, creation, cron, timezone, audience, user_name, message, ttl_seconds, urgency, topic, receipts, created_at_ms,
+  insert into schedules (id, cron, timezone, audience, user_name, message, ttl_seconds, urgency, topic, receipts, created_at_ms,
       next_at_ms, lease_until_ms, last_broadcast_id, per_person)
-    values (2, 'c2', '0 9 * * 1', 'Europe/Berlin', '{"tags":{"all":["a"],"none":["b"]}}', null,
+    values (2, '0 9 * * 1', 'Europe/Berlin', '{"tags":{"all":["a"],"none":["b"]}}', null,
             '{"title":"z","message":"a","data":{"b":1,"a":[2.5,null]}}', 60, 'high', null, 1, 1, 2, 3, null, '1/week');
   update schedules set channel = 'news', local_time = '09:00', time_zone = 'Asia/Tokyo';
   insert into message_requests (key, content_hash, at_ms, answer)
@@ -97,7 +98,7 @@ const fill = `
 `;
 
 /** Tables that are of the process or of SQLite, not of the data. */
-const notCompared = new Set(['senders', 'users', 'sqlite_stat1']);
+const notCompared = new Set(['senders', 'sqlite_stat1']);
 
 export async function fillDatabase(path: string): Promise<void> {
   const store = await openSqliteStore({ path });

@@ -15,6 +15,8 @@ const audience = 30;
 /** What a broadcast's progress is stored in. */
 const tables = ['slices', 'retries', 'broadcasts', 'origin_counts', 'work'];
 
+const each = (statement: (name: string) => string): string => tables.map(statement).join('; ');
+
 describe('after the last commits were lost', () => {
   let nowMs = 1_800_000_000_000;
   let opened: OpenedStore;
@@ -28,8 +30,6 @@ describe('after the last commits were lost', () => {
   /** Takes note of the progress as it is. @returns what puts the tables back to it */
   const remember = async (): Promise<() => Promise<void>> => {
     const isSqlite = opened.store.address.database === 'sqlite';
-    const names = tables.map((name) => (isSqlite && name === 'origin_counts' ? 'broadcast_origins' : name));
-    const each = (statement: (name: string) => string) => names.map(statement).join('; ');
     await opened.run(each((name) => `create table before_${name} as select * from ${name}`));
     return () =>
       opened.run(

@@ -284,6 +284,36 @@ describe('the SQLite file', () => {
     });
   });
 
+  test('a schema of before 1.0.0 is ERR_STORE_TOO_OLD, says how to move, and is left alone', async () => {
+    const path = newPath();
+    await withStore(path, async () => {});
+    const raw = new DatabaseSync(path);
+    raw.exec('pragma user_version = 72; pragma wal_checkpoint(truncate)');
+    raw.close();
+    const bytes = readFileSync(path);
+    await assert.rejects(openSqliteStore({ path }), {
+      code: 'ERR_STORE_TOO_OLD',
+      message: /schema 72.*`deskbell subscriptions export >.*`deskbell subscriptions import/,
+    });
+    assert.deepEqual(readFileSync(path), bytes);
+  });
+
+  test('tables are made all or none', async () => {
+    const path = newPath();
+    const raw = new DatabaseSync(path);
+    raw.exec('pragma application_id = 0x4465736b; create table webhook_events (id text)');
+    raw.close();
+    chmodSync(path, 0o600);
+    await assert.rejects(openSqliteStore({ path }), /already exists/);
+    const again = new DatabaseSync(path);
+    const names = again.prepare("select name from sqlite_schema where type = 'table'").all();
+    assert.deepEqual(
+      names.map(({ name }) => name),
+      ['webhook_events'],
+    );
+    again.close();
+  });
+
   test('a folder that is not there is ERR_STORE_UNAVAILABLE', async () => {
     await assert.rejects(openSqliteStore({ path: join(folder, 'none', 'deskbell.db') }), {
       code: 'ERR_STORE_UNAVAILABLE',

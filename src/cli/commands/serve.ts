@@ -59,7 +59,7 @@ export function serveCommand(context: Context): Command {
     const onWarning = (warning: string): void => warn(warning);
     const subscriptionLimit = maxSubscriptions === undefined ? undefined : { maxSubscriptions, onWarning };
     await withData(configuration, { subscriptionLimit, onWarning }, async (opened) => {
-      const { store, databasePath, vapidKeys, sessionKey } = opened;
+      const { store, vapidKeys, sessionKey } = opened;
       await storeSettings(configuration, { replace: true });
       const subscriberTokens = await readSubscriberTokens(configuration, opened);
       const { createServer } = await import('../../service/create-server.ts');
@@ -71,9 +71,7 @@ export function serveCommand(context: Context): Command {
       const readWarnings = createWarningReader(store, vapidKeys.keyDirectory);
       warn = (detail) => log.error({ event: 'warning', detail });
       for (const { detail, remedy } of await readWarnings()) onWarning(`${detail} ${remedy}`);
-      const exampleUsers = pushOnly
-        ? undefined
-        : openExampleUsers({ path: exampleUsersPathOf(data), importFrom: databasePath });
+      const exampleUsers = pushOnly ? undefined : openExampleUsers({ path: exampleUsersPathOf(data) });
       const server = createServer({
         store,
         ...pick(configuration, [...serviceSettings, 'pushServices', 'logging', 'redactSubscriptions']),

@@ -3,7 +3,6 @@ import { hostname } from 'node:os';
 import { checkOptions, isText, isWholeNumber, wrong, type OptionChecks } from '../../errors/check-options.ts';
 import type { AskedAudience, BroadcastCreator, ListKind } from '../../store/broadcast-source.ts';
 
-/** What a broadcast of a former version says. */
 const notRecorded = 'not recorded';
 
 const listTexts: Readonly<Record<ListKind, string>> = {

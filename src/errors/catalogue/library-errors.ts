@@ -58,6 +58,10 @@ export const libraryErrors = {
     'The database was made by a newer Deskbell',
     'Update Deskbell, or use another data directory.',
   ),
+  ERR_STORE_TOO_OLD: entry(
+    'The database was made before version 1.0.0',
+    'Export its subscriptions with the Deskbell that made it, and import them into an empty database.',
+  ),
   ERR_PACKAGE_MISSING: entry(
     'An optional package is needed and is not installed',
     'Install the package named in the message, beside Deskbell.',

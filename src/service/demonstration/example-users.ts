@@ -25,24 +25,22 @@ export interface ExampleUsers {
 export interface ExampleUsersOptions {
   /** The file; created with one user if it does not exist. Default: in memory. */
   readonly path?: string | undefined;
-  /** A database of Deskbell 0.1.0, which kept the users beside the subscriptions: a new file begins with them. */
-  readonly importFrom?: string | undefined;
 }
 
 const lockTimeoutMs = 1000;
 /** Of new users; the description shows it too. */
 export const firstUser = { id: 1n, name: 'Ada Example', email: 'ada@example.org' };
 
-const exampleUsersChecks: OptionChecks<ExampleUsersOptions> = { path: isText, importFrom: isText };
+const exampleUsersChecks: OptionChecks<ExampleUsersOptions> = { path: isText };
 
 /** @throws {DeskbellError} ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE */
 export function openExampleUsers(options: ExampleUsersOptions = {}): ExampleUsers {
   checkOptions(options, exampleUsersChecks);
-  const { path, importFrom } = options;
+  const { path } = options;
   return orUnavailable(path, () => {
     if (path !== undefined) createFile(path);
     const database = new DatabaseSync(path ?? ':memory:', { timeout: lockTimeoutMs });
-    createUsers(database, importFrom);
+    createUsers(database);
     const select = database.prepare('select id, name, email from users where id = ?');
     select.setReadBigInts(true);
     const update = database.prepare('update users set name = ?, email = ? where id = ?');
@@ -65,33 +63,13 @@ function createFile(path: string): void {
   closeSync(openSync(path, O_WRONLY | O_CREAT | O_NONBLOCK, 0o600));
 }
 
-function createUsers(database: DatabaseSync, importFrom: string | undefined): void {
-  if (hasUsers(database, 'main')) return;
-  if (importFrom !== undefined) database.prepare('attach database ? as deskbell').run(importFrom);
-  database.exec('begin immediate');
-  try {
-    // asked again: another process may have been faster
-    if (!hasUsers(database, 'main')) {
-      database.exec(
-        'create table users (id integer primary key, name text not null, email text not null) strict',
-      );
-      if (importFrom !== undefined && hasUsers(database, 'deskbell')) {
-        database.exec('insert into users select id, name, email from deskbell.users');
-      } else {
-        const { id, name, email } = firstUser;
-        database.prepare('insert into users values (?, ?, ?)').run(id, name, email);
-      }
-    }
-    database.exec('commit');
-  } catch (error) {
-    database.exec('rollback');
-    throw error;
-  }
-  if (importFrom !== undefined) database.exec('detach database deskbell');
-}
-
-function hasUsers(database: DatabaseSync, schema: 'main' | 'deskbell'): boolean {
-  return database.prepare(`select 1 from ${schema}.sqlite_schema where name = 'users'`).get() !== undefined;
+/** Of two processes that begin at the same time, one adds the first user. */
+function createUsers(database: DatabaseSync): void {
+  database.exec(`
+    create table if not exists users (id integer primary key, name text not null, email text not null) strict;
+  `);
+  const { id, name, email } = firstUser;
+  database.prepare('insert into users values (?, ?, ?) on conflict do nothing').run(id, name, email);
 }
 
 function orUnavailable<Result>(path: string | undefined, work: () => Result): Result {

@@ -1,6 +1,6 @@
 // How many rows of a table were read, and what they were: a chain of hashes, so that it can be continued from any row on.
 import { hash } from 'node:crypto';
-import type { CopyRow } from './copied-table.ts';
+import type { CopyRow } from './copied-tables.ts';
 
 export interface TableChecksum {
   readonly rows: number;

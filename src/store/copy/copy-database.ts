@@ -1,18 +1,9 @@
-// What the copy needs of each database, and what it does with it alike: reads all rows of a table, marks the target as an
-// unfinished copy, and writes rows together with the progress that includes them.
+// What the copy needs of each database, and what it does with it alike: marks the target as an unfinished copy, and writes rows
+// together with the progress that includes them.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { unfinishedCopy } from '../unfinished-copy.ts';
 import type { TableChecksum } from './checksum.ts';
-import {
-  columnsOf,
-  countSql,
-  selectSql,
-  toCopyValue,
-  type CopiedTable,
-  type CopyRow,
-  type DatabaseKind,
-} from './copied-table.ts';
-import { copiedTables, tablesToBeEmpty } from './copied-tables.ts';
+import { inOrder, tablesToBeEmpty, toCopyValue, type CopiedTable, type CopyRow } from './copied-tables.ts';
 
 /** Within a transaction: SQL is as in portable-sql.ts. */
 export interface CopyTransaction {
@@ -27,15 +18,20 @@ export interface CopyTransaction {
 
 /** A database that nobody else has open. */
 export interface CopyDatabase {
-  readonly kind: DatabaseKind;
   /** For messages: without user and password. */
   readonly label: string;
   readonly schemaVersion: number;
+  /** Reads all rows of a table. */
+  select(table: CopiedTable): string;
+  /** The collation of texts, as SQLite sorts them. */
+  readonly collation: string;
   /** Finds the table `:name`. */
   readonly findTable: string;
   transaction<Result>(work: (transaction: CopyTransaction) => Promise<Result>): Promise<Result>;
   /** A transaction that sees the database at one moment. Nobody writes meanwhile. */
   read<Result>(work: (transaction: CopyTransaction) => Promise<Result>): Promise<Result>;
+  /** Run when all tables are written. */
+  finish(transaction: CopyTransaction): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -62,10 +58,10 @@ export interface CopyTarget extends CopySource {
    * @throws {DeskbellError} ERR_STORE_NOT_EMPTY, ERR_COPY_UNFINISHED for a copy that another version of Deskbell began
    */
   begin(source: string): Promise<Progress>;
-  /** Writes rows together with the progress that includes them; with the first ones also what `before` says. */
+  /** Writes rows together with the progress that includes them. */
   write(table: CopiedTable, rows: readonly CopyRow[], progress: Progress): Promise<void>;
-  /** Does what `after` says for all tables. */
-  derive(): Promise<void>;
+  /** To be called when all tables are written. */
+  finish(): Promise<void>;
   /** Makes the copy a database like any other. */
   complete(): Promise<void>;
 }
@@ -73,16 +69,13 @@ export interface CopyTarget extends CopySource {
 /** Rows of a page. */
 export const pageRows = 1000;
 
-export function toSource(database: CopyDatabase): CopySource {
-  return {
-    label: database.label,
-    read: (work) => database.read((transaction) => work(readerOf(database.kind, transaction))),
-    close: () => database.close(),
-  };
-}
+export const toSource = (database: CopyDatabase): CopySource => ({
+  label: database.label,
+  read: (work) => database.read((transaction) => work(readerOf(database, transaction))),
+  close: () => database.close(),
+});
 
 export function toTarget(database: CopyDatabase): CopyTarget {
-  const { kind } = database;
   let known: Progress = {};
   return {
     ...toSource(database),
@@ -95,17 +88,14 @@ export function toTarget(database: CopyDatabase): CopyTarget {
           `update deskbell.${unfinishedCopy} set progress = :progress where progress = :known returning source`,
           { progress: JSON.stringify(progress), known: JSON.stringify(known) },
         );
-        if (isNew === undefined) return;
-        const before = table[kind]?.before;
-        if (progress[table.name]?.rows === rows.length && before !== undefined) await run(before);
-        if (rows.length > 0) await insert(table, rows);
+        if (isNew === undefined || rows.length === 0 || table.sum !== undefined) return;
+        await insert(table, rows);
+        // triggers have counted what was written just now; the days are copied
+        if (table.name === 'subscriptions') await run('delete from deskbell.subscription_days');
       });
       known = progress;
     },
-    derive: () =>
-      database.transaction(async ({ run }) => {
-        for (const { [kind]: mapping } of copiedTables) if (mapping?.after) await run(mapping.after);
-      }),
+    finish: () => database.transaction((transaction) => database.finish(transaction)),
     complete: () =>
       database.transaction(async ({ run }) => {
         await run(`drop table if exists deskbell.${unfinishedCopy}`);
@@ -113,20 +103,19 @@ export function toTarget(database: CopyDatabase): CopyTarget {
   };
 }
 
-const readerOf = (kind: DatabaseKind, { run, pages }: CopyTransaction): TableReader => ({
+const readerOf = ({ select, collation }: CopyDatabase, { run, pages }: CopyTransaction): TableReader => ({
   count: async (table) => {
-    const [row] = await run<{ readonly rows: number }>(countSql(kind, table));
+    const [row] = await run<{ readonly rows: number }>(`select count(*) as rows from (${select(table)}) c`);
     return row?.rows ?? 0;
   },
   pages: async function* (table) {
-    const columns = columnsOf(table);
-    for await (const page of pages(selectSql(kind, table)))
-      yield page.map((row) => columns.map((name) => toCopyValue(row[name])));
+    for await (const page of pages(inOrder(table, select(table), collation)))
+      yield page.map((row) => table.columns.map(({ name }) => toCopyValue(row[name])));
   },
 });
 
 async function begin(
-  { kind, label, schemaVersion, findTable }: CopyDatabase,
+  { label, schemaVersion, findTable }: CopyDatabase,
   { run }: CopyTransaction,
   source: string,
 ): Promise<Progress> {
@@ -143,12 +132,12 @@ async function begin(
         'Begin again with an empty target',
     );
   }
-  for (const table of tablesToBeEmpty(kind)) {
-    const [row] = await run(`select 1 from deskbell.${table} limit 1`);
+  for (const { name } of tablesToBeEmpty) {
+    const [row] = await run(`select 1 from deskbell.${name} limit 1`);
     if (row === undefined) continue;
     throw new DeskbellError(
       'ERR_STORE_NOT_EMPTY',
-      `The database ${label} has rows already, in its table ${table}`,
+      `The database ${label} has rows already, in its table ${name}`,
     );
   }
   await run('delete from deskbell.vapid_keys');

@@ -1,8 +1,7 @@
 // Copies all of one database to another, table by table. What was written is read again from both and compared. A copy that
 // was interrupted goes on: the source is read from its beginning, and what the target has is not written twice.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { CopiedTable } from './copied-table.ts';
-import { copiedTables } from './copied-tables.ts';
+import { copiedTables, type CopiedTable } from './copied-tables.ts';
 import type { CopySource, CopyTarget, Progress, TableReader } from './copy-database.ts';
 import { addRow, isSame, noRows, type TableChecksum } from './checksum.ts';
 
@@ -35,9 +34,13 @@ export function copyStore({ from, to, onProgress = () => {}, signal }: CopyOptio
   };
   return from.read(async (reader) => {
     let progress = await to.begin(from.label);
-    for (const table of copiedTables)
-      progress = await copyTable(table, { from, reader, to, progress, report });
-    await to.derive();
+    // those before it are complete
+    const lastBegun = copiedTables.findLastIndex(({ name }) => name in progress);
+    for (const [index, table] of copiedTables.entries()) {
+      const isComplete = index < lastBegun;
+      progress = await copyTable(table, { from, reader, to, progress, report, isComplete });
+    }
+    await to.finish();
     await to.read(async (written) => {
       for (const table of copiedTables) await compareTable(table, { reader: written, to, progress, report });
     });
@@ -49,13 +52,15 @@ export function copyStore({ from, to, onProgress = () => {}, signal }: CopyOptio
 interface TableCopy extends Pick<CopyOptions, 'from' | 'to'> {
   readonly reader: TableReader;
   readonly progress: Progress;
+  /** All of the table was written before. */
+  readonly isComplete: boolean;
   readonly report: (state: CopyState) => void;
 }
 
 /** @returns the progress with all of the table */
 async function copyTable(
   table: CopiedTable,
-  { from, reader, to, progress, report }: TableCopy,
+  { from, reader, to, progress, report, isComplete }: TableCopy,
 ): Promise<Progress> {
   const { name } = table;
   const written = progress[name] ?? noRows;
@@ -76,10 +81,10 @@ async function copyTable(
       tally = addRow(tally, row);
       if (tally.rows === written.rows) assertUnchanged(tally);
     }
-    if (fresh.length > 0) await to.write(table, fresh, withTable(tally));
+    if (fresh.length > 0 && !isComplete) await to.write(table, fresh, withTable(tally));
     report({ step: 'copying', table: name, rows: tally.rows, total });
   }
-  if (tally.rows < written.rows) assertUnchanged(tally);
+  if (tally.rows < written.rows || isComplete) assertUnchanged(tally);
   if (!(name in progress) && tally.rows === 0) await to.write(table, [], withTable(tally));
   return withTable(tally);
 }
@@ -87,7 +92,7 @@ async function copyTable(
 /** @throws {DeskbellError} ERR_COPY_DIFFERS */
 async function compareTable(
   table: CopiedTable,
-  { reader, to, progress, report }: Omit<TableCopy, 'from'>,
+  { reader, to, progress, report }: Omit<TableCopy, 'from' | 'isComplete'>,
 ): Promise<void> {
   const { name } = table;
   const expected = progress[name] ?? noRows;

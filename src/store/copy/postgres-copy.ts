@@ -2,14 +2,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countOf } from '../../errors/format-count.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { encodeIds } from '../id-set.ts';
 import { migrate, readVersion } from '../postgres/migrate.ts';
-import { migrations } from '../postgres/migrations.ts';
+import { partitions, schemaVersion } from '../postgres/migrations.ts';
 import { PostgresDatabase, type Query } from '../postgres/database.ts';
 import { codeOf } from '../postgres/database-errors.ts';
 import { checkServer } from '../postgres/preflight.ts';
 import { runWith } from '../postgres/portable-database.ts';
-import { addedColumns, columnsOf, postgresColumns, tableIn, type CopiedTable } from './copied-table.ts';
-import { copiedTables } from './copied-tables.ts';
+import {
+  copiedTables,
+  selectSql,
+  sequences,
+  sequenceTables,
+  type CopiedTable,
+  type OwnForm,
+} from './copied-tables.ts';
 import {
   pageRows,
   toSource,
@@ -19,13 +26,67 @@ import {
   type CopyTarget,
   type CopyTransaction,
 } from './copy-database.ts';
-import { listPartitionedAudiences } from './partitioned-audiences.ts';
 
 /** The whole of a large table may be sorted before its first row comes, and the other database may be slow. */
 const statementTimeoutMs = 24 * 60 * 60 * 1000;
 /** Connections that have just been closed, or whose process was killed, are gone by then. */
 const defaultWaitForOthersMs = 5000;
 const lockTimeoutMs = 2000;
+
+/**
+ * Only PostgreSQL has slices that are ranges of ids in one partition. What is left of an open broadcast with such slices is copied as
+ * an audience of sets, with the same slices: these tables hold it, for the transaction that reads.
+ */
+const audiencesOfPartitions = 'pg_temp.audiences_of_partitions';
+const setsOfPartitions = 'pg_temp.sets_of_partitions';
+
+const ownForms: Readonly<Record<string, OwnForm>> = {
+  audiences: {
+    from: `(select id, members, created_at_ms from deskbell.audiences
+            union all select audience_id, 0, created_at_ms from ${audiencesOfPartitions})`,
+  },
+  audience_sets: {
+    from: `(select audience_id, number, in_partition, first_id, last_id, rows, ids, language, time_zone, is_inactive
+            from deskbell.audience_sets s where exists (select from deskbell.audiences a where a.id = s.audience_id)
+            union all select audience_id, number, in_partition, first_id, last_id, rows, ids, null, null, 0 from ${setsOfPartitions})`,
+  },
+  broadcasts: {
+    columns: {
+      rows_in: `case t.rows_in when 'partition' then 'all' else t.rows_in end`,
+      audience_id: `coalesce((select o.audience_id from ${audiencesOfPartitions} o where o.broadcast_id = t.id),
+                             (select a.id from deskbell.audiences a where a.id = t.audience_id))`,
+    },
+  },
+  [sequences.name]: {
+    from: `(${sequenceTables
+      .map((name) => {
+        const own = name === 'audiences' ? `(select max(audience_id) from ${audiencesOfPartitions})` : '0';
+        return `select '${name}' as name, greatest(case when is_called then last_value else 0 end, ${own}) as seq
+                from deskbell.${name}_id_seq`;
+      })
+      .join(' union all ')})`,
+  },
+};
+
+const hashOf = (endpoint: string): string =>
+  `left(encode(sha256(convert_to(${endpoint}, 'UTF8')), 'hex'), 32)::uuid`;
+const hashOfId = (id: string): string =>
+  `(select s.endpoint_hash from deskbell.subscriptions s where s.id = ${id}::bigint)`;
+
+/** What is written to columns of PostgreSQL alone, from the texts `r` of a row. */
+const ownColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  subscriptions: {
+    endpoint_hash: hashOf('r.endpoint'),
+    tags: '(select array_agg(tag) from json_array_elements_text(r.tags::json) tag)',
+  },
+  audience_members: { endpoint_hash: hashOf('r.endpoint') },
+  gone_marks: { endpoint_hash: hashOfId('r.subscription_id') },
+  retries: {
+    endpoint_hash: `case when (select b.rows_in from deskbell.broadcasts b where b.id = r.broadcast_id::bigint) <> 'list'
+                    then ${hashOfId('r.position')} end`,
+  },
+  broadcasts: { creation: 'gen_random_uuid()::text' },
+};
 
 export interface PostgresCopyOptions {
   readonly url: string;
@@ -77,26 +138,32 @@ async function open<End>(
 }
 
 /** @param lock is run before anything is read */
-function toCopyDatabase(
+const toCopyDatabase = (
   database: PostgresDatabase,
   lock: (query: Query) => Promise<void> = async () => {},
-): CopyDatabase {
-  return {
-    kind: 'postgres',
-    label: database.label,
-    schemaVersion: migrations.length,
-    findTable: `select 1 from pg_tables where schemaname = 'deskbell' and tablename = :name`,
-    transaction: (work) => database.transaction((query) => work(transactionOf(query))),
-    read: (work) =>
-      database.transaction(async (query) => {
-        await query('set transaction isolation level repeatable read');
-        await lock(query);
-        await query(listPartitionedAudiences);
-        return work(transactionOf(query));
-      }),
-    close: () => database.close(),
-  };
-}
+): CopyDatabase => ({
+  label: database.label,
+  schemaVersion,
+  select: (table) => selectSql(table, ownForms[table.name]),
+  collation: ' collate "C"',
+  findTable: `select 1 from pg_tables where schemaname = 'deskbell' and tablename = :name`,
+  transaction: (work) => database.transaction((query) => work(transactionOf(query))),
+  read: (work) =>
+    database.transaction(async (query) => {
+      await query('set transaction isolation level repeatable read');
+      await lock(query);
+      await gatherPartitions(query);
+      return work(transactionOf(query));
+    }),
+  finish: async ({ run }) => {
+    // ids that are given out next follow those that are there
+    for (const name of ['vapid_keys', 'push_services', 'attempt_sets'])
+      await run(
+        `select setval('deskbell.${name}_id_seq', greatest(max(id), 1), max(id) is not null) from deskbell.${name}`,
+      );
+  },
+  close: () => database.close(),
+});
 
 /** Processes that are connected, if only to look for work, would go on with what is copied. */
 async function assertAlone(
@@ -122,10 +189,10 @@ async function assertAlone(
 
 /** Others can read, and write only when all is copied. */
 async function lockAll(query: Query, label: string): Promise<void> {
-  const tables = new Set(copiedTables.filter(({ postgres }) => postgres?.insert === undefined).map(nameOf));
+  const tables = copiedTables.filter((table) => table !== sequences).map(({ name }) => `deskbell.${name}`);
   await query(`set local lock_timeout = ${lockTimeoutMs}`);
   try {
-    await query(`lock table ${[...tables].join(', ')} in exclusive mode`);
+    await query(`lock table ${tables.join(', ')} in exclusive mode`);
   } catch (error) {
     if (codeOf(error) !== '55P03') throw error;
     throw new DeskbellError('ERR_STORE_IN_USE', `The database ${label} is written by another process`, {
@@ -151,7 +218,40 @@ async function assertNothingLeased(query: Query, label: string): Promise<void> {
   );
 }
 
-const nameOf = (table: CopiedTable): string => `deskbell.${tableIn('postgres', table)}`;
+async function gatherPartitions(query: Query): Promise<void> {
+  await query(`
+    create temp table audiences_of_partitions on commit drop as
+      select b.id as broadcast_id, b.created_at_ms,
+             (select greatest(max(a.id), max(q.last_value)) from deskbell.audiences_id_seq q left join deskbell.audiences a on true)
+               + row_number() over (order by b.id) as audience_id
+      from deskbell.broadcasts b where b.rows_in = 'partition' and b.state in ('running', 'paused');
+    create temp table sets_of_partitions (like deskbell.audience_sets including defaults) on commit drop`);
+  const slices = await query<
+    Readonly<Record<'audience_id' | 'number' | 'cursor' | 'through_position' | 'removals_after', number>>
+  >(`
+    select o.audience_id, l.number, l.cursor, l.through_position, b.removals_after
+    from ${audiencesOfPartitions} o join deskbell.broadcasts b on b.id = o.broadcast_id
+    join deskbell.slices l on l.broadcast_id = b.id`);
+  for (const { audience_id, number, cursor, through_position, removals_after } of slices) {
+    const partition = number % partitions;
+    // those whose subscription was removed are counted when a worker comes to them
+    const rows = await query<{ readonly id: number }>(
+      `select id from deskbell.subscriptions_${partition} where id > $1 and id <= $2
+       union
+       select subscription_id from deskbell.removals
+       where in_partition = $3 and id > $4 and subscription_id > $1 and subscription_id <= $2
+       order by id`,
+      [cursor, through_position, partition, removals_after],
+    );
+    if (rows.length === 0) continue;
+    const ids = rows.map(({ id }) => id);
+    await query(
+      `insert into ${setsOfPartitions} (audience_id, number, in_partition, first_id, last_id, rows, ids)
+       values ($1, $2, $3, $4, $5, $6, $7)`,
+      [audience_id, number, partition, ids[0]!, ids.at(-1)!, ids.length, Buffer.from(encodeIds(ids))],
+    );
+  }
+}
 
 const transactionOf = (query: Query): CopyTransaction => ({
   run: (sql, values = {}) => runWith(query, { sql, values }),
@@ -165,11 +265,10 @@ const transactionOf = (query: Query): CopyTransaction => ({
     await query('close copied');
   },
   insert: async (table, rows) => {
-    const names = columnsOf(table);
+    const names = table.columns.map(({ name }) => name);
     const given = `unnest(${names.map((_, index) => `$${index + 1}::text[]`).join(', ')}) as r (${quoted(names)})`;
-    const insert = table.postgres?.insert ?? (await insertSql(query, table));
     await query(
-      `${insert} from ${given}`,
+      `${await insertSql(query, table)} from ${given}`,
       names.map((_, index) => rows.map((row) => row[index] ?? null)),
     );
   },
@@ -179,18 +278,18 @@ const quoted = (names: readonly string[]): string => names.map((name) => `"${nam
 
 /** Casts the texts of `r` to the types that the columns have. */
 async function insertSql(query: Query, table: CopiedTable): Promise<string> {
+  if (table === sequences)
+    return `select setval('deskbell.' || r.name || '_id_seq', greatest(r.seq::bigint, 1), r.seq::bigint > 0)`;
   const types = await query<{ readonly name: string; readonly type: string }>(
     `select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
      where attrelid = $1::regclass and attnum > 0`,
-    [nameOf(table)],
+    [`deskbell.${table.name}`],
   );
   const typeOf = new Map(types.map(({ name, type }) => [name, type]));
-  const columns = postgresColumns(table);
-  const values = Array.from(
-    columns,
-    ([name, column]) => table.postgres?.write?.[name] ?? `r."${name}"::${typeOf.get(column)}`,
-  );
-  const added = addedColumns(table);
-  return `insert into ${nameOf(table)} (${quoted([...columns.values(), ...Object.keys(added)])}) overriding system value
-    select ${[...values, ...Object.values(added)].join(', ')}`;
+  const values = {
+    ...Object.fromEntries(table.columns.map(({ name }) => [name, `r."${name}"::${typeOf.get(name)}`])),
+    ...ownColumns[table.name],
+  };
+  return `insert into deskbell.${table.name} (${quoted(Object.keys(values))}) overriding system value
+    select ${Object.values(values).join(', ')}`;
 }

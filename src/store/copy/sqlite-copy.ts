@@ -1,13 +1,11 @@
 // A SQLite file as the source or the target of a copy. No other process may have it open meanwhile.
 import { DatabaseSync } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { hashEndpoint } from '../../protocol/endpoint.ts';
-import { toSortedJson } from '../../protocol/json-object.ts';
 import { readWriteUrl } from '../sqlite/inspect-database.ts';
-import { migrations } from '../sqlite/migrations.ts';
+import { schemaVersion } from '../sqlite/migrations.ts';
 import { openDatabaseFile } from '../sqlite/open-database-file.ts';
 import { isBusy, toStoreError } from '../sqlite/database-errors.ts';
-import { columnsOf, storedColumns, tableIn } from './copied-table.ts';
+import { selectSql, sequences, sequenceTables, type CopiedTable, type OwnForm } from './copied-tables.ts';
 import {
   pageRows,
   toSource,
@@ -18,13 +16,26 @@ import {
   type CopyTransaction,
 } from './copy-database.ts';
 
+const ownForms: Readonly<Record<string, OwnForm>> = {
+  subscriptions: {
+    columns: {
+      tags: `(select iif(count(*) = 0, null, sorted_array(json_group_array(tag)))
+              from subscription_tags where subscription_id = t.id)`,
+    },
+  },
+  [sequences.name]: {
+    from: `(select n.value as name, coalesce(s.seq, 0) as seq
+            from json_each('${JSON.stringify(sequenceTables)}') n left join sqlite_sequence s on s.name = n.value)`,
+  },
+};
+
 /** @throws {DeskbellError} ERR_STORE_IN_USE, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE */
 export async function openSqliteSource(path: string): Promise<CopySource> {
   (await openDatabaseFile(path)).close();
   return toSource(openAlone(path));
 }
 
-/** Creates the file where there is none. @throws {DeskbellError} as `openSqliteSource` does, but for an unfinished copy */
+/** Creates the file if there is none. @throws {DeskbellError} as `openSqliteSource` does, but for an unfinished copy */
 export async function openSqliteTarget(path: string): Promise<CopyTarget> {
   try {
     (await openDatabaseFile(path)).close();
@@ -34,9 +45,10 @@ export async function openSqliteTarget(path: string): Promise<CopyTarget> {
   return toTarget(openAlone(path));
 }
 
-/** SQLite gives this lock only where no other connection is open, and then lets nobody open one. */
+/** SQLite gives this lock only if no other connection is open, and then lets nobody open one. */
 function openAlone(path: string): CopyDatabase {
-  const database = new DatabaseSync(readWriteUrl(path));
+  // tables are not in the order of their foreign keys; rows without their parent are not read
+  const database = new DatabaseSync(readWriteUrl(path), { enableForeignKeyConstraints: false });
   try {
     database.exec('pragma locking_mode = exclusive; pragma synchronous = full; begin immediate; commit');
   } catch (error) {
@@ -46,7 +58,9 @@ function openAlone(path: string): CopyDatabase {
       cause: error,
     });
   }
-  addFunctions(database);
+  database.function('sorted_array', { deterministic: true }, (text) =>
+    JSON.stringify((JSON.parse(String(text)) as string[]).toSorted()),
+  );
   const transaction: CopyDatabase['transaction'] = async (work) => {
     try {
       database.exec('begin immediate');
@@ -59,34 +73,26 @@ function openAlone(path: string): CopyDatabase {
     }
   };
   return {
-    kind: 'sqlite',
     label: path,
-    schemaVersion: migrations.length,
+    schemaVersion,
+    select: (table) => selectSql(table, ownForms[table.name]),
+    collation: '',
     findTable: 'select 1 from sqlite_schema where name = :name',
     transaction,
     read: transaction,
+    finish: async () => {},
     close: async () => database.close(),
   };
 }
 
-/** What PostgreSQL has in a form of its own is given in the same form. */
-function addFunctions(database: DatabaseSync): void {
-  const addFunction = (name: string, convert: (text: string) => string): void =>
-    database.function(name, { deterministic: true }, (value) =>
-      typeof value === 'string' ? convert(value) : null,
-    );
-  addFunction('sorted_json', (text) => toSortedJson(JSON.parse(text) as object));
-  addFunction('endpoint_hash', (endpoint) =>
-    hashEndpoint(endpoint).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
-  );
-}
+const inSqlite = (sql: string): string => sql.replaceAll('deskbell.', '');
 
 const transactionOf = (database: DatabaseSync): CopyTransaction => ({
   run: async <Row>(sql: string, values = {}) =>
-    database.prepare(sql.replaceAll('deskbell.', '')).all(values) as unknown as readonly Row[],
+    database.prepare(inSqlite(sql)).all(values) as unknown as readonly Row[],
   pages: async function* (sql) {
     let page = [];
-    for (const row of database.prepare(sql.replaceAll('deskbell.', '')).iterate()) {
+    for (const row of database.prepare(inSqlite(sql)).iterate()) {
       if (page.push(row) < pageRows) continue;
       yield page;
       page = [];
@@ -94,16 +100,28 @@ const transactionOf = (database: DatabaseSync): CopyTransaction => ({
     if (page.length > 0) yield page;
   },
   insert: async (table, rows) => {
-    const written = storedColumns(table).filter(({ column }) => !table.counted?.includes(column));
-    const insert = database.prepare(`
-      insert into ${tableIn('sqlite', table)} (${written.map(({ column }) => `"${column}"`).join(', ')})
-      values (${written.map(({ column, type }) => (type === 'BLOB' ? `unhex(substr(:${column}, 3))` : `:${column}`)).join(', ')})`);
-    const statements = [insert, ...(table.sqlite?.also ? [database.prepare(table.sqlite.also)] : [])];
+    const statements = insertsOf(table).map((sql) => database.prepare(sql));
     for (const statement of statements) statement.setAllowUnknownNamedParameters(true);
-    const names = columnsOf(table);
     for (const row of rows) {
-      const values = Object.fromEntries(names.map((name, index) => [name, row[index] ?? null]));
+      const values = Object.fromEntries(table.columns.map(({ name }, index) => [name, row[index] ?? null]));
       for (const statement of statements) statement.run(values);
     }
   },
 });
+
+function insertsOf({ name, columns }: CopiedTable): readonly string[] {
+  if (name === sequences.name) {
+    return [
+      'delete from sqlite_sequence where name = :name',
+      'insert into sqlite_sequence (name, seq) values (:name, :seq)',
+    ];
+  }
+  const stored = columns.filter((column) => column.name !== 'tags');
+  const values = stored.map((column) =>
+    column.type === 'BLOB' ? `unhex(substr(:${column.name}, 3))` : `:${column.name}`,
+  );
+  const insert = `insert into ${name} (${stored.map((column) => `"${column.name}"`).join(', ')}) values (${values.join(', ')})`;
+  const insertTags =
+    'insert into subscription_tags (tag, subscription_id) select value, :id from json_each(:tags)';
+  return stored.length === columns.length ? [insert] : [insert, insertTags];
+}

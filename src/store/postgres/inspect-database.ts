@@ -2,7 +2,7 @@
 import type { DatabaseContent, DatabaseState } from '../database-content.ts';
 import { createSending } from '../sending.ts';
 import { createVapidKeys } from '../vapid-keys.ts';
-import { migrations } from './migrations.ts';
+import { schemaVersion } from './migrations.ts';
 import { readVersion } from './migrate.ts';
 import { PostgresDatabase } from './database.ts';
 import { createPortableDatabase } from './portable-database.ts';
@@ -32,11 +32,11 @@ export async function inspectDatabase(url: string): Promise<PostgresState> {
   try {
     await checkServer(database, (warning) => warnings.push(warning), { isPatient: false });
     const schema = await database.transaction((query) => readVersion(query, database.label));
-    const content = schema === migrations.length ? await readContent(database) : undefined;
+    const content = schema === schemaVersion ? await readContent(database) : undefined;
     const strangers = await database.query<{ readonly name: string }>(findStrangers);
     return {
       schema,
-      newestSchema: migrations.length,
+      newestSchema: schemaVersion,
       content,
       warnings,
       strangers: strangers.map(({ name }) => name),

@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BroadcastReader } from '../broadcast-reader.ts';
 import { decideRefusal, type IfRefused } from '../push-services.ts';
-import { newSliceToken } from '../slices.ts';
 import { decodeIds } from '../id-set.ts';
 import {
   anyBroadcast,
@@ -78,7 +77,7 @@ export function createPostgresLeases(
 
   return {
     leaseSlice: async ({ leaseMs, broadcastId = anyBroadcast }) => {
-      const fenceToken = newSliceToken();
+      const fenceToken = randomUUID();
       const slice = await database.first<SliceRow>(
         `select * from ${functions}.lease_slice($1, $2, $3, $4, $5)`,
         [database.now(), leaseMs, fenceToken, broadcastId, (slicesLeased + 1) % leasesPerTurn > 0],

@@ -1,48 +1,53 @@
 // Brings the tables and functions of a database to the newest version, once, however many processes begin at the same time.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { checkVersion, newestVersion, sqlAfter } from '../schema-version.ts';
 import { unfinishedCopyError, unfinishedCopy } from '../unfinished-copy.ts';
 import { describeFunctions } from './functions/all-functions.ts';
 import { areInUse, installFunctions, lockMigrations } from './functions/use-functions.ts';
-import { migrations } from './migrations.ts';
+import { migrations as allMigrations, schema } from './migrations.ts';
 import type { PostgresDatabase, Query } from './database.ts';
 
 /** A migration of a large table takes long, and so do those wait who begin meanwhile. */
 const maxMigrationMs = 24 * 60 * 60 * 1000;
 
 /**
- * @param entries the migrations; the version of the tables is their number
+ * @param migrations after the schema
  * @param functions may change without a migration
- * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT where the tables are another program's, ERR_STORE_UNAVAILABLE
+ * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT where the tables are another program's, ERR_STORE_UNAVAILABLE
  */
 export async function migrate(
   database: PostgresDatabase,
-  entries: readonly string[] = migrations,
-  functions = describeFunctions(entries.length),
+  migrations: readonly string[] = allMigrations,
+  functions = describeFunctions(newestVersion(migrations)),
 ): Promise<void> {
+  const newest = newestVersion(migrations);
   // as almost always: no lock is needed to see that there is nothing to do
   const isDone = await database.transaction(async (query) => {
-    const version = await readVersion(query, database.label, entries.length);
-    return version === entries.length && (await areInUse(query, functions));
+    const version = await readVersion(query, database.label, newest);
+    return version === newest && (await areInUse(query, functions));
   });
   if (isDone) return;
   await database.transaction(async (query) => {
     await query('set local statement_timeout = 0');
     await lockMigrations(query);
-    const version = await readVersion(query, database.label, entries.length);
+    const version = await readVersion(query, database.label, newest);
     if (version === 0) await createSchema(query, database.label);
-    for (const entry of entries.slice(version)) await query(entry);
+    for (const sql of sqlAfter(version, schema, migrations)) await query(sql);
     await installFunctions(query, functions);
-    if (version < entries.length)
-      await query('update deskbell.schema_version set version = $1', [entries.length]);
+    if (version < newest) await query('update deskbell.schema_version set version = $1', [newest]);
   }, maxMigrationMs);
 }
 
 /**
  * @param newest the version that this Deskbell knows
  * @returns 0 where nothing of ours is there
- * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_COPY_UNFINISHED
+ * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD, ERR_COPY_UNFINISHED
  */
-export async function readVersion(query: Query, label: string, newest = migrations.length): Promise<number> {
+export async function readVersion(
+  query: Query,
+  label: string,
+  newest = newestVersion(allMigrations),
+): Promise<number> {
   // asked of the table itself: names that were looked up in vain are remembered until a transaction ends
   const known = await query<{ readonly relname: string }>(
     `${tablesOfOurs} and c.relname in ('schema_version', '${unfinishedCopy}')`,
@@ -50,12 +55,7 @@ export async function readVersion(query: Query, label: string, newest = migratio
   if (known.length === 0) return 0;
   if (known.some(({ relname }) => relname === unfinishedCopy)) throw unfinishedCopyError(label);
   const [row] = await query<{ readonly version: number }>('select version from deskbell.schema_version');
-  const version = row?.version ?? 0;
-  if (version <= newest) return version;
-  throw new DeskbellError(
-    'ERR_STORE_TOO_NEW',
-    `The database ${label} has schema ${version}; this Deskbell knows schemas up to ${newest}.`,
-  );
+  return checkVersion(row?.version ?? 0, newest, label);
 }
 
 const tablesOfOurs = `

@@ -14,10 +14,8 @@ export function createPostgresPeople(
   functions: string,
 ): PeopleStore {
   const columns: PersonColumns = {
-    user: 'user_name',
     lock: 'for update',
-    isForAll: "rows_in <> 'list'",
-    hasEndpoint: 'm.endpoint_hash = :endpoint and m.endpoint is not null',
+    hasEndpoint: 'm.endpoint_hash = :endpoint',
     toEndpoint: hashEndpoint,
     finishIfOver: (broadcastId) => [
       {

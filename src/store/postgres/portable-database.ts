@@ -4,31 +4,11 @@ import {
   batchRows,
   checkTexts,
   type GivenSubscriptions,
-  type OwnTables,
   type PortableDatabase,
   type PortableStatement,
   type PortableValue,
 } from '../portable-sql.ts';
 import type { PostgresDatabase, Query, Value } from './database.ts';
-
-// what all workers count at once is counted in shards, so that they do not wait for each other
-const tables: OwnTables = {
-  subscriptionCounts: `(
-    select v.public_key, sum(c.subscriptions) as subscriptions
-    from deskbell.subscription_counts c join deskbell.vapid_keys v on v.id = c.vapid_key_id
-    group by v.public_key) c`,
-  originCounts: 'deskbell.origin_counts',
-  outcomeIntervals: '(select * from deskbell.outcome_intervals where broadcast_id = 0) i',
-  broadcastIntervals: 'deskbell.outcome_intervals',
-  heldOrigins: `(
-    select h.origin, h.subscriptions, m.marked_at_ms as since_ms
-    from (select origin, sum(subscriptions) as subscriptions from deskbell.held_marks
-          group by origin having sum(subscriptions) > 0) h
-    cross join lateral (select marked_at_ms from deskbell.gone_marks
-                        where origin = h.origin and is_held order by marked_at_ms limit 1) m) h`,
-  subscriptions: 'deskbell.subscriptions',
-  broadcasts: "(select *, rows_in = 'list' as is_list from deskbell.broadcasts)",
-};
 
 // A hash tells the partition. `offset 0` keeps the planner from reading whole tables that it takes for small.
 const given: GivenSubscriptions = {
@@ -52,7 +32,6 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
 
   return {
     now: database.clock.now,
-    tables,
     given,
     isOneOf: (column, name) => `${column} = any (:${name}::bigint[])`,
     byBytes: '"C"',

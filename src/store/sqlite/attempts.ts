@@ -15,7 +15,7 @@ export function createAttemptWriter(
   `);
   const countAnswer = database.prepare<{ broadcastId: number; id: number; rows: number; nowMs: number }>(`
     insert into answer_counts (broadcast_id, answer_id, rows, last_at_ms) values (:broadcastId, :id, :rows, :nowMs)
-    on conflict (broadcast_id, answer_id) do update set
+    on conflict (broadcast_id, answer_id, shard) do update set
       rows = rows + excluded.rows, last_at_ms = excluded.last_at_ms
   `);
   const addSet = database.prepare<

@@ -35,7 +35,7 @@ interface Candidates {
 
 /** Ids with `:afterId < id <= :throughId`. */
 const sources = {
-  user: 'select id from subscriptions where user = :user and id > :afterId and id <= :throughId',
+  user: 'select id from subscriptions where user_name = :user and id > :afterId and id <= :throughId',
   tags: `
     select distinct subscription_id as id from subscription_tags
     where tag in (select value from json_each(:drivers))
@@ -43,7 +43,7 @@ const sources = {
   everything: 'select id from subscriptions where id > :afterId and id <= :throughId',
   listed: `
     select id from subscriptions
-    where id in (select value from json_each(:ids)) and (:user is null or user = :user)`,
+    where id in (select value from json_each(:ids)) and (:user is null or user_name = :user)`,
 } as const;
 
 export function createAudienceFilter(database: SqliteDatabase): AudienceFilter {
@@ -128,7 +128,7 @@ function prepareStatements(database: SqliteDatabase) {
       listed: ofSource(sources.listed),
     },
     endOfUser: database.prepare<{ user: string; afterId: number; rows: number }, { id: number }>(`
-      select id from subscriptions where user = :user and id > :afterId
+      select id from subscriptions where user_name = :user and id > :afterId
       order by id limit 1 offset :rows - 1
     `),
     endOfEverything: database.prepare<{ afterId: number; rows: number }, { id: number }>(

@@ -107,7 +107,7 @@ const selectReaders = (skipInactive: number | undefined): string => `
   select coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as time_zone,
          ${isInactive(skipInactive)} as is_inactive, json_group_array(s.id) as ids
   from json_each(:ids) i cross join deskbell.subscriptions s on s.id = i.value
-  left join deskbell.people p on p.user_name = s.user
+  left join deskbell.people p on p.user_name = s.user_name
   where :channel is null or coalesce(p.channels ->> :channel, s.channels ->> :channel, :isOn)
   group by 1, 2, 3`;
 
@@ -131,7 +131,7 @@ function prepareStatements(database: SqliteDatabase) {
         on conflict do nothing
       `),
     extentOfAll: database.prepare<NoValues, { rows: number; first: number | null; last: number | null }>(`
-        select (select coalesce(sum(subscriptions), 0) from vapid_keys) as rows,
+        select (select coalesce(sum(subscriptions), 0) from subscription_counts) as rows,
                (select min(id) from subscriptions) as first,
                (select max(id) from subscriptions) as last
       `),

@@ -74,7 +74,7 @@ const toValues = (draft: NewBroadcast, hasSets: boolean, audience: number, nowMs
   ...toSourceColumns(draft),
   hasTexts: Number(draft.texts !== undefined),
   hasPlaceholders: Number(draft.hasPlaceholders ?? false),
-  hasList: draft.audienceId === undefined || hasSets ? 0 : 1,
+  rowsIn: draft.audienceId === undefined || hasSets ? 'all' : 'list',
   audience,
   nowMs,
   startAtMs: draft.startAtMs,
@@ -94,11 +94,11 @@ function prepareStatements(database: SqliteDatabase) {
     insert: database.prepare<ReturnType<typeof toValues>, { id: number }>(`
         insert into broadcasts (
           idempotency_key, content_hash, state, payload,
-          audience_id, user, has_list, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms,
+          audience_id, user_name, rows_in, audience, created_at_ms, start_at_ms, expires_at_ms, finished_at_ms,
           receipt_actions, asked_audience, created_by, has_texts, has_placeholders, removals_after, ${optionColumns.join(', ')}
         ) values (
           :idempotencyKey, :contentHash, :state, :payload,
-          :audienceId, :user, :hasList, :audience, :nowMs, :startAtMs, :expiresAtMs, :finishedAtMs,
+          :audienceId, :user, :rowsIn, :audience, :nowMs, :startAtMs, :expiresAtMs, :finishedAtMs,
           :receiptActions, :asked_audience, :created_by, :hasTexts, :hasPlaceholders,
           coalesce((select seq from sqlite_sequence where name = 'removals'), 0),
           ${optionColumns.map((column) => `:${column}`).join(', ')}

@@ -270,9 +270,9 @@ function prepareStatements(database: SqliteDatabase) {
     addTally: database.prepare<
       { [Name in keyof OriginCounts]: OriginCounts[Name] } & { broadcastId: number }
     >(`
-        insert into broadcast_origins as c (broadcast_id, origin, ${listColumns})
+        insert into origin_counts as c (broadcast_id, origin, ${listColumns})
         values (:broadcastId, :origin, ${listParameters})
-        on conflict (broadcast_id, origin) do update set ${addColumns}
+        on conflict (broadcast_id, shard, origin) do update set ${addColumns}
       `),
   };
 }

@@ -17,20 +17,17 @@ export interface BroadcastFinisher {
 export function createBroadcastFinisher(database: SqliteDatabase): BroadcastFinisher {
   const marks = createDeletionGuard(database);
   const raiseAlarm = createAlarms(database);
-  const finishIfOver = database.prepare<
-    { broadcastId: number; nowMs: number },
-    { missing: number; removals_after: number | null }
-  >(`
+  const finishIfOver = database.prepare<{ broadcastId: number; nowMs: number }, { missing: number }>(`
       update broadcasts set state = 'done', finished_at_ms = :nowMs
       where id = :broadcastId and state in ('running', 'paused')
         and not exists (select 1 from slices s where s.broadcast_id = broadcasts.id)
         and not exists (select 1 from retries r where r.broadcast_id = broadcasts.id)
-      returning removals_after, audience
-        - coalesce((select sum(${settledRows}) from broadcast_origins where broadcast_id = :broadcastId), 0)
+      returning audience
+        - coalesce((select sum(${settledRows}) from origin_counts where broadcast_id = :broadcastId), 0)
         - coalesce((select sum(rows) from removed_rows where broadcast_id = :broadcastId), 0) as missing
     `);
   const findOrigins = database.prepare<{ broadcastId: number }, { origin: string }>(
-    'select origin from broadcast_origins where broadcast_id = :broadcastId',
+    'select origin from origin_counts where broadcast_id = :broadcastId',
   );
 
   const decideMarks = (broadcastId: number): readonly RaisedAlarm[] =>
@@ -47,7 +44,7 @@ export function createBroadcastFinisher(database: SqliteDatabase): BroadcastFini
       const finished = finishIfOver.first({ broadcastId, nowMs });
       if (finished === undefined) return [];
       const decided = decideMarks(broadcastId);
-      if (finished.missing === 0 || finished.removals_after === null) return decided;
+      if (finished.missing === 0) return decided;
       const alarm = {
         origin: '',
         reason: countsDifferReason,

@@ -9,8 +9,8 @@ export function createFormerSubscriptions(
   database: SqliteDatabase,
   { findOwn, tagsOf, assign }: SubscriptionOwners,
 ): (id: number, former: FormerSubscription, withOwner: boolean) => void {
-  const findUser = database.prepare<{ id: number }, { user: string | null }>(
-    'select user from subscriptions where id = :id',
+  const findUser = database.prepare<{ id: number }, { user_name: string | null }>(
+    'select user_name from subscriptions where id = :id',
   );
   const moveFacts = database.prepare<{ id: number; formerId: number }>(`
     update subscriptions set
@@ -24,9 +24,9 @@ export function createFormerSubscriptions(
     const former = findOwn(endpoint, auth);
     if (former === undefined || former.id === id) return;
     moveFacts.run({ id, formerId: former.id });
-    const hasOwner = typeof findUser.first({ id })?.user === 'string' || tagsOf(id).length > 0;
+    const hasOwner = typeof findUser.first({ id })?.user_name === 'string' || tagsOf(id).length > 0;
     if (hasOwner || !withOwner) return;
-    assign(id, { user: former.user ?? undefined, tags: tagsOf(former.id) });
+    assign(id, { user: former.user_name ?? undefined, tags: tagsOf(former.id) });
     assign(former.id, {});
   };
 }

@@ -12,7 +12,7 @@ export interface FrequencyCaps {
 
 export function createFrequencyCaps(database: SqliteDatabase): FrequencyCaps {
   const findPerson = database.prepare<{ endpoint: string }, { person: string }>(`
-    select coalesce('user:' || user, 'subscription:' || id) as person from subscriptions where endpoint = :endpoint
+    select coalesce('user:' || user_name, 'subscription:' || id) as person from subscriptions where endpoint = :endpoint
   `);
   const findContact = database.prepare<{ person: string; broadcastId: number }, { at_ms: number }>(
     'select at_ms from person_reaches where person = :person and broadcast_id = :broadcastId',

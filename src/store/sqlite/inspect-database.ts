@@ -6,7 +6,7 @@ import type { DatabaseContent, DatabaseState } from '../database-content.ts';
 import { toSendingPause, type SendingPauseRow } from '../sending.ts';
 import type { VapidKeyState } from '../vapid-keys.ts';
 import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-checks.ts';
-import { migrations } from './migrations.ts';
+import { schemaVersion } from './migrations.ts';
 import { assertOurs, changeNothing, readVersion } from './open-database-file.ts';
 import { isBusy, toStoreError } from './database-errors.ts';
 
@@ -57,8 +57,8 @@ export function inspectDatabase(path: string): DatabaseState {
     const schema = readVersion(database, path);
     assertWhole(database, path);
     if (schema > 0) assertWritable(database);
-    const isNewest = schema === migrations.length;
-    return { schema, newestSchema: migrations.length, content: isNewest ? readContent(database) : undefined };
+    const isNewest = schema === schemaVersion;
+    return { schema, newestSchema: schemaVersion, content: isNewest ? readContent(database) : undefined };
   });
 }
 
@@ -72,7 +72,13 @@ function assertWritable(database: DatabaseSync): void {
 }
 
 function readContent(database: DatabaseSync): DatabaseContent {
-  const keys = database.prepare('select public_key, state, subscriptions from vapid_keys order by id').all();
+  const keys = database
+    .prepare(
+      `select public_key, state,
+         (select coalesce(sum(subscriptions), 0) from subscription_counts where vapid_key_id = id) as subscriptions
+       from vapid_keys order by id`,
+    )
+    .all();
   const pause = database.prepare('select since_ms, reason, broadcast_ids from sending_pause').get();
   return {
     keys: keys.map(({ public_key, state }) => ({

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BroadcastReader } from '../broadcast-reader.ts';
-import { membersOf, newSliceToken } from '../slices.ts';
+import { membersOf } from '../slices.ts';
 import { decodeIds } from '../id-set.ts';
 import type { IfRefused } from '../push-services.ts';
 import {
@@ -48,7 +48,7 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
         continue;
       }
       const { number } = slice;
-      const lease = { broadcastId, fenceToken: newSliceToken() };
+      const lease = { broadcastId, fenceToken: randomUUID() };
       statements.takeSlice.run({ ...lease, number, untilMs: nowMs + leaseMs });
       statements.noteLeased.run({ broadcastId, number, fromSlice });
       slicesLeased += 1;
@@ -253,7 +253,7 @@ function prepareStatements(database: SqliteDatabase) {
       { broadcastId: number; fromSlice: number; nowMs: number },
       ReaderColumns & { number: number; cursor: number; through_position: number; ids: Uint8Array | null }
     >(`
-        select s.number, s.cursor, s.through_position, ${membersOf('b.has_list = 0', "x''")} as ids,
+        select s.number, s.cursor, s.through_position, ${membersOf("x''")} as ids,
           a.language, a.time_zone
         from broadcasts b join slices s on s.broadcast_id = b.id
         left join audience_sets a on a.audience_id = b.audience_id and a.number = s.number

@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { assertDirectoryIsProtected } from '../../keys/file-permissions.ts';
 import { createWhole } from '../../keys/private-file.ts';
-import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import { unfinishedCopyError, unfinishedCopy } from '../unfinished-copy.ts';
 import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-checks.ts';
-import { migrations } from './migrations.ts';
+import { checkVersion, sqlAfter } from '../schema-version.ts';
+import { migrations, schema, schemaVersion } from './migrations.ts';
 import { hindranceOf, isBusy, toStoreError } from './database-errors.ts';
 
 // "Desk" in ASCII: distinguishes our files from those of other programs
@@ -23,7 +23,7 @@ const migrationTimeoutMs = 10_000;
 /**
  * Opens the database, in WAL mode with a sync at every commit: what is acknowledged survives a power failure.
  *
- * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_DATA_EXPOSED, ERR_COPY_UNFINISHED
+ * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD, ERR_DATA_EXPOSED, ERR_COPY_UNFINISHED
  */
 export async function openDatabaseFile(path: string): Promise<DatabaseSync> {
   const startedAtMs = Date.now();
@@ -136,55 +136,21 @@ export function assertComplete(database: DatabaseSync, path: string): void {
   if (mark !== undefined) throw unfinishedCopyError(path);
 }
 
-/** @returns how many migrations it has seen @throws {DeskbellError} ERR_STORE_TOO_NEW */
-export function readVersion(database: DatabaseSync, path: string): number {
-  const version = readPragma(database, 'user_version');
-  if (version <= migrations.length) return version;
-  throw new DeskbellError(
-    'ERR_STORE_TOO_NEW',
-    `The database ${path} has schema ${version}; this Deskbell knows schemas up to ${migrations.length}.`,
-  );
-}
+/** @returns the version of its tables, 0 without any @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD */
+export const readVersion = (database: DatabaseSync, path: string): number =>
+  checkVersion(readPragma(database, 'user_version'), schemaVersion, path);
 
 function migrate(database: DatabaseSync, path: string): void {
-  if (readPragma(database, 'user_version') === migrations.length) return;
-  database.function('normalize_endpoint', { deterministic: true }, (endpoint) =>
-    normalizeEndpoint(String(endpoint)),
-  );
+  if (readPragma(database, 'user_version') === schemaVersion) return;
   database.exec('begin immediate');
   try {
     // read again: another process may have been faster
     const version = readVersion(database, path);
-    for (const migration of migrations.slice(version)) database.exec(migration);
-    database.exec(`pragma application_id = ${applicationId}; pragma user_version = ${migrations.length}`);
+    for (const sql of sqlAfter(version, schema, migrations)) database.exec(sql);
+    database.exec(`pragma application_id = ${applicationId}; pragma user_version = ${schemaVersion}`);
     database.exec('commit');
   } catch (error) {
     if (database.isTransaction) database.exec('rollback');
     throw error;
-  }
-}
-
-/** A column of a table of the newest schema. */
-export interface NewestColumn {
-  readonly table: string;
-  readonly column: string;
-  readonly type: string;
-  /** Its place in the primary key, from 1; 0: it is not in it. */
-  readonly key: number;
-}
-
-/** The columns of all tables as they are after all migrations. */
-export function readNewestColumns(): readonly NewestColumn[] {
-  const database = new DatabaseSync(':memory:');
-  try {
-    migrate(database, ':memory:');
-    return database
-      .prepare(
-        `select t.name as "table", c.name as "column", c.type, c.pk as key
-         from sqlite_schema t join pragma_table_info(t.name) c where t.type = 'table' order by t.name, c.cid`,
-      )
-      .all() as unknown as readonly NewestColumn[];
-  } finally {
-    database.close();
   }
 }

@@ -2,7 +2,7 @@
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { OriginCounts } from '../broadcasts.ts';
 import { addColumns, listColumns, listParameters } from '../outcome-columns.ts';
-import { broadcastInterval, outcomeWidths, totalWidthMs } from '../statistics.ts';
+import { allBroadcasts, broadcastInterval, outcomeWidths, totalWidthMs } from '../statistics.ts';
 import type { SqliteDatabase } from './database.ts';
 
 /** Everything here is to be called inside a transaction. */
@@ -13,6 +13,7 @@ export interface OutcomeCounts {
 }
 
 type Values = Omit<OriginCounts, 'origin'> & {
+  broadcastId: number;
   pushService: string;
   startMs: number;
   widthMs: number;
@@ -20,17 +21,13 @@ type Values = Omit<OriginCounts, 'origin'> & {
 
 export function createOutcomeCounts(database: SqliteDatabase): OutcomeCounts {
   const addInterval = database.prepare<Values>(`
-    insert into outcome_intervals as c (width_ms, start_ms, push_service, ${listColumns})
-    values (:widthMs, :startMs, :pushService, ${listParameters})
-    on conflict (width_ms, start_ms, push_service) do update set ${addColumns}
-  `);
-  const addBroadcastInterval = database.prepare<Values & { broadcastId: number }>(`
-    insert into broadcast_intervals as c (broadcast_id, start_ms, push_service, width_ms, ${listColumns})
-    values (:broadcastId, :startMs, :pushService, :widthMs, ${listParameters})
-    on conflict (broadcast_id, start_ms, push_service) do update set ${addColumns}
+    insert into outcome_intervals as c (broadcast_id, width_ms, start_ms, push_service, ${listColumns})
+    values (:broadcastId, :widthMs, :startMs, :pushService, ${listParameters})
+    on conflict (broadcast_id, width_ms, start_ms, push_service, shard) do update set ${addColumns}
   `);
   const prune = database.prepare<{ widthMs: number; beforeMs: number }>(
-    'delete from outcome_intervals where width_ms = :widthMs and start_ms < :beforeMs',
+    `delete from outcome_intervals
+     where broadcast_id = ${allBroadcasts} and width_ms = :widthMs and start_ms < :beforeMs`,
   );
   let pruneAtMs = 0;
 
@@ -47,9 +44,21 @@ export function createOutcomeCounts(database: SqliteDatabase): OutcomeCounts {
     dropOld(nowMs);
     const pushService = pushServiceName(origin);
     for (const { widthMs } of Object.values(outcomeWidths)) {
-      addInterval.run({ ...counts, pushService, widthMs, startMs: nowMs - (nowMs % widthMs) });
+      addInterval.run({
+        ...counts,
+        broadcastId: allBroadcasts,
+        pushService,
+        widthMs,
+        startMs: nowMs - (nowMs % widthMs),
+      });
     }
-    addInterval.run({ ...counts, pushService, widthMs: totalWidthMs, startMs: 0 });
+    addInterval.run({
+      ...counts,
+      broadcastId: allBroadcasts,
+      pushService,
+      widthMs: totalWidthMs,
+      startMs: 0,
+    });
   };
 
   return {
@@ -58,7 +67,7 @@ export function createOutcomeCounts(database: SqliteDatabase): OutcomeCounts {
       add(allCounts);
       const { origin, ...counts } = allCounts;
       const interval = broadcastInterval(startAtMs, database.now());
-      addBroadcastInterval.run({ broadcastId, ...counts, ...interval, pushService: pushServiceName(origin) });
+      addInterval.run({ broadcastId, ...counts, ...interval, pushService: pushServiceName(origin) });
     },
   };
 }

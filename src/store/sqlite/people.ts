@@ -20,9 +20,7 @@ export function createSqlitePeople(database: SqliteDatabase, portable: PortableD
   const owners = createSubscriptionOwners(database);
   const finish = createBroadcastFinisher(database);
   const columns: PersonColumns = {
-    user: 'user',
     lock: '',
-    isForAll: 'has_list = 0',
     hasEndpoint: 'm.endpoint = :endpoint',
     toEndpoint: String,
     finishIfOver: (broadcastId) => {
@@ -67,7 +65,7 @@ export function createSqlitePeople(database: SqliteDatabase, portable: PortableD
       return database.write(() => {
         const row = statements.find.first({ id });
         if (row === undefined) return false;
-        const changed = (user === undefined ? row.user : user) ?? undefined;
+        const changed = (user === undefined ? row.user_name : user) ?? undefined;
         return owners.assign(id, { user: changed, tags: tags ?? owners.tagsOf(id) });
       });
     },
@@ -85,8 +83,8 @@ export function createSqlitePeople(database: SqliteDatabase, portable: PortableD
 
 function prepareStatements(database: SqliteDatabase) {
   return {
-    find: database.prepare<{ id: number }, { user: string | null }>(
-      'select user from subscriptions where id = :id',
+    find: database.prepare<{ id: number }, { user_name: string | null }>(
+      'select user_name from subscriptions where id = :id',
     ),
     countTags: database.prepare<NoValues, { tag: string; subscriptions: number }>(
       'select tag, count(*) as subscriptions from subscription_tags group by tag order by tag',
@@ -95,7 +93,7 @@ function prepareStatements(database: SqliteDatabase) {
       'select id from subscriptions where id <= :id order by id desc limit :limit',
     ),
     rowsBehind: database.prepare<Around, Omit<FoundRow, 'tags'> & { readonly tags: string }>(`
-      select s.id, s.endpoint, s.user,
+      select s.id, s.endpoint, s.user_name as "user",
         (select json_group_array(tag) from subscription_tags where subscription_id = s.id) as tags
       from subscriptions s where s.id > :id order by s.id limit :limit
     `),

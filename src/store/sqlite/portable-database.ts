@@ -8,25 +8,13 @@ import {
   type PortableStatement,
   type PortableValue,
   type PortableValues,
-  type OwnTables,
   type Work,
 } from '../portable-sql.ts';
 import type { SqliteDatabase } from './database.ts';
 import { inBatches } from './in-batches.ts';
 
-const tables: OwnTables = {
-  subscriptionCounts: 'deskbell.vapid_keys',
-  originCounts: 'deskbell.broadcast_origins',
-  outcomeIntervals: 'deskbell.outcome_intervals',
-  broadcastIntervals: 'deskbell.broadcast_intervals',
-  heldOrigins: 'deskbell.held_origins',
-  subscriptions: `(select id, endpoint, user as user_name, created_at_ms, updated_at_ms, language, time_zone, channels
-                   from deskbell.subscriptions)`,
-  broadcasts: '(select *, has_list as is_list from deskbell.broadcasts)',
-};
-
 const given: GivenSubscriptions = {
-  sql: `json_each(:keys) k cross join ${tables.subscriptions} s on s.id = k.value
+  sql: `json_each(:keys) k cross join deskbell.subscriptions s on s.id = k.value
         left join deskbell.people p on p.user_name = s.user_name`,
   keysOf: (subscriptions) => JSON.stringify(subscriptions.map(({ id }) => id)),
 };
@@ -34,7 +22,6 @@ const given: GivenSubscriptions = {
 export function createPortableDatabase(database: SqliteDatabase): PortableDatabase {
   return {
     now: database.now,
-    tables,
     given,
     isOneOf: (column, name) => `${column} in (select value from json_each(:${name}))`,
     byBytes: 'binary',

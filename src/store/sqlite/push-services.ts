@@ -39,8 +39,8 @@ export interface Draw {
 interface PushServiceRow {
   readonly id: number;
   readonly refusals_in_row: number;
-  readonly refusals_to_hold: number;
-  readonly held_since_ms: number | null;
+  readonly refusals_to_suspend: number;
+  readonly suspended_since_ms: number | null;
   readonly refused_at_ms: number;
   readonly accepted_at_ms: number;
 }
@@ -78,11 +78,11 @@ export function createPushServices(database: SqliteDatabase): PushServices {
     for (const subscriptionId of rejectedSubscriptionIds) statements.forget.run({ id, subscriptionId });
     if (refusedSubscriptionIds.some((refused) => wasAccepted(id, refused)))
       statements.refuseKnown.run({ id, nowMs });
-    if (accepted > 0 && known.held_since_ms !== null) {
+    if (accepted > 0 && known.suspended_since_ms !== null) {
       const { maxRefusalsToSuspend } = suspensionPolicy;
       statements.open.run({
         id,
-        refusalsToSuspend: Math.min(2 * known.refusals_to_hold, maxRefusalsToSuspend),
+        refusalsToSuspend: Math.min(2 * known.refusals_to_suspend, maxRefusalsToSuspend),
       });
     }
     const inRow = accepted > 0 ? refusalsInRow : known.refusals_in_row + refusalsInRow;
@@ -97,7 +97,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
         acceptedAtMs: isNews ? nowMs - Number(refusalsInRow > 0) : known.accepted_at_ms,
       });
     }
-    if (inRow < known.refusals_to_hold) return;
+    if (inRow < known.refusals_to_suspend) return;
     statements.suspend.run({ id, nowMs, pauseMs: suspensionPolicy.probePauseMs });
   };
 
@@ -122,15 +122,15 @@ export function createPushServices(database: SqliteDatabase): PushServices {
         .map((row) => ({
           origin: row.origin,
           vapidPublicKey: row.vapid_public_key,
-          isSuspended: row.held_since_ms !== null,
-          refusalsToSuspend: row.refusals_to_hold,
+          isSuspended: row.suspended_since_ms !== null,
+          refusalsToSuspend: row.refusals_to_suspend,
           hasAccepted: row.accepted_at_ms > 0,
           waitMs: row.wait_ms,
         })),
 
     find: ({ origin, vapidPublicKey }) => {
       const found = statements.find.first({ origin, vapidPublicKey });
-      return found && { id: found.id, isSuspended: found.held_since_ms !== null };
+      return found && { id: found.id, isSuspended: found.suspended_since_ms !== null };
     },
 
     wasAccepted,
@@ -142,7 +142,7 @@ export function createPushServices(database: SqliteDatabase): PushServices {
       const due = hasSuspended() ? statements.findProbes.first({ nowMs, broadcastId: only }) : undefined;
       if (due === undefined) return undefined;
       const { id, draws, broadcast_id: broadcastId } = due;
-      const ifRefused = decide({ by: id, refusals: 0, sinceMs: due.held_since_ms });
+      const ifRefused = decide({ by: id, refusals: 0, sinceMs: due.suspended_since_ms });
       const { probeRows, lastProbeRows, knownProbeRows, probePauseMs } = suspensionPolicy;
       const rows = ifRefused === 'reject' ? lastProbeRows : probeRows;
       const known = statements.drawKnown.all({ id, broadcastId, limit: knownProbeRows });
@@ -177,7 +177,8 @@ function pauseAfter(draws: number, leftMs: number): number {
 }
 
 function prepareStatements(database: SqliteDatabase) {
-  const columns = 'id, refusals_in_row, refusals_to_hold, held_since_ms, refused_at_ms, accepted_at_ms';
+  const columns =
+    'id, refusals_in_row, refusals_to_suspend, suspended_since_ms, refused_at_ms, accepted_at_ms';
   const suspendedWork = `
     push_services p cross join work w cross join broadcasts b on b.id = w.broadcast_id
     where (:broadcastId = ${anyBroadcast} or w.broadcast_id = :broadcastId)
@@ -199,7 +200,7 @@ function prepareStatements(database: SqliteDatabase) {
       { origin: string; vapidPublicKey: string; refusalsToSuspend: number },
       PushServiceRow
     >(`
-        insert into push_services (origin, vapid_public_key, refusals_to_hold)
+        insert into push_services (origin, vapid_public_key, refusals_to_suspend)
         values (:origin, :vapidPublicKey, :refusalsToSuspend)
         returning ${columns}
       `),
@@ -211,7 +212,7 @@ function prepareStatements(database: SqliteDatabase) {
       'select subscription_id from accepted_subscriptions where push_service_id = :id and slot = :slot',
     ),
     open: database.prepare<{ id: number; refusalsToSuspend: number }>(`
-        update push_services set held_since_ms = null, refusals_to_hold = :refusalsToSuspend
+        update push_services set suspended_since_ms = null, refusals_to_suspend = :refusalsToSuspend
         where id = :id
       `),
     setAnswers: database.prepare<{ id: number; inRow: number; refusedAtMs: number; acceptedAtMs: number }>(`
@@ -239,12 +240,12 @@ function prepareStatements(database: SqliteDatabase) {
       `),
     suspend: database.prepare<{ id: number; nowMs: number; pauseMs: number }>(`
         update push_services set
-          held_since_ms = :nowMs, draws = 0, probe_at_ms = :nowMs + :pauseMs
-        where id = :id and held_since_ms is null and refusals_in_row >= refusals_to_hold
+          suspended_since_ms = :nowMs, draws = 0, probe_at_ms = :nowMs + :pauseMs
+        where id = :id and suspended_since_ms is null and refusals_in_row >= refusals_to_suspend
       `),
     endSuspensions: database.prepare<NoValues>(`
-        update push_services set held_since_ms = null, refusals_in_row = 0
-        where held_since_ms is not null and draws > 0
+        update push_services set suspended_since_ms = null, refusals_in_row = 0
+        where suspended_since_ms is not null and draws > 0
           and not exists (select 1 from retries r where r.push_service_id = push_services.id)
       `),
     states: database.prepare<
@@ -252,15 +253,15 @@ function prepareStatements(database: SqliteDatabase) {
       {
         origin: string;
         vapid_public_key: string;
-        held_since_ms: number | null;
-        refusals_to_hold: number;
+        suspended_since_ms: number | null;
+        refusals_to_suspend: number;
         accepted_at_ms: number;
         wait_ms: number;
       }
     >(`
-        select origin, vapid_public_key, held_since_ms, refusals_to_hold, accepted_at_ms, max(0, wait_until_ms - :nowMs) as wait_ms
+        select origin, vapid_public_key, suspended_since_ms, refusals_to_suspend, accepted_at_ms, max(0, wait_until_ms - :nowMs) as wait_ms
         from push_services
-        where held_since_ms is not null or refusals_to_hold > :refusalsToSuspend or wait_until_ms > :nowMs
+        where suspended_since_ms is not null or refusals_to_suspend > :refusalsToSuspend or wait_until_ms > :nowMs
           or (accepted_at_ms > 0 and origin in (select origin from unlisted_push_services))
       `),
     wait: database.prepare<{ id: number; untilMs: number }>(
@@ -268,11 +269,11 @@ function prepareStatements(database: SqliteDatabase) {
     ),
     findProbes: database.prepare<
       { nowMs: number; broadcastId: number },
-      { id: number; draws: number; held_since_ms: number; broadcast_id: number; expires_at_ms: number }
+      { id: number; draws: number; suspended_since_ms: number; broadcast_id: number; expires_at_ms: number }
     >(`
-        select p.id, p.draws, p.held_since_ms, b.id as broadcast_id, b.expires_at_ms
+        select p.id, p.draws, p.suspended_since_ms, b.id as broadcast_id, b.expires_at_ms
         from ${suspendedWork}
-          and p.held_since_ms is not null and p.probe_at_ms <= :nowMs and b.start_at_ms <= :nowMs
+          and p.suspended_since_ms is not null and p.probe_at_ms <= :nowMs and b.start_at_ms <= :nowMs
         order by p.probe_at_ms, random()
         limit 1
       `),
@@ -285,11 +286,11 @@ function prepareStatements(database: SqliteDatabase) {
       'select 1 from retries where push_service_id is not null limit 1',
     ),
     nextDue: database.prepare<{ broadcastId: number }, { due_at_ms: number | null }>(`
-        select min(max(b.start_at_ms, iif(p.held_since_ms is null, 0, p.probe_at_ms))) as due_at_ms
+        select min(max(b.start_at_ms, iif(p.suspended_since_ms is null, 0, p.probe_at_ms))) as due_at_ms
         from ${suspendedWork}
       `),
     findOpen: database.prepare<{ broadcastId: number }, { id: number; broadcast_id: number }>(
-      `select p.id, w.broadcast_id from ${suspendedWork} and p.held_since_ms is null`,
+      `select p.id, w.broadcast_id from ${suspendedWork} and p.suspended_since_ms is null`,
     ),
     release: database.prepare<{ id: number; broadcastId: number; limit: number; nowMs: number }>(`
         update retries set due_at_ms = :nowMs, push_service_id = null, draw_order = null

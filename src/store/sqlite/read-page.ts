@@ -28,7 +28,7 @@ type RecipientRow = readonly [
 ];
 
 export function createPageReader(database: SqliteDatabase): PageReader {
-  const { hasList, ofAll, ofIds, ofList, findVapidKey } = prepareStatements(database);
+  const { rowsIn, ofAll, ofIds, ofList, findVapidKey } = prepareStatements(database);
   const vapidKeys = new Map<number, string>();
 
   const vapidPublicKey = (id: number): string | undefined => {
@@ -56,7 +56,7 @@ export function createPageReader(database: SqliteDatabase): PageReader {
 
   const page: PageReader['page'] = (broadcastId, afterPosition, throughPosition, limit) => {
     const range = { afterPosition, throughPosition, limit };
-    const isOfList = hasList.first({ broadcastId })?.has_list === 1;
+    const isOfList = rowsIn.first({ broadcastId })?.rows_in === 'list';
     const rows = isOfList ? ofList.all({ broadcastId, ...range }) : ofAll.all(range);
     return rows.map(toRecipient);
   };
@@ -69,8 +69,8 @@ export function createPageReader(database: SqliteDatabase): PageReader {
 
 function prepareStatements(database: SqliteDatabase) {
   return {
-    hasList: database.prepare<{ broadcastId: number }, { has_list: number }>(
-      'select has_list from broadcasts where id = :broadcastId',
+    rowsIn: database.prepare<{ broadcastId: number }, { rows_in: string }>(
+      'select rows_in from broadcasts where id = :broadcastId',
     ),
     ofAll: database.prepare<{ afterPosition: number; throughPosition: number; limit: number }, RecipientRow>(
       `
@@ -90,23 +90,17 @@ function prepareStatements(database: SqliteDatabase) {
       `,
       { arrays: true },
     ),
-    // a member is a stored subscription, which may have been removed, or is in the list itself
+    // a member may be a stored subscription, too
     ofList: database.prepare<
       { broadcastId: number; afterPosition: number; throughPosition: number; limit: number },
       RecipientRow
     >(
       `
-        select m.position, m.subscription_id,
-               coalesce(m.endpoint, s.endpoint),
-               hex(coalesce(m.p256dh, s.p256dh)) || hex(coalesce(m.auth, s.auth)),
-               coalesce(s.vapid_key_id, (select vapid_key_id from subscriptions where endpoint = m.endpoint)),
-               s.updated_at_ms
+        select m.position, null, m.endpoint, hex(m.p256dh) || hex(m.auth), s.vapid_key_id, null
         from broadcasts b
         join audience_members m on m.audience_id = b.audience_id
-        left join subscriptions s on s.id = m.subscription_id
-        where b.id = :broadcastId
-          and m.position > :afterPosition and m.position <= :throughPosition
-          and (m.endpoint is not null or s.id is not null)
+        left join subscriptions s on s.endpoint = m.endpoint
+        where b.id = :broadcastId and m.position > :afterPosition and m.position <= :throughPosition
         order by m.position
         limit :limit
       `,

@@ -44,7 +44,7 @@ function prepareStatements(database: SqliteDatabase) {
     count: database.prepare<{ broadcastId: number; origin: string; event: ReceiptEvent; action: string }>(`
         insert into receipt_counts (broadcast_id, origin, event, action, count)
         values (:broadcastId, :origin, :event, :action, 1)
-        on conflict (broadcast_id, origin, event, action) do update set count = count + 1
+        on conflict (broadcast_id, origin, event, action, shard) do update set count = count + 1
       `),
   };
 }

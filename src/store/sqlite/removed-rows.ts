@@ -15,10 +15,9 @@ export function createRemovedRows(database: SqliteDatabase): RemovedRows {
     insert into removed_rows as c (broadcast_id, shard, rows) values (:broadcastId, 0, :rows)
     on conflict (broadcast_id, shard) do update set rows = c.rows + excluded.rows
   `);
-  const findAudience = database.prepare<
-    { broadcastId: number },
-    { has_list: number; removals_after: number | null }
-  >('select has_list, removals_after from broadcasts where id = :broadcastId');
+  const findAudience = database.prepare<{ broadcastId: number }, { rows_in: string; removals_after: number }>(
+    'select rows_in, removals_after from broadcasts where id = :broadcastId',
+  );
   const findRemovals = database.prepare<
     { removalsAfter: number; fromCursor: number; cursor: number },
     { id: number }
@@ -35,7 +34,7 @@ export function createRemovedRows(database: SqliteDatabase): RemovedRows {
     if (missing !== undefined) return missing;
     const audience = findAudience.first({ broadcastId });
     // of a list, each position was a member's
-    if (audience?.has_list === 1) return cursor - fromCursor - rows.length;
+    if (audience?.rows_in === 'list') return cursor - fromCursor - rows.length;
     const removalsAfter = audience?.removals_after ?? Number.MAX_SAFE_INTEGER;
     const removals = findRemovals.all({ removalsAfter, fromCursor, cursor });
     if (removals.length === 0) return 0;

@@ -115,7 +115,7 @@ export function createSqliteSubscriptions(
   const register = (registration: Registration): StoredSubscription => {
     const endpoint = normalizeEndpoint(registration.subscription.endpoint);
     const row = owners.find(endpoint);
-    if (row !== undefined) checkRight({ auth: row.auth, user: row.user ?? undefined }, registration);
+    if (row !== undefined) checkRight({ auth: row.auth, user: row.user_name ?? undefined }, registration);
     const { invitation, former, replacesFormer = false } = registration;
     const replaced = replacesFormer && former ? owners.findOwn(former.endpoint, former.auth) : undefined;
     if (replacesFormer && row === undefined && replaced === undefined) throw notInvited();
@@ -249,7 +249,7 @@ const isOfPushService = "substr(endpoint, 1, instr(substr(endpoint, 9), '/') + 8
 function prepareStatements(database: SqliteDatabase) {
   const selectRow = `
     select s.id, s.endpoint, s.p256dh, s.auth, v.public_key, s.created_at_ms, s.updated_at_ms,
-      s.user as user_name, s.language, s.time_zone, s.channels,
+      s.user_name, s.language, s.time_zone, s.channels,
       (select json_group_array(tag) from (
         select tag from subscription_tags where subscription_id = s.id order by tag)) as tags
     from subscriptions s join vapid_keys v on v.id = s.vapid_key_id
@@ -298,7 +298,7 @@ function prepareStatements(database: SqliteDatabase) {
     ),
     removeById: database.prepare<{ id: number }>('delete from subscriptions where id = :id'),
     count: database.prepare<NoValues, { count: number }>(
-      'select coalesce(sum(subscriptions), 0) as count from vapid_keys',
+      'select coalesce(sum(subscriptions), 0) as count from subscription_counts',
     ),
     page: database.prepare<{ afterId: number; throughId: number; limit: number }, RowWithTags>(
       `${selectRow} where s.id > :afterId and s.id <= :throughId order by s.id limit :limit`,

@@ -7,7 +7,7 @@ import type { SqliteDatabase } from './database.ts';
 interface OwnedRow {
   readonly id: number;
   readonly auth: Uint8Array;
-  readonly user: string | null;
+  readonly user_name: string | null;
 }
 
 /** Everything here is to be called inside a transaction, `tagsOf` anywhere. */
@@ -29,7 +29,7 @@ export function createSubscriptionOwners(database: SqliteDatabase): Subscription
     'select tag from subscription_tags where subscription_id = :id order by tag',
   );
   const setUser = database.prepare<{ id: number; user: string | null }>(
-    'update subscriptions set user = :user where id = :id',
+    'update subscriptions set user_name = :user where id = :id',
   );
   const dropTags = database.prepare<{ id: number }>(
     'delete from subscription_tags where subscription_id = :id',
@@ -41,7 +41,7 @@ export function createSubscriptionOwners(database: SqliteDatabase): Subscription
     'delete from subscription_tags where tag = :tag and subscription_id = :id',
   );
   const findByEndpoint = database.prepare<{ endpoint: string }, OwnedRow>(
-    'select id, user, auth from subscriptions where endpoint = :endpoint',
+    'select id, user_name, auth from subscriptions where endpoint = :endpoint',
   );
 
   const tagsOf = (id: number): readonly string[] => tagsOfRow.all({ id }).map(({ tag }) => tag);

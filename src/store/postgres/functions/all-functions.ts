@@ -15,7 +15,7 @@ import { countsDifferDetail, countsDifferReason, settlements } from '../../broad
 import { membersOf } from '../../slices.ts';
 import { noAction, receiptWindowMs } from '../../receipts.ts';
 import { broadcastWidths, outcomeWidths } from '../../statistics.ts';
-import { migrations, partitions, workChannel } from '../migrations.ts';
+import { partitions, schemaVersion, workChannel } from '../migrations.ts';
 
 export interface DatabaseFunctions {
   /** Where they are: `deskbell_functions_<version of the tables>_<hash of their text>`. */
@@ -79,7 +79,7 @@ const values: Readonly<Record<string, SqlValue>> = {
   drawOrderEnd,
   countsDifferDetail,
   noAction,
-  membersOf: { sql: membersOf("b.rows_in <> 'list'", "''::bytea") },
+  membersOf: { sql: membersOf("''::bytea") },
   pageColumns: { sql: pageColumns.join(', ') },
   partitions,
   receiptWindowMs,
@@ -106,7 +106,7 @@ const hashLength = 12;
  * @param version of the tables that they are for
  * @param text what makes them, in the schema `deskbell_functions`
  */
-export function describeFunctions(version = migrations.length, text = functionsText()): DatabaseFunctions {
+export function describeFunctions(version = schemaVersion, text = functionsText()): DatabaseFunctions {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, hashLength);
   const schema = `deskbell_functions_${version}_${hash}`;
   return { schema, sql: `create schema ${schema};\n${text.replaceAll('deskbell_functions.', `${schema}.`)}` };

@@ -33,7 +33,7 @@ begin
   ) new
   where not exists (
     select from deskbell.audience_members m
-    where m.audience_id = audience and m.endpoint_hash = new.hash and m.endpoint is not null);
+    where m.audience_id = audience and m.endpoint_hash = new.hash);
   get diagnostics added = row_count;
   update deskbell.audiences set members = known + added where id = audience;
   return true;

@@ -55,16 +55,16 @@ create function deskbell_functions.read_retries(now_ms bigint, retries jsonb) re
   is_detached boolean, push_service_id int, draw_order bigint, refusals int, refused_by int, refused_since_ms bigint,
   doubts int, language text, time_zone text
 ) language sql stable as $$
-  select r."position", r."hash", case when p.held_since_ms is null then now_ms + r."delayMs" else r."expiresAtMs" end,
-         r."attempts", r."deferrals", r."expiresAtMs", r."isDetached", case when p.held_since_ms is not null then p.id end,
+  select r."position", r."hash", case when p.suspended_since_ms is null then now_ms + r."delayMs" else r."expiresAtMs" end,
+         r."attempts", r."deferrals", r."expiresAtMs", r."isDetached", case when p.suspended_since_ms is not null then p.id end,
          -- rows that the push service accepted before are drawn first
-         case when p.held_since_ms is not null then
+         case when p.suspended_since_ms is not null then
            case when exists (select from deskbell.accepted_subscriptions a
                              where a.push_service_id = p.id and a.subscription_id = r."subscriptionId")
              then r."drawOrder" - :drawOrderEnd else r."drawOrder" end
          end,
          -- how often it was refused during a suspension says nothing of the row
-         least(coalesce(r."refusals", 0), case when p.held_since_ms is not null then 1 end),
+         least(coalesce(r."refusals", 0), case when p.suspended_since_ms is not null then 1 end),
          case when r."isRefused" then p.id end, case when r."isRefused" then now_ms end,
          coalesce(r."doubts", 0), r."language", r."timeZone"
   from jsonb_to_recordset(retries) as r (

@@ -29,11 +29,10 @@ begin
     or exists (select from deskbell.retries where broadcast_id = p_broadcast) then
     return '[]';
   end if;
-  update deskbell.broadcasts b set state = 'done', finished_at_ms = now_ms where id = p_broadcast and removals_after is not null
+  update deskbell.broadcasts b set state = 'done', finished_at_ms = now_ms where id = p_broadcast
     returning b.audience
       - coalesce((select sum(:settledRows) from deskbell.origin_counts where broadcast_id = p_broadcast), 0)
       - coalesce((select sum(rows) from deskbell.removed_rows where broadcast_id = p_broadcast), 0) into missing;
-  if not found then update deskbell.broadcasts set state = 'done', finished_at_ms = now_ms where id = p_broadcast; end if;
   if missing <> 0 then
     alarms := coalesce(deskbell_functions.raise_alarm(
       p_broadcast, '', :countsDifferReason, :countsDifferDetail, abs(missing), now_ms), '[]');

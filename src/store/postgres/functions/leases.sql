@@ -98,17 +98,13 @@ begin
       order by array_position(at_positions, r.position);
   else
     return query
-      select m.position, m.subscription_id, coalesce(m.endpoint, s.endpoint),
-             encode(coalesce(m.p256dh, s.p256dh) || coalesce(m.auth, s.auth), 'hex'),
-             s.vapid_key_id, case when m.endpoint is null then s.updated_at_ms end,
+      select m.position, null::bigint, m.endpoint, encode(m.p256dh || m.auth, 'hex'), s.vapid_key_id, null::bigint,
              r.attempts, r.deferrals, r.expires_at_ms, r.refusals, r.refused_by, r.refused_since_ms, r.doubts,
              r.language, r.time_zone
       from deskbell.retries r
       join deskbell.audience_members m on m.audience_id = list and m.position = r.position
-      left join deskbell.subscriptions s
-        on s.endpoint_hash = m.endpoint_hash and (m.subscription_id is null or s.id = m.subscription_id)
+      left join deskbell.subscriptions s on s.endpoint_hash = m.endpoint_hash
       where r.broadcast_id = p_broadcast and r.position = any (at_positions)
-        and (m.endpoint is not null or s.id is not null)
       order by array_position(at_positions, r.position);
   end if;
 end $$;
@@ -143,14 +139,14 @@ declare
   now_ms bigint := deskbell_functions.clock(p_now_ms);
   until_ms bigint := now_ms + ahead_ms;
   probed int;
-  held_since_ms bigint;
+  suspended_since_ms bigint;
   chosen bigint;
   wanted bigint[];
   taken bigint[];
   kept bigint[];
   dropped bigint;
 begin
-  select d.broadcast, d.positions, d.service, d.since_ms into chosen, wanted, probed, held_since_ms
+  select d.broadcast, d.positions, d.service, d.since_ms into chosen, wanted, probed, suspended_since_ms
     from deskbell_functions.draw_probes(p_broadcast, now_ms) d;
   are_probes := chosen is not null;
   if not are_probes then perform deskbell_functions.release_suspended(p_broadcast, max_rows, now_ms); end if;
@@ -186,17 +182,17 @@ begin
     if cardinality(kept) > 0 then
       -- of a probe: what is known since its push service is suspended
       return query
-        select chosen, are_probes, t.*, now_ms - coalesce(held_since_ms, t.refused_since_ms), e.*
+        select chosen, are_probes, t.*, now_ms - coalesce(suspended_since_ms, t.refused_since_ms), e.*
         from deskbell_functions.retry_rows(chosen, kept) t
         left join lateral deskbell_functions.refusal_evidence(
-          coalesce(probed, t.refused_by), coalesce(held_since_ms, t.refused_since_ms)) e on true;
+          coalesce(probed, t.refused_by), coalesce(suspended_since_ms, t.refused_since_ms)) e on true;
       return;
     end if;
     if cardinality(taken) > 0 then perform deskbell_functions.finish_if_over(chosen, now_ms); end if;
     perform deskbell_functions.note_due_retries(chosen);
     are_probes := false;
     probed := null;
-    held_since_ms := null;
+    suspended_since_ms := null;
   end loop;
 end $$;
 
@@ -260,6 +256,6 @@ begin
     if not found then return null; end if;
   end if;
   return least(at_ms, (
-    select min(greatest(b.start_at_ms, case when s.held_since_ms is null then 0 else s.probe_at_ms end))
+    select min(greatest(b.start_at_ms, case when s.suspended_since_ms is null then 0 else s.probe_at_ms end))
     from deskbell_functions.suspended_work(p_broadcast) s join deskbell.broadcasts b on b.id = s.broadcast_id)) - now_ms;
 end $$;

@@ -20,7 +20,7 @@ begin
     select * into known from deskbell.push_services
       where origin = reported."origin" and vapid_public_key = reported."vapidPublicKey";
     if not found then
-      insert into deskbell.push_services (origin, vapid_public_key, refusals_to_hold)
+      insert into deskbell.push_services (origin, vapid_public_key, refusals_to_suspend)
         values (reported."origin", reported."vapidPublicKey", :refusalsToSuspend) on conflict do nothing;
       select * into known from deskbell.push_services
         where origin = reported."origin" and vapid_public_key = reported."vapidPublicKey";
@@ -32,7 +32,7 @@ begin
     end if;
     -- mostly there is nothing to change, and then nobody waits for this row
     continue when reported."accepted" > 0 and reported."refusalsInRow" = known.refusals_in_row and not reported."hasRefused"
-      and known.held_since_ms is null and reported."refusalsInRow" < known.refusals_to_hold and reported."waitMs" is null
+      and known.suspended_since_ms is null and reported."refusalsInRow" < known.refusals_to_suspend and reported."waitMs" is null
       and known.accepted_at_ms > known.refused_at_ms and reported."rejectedSubscriptionIds" is null;
     if reported."rejectedSubscriptionIds" is not null then
       delete from deskbell.accepted_subscriptions
@@ -41,18 +41,18 @@ begin
     select * into known from deskbell.push_services where id = known.id for no key update;
     -- an acceptance is news after a refusal only; the refusals that followed it are later
     is_news := reported."accepted" > 0 and (reported."hasRefused" or known.accepted_at_ms <= known.refused_at_ms);
-    if reported."accepted" > 0 and known.held_since_ms is not null then
-      known.held_since_ms := null;
-      known.refusals_to_hold := least(2 * known.refusals_to_hold, :maxRefusalsToSuspend);
+    if reported."accepted" > 0 and known.suspended_since_ms is not null then
+      known.suspended_since_ms := null;
+      known.refusals_to_suspend := least(2 * known.refusals_to_suspend, :maxRefusalsToSuspend);
     end if;
     in_row := reported."refusalsInRow" + case when reported."accepted" > 0 then 0 else known.refusals_in_row end;
-    if in_row >= known.refusals_to_hold and known.held_since_ms is null then
-      known.held_since_ms := now_ms;
+    if in_row >= known.refusals_to_suspend and known.suspended_since_ms is null then
+      known.suspended_since_ms := now_ms;
       known.draws := 0;
       known.probe_at_ms := now_ms + :probePauseMs;
     end if;
     update deskbell.push_services set
-      refusals_in_row = in_row, refusals_to_hold = known.refusals_to_hold, held_since_ms = known.held_since_ms,
+      refusals_in_row = in_row, refusals_to_suspend = known.refusals_to_suspend, suspended_since_ms = known.suspended_since_ms,
       draws = known.draws, probe_at_ms = known.probe_at_ms,
       known_refused_at_ms = case when exists (
           select from deskbell.accepted_subscriptions
@@ -68,10 +68,10 @@ end $$;
 -- those that are not as every push service is at first
 create function deskbell_functions.push_service_states(now_ms bigint) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('origin', origin, 'vapidPublicKey', vapid_public_key,
-    'isSuspended', held_since_ms is not null, 'refusalsToSuspend', refusals_to_hold,
+    'isSuspended', suspended_since_ms is not null, 'refusalsToSuspend', refusals_to_suspend,
     'hasAccepted', accepted_at_ms > 0, 'waitMs', greatest(0, wait_until_ms - now_ms))), '[]')
   from deskbell.push_services
-  where held_since_ms is not null or refusals_to_hold > :refusalsToSuspend or wait_until_ms > now_ms
+  where suspended_since_ms is not null or refusals_to_suspend > :refusalsToSuspend or wait_until_ms > now_ms
     or (accepted_at_ms > 0 and origin in (select u.origin from deskbell.unlisted_push_services u))
 $$;
 
@@ -89,7 +89,7 @@ $$;
 -- The push services with suspended rows, and running broadcasts with such rows. Only where a push service has any, broadcasts are
 -- asked for them. p_broadcast: a broadcast, or 0 for any.
 create function deskbell_functions.suspended_work(p_broadcast bigint)
-returns table (broadcast_id bigint, push_service_id int, held_since_ms bigint, probe_at_ms bigint) language plpgsql
+returns table (broadcast_id bigint, push_service_id int, suspended_since_ms bigint, probe_at_ms bigint) language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 #variable_conflict use_column
@@ -97,11 +97,11 @@ declare
   service record;
 begin
   for service in
-    select p.id, p.held_since_ms, p.probe_at_ms from deskbell.push_services p order by p.id
+    select p.id, p.suspended_since_ms, p.probe_at_ms from deskbell.push_services p order by p.id
   loop
     continue when not exists (select from deskbell.retries r where r.push_service_id = service.id);
     return query
-      select w.broadcast_id, service.id, service.held_since_ms, service.probe_at_ms
+      select w.broadcast_id, service.id, service.suspended_since_ms, service.probe_at_ms
       from deskbell.work w
       where (p_broadcast = 0 or w.broadcast_id = p_broadcast)
         and exists (select from deskbell.retries r where r.push_service_id = service.id and r.broadcast_id = w.broadcast_id);
@@ -118,27 +118,27 @@ declare
   due record;
   are_last boolean;
 begin
-  perform from deskbell.push_services where held_since_ms is not null;
+  perform from deskbell.push_services where suspended_since_ms is not null;
   if not found then return; end if;
-  update deskbell.push_services set held_since_ms = null, refusals_in_row = 0
+  update deskbell.push_services set suspended_since_ms = null, refusals_in_row = 0
   where id in (
     select p.id from deskbell.push_services p
-    where p.held_since_ms is not null and p.draws > 0
+    where p.suspended_since_ms is not null and p.draws > 0
       and not exists (select from deskbell.retries r where r.push_service_id = p.id)
     for no key update skip locked);
-  perform from deskbell.push_services where held_since_ms is not null and probe_at_ms <= now_ms;
+  perform from deskbell.push_services where suspended_since_ms is not null and probe_at_ms <= now_ms;
   if not found then return; end if;
-  select p.id, p.draws, p.held_since_ms, b.id as broadcast_id, b.expires_at_ms into due
+  select p.id, p.draws, p.suspended_since_ms, b.id as broadcast_id, b.expires_at_ms into due
     from deskbell_functions.suspended_work(p_broadcast) s
     join deskbell.push_services p on p.id = s.push_service_id
     join deskbell.broadcasts b on b.id = s.broadcast_id
-    where p.held_since_ms is not null and p.probe_at_ms <= now_ms and b.start_at_ms <= now_ms
+    where p.suspended_since_ms is not null and p.probe_at_ms <= now_ms and b.start_at_ms <= now_ms
     order by p.probe_at_ms, random() limit 1
     for no key update of p skip locked;
   if not found then return; end if;
   broadcast := due.broadcast_id;
   service := due.id;
-  since_ms := due.held_since_ms;
+  since_ms := due.suspended_since_ms;
   select now_ms - since_ms >= :patienceMs and e.only_strangers and e.is_key_good into are_last
     from deskbell_functions.refusal_evidence(service, since_ms) e;
   positions := array(
@@ -169,7 +169,7 @@ declare
 begin
   for open in
     select s.broadcast_id, s.push_service_id from deskbell_functions.suspended_work(p_broadcast) s
-    where s.held_since_ms is null
+    where s.suspended_since_ms is null
   loop
     update deskbell.retries set due_at_ms = now_ms, push_service_id = null, draw_order = null
     where broadcast_id = open.broadcast_id and position in (

@@ -18,20 +18,17 @@ begin
   if head.rows_in = 'list' then
     return query
       select string_agg(m.position::text, ',' order by m.position),
-             string_agg(coalesce(m.subscription_id::text, ''), ',' order by m.position),
-             string_agg(coalesce(m.endpoint, s.endpoint), chr(10) order by m.position),
-             string_agg(encode(coalesce(m.p256dh, s.p256dh) || coalesce(m.auth, s.auth), 'hex'), '' order by m.position),
+             string_agg(''::text, ','),
+             string_agg(m.endpoint, chr(10) order by m.position),
+             string_agg(encode(m.p256dh || m.auth, 'hex'), '' order by m.position),
              string_agg(coalesce(s.vapid_key_id::text, ''), ',' order by m.position),
-             string_agg(case when m.endpoint is null then s.updated_at_ms::text else '' end, ',' order by m.position)
+             string_agg(''::text, ',')
       from (
-        select m.* from deskbell.audience_members m
-        left join deskbell.subscriptions s on s.endpoint_hash = m.endpoint_hash and s.id = m.subscription_id
-        where m.audience_id = head.audience_id and m.position > after and m.position <= through
-          and (m.endpoint is not null or s.id is not null)
-        order by m.position limit max_rows
+        select * from deskbell.audience_members
+        where audience_id = head.audience_id and position > after and position <= through
+        order by position limit max_rows
       ) m
-      left join deskbell.subscriptions s
-        on s.endpoint_hash = m.endpoint_hash and (m.subscription_id is null or s.id = m.subscription_id);
+      left join deskbell.subscriptions s on s.endpoint_hash = m.endpoint_hash;
     return;
   end if;
   if head.rows_in = 'all' then
