@@ -937,6 +937,33 @@ describe('a PostgreSQL store', () => {
     assert.equal(await store.subscriptions.count(), 1);
   });
 
+  test('commits pages of acceptances while another transaction decides; acceptances that it did not see speak for no mark', async () => {
+    await addSubscriptions(store, 30);
+    const start = async () => {
+      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 10 }));
+      return (await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id }))!;
+    };
+    const slices = [await start(), await start()];
+    await using other = await connect(database.url);
+    await other.query('begin');
+    const { schema } = describeFunctions();
+    await other.query(`select ${schema}.lock_origin($1)`, [origin]);
+    // it does not wait for the lock
+    await commitSlice(store, slices[0]!, accepted, leaseMs);
+    await other.query(
+      `insert into deskbell.gone_marks (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms)
+       select id, endpoint_hash, $1, 0, 1 from deskbell.subscriptions where id = 30`,
+      [origin],
+    );
+    await other.query('commit');
+    await other.query(`select ${schema}.lock_origin($1)`, [origin]);
+    const windows = 'select answers::int, accepted::int from deskbell.answer_windows';
+    assert.deepEqual(await readRows(database.url, windows), [{ answers: 0, accepted: 0 }]);
+    // now that there is a mark, answers are counted under the lock
+    await commitSlice(store, slices[1]!, accepted, leaseMs);
+    assert.equal((await readRows(database.url, windows))[0]?.['accepted'], 10);
+  });
+
   test('reads pages of a broadcast with a frequency cap side by side, unless another one has a cap', async () => {
     await addSubscriptions(store, 10);
     const startSlice = async () => {

@@ -1,6 +1,6 @@
 -- Stores what came of rows: see ../../ledger.ts.
 
--- the work of "commit_page" under the locks of origins: marks, and answers to decide them by; the alarms that this raises
+-- the work of "commit_page" that the deletion guard needs: marks, and answers to decide them by; the alarms that this raises
 create function deskbell_functions.mark_page(
   p_broadcast bigint, now_ms bigint, origins text[], row_origins int[], results text[], answered boolean[], gone jsonb,
   accepted_ids bigint[], accepted_hashes uuid[]
@@ -20,6 +20,11 @@ begin
     -- in one order, so that commits do not wait for each other in a circle
     order by 1
   loop
+    -- no mark waits, and none is made: the answers matter to a later mark only, and no commit waits for another one
+    if reported.gone = 0 and not exists (select from deskbell.gone_marks m where m.origin = reported.origin) then
+      perform deskbell_functions.count_unlocked(reported.origin, pg_backend_pid() % 64, reported.answers, reported.accepted);
+      continue;
+    end if;
     perform deskbell_functions.lock_origin(reported.origin);
     -- mostly nothing is gone, and this joins the subscriptions of all partitions
     if reported.gone > 0 then

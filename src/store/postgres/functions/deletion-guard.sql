@@ -3,8 +3,8 @@
 --
 -- Marks of an origin are made, cleared and decided by one transaction after the other, under a lock. While marks wait to be
 -- decided, all its answers are counted in windows under that lock. While none do, an answer decides nothing: it matters only
--- to a later mark, as what was answered before. Single messages count it without the lock then, and whoever takes the lock
--- first takes it into a window, before marks of its own.
+-- to a later mark, as what was answered before. It is counted without the lock then, and whoever takes the lock first takes it
+-- into a window, before marks of its own.
 
 create function deskbell_functions.current_window(p_origin text) returns bigint language sql stable as $$
   select coalesce(max(number), 0) from deskbell.answer_windows where origin = p_origin
@@ -123,7 +123,8 @@ create function deskbell_functions.has_undecided(p_origin text) returns boolean 
 $$;
 
 -- Takes the lock until the end of the transaction. What was counted without it comes before the answers of this transaction:
--- where it fills a window, the next one begins.
+-- if it fills a window, the next one begins. If a mark waits, it was counted by transactions that did not see the mark yet: its
+-- acceptances may be from before the mark, and do not speak for it.
 create function deskbell_functions.lock_origin(p_origin text) returns void language plpgsql as $$
 declare
   unlocked record;
@@ -138,8 +139,12 @@ begin
   )
   select sum(answers)::bigint as answers, sum(accepted)::bigint as accepted into unlocked from taken;
   if unlocked.answers is null then return; end if;
+  if deskbell_functions.has_undecided(p_origin) then
+    perform deskbell_functions.add_to_window(p_origin, unlocked.answers - unlocked.accepted, 0);
+    return;
+  end if;
   counted := deskbell_functions.add_to_window(p_origin, unlocked.answers, unlocked.accepted);
-  if counted.answers >= :windowAnswers and not deskbell_functions.has_undecided(p_origin) then
+  if counted.answers >= :windowAnswers then
     perform deskbell_functions.open_window(p_origin, counted.number + 1, counted.number - 1);
   end if;
 end $$;
