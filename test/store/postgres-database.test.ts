@@ -216,6 +216,15 @@ test('a missing password ends at once, in one sentence, and leaves no connection
   assert.equal(ended.length, 1);
 });
 
+test('a server that takes connections over TLS only is told from one that refuses the password', () => {
+  const refusal = (text: string) =>
+    String(toStoreError(Object.assign(new Error(text), { code: '28000' }), 'bell'));
+  const entry = 'pg_hba.conf entry for host "10.0.0.1", user "bell", database "bell"';
+  assert.match(refusal(`no ${entry}, no encryption`), /without TLS \(28000\): add sslmode=verify-full/);
+  assert.match(refusal(`no ${entry}, SSL off`), /without TLS/);
+  assert.match(refusal(`no ${entry}, SSL encryption`), /refuses the user or password \(28000\)/);
+});
+
 test('a full disk is told from other faults, so that sending waits for room', () => {
   const full = toStoreError(Object.assign(new Error('could not extend file'), { code: '53100' }), 'bell');
   assert.ok(full instanceof DiskFullError);

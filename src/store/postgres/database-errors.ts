@@ -36,6 +36,8 @@ const isRefusalByServer = /unsupported startup parameter|no such (database|user)
 /** `pg` gives these no code. */
 const isWithoutTls = /^The server does not support SSL connections/;
 const isWithoutPassword = /client password must be a/;
+/** Of a server whose pg_hba.conf has no entry for such a connection; before version 14 with the second words. */
+const isRefusedWithoutTls = /pg_hba\.conf.*(no encryption|SSL off)$/;
 const tlsCodes = /CERT|^UNABLE_TO_|^ERR_(TLS|SSL)_/;
 
 /** True where the same call may succeed in a moment, perhaps on another server. */
@@ -81,6 +83,11 @@ export function toStoreError(error: unknown, label: string): unknown {
     case 'XX':
       return new DeskbellError('ERR_STORE_CORRUPT', `The database ${label} is damaged (${code}).`, { cause });
     case '28':
+      if (isRefusedWithoutTls.test(error.message)) {
+        return unavailable(
+          `refuses a connection without TLS (${code}): add sslmode=verify-full to its URL, or check the server's pg_hba.conf`,
+        );
+      }
       return unavailable(`refuses the user or password (${code})`);
     default:
   }
