@@ -6,6 +6,9 @@ const firstVersion = 1000;
 
 export const newestVersion = (migrations: readonly string[]): number => firstVersion + migrations.length;
 
+/** The version that the next of `sqlAfter` makes. */
+export const versionAfter = (version: number): number => (version === 0 ? firstVersion : version + 1);
+
 /** What brings tables of a version to the newest. @param version 0: there are no tables */
 export const sqlAfter = (version: number, schema: string, migrations: readonly string[]): readonly string[] =>
   version === 0 ? [schema, ...migrations] : migrations.slice(version - firstVersion);

@@ -216,9 +216,10 @@ test('a missing password ends at once, in one sentence, and leaves no connection
   assert.equal(ended.length, 1);
 });
 
+const refusal = (text: string) =>
+  String(toStoreError(Object.assign(new Error(text), { code: '28000' }), 'bell'));
+
 test('a server that takes connections over TLS only is told from one that refuses the password', () => {
-  const refusal = (text: string) =>
-    String(toStoreError(Object.assign(new Error(text), { code: '28000' }), 'bell'));
   const entry = 'pg_hba.conf entry for host "10.0.0.1", user "bell", database "bell"';
   assert.match(refusal(`no ${entry}, no encryption`), /without TLS \(28000\): add sslmode=verify-full/);
   assert.match(refusal(`no ${entry}, SSL off`), /without TLS/);
@@ -610,6 +611,25 @@ describe('a PostgreSQL store', () => {
       code: 'ERR_STORE_TOO_NEW',
       message: new RegExp(`schema ${schemaVersion + 1}; .* up to ${schemaVersion}`),
     });
+  });
+
+  test('a migration gives way to whoever has locked a table, says for whom it waits, and is made when that ends', async () => {
+    await using newer = closing(await PostgresDatabase.open({ url: database.url }));
+    await using dump = await connect(database.url);
+    await dump.query('begin');
+    await dump.query('select count(*) from deskbell.subscriptions');
+    const { rows } = await dump.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const warnings: string[] = [];
+    const added = [...migrations, 'alter table deskbell.subscriptions add column country text'];
+    const migrating = migrate(newer, added, undefined, (warning) => warnings.push(warning));
+    await until(() => warnings.length > 0, 'the migration to give way');
+    await store.subscriptions.put(madeUpSubscription(1), vapidPublicKey);
+    await dump.query('commit');
+    await migrating;
+    assert.match(warnings[0]!, new RegExp(`waits for session ${rows[0]?.pid} of the database \\(`));
+    assert.equal(await store.subscriptions.count(), 1);
+    const [version] = await readRows(database.url, 'select version from deskbell.schema_version');
+    assert.deepEqual(version, { version: schemaVersion + 1 });
   });
 
   test('waits for registrations that are open, so that none is sent uncounted or counted unsent', async () => {

@@ -1,24 +1,36 @@
 // Brings the tables and functions of a database to the newest version, once, however many processes begin at the same time.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { checkVersion, newestVersion, sqlAfter } from '../schema-version.ts';
+import { checkVersion, newestVersion, sqlAfter, versionAfter } from '../schema-version.ts';
 import { unfinishedCopyError, unfinishedCopy } from '../unfinished-copy.ts';
-import { describeFunctions } from './functions/all-functions.ts';
+import { codeOf } from './database-errors.ts';
+import { describeFunctions, type DatabaseFunctions } from './functions/all-functions.ts';
 import { areInUse, installFunctions, lockMigrations } from './functions/use-functions.ts';
 import { migrations as allMigrations, schema } from './migrations.ts';
 import type { PostgresDatabase, Query } from './database.ts';
 
 /** A migration of a large table takes long, and so do those wait who begin meanwhile. */
 const maxMigrationMs = 24 * 60 * 60 * 1000;
+/** How long others wait for a migration that waits for a table: before PostgreSQL looks for deadlocks, which it does after a second. */
+const lockTimeoutMs = 500;
+const pauseMs = 1000;
+
+/** What a migration needs is locked by somebody else. */
+class GaveWay extends Error {}
 
 /**
+ * Each migration is a transaction of its own. One that does not get its locks at once gives way and is tried again, without end.
+ *
  * @param migrations after the schema
  * @param functions may change without a migration
+ * @param onWarning told of the session that a migration waits for
  * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT where the tables are another program's, ERR_STORE_UNAVAILABLE
  */
 export async function migrate(
   database: PostgresDatabase,
   migrations: readonly string[] = allMigrations,
   functions = describeFunctions(newestVersion(migrations)),
+  onWarning: (warning: string) => void = () => {},
 ): Promise<void> {
   const newest = newestVersion(migrations);
   // as almost always: no lock is needed to see that there is nothing to do
@@ -27,15 +39,64 @@ export async function migrate(
     return version === newest && (await areInUse(query, functions));
   });
   if (isDone) return;
-  await database.transaction(async (query) => {
+  let told = '';
+  for (;;) {
+    try {
+      if (await migrateOnce(database, migrations, functions)) return;
+    } catch (error) {
+      if (!(error instanceof GaveWay)) throw error;
+      const session = await findBlocker(database);
+      if (session !== undefined && session !== told)
+        onWarning(`The migration of the database ${database.label} waits for ${session}.`);
+      told = session ?? '';
+      await sleep(pauseMs * (0.5 + Math.random()));
+    }
+  }
+}
+
+/** @returns whether all is done @throws {GaveWay} */
+const migrateOnce = (
+  database: PostgresDatabase,
+  migrations: readonly string[],
+  functions: DatabaseFunctions,
+): Promise<boolean> =>
+  database.transaction(async (query) => {
     await query('set local statement_timeout = 0');
     await lockMigrations(query);
-    const version = await readVersion(query, database.label, newest);
+    const version = await readVersion(query, database.label, newestVersion(migrations));
     if (version === 0) await createSchema(query, database.label);
-    for (const sql of sqlAfter(version, schema, migrations)) await query(sql);
-    await installFunctions(query, functions);
-    if (version < newest) await query('update deskbell.schema_version set version = $1', [newest]);
+    const [next] = sqlAfter(version, schema, migrations);
+    if (next === undefined) {
+      await installFunctions(query, functions);
+      return true;
+    }
+    await query(`set local lock_timeout = ${lockTimeoutMs}`);
+    try {
+      await query(next);
+    } catch (error) {
+      throw isLocked(codeOf(error)) ? new GaveWay('A table is locked.', { cause: error }) : error;
+    }
+    await query('update deskbell.schema_version set version = $1', [versionAfter(version)]);
+    return false;
   }, maxMigrationMs);
+
+/** A lock that is not available, or a deadlock. */
+const isLocked = (code: string | undefined): boolean => code === '55P03' || code === '40P01';
+
+/** The session with the oldest transaction that has locked a table. Times of other users' sessions are hidden. */
+async function findBlocker(database: PostgresDatabase): Promise<string | undefined> {
+  const session = await database.first<{ pid: number; application: string; seconds: number | null }>(`
+    select a.pid, a.application_name as application,
+           extract(epoch from clock_timestamp() - a.xact_start)::int as seconds
+    from pg_locks l
+    join pg_class c on c.oid = l.relation and c.relnamespace = 'deskbell'::regnamespace
+    join pg_stat_activity a on a.pid = l.pid
+    where l.granted and a.pid <> pg_backend_pid()
+      and l.database = (select oid from pg_database where datname = current_database())
+    order by a.xact_start, a.pid limit 1`);
+  if (session === undefined) return undefined;
+  const { pid, application, seconds } = session;
+  return `session ${pid} of the database ("${application}"${seconds === null ? '' : `, for ${seconds} s`})`;
 }
 
 /**

@@ -40,7 +40,7 @@ export interface PostgresStoreOptions extends ConnectionOptions {
   readonly retryForMs?: number | undefined;
   /** How many subscriptions are stored at most. Default: any number. */
   readonly subscriptionLimit?: SubscriptionLimit | undefined;
-  /** Told of a server whose clock differs from this machine's. */
+  /** Told of a server whose clock differs from this machine's, and of the session that a migration waits for. */
   readonly onWarning?: ((warning: string) => void) | undefined;
 }
 
@@ -68,7 +68,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   try {
     const warn = guardCallback('onWarning', (warning: string) => onWarning?.(warning));
     await checkServer(database, warn, { isPatient: true });
-    await migrate(database);
+    await migrate(database, undefined, undefined, warn);
     await database.clock.learn();
   } catch (error) {
     await database.close();
