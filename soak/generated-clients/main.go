@@ -37,7 +37,7 @@ func main() {
 	for _, each := range page.JSON200.Items {
 		ids = append(ids, each.Id)
 	}
-	list, err := page.JSON200.Items[1].Audience.AsAskedList()
+	list, err := page.JSON200.Items[len(ids)-2].Audience.AsAskedList()
 	check(err)
 	fmt.Println(ids, list.List)
 }

@@ -19,5 +19,5 @@ with ApiClient(configuration) as client:
     read = api.get_broadcast(made.id)
     listed = api.list_broadcasts().items
 print(made.id, read.title, read.urgency, isinstance(read.audience.actual_instance, MatchingAudience))
-second, third = [each.audience.actual_instance for each in listed[1:]]
+second, third = [each.audience.actual_instance for each in listed[-2:]]
 print([each.id for each in listed], isinstance(second, AskedList), third)

@@ -15,4 +15,4 @@ with AuthenticatedClient(base_url=os.environ["API"], token=os.environ["TOKEN"]) 
     read = get_broadcast.sync(made.id, client=client)
     listed = list_broadcasts.sync(client=client).items
 print(made.id, read.title, read.urgency, isinstance(read.audience, MatchingAudience))
-print([each.id for each in listed], isinstance(listed[1].audience, AskedList), listed[2].audience)
+print([each.id for each in listed], isinstance(listed[-2].audience, AskedList), listed[-1].audience)
