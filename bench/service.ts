@@ -1,5 +1,6 @@
 // The service next to a bare `node:http` server that does nothing: start, memory at rest, requests per second. The
 // two take turns (A B A B); what counts is the ratio within each round, and the A/A row says how far to trust it.
+// Then the service mounted by the handler next to the same by the middleware.
 // CPU time per request is the server's own: it holds where another program or the load generator is in the way.
 import { execFile, fork, type ChildProcess } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,7 +12,7 @@ import { residentMegabytesOf } from './measure/process-usage.ts';
 import { formatSpread, spreadOf } from './measure/statistics.ts';
 import { printTable } from './measure/table.ts';
 import { measureLoad, type MeasuredLoad } from './service/measure-load.ts';
-import { startBare, startDeskbell, type Server } from './service/servers.ts';
+import { startBare, startDeskbell, startMounted, type Server } from './service/servers.ts';
 
 const rounds = 5;
 const windowMs = 1200;
@@ -22,8 +23,8 @@ interface Case {
   readonly name: string;
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  /** Flags of `deskbell serve`; `undefined` measures a second bare server. */
-  readonly flags: readonly string[] | undefined;
+  /** The server that is measured; it is stopped afterwards. */
+  readonly start: () => Promise<Server>;
   readonly goal?: number;
 }
 
@@ -33,6 +34,7 @@ export async function bench(): Promise<void> {
   try {
     await benchStart(folder);
     await benchRequests(folder);
+    await benchMounts(folder);
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -74,69 +76,97 @@ async function benchRequests(folder: string): Promise<void> {
   const unlimited = ['--registrations-per-minute', 'off'];
   const log = ['--log-file', join(folder, 'records.log')];
   const allFour = 'action,filter,authenticator,action-creator';
+  let served = 0;
+  const serve = (flags: readonly string[]) => () =>
+    startDeskbell(join(folder, `case-${(served += 1)}`), ...flags);
   const cases: readonly Case[] = [
-    { name: 'A/A: bare against bare', method: 'GET', path: '/', flags: undefined },
-    { name: 'GET /vapidKey', method: 'GET', path: '/vapidKey', flags: ['--logging', ''], goal: 0.85 },
+    { name: 'A/A: bare against bare', method: 'GET', path: '/', start: startBare },
+    { name: 'GET /vapidKey', method: 'GET', path: '/vapidKey', start: serve(['--logging', '']), goal: 0.85 },
     {
       name: 'POST /webPush, each durable',
       method: 'POST',
       path: '/webPush',
-      flags: ['--logging', '', ...unlimited, ...log],
+      start: serve(['--logging', '', ...unlimited, ...log]),
     },
     {
       name: 'GET /api/get, no logging',
       method: 'GET',
       path: '/api/get',
-      flags: ['--logging', ''],
+      start: serve(['--logging', '']),
       goal: 0.85,
     },
     {
       name: 'GET /api/get, filter to a file',
       method: 'GET',
       path: '/api/get',
-      flags: ['--logging', 'filter', ...log],
+      start: serve(['--logging', 'filter', ...log]),
       goal: 0.72,
     },
     {
       name: 'GET /api/get, all four to a file',
       method: 'GET',
       path: '/api/get',
-      flags: ['--logging', allFour, '--authenticate', 'none', ...log],
+      start: serve(['--logging', allFour, '--authenticate', 'none', ...log]),
     },
   ];
-  const head = ['request', 'per second', 'bare', 'ratio', 'goal', 'CPU µs', 'bare', 'ratio', 'p99 ms'];
+  await compareAll('Requests', 'bare', startBare, cases);
+}
+
+/** What the `Request` and the `Response` cost that a handler has in the place of a connection. */
+async function benchMounts(folder: string): Promise<void> {
+  let mounted = 0;
+  const mount = (how: 'middleware' | 'handler') => () =>
+    startMounted(how, join(folder, `mounted-${(mounted += 1)}`));
+  const get = { method: 'GET', path: '/push/vapidKey' } as const;
+  await compareAll('createHandler next to createMiddleware', 'middleware', mount('middleware'), [
+    { name: 'A/A: GET /vapidKey, middleware against middleware', ...get, start: mount('middleware') },
+    { name: 'GET /vapidKey, handler', ...get, start: mount('handler') },
+    {
+      name: 'POST /webPush, each durable, handler',
+      method: 'POST',
+      path: '/push/webPush',
+      start: mount('handler'),
+    },
+  ]);
+}
+
+async function compareAll(
+  title: string,
+  baseName: string,
+  startBase: () => Promise<Server>,
+  cases: readonly Case[],
+): Promise<void> {
+  const head = ['request', 'per second', baseName, 'ratio', 'goal', 'CPU µs', baseName, 'ratio', 'p99 ms'];
   const rows: string[][] = [];
   const generator = fork(join(import.meta.dirname, 'service/load.ts'));
-  const bare = await startBare();
+  const base = await startBase();
   try {
-    for (const [index, each] of cases.entries()) {
-      const server = each.flags
-        ? await startDeskbell(join(folder, `case-${index}`), ...each.flags)
-        : await startBare();
-      rows.push(await compare(each, server, bare, generator));
+    for (const each of cases) {
+      const server = await each.start();
+      rows.push(await compare(each, server, base, generator));
       await server.stop();
     }
   } finally {
     generator.kill();
-    await bare.stop();
+    await base.stop();
   }
-  printTable(`Requests, ${connections} connections, medians of ${rounds} rounds (range)`, [head, ...rows]);
+  printTable(`${title}, ${connections} connections, medians of ${rounds} rounds (range)`, [head, ...rows]);
 }
 
 async function compare(
   { name, method, path, goal }: Case,
   server: Server,
-  bare: Server,
+  base: Server,
   generator: ChildProcess,
 ): Promise<string[]> {
   const measure = (target: Server, durationMs: number): Promise<MeasuredLoad> =>
     measureLoad(generator, target, { method, path, connections, durationMs });
   const ours: MeasuredLoad[] = [];
   const theirs: MeasuredLoad[] = [];
-  await measure(bare, warmUpMs);
+  await measure(base, warmUpMs);
   await measure(server, warmUpMs);
   for (let round = 0; round < rounds; round += 1) {
-    theirs.push(await measure(bare, windowMs));
+    theirs.push(await measure(base, windowMs));
     ours.push(await measure(server, windowMs));
   }
   const ratios = ours.map((our, round) => {

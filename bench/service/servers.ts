@@ -18,6 +18,9 @@ export const startBare = (): Promise<Server> => start([join(import.meta.dirname,
 export const startDeskbell = (data: string, ...flags: readonly string[]): Promise<Server> =>
   start([command, 'serve', '--port', '0', '--data', data, ...flags]);
 
+export const startMounted = (mount: 'middleware' | 'handler', data: string): Promise<Server> =>
+  start([join(import.meta.dirname, 'mounted-server.ts'), mount, data]);
+
 async function start(words: readonly string[]): Promise<Server> {
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
   const port = await readPort(child);
