@@ -35,6 +35,8 @@ describe('the service in an application', () => {
     assert.equal(unknown.status, 404);
     assert.equal(unknown.headers.get('content-type'), 'application/problem+json');
     assert.equal((await fetch(`${base}/push/vapidKey`, { method: 'PUT' })).status, 405);
+    const undecodable = await fetch(`${base}/push/%ff`);
+    assert.equal(((await undecodable.json()) as { readonly code: string }).code, 'FST_ERR_BAD_URL');
     await assertUntouched(base);
   });
 

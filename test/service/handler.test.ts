@@ -93,6 +93,21 @@ describe('createHandler', () => {
     assert.equal(preflight.headers.get('access-control-allow-headers'), 'x-mine');
   });
 
+  test('cannot be asked what a Request cannot carry, as docs/service.md says', async (t) => {
+    const { ask } = start(t);
+    for (const method of ['TRACE', 'TRACK', 'CONNECT'])
+      assert.throws(() => new Request(origin, { method }), TypeError);
+    for (const method of ['GET', 'HEAD'])
+      assert.throws(() => new Request(origin, { method, body: 'x' }), TypeError);
+    for (const path of [
+      '/push/./vapidKey',
+      '/x/../push/vapidKey',
+      '/x/%2E%2e/push/%2e/vapidKey',
+      '\\push\\vapidKey',
+    ])
+      assert.equal((await ask('GET', path)).status, 200, path);
+  });
+
   test('refuses a body that is too large, of the wrong type, read already or broken off', async (t) => {
     const { ask, handler, post, records } = start(t);
     assert.equal((await post({ x: 'x'.repeat(20_000) })).status, 413);
