@@ -37,18 +37,20 @@ export type BrowserTest = (title: string, run: (context: BrowserTestContext) => 
 const leaveOut: BrowserTest = () => {};
 
 export interface BrowserTests {
-  /** Of `npm test`. */
+  /** Of `npm test`, in each browser. */
   readonly browserTest: BrowserTest;
+  /** Of `npm test` in Chromium, and of `npm run test:all` in the others. */
+  readonly chromiumTest: BrowserTest;
   /** Of `npm run test:all` only. */
   readonly furtherTest: BrowserTest;
 }
 
 /**
- * @param tier whose tests are run by the file that calls this
+ * @param kinds of tests that the file that calls this runs
  * @param skip why there is no browser to run anything in, if so
  */
 export function createBrowserTests(
-  tier: 'first' | 'further',
+  kinds: readonly (keyof BrowserTests)[],
   start: () => Promise<TestBrowser>,
   skip: false | string,
 ): BrowserTests {
@@ -113,7 +115,10 @@ export function createBrowserTests(
         for (const page of pages) await page.close();
       }
     });
-  return tier === 'first'
-    ? { browserTest: register, furtherTest: leaveOut }
-    : { browserTest: leaveOut, furtherTest: register };
+  const of = (kind: keyof BrowserTests): BrowserTest => (kinds.includes(kind) ? register : leaveOut);
+  return {
+    browserTest: of('browserTest'),
+    chromiumTest: of('chromiumTest'),
+    furtherTest: of('furtherTest'),
+  };
 }

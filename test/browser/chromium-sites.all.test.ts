@@ -10,14 +10,13 @@ import { testPreferences } from './preferences-suite.ts';
 import { testSubscribing } from './subscribe-suite.ts';
 
 const { furtherTest } = createBrowserTests(
-  'further',
+  ['furtherTest'],
   startChromium,
   skipWithout('the Chromium tests', [chromium]),
 );
 testCookies(furtherTest);
 testInvitations(furtherTest);
-// in light colours it is in `npm test`
-testPreferences({ browserTest: furtherTest, furtherTest }, ['dark']);
+testPreferences(furtherTest, ['light', 'dark']);
 testSubscribing(furtherTest, ['light', 'dark']);
 testNotifications(furtherTest, []);
 // Blocked and allowed again: both subscriptions are empty.

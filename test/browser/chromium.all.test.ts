@@ -24,7 +24,11 @@ import { testConsole, testConsoleWithoutScripts } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
 import { onScreen } from './notification-suite.ts';
 
-const tests = createBrowserTests('further', startChromium, skipWithout('the Chromium tests', [chromium]));
+const tests = createBrowserTests(
+  ['furtherTest'],
+  startChromium,
+  skipWithout('the Chromium tests', [chromium]),
+);
 const { furtherTest } = tests;
 testDemoPage(tests);
 testConsole(tests);

@@ -5,9 +5,13 @@ import { startChromium } from '../../tools/browser/chromium.ts';
 import { createBrowserTests } from './browser-test.ts';
 import { testConsole } from './console-suite.ts';
 import { testDemoPage } from './demo-page-suite.ts';
-import { testPreferences } from './preferences-suite.ts';
+import { testChoosing } from './preferences-suite.ts';
 
-const tests = createBrowserTests('first', startChromium, skipWithout('the Chromium tests', [chromium]));
+const tests = createBrowserTests(
+  ['browserTest', 'chromiumTest'],
+  startChromium,
+  skipWithout('the Chromium tests', [chromium]),
+);
 testDemoPage(tests);
 testConsole(tests);
-testPreferences(tests, ['light']);
+testChoosing(tests.browserTest);

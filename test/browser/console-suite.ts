@@ -18,9 +18,9 @@ import type { TestBrowser } from '../../tools/browser/test-browser.ts';
 import { startHeldPushService } from '../../tools/held-push-service.ts';
 import { until } from '../../tools/until.ts';
 
-const rows = 20_000;
+const rows = 3000;
 
-export function testConsole({ browserTest, furtherTest }: BrowserTests): void {
+export function testConsole({ browserTest, chromiumTest, furtherTest }: BrowserTests): void {
   browserTest(
     'console: sign in, compose, preview, send to this browser, review and send',
     async (context) => {
@@ -188,7 +188,7 @@ export function testConsole({ browserTest, furtherTest }: BrowserTests): void {
     },
   );
 
-  browserTest(
+  chromiumTest(
     `console: a broadcast of ${rows.toLocaleString('en')} is watched live, paused, resumed and found`,
     async ({ testBrowser }) => {
       await using pushService = await startHeldPushService();

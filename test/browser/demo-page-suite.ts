@@ -21,7 +21,7 @@ import type { Page } from 'puppeteer-core';
 import type { BrowserTests } from './browser-test.ts';
 import { until } from '../../tools/until.ts';
 
-export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
+export function testDemoPage({ browserTest, chromiumTest, furtherTest }: BrowserTests): void {
   browserTest(
     "a press on Subscribe stores this browser's subscription and says so",
     async ({ open, storedRow }) => {
@@ -47,7 +47,7 @@ export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
     },
   );
 
-  browserTest(
+  chromiumTest(
     'the page sends three strings, p256dh and auth in standard base64 with padding',
     async ({ backend, openSubscribed, storedRow }) => {
       const { page } = await openSubscribed();
@@ -74,7 +74,7 @@ export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
     },
   );
 
-  browserTest(
+  chromiumTest(
     'a message shows as a notification that stays, and in the open page',
     async ({ backend, openSubscribed }) => {
       const { page } = await openSubscribed();
@@ -98,7 +98,7 @@ export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
     },
   );
 
-  browserTest(
+  chromiumTest(
     'a second message replaces the notification of the first; the page lists both',
     async ({ backend, openSubscribed }) => {
       const { page } = await openSubscribed();
@@ -155,7 +155,7 @@ export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
     assert.equal(notification.requireInteraction, true);
   });
 
-  browserTest(
+  chromiumTest(
     'a press on Unsubscribe removes the row, and a send to what was there is gone',
     async ({ backend, openSubscribed }) => {
       const { page, row } = await openSubscribed();
@@ -188,7 +188,7 @@ export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
     },
   );
 
-  browserTest(
+  furtherTest(
     'after a change of the server key, loading the page subscribes anew',
     async ({ backend, openSubscribed, storedRow, deliver }) => {
       const { page, row: former } = await openSubscribed();
@@ -482,7 +482,7 @@ export function testDemoPage({ browserTest, furtherTest }: BrowserTests): void {
     assert.deepEqual(await backend.subscriptions(), []);
   });
 
-  browserTest(
+  chromiumTest(
     'a server that is down is told, also on the console; once it is up, the same button works',
     async ({ backend, open }) => {
       const consoleErrors: string[] = [];

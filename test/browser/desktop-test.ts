@@ -14,7 +14,7 @@ export function createDesktopTests(
   // Its members are there when the first test runs.
   const desktop = {} as Desktop;
   const { furtherTest } = createBrowserTests(
-    'further',
+    ['furtherTest'],
     async () => {
       Object.assign(desktop, await startDesktop(1200, 800));
       const testBrowser = await start(desktop.environment);

@@ -12,14 +12,13 @@ import { testPreferences } from './preferences-suite.ts';
 import { testSubscribing } from './subscribe-suite.ts';
 
 const { furtherTest } = createBrowserTests(
-  'further',
+  ['furtherTest'],
   () => startFirefox({ isDark: true }),
   skipWithout('the Firefox tests', [firefox]),
 );
 testCookies(furtherTest);
 testInvitations(furtherTest);
-// in light colours it is in `npm test`
-testPreferences({ browserTest: furtherTest, furtherTest }, ['dark']);
+testPreferences(furtherTest, ['dark']);
 testSubscribing(furtherTest, ['dark']);
 testNotifications(furtherTest, ['image', 'badge', 'renotify', 'timestamp']);
 testOwnWorkers(furtherTest, 'changed true false');

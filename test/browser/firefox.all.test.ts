@@ -5,9 +5,15 @@ import { startFirefox } from '../../tools/browser/firefox.ts';
 import { createBrowserTests } from './browser-test.ts';
 import { testConsolePages } from './console-pages-suite.ts';
 import { testConsole } from './console-suite.ts';
+import { testPreferences } from './preferences-suite.ts';
 import { testDemoPage } from './demo-page-suite.ts';
 
-const tests = createBrowserTests('further', startFirefox, skipWithout('the Firefox tests', [firefox]));
+const tests = createBrowserTests(
+  ['chromiumTest', 'furtherTest'],
+  startFirefox,
+  skipWithout('the Firefox tests', [firefox]),
+);
 testDemoPage(tests);
 testConsole(tests);
+testPreferences(tests.furtherTest, ['light']);
 testConsolePages(tests.furtherTest, ['light'], ['in trouble']);

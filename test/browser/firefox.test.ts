@@ -7,13 +7,13 @@ import { openDemoPage, press, textOf } from '../../tools/browser/demo-page.ts';
 import { testDemoPage } from './demo-page-suite.ts';
 import { testConsole } from './console-suite.ts';
 import { createBrowserTests } from './browser-test.ts';
-import { testPreferences } from './preferences-suite.ts';
+import { testChoosing } from './preferences-suite.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
 
-const tests = createBrowserTests('first', startFirefox, skipWithout('the Firefox tests', [firefox]));
+const tests = createBrowserTests(['browserTest'], startFirefox, skipWithout('the Firefox tests', [firefox]));
 testDemoPage(tests);
 testConsole(tests);
-testPreferences(tests, ['light']);
+testChoosing(tests.browserTest);
 
 tests.browserTest(
   'a refusal by the server is told with its reason, also on the console',

@@ -4,99 +4,24 @@ import type { Page } from 'puppeteer-core';
 import { type Backend, startBackend } from '../../tools/browser/backend.ts';
 import { openDemoPage, press, textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { until } from '../../tools/until.ts';
-import type { BrowserTests, BrowserTestContext } from './browser-test.ts';
+import type { BrowserTest, BrowserTestContext } from './browser-test.ts';
 import { axeFaults, preferScheme, rulesOfColors, type Scheme } from './console-pages-suite.ts';
 
 const widths = [320, 390, 1440];
 
+export function testChoosing(browserTest: BrowserTest): void {
+  browserTest('a reader switches a channel off and on by keyboard', (context) =>
+    switchByKeyboard(context, async () => []),
+  );
+}
+
 /** @param schemes that the browser can be told to prefer; one that it prefers by itself is told nothing */
-export function testPreferences(
-  { browserTest, furtherTest }: BrowserTests,
-  schemes: readonly Scheme[],
-): void {
-  browserTest('a reader switches a channel off and on by keyboard', async (context) => {
-    await using backend = await startWithChannels(context);
-    const consoleErrors: string[] = [];
-    const page = await openDemoPage(context.testBrowser.browser, backend.url, consoleErrors);
-    const faults: string[] = [];
-    const look = async (what: string) => faults.push(...(await faultsAt(page, what, schemes)));
+export function testPreferences(browserTest: BrowserTest, schemes: readonly Scheme[]): void {
+  browserTest('a reader chooses, and no state of the page has a fault at any width', (context) =>
+    switchByKeyboard(context, (page, what) => faultsAt(page, what, schemes)),
+  );
 
-    await page.goto(await page.$eval('a[href="preferences"]', ({ href }) => href));
-    await untilIdle(page);
-    assert.match(await textOf(page, '#problem'), /^This browser gets no notifications from localhost:\d+\./);
-    await look('unsubscribed');
-    await page.goto(backend.url);
-    await press(page, 'Subscribe');
-    await open(page, backend);
-    assert.equal(await textOf(page, '#status'), 'There is nothing to choose at the moment.');
-    await look('no channels');
-
-    await backend.addChannel({
-      name: 'news',
-      title: 'News',
-      titles: { en: 'News', de: 'Nachrichten' },
-      isOnByDefault: true,
-    });
-    await backend.addChannel({
-      name: 'offers',
-      title: 'عروض خاصة',
-      titles: {},
-      isOnByDefault: false,
-    });
-    await open(page, backend);
-    assert.deepEqual(await switches(page), ['News: on', 'عروض خاصة: off']);
-    assert.equal(await page.evaluate('document.documentElement.lang'), 'en');
-    assert.equal(await page.$eval('li span', (title) => title.getAttribute('lang')), 'en');
-    await look('channels');
-    await page.focus('body');
-    await page.keyboard.press('Tab');
-    assert.equal(
-      await page.evaluate("getComputedStyle(document.activeElement).outlineStyle !== 'none'"),
-      true,
-    );
-    await page.keyboard.press(' ');
-    await untilSaid(page, '#status', 'Saved.');
-    const choices = async () => (await backend.subscriptions())[0]!.channels;
-    assert.deepEqual(await choices(), { news: false });
-    await page.keyboard.press('Tab');
-    await page.keyboard.press(' ');
-    await until(async () => (await choices())['offers'] === true, 'the offers to be switched on');
-    await open(page, backend);
-    assert.deepEqual(await switches(page), ['News: off', 'عروض خاصة: on']);
-    assert.deepEqual(consoleErrors, [], 'the console stays empty, under the content security policy too');
-
-    await backend.stopService();
-    await page.click('[role="switch"]');
-    await untilSaid(page, '#problem', 'Your choice was not saved. The server cannot be reached.');
-    assert.deepEqual(await switches(page), ['News: off', 'عروض خاصة: on'], 'as they are');
-    await look('offline');
-    await backend.startService();
-    await page.focus('#retry');
-    await waitFor(page, '#retry:focus');
-    await page.keyboard.press('Enter');
-    await untilSaid(page, '#problem', '');
-    assert.equal(await page.$eval(':focus', (element) => element.getAttribute('role')), 'switch');
-
-    // Last with the keyboard: Firefox takes the focus from the page for a notification.
-    const sendTo = (channel: string) =>
-      backend.sendToAll({ title: channel, message: 'for whoever has it on' }, { channel });
-    assert.deepEqual([await sendTo('news'), await sendTo('offers')], [{}, { accepted: 1 }]);
-
-    await backend.forget((await backend.subscriptions())[0]!.id);
-    await page.click('[role="switch"]');
-    await untilSaid(page, '#status', 'Saved.');
-    assert.deepEqual(await switches(page), ['News: on', 'عروض خاصة: off'], 'as for who has chosen nothing');
-    await page.click('[role="switch"]');
-    await untilSaid(
-      page,
-      '#problem',
-      'Your choice was not saved. The server does not know this browser any more.',
-    );
-    await look('forgotten');
-    assert.deepEqual(faults, []);
-  });
-
-  furtherTest('the page speaks the language of the reader, below a prefix too', async (context) => {
+  browserTest('the page speaks the language of the reader, below a prefix too', async (context) => {
     await using backend = await startWithChannels(context, '/some/folder');
     const page = await openDemoPage(context.testBrowser.browser, backend.url);
     await press(page, 'Subscribe');
@@ -115,6 +40,91 @@ export function testPreferences(
       assert.equal(await textOf(page, '#problem'), '');
     }
   });
+}
+
+/** @param findFaults looks at the page as it is then */
+async function switchByKeyboard(
+  context: BrowserTestContext,
+  findFaults: (page: Page, what: string) => Promise<readonly string[]>,
+): Promise<void> {
+  await using backend = await startWithChannels(context);
+  const consoleErrors: string[] = [];
+  const page = await openDemoPage(context.testBrowser.browser, backend.url, consoleErrors);
+  const faults: string[] = [];
+  const look = async (what: string) => faults.push(...(await findFaults(page, what)));
+
+  await page.goto(await page.$eval('a[href="preferences"]', ({ href }) => href));
+  await untilIdle(page);
+  assert.match(await textOf(page, '#problem'), /^This browser gets no notifications from localhost:\d+\./);
+  await look('unsubscribed');
+  await page.goto(backend.url);
+  await press(page, 'Subscribe');
+  await open(page, backend);
+  assert.equal(await textOf(page, '#status'), 'There is nothing to choose at the moment.');
+  await look('no channels');
+
+  await backend.addChannel({
+    name: 'news',
+    title: 'News',
+    titles: { en: 'News', de: 'Nachrichten' },
+    isOnByDefault: true,
+  });
+  await backend.addChannel({
+    name: 'offers',
+    title: 'عروض خاصة',
+    titles: {},
+    isOnByDefault: false,
+  });
+  await open(page, backend);
+  assert.deepEqual(await switches(page), ['News: on', 'عروض خاصة: off']);
+  assert.equal(await page.evaluate('document.documentElement.lang'), 'en');
+  assert.equal(await page.$eval('li span', (title) => title.getAttribute('lang')), 'en');
+  await look('channels');
+  await page.focus('body');
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle !== 'none'"), true);
+  await page.keyboard.press(' ');
+  await untilSaid(page, '#status', 'Saved.');
+  const choices = async () => (await backend.subscriptions())[0]!.channels;
+  assert.deepEqual(await choices(), { news: false });
+  await page.keyboard.press('Tab');
+  await page.keyboard.press(' ');
+  await until(async () => (await choices())['offers'] === true, 'the offers to be switched on');
+  // a request that the next page breaks off is written to the console
+  await untilSaid(page, '#status', 'Saved.');
+  await open(page, backend);
+  assert.deepEqual(await switches(page), ['News: off', 'عروض خاصة: on']);
+  assert.deepEqual(consoleErrors, [], 'the console stays empty, under the content security policy too');
+
+  await backend.stopService();
+  await page.click('[role="switch"]');
+  await untilSaid(page, '#problem', 'Your choice was not saved. The server cannot be reached.');
+  assert.deepEqual(await switches(page), ['News: off', 'عروض خاصة: on'], 'as they are');
+  await look('offline');
+  await backend.startService();
+  await page.focus('#retry');
+  await waitFor(page, '#retry:focus');
+  await page.keyboard.press('Enter');
+  await untilSaid(page, '#problem', '');
+  assert.equal(await page.$eval(':focus', (element) => element.getAttribute('role')), 'switch');
+
+  // Last with the keyboard: Firefox takes the focus from the page for a notification.
+  const sendTo = (channel: string) =>
+    backend.sendToAll({ title: channel, message: 'for whoever has it on' }, { channel });
+  assert.deepEqual([await sendTo('news'), await sendTo('offers')], [{}, { accepted: 1 }]);
+
+  await backend.forget((await backend.subscriptions())[0]!.id);
+  await page.click('[role="switch"]');
+  await untilSaid(page, '#status', 'Saved.');
+  assert.deepEqual(await switches(page), ['News: on', 'عروض خاصة: off'], 'as for who has chosen nothing');
+  await page.click('[role="switch"]');
+  await untilSaid(
+    page,
+    '#problem',
+    'Your choice was not saved. The server does not know this browser any more.',
+  );
+  await look('forgotten');
+  assert.deepEqual(faults, []);
 }
 
 async function startWithChannels(

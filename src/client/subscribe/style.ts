@@ -89,7 +89,7 @@ li { overflow-wrap: anywhere; }
 time { font-size: 0.8125rem; opacity: 0.8; }
 a { color: inherit; }
 @media (max-width: 26rem) {
-  button, details, [part='status'] { grid-column: 1 / -1; }
+  button, details { grid-column: 1 / -1; }
   button { width: 100%; }
 }
 `;
