@@ -7,8 +7,12 @@ export interface JourneyBrowser extends AsyncDisposable {
   readonly pushService: string;
   /** Subscribes with a key; the form of `PushSubscription.toJSON()`. */
   subscribe(vapidPublicKey: string): Promise<{ readonly endpoint: string; readonly keys: object }>;
-  /** Fetches the key, subscribes, and stores the subscription, as the page library does. */
-  subscribeAt(serviceUrl: string): Promise<void>;
+  /**
+   * Fetches the key, subscribes, and stores the subscription, as the page library does.
+   *
+   * @returns removes it there
+   */
+  subscribeAt(serviceUrl: string): Promise<() => Promise<void>>;
   /** The next message that arrives, decrypted. */
   nextMessage(): Promise<unknown>;
 }
@@ -24,12 +28,18 @@ export async function startJourneyBrowser(): Promise<JourneyBrowser> {
     },
     async subscribeAt(serviceUrl) {
       const vapidPublicKey = (await (await fetch(`${serviceUrl}/vapidKey`)).json()) as string;
-      const response = await fetch(`${serviceUrl}/webPush`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'deskbell-vapid-key': vapidPublicKey },
-        body: JSON.stringify(await browser.subscribe(vapidPublicKey)),
-      });
-      assert.equal(response.status, 200, await response.text());
+      const subscription = await browser.subscribe(vapidPublicKey);
+      const send = async (method: string, body: object, status: number) => {
+        const response = await fetch(`${serviceUrl}/webPush`, {
+          method,
+          headers: { 'content-type': 'application/json', 'deskbell-vapid-key': vapidPublicKey },
+          body: JSON.stringify(body),
+        });
+        assert.equal(response.status, status, await response.text());
+      };
+      await send('POST', subscription, 200);
+      const { endpoint, keys } = subscription;
+      return () => send('DELETE', { endpoint, ...keys }, 204);
     },
     nextMessage: async () => (await userAgent.nextMessage()).json(),
     async [Symbol.asyncDispose]() {
