@@ -11,7 +11,7 @@ import { startFirefox } from '../../tools/browser/firefox.ts';
 import { freePort } from '../../tools/listening.ts';
 import { pack } from '../../tools/pack.ts';
 import { codeBlocks } from '../documentation/pages.ts';
-import { fastifyApplication, viteFiles } from './applications.ts';
+import { fastifyApplication, viteFiles } from './fastify-and-vite.ts';
 import { startJourneyBrowser } from './browser.ts';
 import { findNode, oldestNodeMajor } from './node-versions.ts';
 import { Project } from './project.ts';

@@ -37,6 +37,14 @@ export class Project implements AsyncDisposable {
     return new Project(await mkdtemp(join(tmpdir(), 'deskbell-journey-')), options);
   }
 
+  /** For the scripts of a package in one of its folders, as npm runs them, with more variables in their environment. */
+  within(folder: string, environment: Readonly<Record<string, string>>): Project {
+    const PATH = [join(this.folder, 'node_modules/.bin'), this.#environment['PATH']].join(delimiter);
+    return new Project(join(this.folder, folder), {
+      environment: { ...this.#environment, PATH, ...environment },
+    });
+  }
+
   async write(path: string, content: string): Promise<void> {
     await mkdir(dirname(join(this.folder, path)), { recursive: true });
     await writeFile(join(this.folder, path), content);

@@ -1,0 +1,3 @@
+import { push } from '../../push';
+
+export const POST = async () => Response.json(await push());

@@ -1,0 +1,1 @@
+export default process.env.CONFIGURATION ? JSON.parse(process.env.CONFIGURATION) : {};

@@ -1,0 +1,3 @@
+import { push } from '../../push';
+
+export default defineEventHandler(() => push());
