@@ -21,7 +21,7 @@ export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
 /** What a worker encrypts at once. */
 const maxHeadroom = 64;
 /** Whoever has more to send asks again after so long at the latest, and some time for it. */
-const askedEveryMs = 120;
+const askedEveryMs = 140;
 
 /** Tries that all fail over such a time are no accident. */
 const unreachableAfterMs = 15_000;

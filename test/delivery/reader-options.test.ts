@@ -83,7 +83,7 @@ describe('a broadcast that differs by reader', () => {
     );
     await assert.rejects(
       stage.create({}, 'all', { ...german, title: 'Hello' }),
-      atButton(/more than one person/),
+      atButton(/only a message to one person/),
     );
     assert.equal((await stage.create({}, { user: 'ada' }, filled)).hasPlaceholders, true);
     await assert.rejects(createSchedule(stage.store, { user: 'ada' }, filled, { cron: '0 9 * * *' }), {

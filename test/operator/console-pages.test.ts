@@ -526,7 +526,7 @@ test('every field that is wrong is marked with its own sentence, and a list abov
   const second = { title: 'Hello', actionTitle1: 'Go', actionUrl1: 'javascript:alert(1)' };
   const gap = await visitor.submit('/console/send', second);
   assert.deepEqual(Object.keys(faultsOf(gap)), ['actionUrl1'], 'the first button is empty');
-  assert.match(icons.html, /<details class="card" open>\s*<summary>Buttons/);
+  assert.match(icons.html, /<details\s+class="card"\s+open\s*>\s*<summary>Buttons/);
 });
 
 test('a notification without title and text is refused at each step, and no preview invents one', async (t) => {
