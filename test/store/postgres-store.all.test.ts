@@ -10,6 +10,13 @@ import { describeUnlistedPushServices } from './unlisted-push-services-suite.ts'
 import { describeRetention } from './retention-suite.ts';
 import { describeAlarms } from './alarms-suite.ts';
 import { describeStatistics } from './statistics-suite.ts';
+import { describeOperators } from './operators-suite.ts';
+import { describeWebhookOutbox } from './webhook-outbox-suite.ts';
+import { describeVapidKeys } from './vapid-keys-suite.ts';
+import { describeSchedules } from './schedules-suite.ts';
+import { describeSending } from './sending-suite.ts';
+import { describeReaders } from './readers-suite.ts';
+import { describeReceipts } from './receipts-suite.ts';
 import { preparePostgres } from './postgres-under-test.ts';
 
 const prepare = preparePostgres();
@@ -25,3 +32,10 @@ describeUnlistedPushServices('PostgreSQL', prepare);
 describePerPerson('PostgreSQL', prepare);
 describeRetention('PostgreSQL', prepare);
 describeAlarms('PostgreSQL', prepare);
+describeOperators('PostgreSQL', prepare);
+describeWebhookOutbox('PostgreSQL', prepare);
+describeVapidKeys('PostgreSQL', prepare);
+describeSchedules('PostgreSQL', prepare);
+describeSending('PostgreSQL', prepare);
+describeReaders('PostgreSQL', prepare);
+describeReceipts('PostgreSQL', prepare);
