@@ -15,8 +15,8 @@ export function readPackageEntries(): Readonly<Record<string, PackageEntry>> {
   return (JSON.parse(text) as { readonly exports: Readonly<Record<string, PackageEntry>> }).exports;
 }
 
-/** Packages for development that are part of the code in `dist/`, since they are or load ES modules, which Jest cannot `require`. */
-export const bundledPackages: readonly string[] = ['jose', 'light-my-request'];
+/** Packages for development that are part of the code in `dist/`, since they are or load ES modules, which Jest cannot `require`, or are far larger installed. */
+export const bundledPackages: readonly string[] = ['jose', 'light-my-request', 'windows-iana'];
 
 /** What the code in `dist/` loads as packages. */
 export function readExternalPackages(): readonly string[] {

@@ -103,7 +103,7 @@ function verifyToken(
 
 /** docs/push-service.md says the same. */
 const portAdvice =
-  'Some senders leave out the port (nl.martijndwars:web-push for Java, web-push of crates.io, webpush of PyPI): give this push service the port 80, or 443 with TLS';
+  'Some senders leave out the port (the Java library nl.martijndwars:web-push, the Rust crate web-push, the Python package webpush): give this push service the port 80, or 443 with TLS';
 
 function lacksPort(aud: unknown, origin: string): boolean {
   const url = new URL(origin);
