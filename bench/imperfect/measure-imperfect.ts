@@ -42,11 +42,12 @@ export class ImperfectBench {
     this.#database = database;
   }
 
-  /** @param rows of each push service @param database URL of PostgreSQL; without it SQLite */
+  /** @param rows of all push services @param database URL of PostgreSQL; without it SQLite */
   static async open(pushServices: number, rows: number, database?: string): Promise<ImperfectBench> {
     const directory = await mkdtemp(join(tmpdir(), 'deskbell-imperfect-'));
     const children = await Promise.all(Array.from({ length: pushServices }, startPushService));
-    for (const { origin } of children) await seedSubscriptions(directory, origin, rows, database);
+    const origins = children.map(({ origin }) => origin);
+    await seedSubscriptions(directory, origins, rows, database);
     return new ImperfectBench(directory, children, database);
   }
 
