@@ -52,6 +52,8 @@ const promised: Readonly<Record<string, readonly string[]>> = {
   ],
   sending: [
     `to ${defaultWorkerSettings.warnFromAudience.toLocaleString('en-US')} or more prints one warning`,
+  ],
+  delivery: [
     `${secondMs / probePauseMs} times a second at first, later every ${maxProbePauseMs / minuteMs} minutes`,
     ...Object.entries(defaultRetryPolicy).map(
       ([name, value]) => `| \`${name}\` | ${value.toLocaleString('en-US')} |`,
@@ -199,12 +201,14 @@ const inWords: Readonly<
     ['stored together, once a second', secondMs, 'delivery/single/answer-log.ts', 'reportAfterMs'],
     ['tries to store each batch five times', 5, 'delivery/single/answer-log.ts', 'maxTries'],
     ['comes within about a second', secondMs, 'delivery/gone-hook.ts', 'intervalMs'],
+  ],
+  delivery: [
     ['After twenty in a row', 20, 'store/push-services.ts', 'refusalsToSuspend'],
     ['Four rows at a time are sent as probes', 4, 'store/push-services.ts', 'probeRows'],
     ['if it is refused five times', 5, 'store/push-services.ts', 'maxRefusals'],
     ['fewer than 20 of its subscriptions', 20, 'store/held-deletions.ts', 'fewMarks'],
     ['nothing is accepted for an hour', hourMs, 'store/push-services.ts', 'patienceMs'],
-    ['fails ten times in a row', 10, 'transport/breaker.ts', 'maxFailuresInRow'],
+    ['**If it fails**, ten times in a row', 10, 'transport/breaker.ts', 'maxFailuresInRow'],
     ['for an hour at most', hourMs, 'transport/breaker.ts', 'maxRetryAfterMs'],
     ['a quarter of a second', 1 / 4, 'store/rate-shares.ts', 'burstSeconds'],
   ],
@@ -281,7 +285,7 @@ test('every page gives the same figure for what a crash repeats, that of the cod
   const expected = maxUncommittedRows.toLocaleString('en-US');
   assert.deepEqual(
     figures,
-    ['docs/architecture.md', 'docs/operations.md', 'docs/sending.md'].map((path) => ({
+    ['docs/architecture.md', 'docs/delivery.md', 'docs/operations.md'].map((path) => ({
       path,
       figure: expected,
     })),
