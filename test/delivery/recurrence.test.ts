@@ -76,6 +76,34 @@ test('a fixed time that there is twice comes the first time, and others come in 
   ]);
 });
 
+test('a day must match both fields of days if one of them begins with "*"', () => {
+  const sundays = ['2026-12-06T09:00', '2027-01-03T09:00', '2027-02-07T09:00'];
+  for (const cron of ['0 9 1-7 * */7', '0 9 * * 0#1', '0 9 * * SUN#1']) {
+    assert.deepEqual(times(cron, 'UTC', '2026-11-28T00:00Z', 3), sundays, cron);
+  }
+  const oddMondays = ['2026-12-07T09:00', '2026-12-21T09:00', '2027-01-11T09:00'];
+  assert.deepEqual(times('0 9 */2 * 1', 'UTC', '2026-11-28T00:00Z', 3), oddMondays);
+});
+
+test('L is the last day, W the weekday nearest to a day', () => {
+  for (const [cron, expected] of [
+    ['0 9 L * *', ['2026-11-30T09:00', '2026-12-31T09:00']],
+    ['0 9 * * 5L', ['2026-12-25T09:00', '2027-01-29T09:00']],
+    [
+      '0 9 15W * *',
+      [
+        '2026-12-15T09:00',
+        '2027-01-15T09:00',
+        '2027-02-15T09:00',
+        '2027-03-15T09:00',
+        '2027-04-15T09:00',
+        '2027-05-14T09:00',
+      ],
+    ],
+  ] as const)
+    assert.deepEqual(times(cron, 'UTC', '2026-11-28T00:00Z', expected.length), expected, cron);
+});
+
 test('of a day of the month and a day of the week, either is enough', () => {
   assert.deepEqual(times('0 9 13 * 5', 'UTC', '2027-04-09T09:00Z', 3), [
     '2027-04-13T09:00',

@@ -57,8 +57,11 @@ function readCron(cron: string, timezone: string): Cron {
       `"${cron}" is not a cron expression; it has five fields: minute, hour, day of the month, month, day of the week.`,
     );
   }
+  const [, , day = '', , weekday = ''] = cron.trim().split(/\s+/);
   try {
-    return new Cron(cron, { timezone, mode: '5-part', paused: true });
+    // as in cron: a day must match both fields if one begins with "*", otherwise either
+    const domAndDow = day.startsWith('*') || weekday.startsWith('*');
+    return new Cron(cron, { timezone, mode: '5-part', paused: true, domAndDow });
   } catch (cause) {
     const detail = (cause as Error).message.replace(/^CronPattern: /, '');
     throw invalid(`"${cron}" is not a cron expression: ${detail}`, cause);
