@@ -17,9 +17,9 @@ app.use(
 );
 
 app.post('/orders', async (_request, response) => {
-  const run = await sender.broadcast('all', { title: 'New order', message: 'One cup of tea', url: '/' });
-  const { counts } = await run.finished;
-  response.json(counts);
+  const message = { title: 'New order', message: 'One cup of tea', url: '/' };
+  const { broadcast } = await sender.broadcast('all', message);
+  response.json({ broadcast: broadcast.id, recipients: broadcast.recipients });
 });
 
 app.listen(3000, '127.0.0.1', (error) => {

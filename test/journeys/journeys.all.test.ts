@@ -159,7 +159,7 @@ suite('from an empty directory to a notification', () => {
     const { browser, access } = testBrowser;
     await using project = await Project.create();
     const page = 'docs/tutorial.md';
-    const [setUp, start, order] = documented(page, 'sh') as [string, string, string];
+    const [setUp, start, order, show] = documented(page, 'sh') as [string, string, string, string];
     const [server] = documented(page, 'js') as [string];
     const [html] = documented(page, 'html') as [string];
     const [, , install, makeFolder] = setUp.trim().split('\n');
@@ -182,13 +182,14 @@ suite('from an empty directory to a notification', () => {
     await waitFor(shop, 'deskbell-subscribe[state="unsubscribed"]');
     await shop.click('deskbell-subscribe >>> button');
     await waitFor(shop, 'deskbell-subscribe[state="subscribed"]');
-    const counts = JSON.parse(await project.run(order.replaceAll('3000', port))) as { accepted: number };
+    const answer: unknown = JSON.parse(await project.run(order.replaceAll('3000', port)));
 
-    assert.equal(counts.accepted, 1);
+    assert.deepEqual(answer, { broadcast: 1, recipients: 1 });
     await waitFor(shop, '#messages li');
     assert.equal(await textOf(shop, '#messages li'), 'New order: One cup of tea');
     const [, notification] = (await shop.evaluate(workerAndNotification)) as readonly [string, string];
     assert.equal(notification, 'New order: One cup of tea');
+    assert.match(await project.run(show.trim()), /1 accepted/);
   });
 
   test('a user of web-push moves its keys and subscriptions over', async () => {
