@@ -2,8 +2,8 @@
 // an event's id says how much of that a client has, so that one that comes back misses nothing, to another process too.
 import type { Progress } from '../delivery/broadcast/progress.ts';
 import { isOver } from '../store/broadcasts.ts';
-import { broadcastToJson, progressToJson } from '../views/broadcast.ts';
-import { alarmToJson } from '../views/alarm.ts';
+import { broadcastToJson, progressToJson } from '../operations/broadcast.ts';
+import { alarmToJson } from '../operations/alarm.ts';
 import type { ServerEvent } from './event-stream.ts';
 
 /** What a client has. */

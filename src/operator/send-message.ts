@@ -7,8 +7,8 @@ import { encodeForReaders, isForReaders } from '../protocol/message/encode-paylo
 import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';
 import { requireSubscription, type StoredSubscription } from '../store/subscriptions.ts';
-import type { Addressees } from '../views/audience.ts';
-import { sentMessageToJson } from '../views/sent-message.ts';
+import type { Addressees } from '../operations/audience.ts';
+import { sentMessageToJson } from '../operations/sent-message.ts';
 import type { OperatorContext } from './context.ts';
 import { readAddressedDevices } from './person-devices.ts';
 

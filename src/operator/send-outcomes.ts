@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { AttemptStore, RowOutcome } from '../store/attempts.ts';
-import { csvContentType, csvFileName, csvHeader, readOutcomes, toCsv } from '../views/outcomes-csv.ts';
+import { csvContentType, csvFileName, csvHeader, readOutcomes, toCsv } from '../operations/outcomes-csv.ts';
 
 /** @param show gives what is shown of a row */
 export function sendOutcomes(

@@ -7,7 +7,7 @@ import { summarize } from '../../src/cli/send/broadcast-summary.ts';
 import { stateOf, totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
 import { htmlText } from '../../src/http/description/html.ts';
 import { renderServices } from '../../src/operator/console/pages/broadcast-progress.ts';
-import { broadcastToJson } from '../../src/views/broadcast.ts';
+import { broadcastToJson } from '../../src/operations/broadcast.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 
 const origin = 'https://web.push.apple.com';

@@ -124,7 +124,7 @@ const inWords: Readonly<
     ],
   ],
   'operator-api': [
-    ['with 10,000 ids', 10_000, 'views/audience.ts', 'maxIds'],
+    ['with 10,000 ids', 10_000, 'operations/audience.ts', 'maxIds'],
     ['(50 by default,', 50, 'operator/api/page.ts', 'defaultLimit'],
     ['by default, at most 500)', 500, 'operator/api/page.ts', 'maxLimit'],
     ['A body has at most 64 KiB', 64 * kibibytes, 'operator/api/add-api.ts', 'bodyLimitBytes'],
@@ -190,7 +190,7 @@ const inWords: Readonly<
     ["4 KiB for the console's forms", 4096, 'operator/console/forms.ts', 'bodyLimitBytes'],
     ['16 KiB bodies', 16 * kibibytes, 'http/json-body.ts', 'defaultBodyLimitBytes'],
     ['valid for twelve hours', 12 * 3600, 'protocol/vapid-token.ts', 'defaultTokenLifetimeSeconds'],
-    ['a list of 10,000 ids', 10_000, 'views/audience.ts', 'maxIds'],
+    ['a list of 10,000 ids', 10_000, 'operations/audience.ts', 'maxIds'],
   ],
   sending: [
     ['from a random sample if there are more than 100,000', 100_000, 'cli/send/dry-run.ts', 'maxReaders'],

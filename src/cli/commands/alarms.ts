@@ -6,7 +6,7 @@ import { formatAlarmCount, maxNoteLength, type StandingAlarm } from '../../deliv
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createWarningReader } from '../../delivery/installation-warnings.ts';
-import { standingAlarmView } from '../../views/standing-alarm.ts';
+import { standingAlarmView } from '../../operations/standing-alarm.ts';
 import { createCommand } from '../command.ts';
 import { createDataCommand, createListCommand } from '../data/data-command.ts';
 import type { DataDirectory } from '../data/data-directory.ts';

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import type { AuditFilter, AuditRecord, AuditStore } from '../../store/audit.ts';
-import { auditView } from '../../views/audit.ts';
+import { auditView } from '../../operations/audit.ts';
 import { parseOperatorName, parsePositiveInteger, parseTime } from '../flags/arguments.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { formatCount } from '../../errors/format-count.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { broadcastView } from '../../views/broadcast.ts';
+import { broadcastView } from '../../operations/broadcast.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';

@@ -6,7 +6,7 @@ import type { Broadcast } from '../../store/broadcasts.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { countNames, type CountName } from '../../delivery/broadcast/count-meanings.ts';
-import { broadcastView } from '../../views/broadcast.ts';
+import { broadcastView } from '../../operations/broadcast.ts';
 import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';

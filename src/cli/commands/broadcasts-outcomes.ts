@@ -1,7 +1,7 @@
 // `deskbell broadcasts outcomes`: what came of each subscription, as CSV or JSON Lines.
 import type { Command } from 'commander';
-import { csvHeader, readOutcomes, toCsv } from '../../views/outcomes-csv.ts';
-import { rowOutcomeView } from '../../views/row-outcome.ts';
+import { csvHeader, readOutcomes, toCsv } from '../../operations/outcomes-csv.ts';
+import { rowOutcomeView } from '../../operations/row-outcome.ts';
 import type { Context } from '../context.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';

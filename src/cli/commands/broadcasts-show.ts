@@ -10,8 +10,8 @@ import { formatAskedAudience, formatCreator } from '../../delivery/broadcast/des
 import { formatDuration, isoTime, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { measureReach } from '../../delivery/broadcast/reach-times.ts';
 import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
-import { attemptView } from '../../views/attempt.ts';
-import { broadcastWithTimesToJson } from '../../views/broadcast.ts';
+import { attemptView } from '../../operations/attempt.ts';
+import { broadcastWithTimesToJson } from '../../operations/broadcast.ts';
 import { summarize } from '../send/broadcast-summary.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';

@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Channel } from '../../audience/channels.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { readLanguage } from '../../protocol/language.ts';
-import { channelView } from '../../views/channel.ts';
+import { channelView } from '../../operations/channel.ts';
 import { createCommand } from '../command.ts';
 import { createDataCommand, createListCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';

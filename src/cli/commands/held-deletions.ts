@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { countOf, formatCount } from '../../errors/format-count.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { requireHeldDeletions } from '../../store/held-deletions.ts';
-import { heldDeletionView } from '../../views/held-deletion.ts';
+import { heldDeletionView } from '../../operations/held-deletion.ts';
 import { parseOrigin } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import { createDataCommand, createListCommand } from '../data/data-command.ts';

@@ -4,7 +4,7 @@ import type { Person, PersonChange } from '../../audience/person.ts';
 import type { Choices } from '../../audience/channels.ts';
 import type { Store } from '../../store/store.ts';
 import { parseJsonObject } from '../../protocol/json-object.ts';
-import { personView } from '../../views/person.ts';
+import { personView } from '../../operations/person.ts';
 import { createCommand } from '../command.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';

@@ -7,7 +7,7 @@ import { resumeSchedule, withTimes, type ScheduleWithTimes } from '../../deliver
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
-import { scheduleView, scheduleWithTimesView } from '../../views/schedule.ts';
+import { scheduleView, scheduleWithTimesView } from '../../operations/schedule.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { formatDeliveryFlags } from '../flags/delivery-flags.ts';
 import { createCommand, type CommandDescription } from '../command.ts';

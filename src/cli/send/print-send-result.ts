@@ -1,7 +1,7 @@
 // What `deskbell send` prints for one subscription: one line with the outcome.
 import type { SendResult } from '../../delivery/sender.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
-import { sentMessageToJson } from '../../views/sent-message.ts';
+import { sentMessageToJson } from '../../operations/sent-message.ts';
 import type { JsonFlag, Output } from '../output/output.ts';
 
 const colours = { accepted: 'green', gone: 'yellow', retry: 'yellow', rejected: 'red' } as const;

@@ -5,7 +5,7 @@ import { formatReachability, watchPushServices } from '../../delivery/broadcast/
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { isOver, type Broadcast, type BroadcastStore } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
-import { broadcastToJson } from '../../views/broadcast.ts';
+import { broadcastToJson } from '../../operations/broadcast.ts';
 import { assertDelivered } from './assert-delivered.ts';
 import { summarize } from './broadcast-summary.ts';
 import { formatPreparation } from './format-progress.ts';

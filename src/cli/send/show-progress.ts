@@ -3,8 +3,8 @@
 import { formatAlarm } from '../../delivery/broadcast/format-broadcast.ts';
 import { alarmKey } from '../../delivery/broadcast/watch-broadcasts.ts';
 import type { BroadcastRun } from '../../delivery/sender-interface.ts';
-import { alarmToJson } from '../../views/alarm.ts';
-import { progressToJson } from '../../views/broadcast.ts';
+import { alarmToJson } from '../../operations/alarm.ts';
+import { progressToJson } from '../../operations/broadcast.ts';
 import type { Context } from '../context.ts';
 import { formatProgress } from './format-progress.ts';
 

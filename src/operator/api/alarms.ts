@@ -3,7 +3,7 @@ import { acknowledgeAlarm, readAlarms } from '../../delivery/alarms/read-alarms.
 import { maxNoteLength } from '../../delivery/alarms/standing-alarm.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import { standingAlarmView } from '../../views/standing-alarm.ts';
+import { standingAlarmView } from '../../operations/standing-alarm.ts';
 import type { OperatorContext } from '../context.ts';
 import { operationsOf } from './operations.ts';
 

@@ -1,7 +1,7 @@
 // GET /v1/audit: what operators have changed, newest first.
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import { auditView } from '../../views/audit.ts';
+import { auditView } from '../../operations/audit.ts';
 import type { OperatorContext } from '../context.ts';
 import { readPage } from '../list-page.ts';
 import { operationsOf } from './operations.ts';

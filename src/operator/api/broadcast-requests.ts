@@ -1,10 +1,10 @@
 // What requests about broadcasts may have: the body that makes one, the queries of lists, and a header.
 import { idKeywords, Type } from '../../http/schema.ts';
 import { attemptOutcomes, type AttemptOutcome } from '../../store/attempts.ts';
-import { audienceSchema } from '../../views/audience.ts';
-import { broadcastStates } from '../../views/broadcast.ts';
-import { deliveryOptionSchemas } from '../../views/delivery-options.ts';
-import { exampleForReaders, exampleMessage, messageSchema } from '../../views/message.ts';
+import { audienceSchema } from '../../operations/audience.ts';
+import { broadcastStates } from '../../operations/broadcast.ts';
+import { deliveryOptionSchemas } from '../../operations/delivery-options.ts';
+import { exampleForReaders, exampleMessage, messageSchema } from '../../operations/message.ts';
 import { idempotencyKeyOf } from './operations.ts';
 
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));

@@ -1,7 +1,7 @@
 // /v1/channels: lists, makes, changes and removes what readers switch on and off.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import { channelBody, channelNameSchema, channelView } from '../../views/channel.ts';
+import { channelBody, channelNameSchema, channelView } from '../../operations/channel.ts';
 import { watchers } from '../authorize.ts';
 import type { OperatorContext } from '../context.ts';
 import { operationsOf } from './operations.ts';

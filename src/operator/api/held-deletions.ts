@@ -2,7 +2,7 @@
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { requireHeldDeletions } from '../../store/held-deletions.ts';
-import { heldDeletionView } from '../../views/held-deletion.ts';
+import { heldDeletionView } from '../../operations/held-deletion.ts';
 import type { OperatorContext } from '../context.ts';
 import { operationsOf } from './operations.ts';
 

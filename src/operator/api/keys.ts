@@ -2,7 +2,7 @@
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import type { StoredVapidKey } from '../../store/vapid-keys.ts';
-import type { View } from '../../views/view.ts';
+import type { View } from '../../operations/view.ts';
 import type { OperatorContext } from '../context.ts';
 import { operationsOf } from './operations.ts';
 

@@ -3,10 +3,10 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { Type, type ObjectValue, type ValueOf } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import { addresseesSchema, userKeywords, type Addressees } from '../../views/audience.ts';
-import { pushOptionSchemas } from '../../views/delivery-options.ts';
-import { exampleForReaders, exampleMessage, messageSchema } from '../../views/message.ts';
-import { sentMessageSchema } from '../../views/sent-message.ts';
+import { addresseesSchema, userKeywords, type Addressees } from '../../operations/audience.ts';
+import { pushOptionSchemas } from '../../operations/delivery-options.ts';
+import { exampleForReaders, exampleMessage, messageSchema } from '../../operations/message.ts';
+import { sentMessageSchema } from '../../operations/sent-message.ts';
 import type { OperatorContext } from '../context.ts';
 import { senders } from '../authorize.ts';
 import { sendMessage } from '../send-message.ts';

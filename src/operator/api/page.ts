@@ -1,6 +1,6 @@
 // Lists come in pages: `?limit=` and `?cursor=`, and in the answer `items` and `next`, the cursor of the next page.
 import { idKeywords, modelOf, Type } from '../../http/schema.ts';
-import type { View } from '../../views/view.ts';
+import type { View } from '../../operations/view.ts';
 
 export const defaultLimit = 50;
 const maxLimit = 500;

@@ -1,6 +1,6 @@
 // /v1/people/{user}: what the application says of a person, and what the person has chosen.
 import type { ServiceApp } from '../../http/service-app.ts';
-import { personChangeSchema, personView } from '../../views/person.ts';
+import { personChangeSchema, personView } from '../../operations/person.ts';
 import type { OperatorContext } from '../context.ts';
 import { operationsOf, userParams } from './operations.ts';
 

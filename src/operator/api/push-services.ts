@@ -3,7 +3,7 @@ import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import type { StoredSenderReport } from '../../store/senders.ts';
-import type { View } from '../../views/view.ts';
+import type { View } from '../../operations/view.ts';
 import type { OperatorContext } from '../context.ts';
 import { readPushServices, type PushServiceView } from '../push-services.ts';
 import { operationsOf } from './operations.ts';

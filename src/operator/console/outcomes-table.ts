@@ -3,7 +3,7 @@ import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { RowOutcome, RowState } from '../../store/attempts.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
-import { describeAttempt, wordsOf, type WordPart } from '../../views/row-outcome.ts';
+import { describeAttempt, wordsOf, type WordPart } from '../../operations/row-outcome.ts';
 import { titleOf } from './broadcast-title.ts';
 import { badge, exactTime, table, time, untrusted, type Variant } from './components.ts';
 import { subscriptionLink } from './links.ts';

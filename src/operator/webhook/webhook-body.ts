@@ -3,7 +3,7 @@ import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../../errors/escape-controls.ts';
 import type { BroadcastStore } from '../../store/broadcasts.ts';
 import type { WebhookEvent } from '../../store/webhook-outbox.ts';
-import { broadcastToJson } from '../../views/broadcast.ts';
+import { broadcastToJson } from '../../operations/broadcast.ts';
 
 export async function webhookBody(
   event: WebhookEvent,

@@ -4,7 +4,7 @@ import { formatCount } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { searchBroadcasts, type BroadcastFilter } from '../../broadcast-search.ts';
 import type { Broadcast, OpenBroadcasts } from '../../../store/broadcasts.ts';
-import { broadcastStates } from '../../../views/broadcast.ts';
+import { broadcastStates } from '../../../operations/broadcast.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sessionOf } from '../require-session.ts';
 import { progressBar } from '../charts.ts';
