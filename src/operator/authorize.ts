@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { hashOperatorToken } from '../keys/operator-token.ts';
+import { defaultRoles, readers } from '../operations/operation.ts';
 import type { Operator, OperatorRole, OperatorStore } from '../store/operators.ts';
 
 declare module 'fastify' {
@@ -34,12 +35,6 @@ export function requireToken(app: FastifyInstance, operators: OperatorStore): vo
   });
 }
 
-const changers: readonly OperatorRole[] = ['full'];
-const readers: readonly OperatorRole[] = [...changers, 'read'];
-/** Of routes that send. */
-export const senders: readonly OperatorRole[] = [...changers, 'send'];
-/** Of routes that show what was sent: those of the role `send` see their own alone. */
-export const watchers: readonly OperatorRole[] = [...readers, 'send'];
 /** Who may sign in to the console. */
 export const consoleRoles: readonly OperatorRole[] = readers;
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -49,7 +44,7 @@ export const isSafe = (method: string): boolean => safeMethods.has(method);
 
 /** @throws {DeskbellError} ERR_TOKEN_ROLE where the operator's role does not permit the request */
 export function assertPermitted({ method, routeOptions }: FastifyRequest, { name, role }: Operator): void {
-  const permitted = routeOptions.config.roles ?? (isSafe(method) ? readers : changers);
+  const permitted = routeOptions.config.roles ?? defaultRoles(isSafe(method));
   if (permitted.includes(role)) return;
   throw new DeskbellError('ERR_TOKEN_ROLE', `The role of ${name} is "${role}", which does not permit this.`);
 }

@@ -68,5 +68,9 @@ suite('deskbell held-deletions', { concurrency: true }, () => {
     assert.match(other.stderr, /No deletions are held for https:\/\/push\.example/);
     const none = await runCommand(['held-deletions', 'confirm', 'everything', '--data', data]);
     assert.match(none.stderr, /must be the origin of a push service/);
+    const { stdout } = await runCommand(['audit', '--json', '--data', data]);
+    const { action, target, status } = JSON.parse(stdout);
+    const refused = ['held-deletions.confirm', 'push service https://push.example', 404];
+    assert.deepEqual([action, target, status], refused);
   });
 });

@@ -176,6 +176,17 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
       assert.notEqual(failed.exitCode, 0);
       assert.match(failed.stderr, error);
     }
+    const [last, removal] = parseLines((await run(['audit', '--json'])).stdout).map(({ action, target }) => [
+      action,
+      target,
+    ]);
+    assert.deepEqual(
+      [last, removal],
+      [
+        ['subscriptions.tag', 'tags de'],
+        ['subscriptions.untag', 'tags news'],
+      ],
+    );
   });
 
   test('a person is removed, and what was removed is told', async () => {

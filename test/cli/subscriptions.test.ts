@@ -492,6 +492,8 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     assert.deepEqual(JSON.parse((await ofHost(host)).stdout), { pushService: origin, removed: 3 });
     assert.deepEqual(JSON.parse((await ofHost(origin)).stdout), { pushService: origin, removed: 0 });
     for (const wrong of ['', 'a/b', 'https://a/x']) assert.equal((await ofHost(wrong)).exitCode, 2);
+    const [last] = parseLines((await runCommand(['audit', '--json', '--data', data])).stdout);
+    assert.deepEqual([last.action, last.target], ['push-service.remove', `push service ${origin}`]);
   });
 
   test('5,000 rows go through, in the order of the file', async () => {

@@ -22,7 +22,8 @@ export function auditCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'audit',
     description:
-      'Prints what operators have changed by API and console, newest first. Of commands, only "alarms acknowledge" leaves a record.',
+      'Prints what operators have changed by API, console and commands, newest first. Commands that send or import, and those on ' +
+      'keys, operators and the store as a whole, leave no record.',
     json: 'Prints JSON Lines.',
     examples: [
       'deskbell audit',

@@ -6,6 +6,7 @@ import { createCommand } from '../command.ts';
 import { dataSettings, senderSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
+import { audited, processUser } from '../data/operation-command.ts';
 import { withExistingData } from '../data/open-data.ts';
 import { compileForDelivery } from '../send/compile-for-delivery.ts';
 import { openSender } from '../send/open-sender.ts';
@@ -28,7 +29,8 @@ export function resumeCommand(context: Context): Command {
         compileForDelivery();
         const sender = await openSender(configuration, data, context, { json: flags.json });
         try {
-          const run = await sender.resume(id);
+          const change = { operator: processUser(), action: 'broadcast.resume', target: `broadcast ${id}` };
+          const run = await audited(data.store, change, () => sender.resume(id));
           await runBroadcast(run, data.store, context, {
             json: flags.json ?? false,
             hint: createCommandHint(context, flags),

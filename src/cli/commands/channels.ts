@@ -2,10 +2,11 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Channel } from '../../audience/channels.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { findChannel, listChannels, putChannel, removeChannel } from '../../operations/channels.ts';
 import { readLanguage } from '../../protocol/language.ts';
-import { channelView } from '../../operations/channel.ts';
+import type { Store } from '../../store/store.ts';
 import { createCommand } from '../command.ts';
-import { createDataCommand, createListCommand } from '../data/data-command.ts';
+import { createChangeCommand, createNamedListCommand } from '../data/operation-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
 
@@ -17,39 +18,47 @@ interface SetFlags extends JsonFlag {
   readonly default?: 'on' | 'off';
 }
 
-export function channelsCommand(context: Context): Command {
-  return createCommand({
+export const channelsCommand = (context: Context): Command =>
+  createCommand({
     name: 'channels',
     description: 'Lists, makes, changes and removes channels: what readers switch on and off.',
     examples: ['deskbell channels list', 'deskbell channels set news --title News'],
   })
-    .addCommand(listCommand(context))
+    .addCommand(
+      createNamedListCommand(context, listChannels, {
+        description: 'Prints each channel with its default and its titles.',
+        examples: ['deskbell channels list', 'deskbell channels list --json'],
+        toText: formatChannel,
+        ifEmpty: 'No channels yet.',
+      }),
+    )
     .addCommand(setCommand(context))
-    .addCommand(removeCommand(context));
-}
+    .addCommand(
+      createChangeCommand(context, removeChannel, {
+        name: 'remove',
+        description:
+          'Removes a channel. Choices that readers have made for it hold again if a channel of its name is made anew.',
+        examples: ['deskbell channels remove news'],
+        argument: ['<name>', 'Name of the channel.'],
+        input: (name: string) => ({ name }),
+        toJson: (_removed, name) => ({ name }),
+        toText: (_removed, name) => `Removed the channel ${name}.`,
+      }),
+    );
 
-const listCommand = (context: Context): Command =>
-  createListCommand(context, {
-    description: 'Prints each channel with its default and its titles.',
-    examples: ['deskbell channels list', 'deskbell channels list --json'],
-    rowsOf: ({ store }) => store.channels.list(),
-    toJson: channelView.toJson,
-    toText: formatChannel,
-    ifEmpty: 'No channels yet.',
-  });
-
-function setCommand({ environment, output }: Context): Command {
-  return createDataCommand(environment, {
+const setCommand = (context: Context): Command =>
+  createChangeCommand(context, putChannel, {
     name: 'set',
     description:
       'Makes a channel, or changes one. What is not given stays as it is; choices of readers stay.',
-    json: 'Prints JSON.',
     examples: [
       'deskbell channels set news --title News --title-in de=Nachrichten',
       'deskbell channels set offers --title Offers --default off',
     ],
+    argument: ['<name>', 'Name of the channel: letters, digits and ". _ : -".'],
+    input: complete,
+    toText: formatChannel,
   })
-    .argument('<name>', 'Name of the channel: letters, digits and ". _ : -".')
     .option(
       '--title <text>',
       'Title for readers, in languages without one of their own. Needed for a new channel.',
@@ -64,37 +73,21 @@ function setCommand({ environment, output }: Context): Command {
         'on',
         'off',
       ]),
-    )
-    .onData(async ({ store }, name: string, flags: SetFlags) => {
-      const known = (await store.channels.list()).find((channel) => channel.name === name.normalize('NFC'));
-      const title = flags.title ?? known?.title;
-      if (title === undefined)
-        throw new DeskbellError('ERR_USAGE', `There is no channel "${name}" yet; give its --title`);
-      const titles = Object.entries({ ...known?.titles, ...flags.titleIn });
-      const channel = await store.channels.put({
-        name,
-        title,
-        titles: Object.fromEntries(titles.filter(([, text]) => text !== '')),
-        isOnByDefault: flags.default === undefined ? (known?.isOnByDefault ?? true) : flags.default === 'on',
-      });
-      await output.result(flags, channelView.toJson(channel), formatChannel(channel));
-    });
-}
+    );
 
-function removeCommand({ environment, output }: Context): Command {
-  return createDataCommand(environment, {
-    name: 'remove',
-    description:
-      'Removes a channel. Choices that readers have made for it hold again if a channel of its name is made anew.',
-    json: 'Prints JSON.',
-    examples: ['deskbell channels remove news'],
-  })
-    .argument('<name>', 'Name of the channel.')
-    .onData(async ({ store }, name: string, flags: JsonFlag) => {
-      if (!(await store.channels.remove(name)))
-        throw new DeskbellError('ERR_CHANNEL_NOT_FOUND', `There is no channel "${name}"`);
-      await output.result(flags, { name }, `Removed the channel ${name}.`);
-    });
+/** The operation is given the whole channel: what no flag says is taken from the one that there is. */
+async function complete(name: string, flags: SetFlags, { channels }: Store): Promise<Channel> {
+  const known = await findChannel(channels, name);
+  const title = flags.title ?? known?.title;
+  if (title === undefined)
+    throw new DeskbellError('ERR_USAGE', `There is no channel "${name}" yet; give its --title`);
+  const titles = Object.entries({ ...known?.titles, ...flags.titleIn });
+  return {
+    name,
+    title,
+    titles: Object.fromEntries(titles.filter(([, text]) => text !== '')),
+    isOnByDefault: flags.default === undefined ? (known?.isOnByDefault ?? true) : flags.default === 'on',
+  };
 }
 
 /** In the one spelling of the language, so that it replaces the title that is there. */

@@ -4,9 +4,10 @@ import type { Person, PersonChange } from '../../audience/person.ts';
 import type { Choices } from '../../audience/channels.ts';
 import type { Store } from '../../store/store.ts';
 import { parseJsonObject } from '../../protocol/json-object.ts';
-import { personView } from '../../operations/person.ts';
+import { personView, updatePerson } from '../../operations/people.ts';
 import { createCommand } from '../command.ts';
 import { createDataCommand } from '../data/data-command.ts';
+import { createChangeCommand } from '../data/operation-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
 
@@ -42,8 +43,8 @@ function showCommand({ environment, output }: Context): Command {
     });
 }
 
-function setCommand({ environment, output }: Context): Command {
-  return createDataCommand(environment, {
+const setCommand = (context: Context): Command =>
+  createChangeCommand(context, updatePerson, {
     name: 'set',
     description: 'Sets what is known of a person. What is not given stays as it is.',
     json: 'Prints JSON: the person as it is then.',
@@ -51,8 +52,16 @@ function setCommand({ environment, output }: Context): Command {
       `deskbell people set 42 --values '{"name": "Ada", "points": 3}' --language de --timezone Europe/Berlin`,
       'deskbell people set 42 --channel news=off --channel offers=default',
     ],
+    argument: ['<user>', 'The person.'],
+    input: (user: string, flags: SetFlags) => ({
+      user,
+      data: flags.values,
+      language: flags.language === '' ? null : flags.language,
+      timeZone: flags.timezone === '' ? null : flags.timezone,
+      channels: flags.channel,
+    }),
+    toText: (person, _user, store) => formatPerson(person, store),
   })
-    .argument('<user>', 'The person.')
     .option(
       '--values <json>',
       'Texts and numbers for placeholders, as a JSON object; null removes a value.',
@@ -64,18 +73,7 @@ function setCommand({ environment, output }: Context): Command {
       '--channel <name=state>',
       'Switches a channel on or off; default withdraws the choice. May be given several times.',
       addChoice,
-    )
-    .onData(async ({ store }, user: string, flags: SetFlags) => {
-      const change: PersonChange = {
-        data: flags.values,
-        language: flags.language === '' ? null : flags.language,
-        timeZone: flags.timezone === '' ? null : flags.timezone,
-        channels: flags.channel,
-      };
-      const person = await store.readers.setPerson(user, change);
-      await output.result(flags, personView.toJson(person), await formatPerson(person, store));
-    });
-}
+    );
 
 /** Its members are checked where they are stored. */
 function parseData(text: string): NonNullable<PersonChange['data']> {

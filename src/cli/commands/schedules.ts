@@ -3,15 +3,20 @@ import type { Command } from 'commander';
 import { formatCount } from '../../errors/format-count.ts';
 import { isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { formatSchedule } from '../../delivery/schedule/format-schedule.ts';
-import { resumeSchedule, withTimes, type ScheduleWithTimes } from '../../delivery/schedule/schedule-times.ts';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { withTimes, type ScheduleWithTimes } from '../../delivery/schedule/schedule-times.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
-import type { Store } from '../../store/store.ts';
-import { scheduleView, scheduleWithTimesView } from '../../operations/schedule.ts';
+import {
+  continueSchedule,
+  pauseSchedule,
+  removeSchedule,
+  scheduleView,
+  scheduleWithTimesView,
+} from '../../operations/schedules.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { formatDeliveryFlags } from '../flags/delivery-flags.ts';
-import { createCommand, type CommandDescription } from '../command.ts';
+import { createCommand } from '../command.ts';
 import { createDataCommand, createListCommand } from '../data/data-command.ts';
+import { createChangeCommand } from '../data/operation-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
 
@@ -39,81 +44,57 @@ const listCommand = (context: Context): Command =>
     ifEmpty: 'No schedules yet.',
   });
 
-/** A command on one schedule. @param run gives what is printed, as JSON and as text */
-const scheduleCommand = (
-  { environment, output }: Context,
-  { name, description, json }: Pick<CommandDescription, 'name' | 'description' | 'json'>,
-  run: (store: Store, id: number) => Promise<readonly [value: object, text: string]>,
-): Command =>
-  createDataCommand(environment, {
-    name,
-    description,
-    json: json ?? 'Prints the schedule as JSON.',
-    examples: [`deskbell schedules ${name} 3`],
-  })
-    .argument('<id>', 'Schedule, as "schedules list" prints it.', parsePositiveInteger)
-    .onData(async ({ store }, id: number, flags: JsonFlag) => {
-      const [value, text] = await run(store, id);
-      await output.result(flags, value, text);
-    });
+const argument = ['<id>', 'Schedule, as "schedules list" prints it.', parsePositiveInteger] as const;
 
-const showCommand = (context: Context): Command =>
-  scheduleCommand(
-    context,
-    {
-      name: 'show',
-      description: 'Prints a schedule with its next three times, and what came of its last broadcast.',
-      json: 'Prints JSON.',
-    },
-    async (store, id) => {
+const showCommand = ({ environment, output }: Context): Command =>
+  createDataCommand(environment, {
+    name: 'show',
+    description: 'Prints a schedule with its next three times, and what came of its last broadcast.',
+    json: 'Prints JSON.',
+    examples: ['deskbell schedules show 3'],
+  })
+    .argument(...argument)
+    .onData(async ({ store }, id: number, flags: JsonFlag) => {
       const schedule = await withTimes(await store.schedules.get(id));
       const { lastBroadcastId } = schedule;
       const last = lastBroadcastId === undefined ? undefined : await store.broadcasts.find(lastBroadcastId);
-      return [scheduleWithTimesView.toJson(schedule), formatWhole(schedule, last)];
-    },
-  );
+      await output.result(flags, scheduleWithTimesView.toJson(schedule), formatWhole(schedule, last));
+    });
 
 const pauseCommand = (context: Context): Command =>
-  scheduleCommand(
-    context,
-    {
-      name: 'pause',
-      description:
-        'Pauses a schedule: it makes no broadcasts until it is resumed. Those that it has made go on.',
-    },
-    async ({ schedules }, id) => [
-      scheduleView.toJson(await schedules.pause(id)),
-      `Schedule ${id} is paused.`,
-    ],
-  );
+  createChangeCommand(context, pauseSchedule, {
+    name: 'pause',
+    description:
+      'Pauses a schedule: it makes no broadcasts until it is resumed. Those that it has made go on.',
+    json: 'Prints the schedule as JSON.',
+    examples: ['deskbell schedules pause 3'],
+    argument,
+    input: (id) => ({ id }),
+    toText: (_schedule, id) => `Schedule ${id} is paused.`,
+  });
 
 const resumeCommand = (context: Context): Command =>
-  scheduleCommand(
-    context,
-    {
-      name: 'resume',
-      description:
-        'Resumes a schedule. It goes on with its next time; times that have passed during the pause are left out.',
-    },
-    async (store, id) => {
-      const schedule = await resumeSchedule(store, id);
-      return [scheduleView.toJson(schedule), `Schedule ${id} sends next at ${isoTime(schedule.nextAtMs)}.`];
-    },
-  );
+  createChangeCommand(context, continueSchedule, {
+    name: 'resume',
+    description:
+      'Resumes a schedule. It goes on with its next time; times that have passed during the pause are left out.',
+    json: 'Prints the schedule as JSON.',
+    examples: ['deskbell schedules resume 3'],
+    argument,
+    input: (id) => ({ id }),
+    toText: ({ nextAtMs }, id) => `Schedule ${id} sends next at ${isoTime(nextAtMs)}.`,
+  });
 
 const removeCommand = (context: Context): Command =>
-  scheduleCommand(
-    context,
-    {
-      name: 'remove',
-      description: 'Removes a schedule. Broadcasts that it has made stay; "broadcasts cancel" ends one.',
-      json: 'Prints JSON.',
-    },
-    async ({ schedules }, id) => {
-      if (await schedules.remove(id)) return [{ id, removed: true }, `Removed schedule ${id}`];
-      throw new DeskbellError('ERR_SCHEDULE_NOT_FOUND', `There is no schedule ${id}`);
-    },
-  );
+  createChangeCommand(context, removeSchedule, {
+    name: 'remove',
+    description: 'Removes a schedule. Broadcasts that it has made stay; "broadcasts cancel" ends one.',
+    examples: ['deskbell schedules remove 3'],
+    argument,
+    input: (id) => ({ id }),
+    toJson: (_removed, id) => ({ id, removed: true }),
+    toText: (_removed, id) => `Removed schedule ${id}`,
+  });
 
 function formatWhole(schedule: ScheduleWithTimes, last: Broadcast | undefined): string {
   const { createdAtMs, lastBroadcastId, nextTimes } = schedule;

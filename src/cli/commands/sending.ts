@@ -1,9 +1,11 @@
 // `deskbell sending`: whether the store sends by itself. A copy of a store must not, as long as the original does.
 import type { Command } from 'commander';
 import { describePause } from '../../delivery/installation-warnings.ts';
-import { describeResumption, resumeSending } from '../../delivery/resume-sending.ts';
+import { describeResumption } from '../../delivery/resume-sending.ts';
+import { pauseStore, resumeStore } from '../../operations/sending.ts';
 import { createCommand } from '../command.ts';
 import { createDataCommand } from '../data/data-command.ts';
+import { perform } from '../data/operation-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
 import { createCommandHint } from '../output/command-hint.ts';
@@ -54,9 +56,9 @@ function pauseCommand(context: Context): Command {
       'process uses it. Broadcasts that are running or scheduled are paused; processes that deliver now stop within seconds.',
     json: 'Prints JSON.',
     examples: ['deskbell sending pause --data /srv/copy'],
-  }).onData(async ({ store }, flags: JsonFlag) => {
-    await store.sending.pause('asked');
-    const resumption = await describeResumption(store);
+  }).onData(async (data, flags: JsonFlag) => {
+    await perform(data, pauseStore, {});
+    const resumption = await describeResumption(data.store);
     await output.result(flags, resumptionToJson(resumption), 'Sending is paused.');
     if (!flags.json) output.diagnostic(formatResumption(resumption, createCommandHint(context, flags)));
   });
@@ -74,10 +76,10 @@ function resumeCommand(context: Context): Command {
   })
     .option('--with-broadcasts', 'Also continues the broadcasts that were paused with it.')
     .option('--with-missed', 'Sends immediately what schedules missed within the last hour.')
-    .onData(async ({ store }, flags: ResumeFlags) => {
+    .onData(async (data, flags: ResumeFlags) => {
       const { withBroadcasts = false, withMissed = false } = flags;
-      const before = await describeResumption(store);
-      const resumed = await resumeSending(store, { withBroadcasts, withMissed });
+      const before = await describeResumption(data.store);
+      const resumed = await perform(data, resumeStore, { withBroadcasts, withMissed });
       if (flags.json)
         return output.line(JSON.stringify({ ...resumptionToJson(before), paused: false, resumed }));
       if (before.pause === undefined) return output.line('Sending was not paused.');

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
-import { subscriptionView } from '../../operations/subscription.ts';
+import { subscriptionView } from '../../operations/subscriptions.ts';
 import type { Context } from '../context.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { JsonFlag } from '../output/output.ts';

@@ -3,12 +3,14 @@ import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { checkUser } from '../../audience/user-and-tags.ts';
 import { countOf } from '../../errors/format-count.ts';
-import type { Store } from '../../store/store.ts';
+import { removePerson } from '../../operations/people.ts';
+import { removePushService, removeSubscription } from '../../operations/subscriptions.ts';
 import type { RemovedPerson } from '../../store/people.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { createCommand } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';
 import type { Context } from '../context.ts';
+import { perform } from '../data/operation-command.ts';
 import { withExistingData } from '../data/open-data.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import type { JsonFlag } from '../output/output.ts';
@@ -42,13 +44,13 @@ export function removeCommand({ environment, output }: Context): Command {
         throw new DeskbellError('ERR_USAGE', 'Give the IDs of subscriptions, --user or --push-service');
       }
       const configuration = await readConfiguration({ flags, environment });
-      await withExistingData(configuration, async ({ store }) => {
+      await withExistingData(configuration, async (data) => {
         if (user !== undefined) {
-          const removed = await store.people.remove(user);
+          const removed = await perform(data, removePerson, { user });
           return output.result(flags, { user, ...removed }, formatRemoved(removed));
         }
         if (origin !== undefined) {
-          const removed = await removeAllOf(origin, store);
+          const removed = await perform(data, removePushService, { origin });
           return output.result(
             flags,
             { pushService: origin, removed },
@@ -57,7 +59,13 @@ export function removeCommand({ environment, output }: Context): Command {
         }
         const missing: number[] = [];
         for (const id of ids) {
-          const isRemoved = await store.subscriptions.removeById(id);
+          const isRemoved = await perform(data, removeSubscription, { id }).then(
+            () => true,
+            (error: unknown) => {
+              if (error instanceof DeskbellError && error.code === 'ERR_SUBSCRIPTION_NOT_FOUND') return false;
+              throw error;
+            },
+          );
           if (!isRemoved) missing.push(id);
           if (flags.json) await output.line(JSON.stringify({ id, removed: isRemoved }));
           else if (isRemoved) await output.line(`Removed ${id}`);
@@ -82,19 +90,6 @@ function readOrigin(text: string): string {
   const url = URL.parse(text.includes('://') ? text : `https://${text}`);
   if (url !== null && url.pathname === '/' && url.search === '' && url.username === '') return url.origin;
   throw new DeskbellError('ERR_USAGE', '--push-service takes a host such as up.example.net, or an origin');
-}
-
-const pageRows = 500;
-
-async function removeAllOf(origin: string, { subscriptions, unlisted }: Store): Promise<number> {
-  let removed = 0;
-  for (;;) {
-    const rows = await subscriptions.pageOfPushService(origin, { afterId: 0, limit: pageRows });
-    for (const { id } of rows) removed += Number(await subscriptions.removeById(id));
-    if (rows.length < pageRows) break;
-  }
-  await unlisted.remove(origin);
-  return removed;
 }
 
 export function formatRemoved({

@@ -8,7 +8,7 @@ import type { RowOutcome } from '../../store/attempts.ts';
 import type { Store } from '../../store/store.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { explain, rowOutcomeView } from '../../operations/row-outcome.ts';
-import { subscriptionView } from '../../operations/subscription.ts';
+import { subscriptionView } from '../../operations/subscriptions.ts';
 import type { Context } from '../context.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';

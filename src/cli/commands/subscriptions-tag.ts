@@ -9,6 +9,7 @@ import type { CommandDescription } from '../command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
 import { createDataCommand } from '../data/data-command.ts';
+import { audited, processUser } from '../data/operation-command.ts';
 import { addPeopleFlags, expressionOf, parseTags, type PeopleFlags } from '../flags/people-flags.ts';
 import { subscriptionPages } from '../input/subscription-pages.ts';
 
@@ -35,22 +36,34 @@ function createTagCommand(
   { environment, output, stop }: Context,
   verb: string,
   change: 'add' | 'remove',
-  description: CommandDescription,
+  { name, ...description }: CommandDescription,
 ): Command {
   const command = createDataCommand(environment, {
+    name,
     ...description,
     json: 'Prints {"subscriptions"}: how many there were.',
   }).argument('<tags>', 'Tags, separated by commas.', parseTags);
   return addPeopleFlags(command, verb, ['ids'])
     .option('--ids <ids>', `${verb} the subscriptions with these IDs, separated by commas.`, parseIds)
     .onData(async ({ store }, given: readonly string[], flags: TagFlags) => {
-      const changes = { [change]: checkTags(given, '/tags') };
-      let subscriptions = 0;
-      for await (const ids of idsOf(flags, store, stop)) {
-        // what is asked for in one turn is committed together
-        const found = await Promise.all(ids.map((id) => store.people.changeTags(id, changes)));
-        subscriptions += found.filter(Boolean).length;
-      }
+      const tags = checkTags(given, '/tags');
+      const chosen = chosenBy(flags, store, stop);
+      const record = {
+        operator: processUser(),
+        action: `subscriptions.${name}`,
+        target: `tags ${tags.join(', ')}`,
+      };
+      const subscriptions = await audited(store, record, async () => {
+        let changed = 0;
+        for await (const page of chosen) {
+          // what is asked for in one turn is committed together
+          const found = await Promise.all(
+            page.map(({ id }) => store.people.changeTags(id, { [change]: tags })),
+          );
+          changed += found.filter(Boolean).length;
+        }
+        return changed;
+      });
       await output.result(flags, { subscriptions }, `Changed ${countOf(subscriptions, 'subscription')}.`);
       if (subscriptions === 0) {
         throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', 'There is no such subscription');
@@ -58,20 +71,17 @@ function createTagCommand(
     });
 }
 
-async function* idsOf(
-  flags: TagFlags,
-  { subscriptions }: Store,
-  stop: AbortSignal,
-): AsyncGenerator<readonly number[]> {
+type Pages = AsyncIterable<readonly { readonly id: number }[]> | Iterable<readonly { readonly id: number }[]>;
+
+/** @throws {DeskbellError} ERR_USAGE */
+function chosenBy(flags: TagFlags, { subscriptions }: Store, stop: AbortSignal): Pages {
   const expression = expressionOf(flags);
-  if (flags.ids !== undefined) return yield flags.ids;
+  if (flags.ids !== undefined) return [flags.ids.map((id) => ({ id }))];
   if (expression === undefined) {
     throw new DeskbellError(
       'ERR_USAGE',
       'Choose the subscriptions: --user, --tag, --any-tag, --not-tag or --ids',
     );
   }
-  for await (const page of subscriptionPages(subscriptions, stop, checkExpression(expression))) {
-    yield page.map(({ id }) => id);
-  }
+  return subscriptionPages(subscriptions, stop, checkExpression(expression));
 }

@@ -5,7 +5,7 @@ import { countAudience } from '../../delivery/broadcast/count-audience.ts';
 import { thisCommandLine } from '../../delivery/broadcast/describe-source.ts';
 import { isoTime, nameBroadcast, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { broadcastToJson } from '../../operations/broadcast.ts';
-import { scheduleView } from '../../operations/schedule.ts';
+import { scheduleView } from '../../operations/schedules.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
 import type { SubscriptionStore } from '../../store/subscriptions.ts';

@@ -6,19 +6,20 @@ import { sendJson } from '../../http/json-text.ts';
 import { Type, type SchemaTypeProvider } from '../../http/schema.ts';
 import { readJsonBodies, readTextBodies } from '../../http/json-body.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
+import { acknowledge, listAlarms } from '../../operations/alarms.ts';
+import { listChannels, putChannel, removeChannel } from '../../operations/channels.ts';
+import { decisions, listHeldDeletions } from '../../operations/held-deletions.ts';
+import { personView, updatePerson, userParams } from '../../operations/people.ts';
 import { requireToken } from '../authorize.ts';
 import { addMetricsRoute } from '../metrics/add-metrics.ts';
 import { operatorDescription } from '../description.ts';
 import type { OperatorContext } from '../context.ts';
-import { addAlarmRoutes } from './alarms.ts';
 import { addAuditRoutes } from './audit.ts';
 import { addBroadcastRoutes } from './broadcasts.ts';
-import { addChannelRoutes } from './channels.ts';
-import { addHeldDeletionRoutes } from './held-deletions.ts';
 import { addKeyRoutes } from './keys.ts';
 import { addMessageRoutes } from './messages.ts';
+import { addOperations, operationsOf } from './operations.ts';
 import { addOutcomeRoutes } from './outcomes.ts';
-import { addPeopleRoutes } from './people.ts';
 import { addPushServiceRoutes } from './push-services.ts';
 import { addScheduleRoutes } from './schedules.ts';
 import { addSubscriptionRoutes } from './subscriptions.ts';
@@ -51,11 +52,25 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
   addOutcomeRoutes(app, parts);
   addScheduleRoutes(app, parts);
   addSubscriptionRoutes(app, parts);
-  addChannelRoutes(app, parts);
-  addPeopleRoutes(app, parts);
+  addOperations(app, parts, [listChannels, putChannel, removeChannel]);
+  operationsOf(app, 'Subscriptions').add('GET /v1/people/:user', {
+    operationId: 'getPerson',
+    summary: 'What is known of a person',
+    description: 'Without data and choices where nothing has been set.',
+    params: userParams,
+    answer: personView,
+    errors: ['ERR_FIELD_VALUE'],
+    handle: async ({ params: { user } }) => personView.toJson(await parts.store.readers.person(user)),
+  });
+  addOperations(app, parts, [updatePerson]);
   addPushServiceRoutes(app, parts);
-  addHeldDeletionRoutes(app, parts);
-  addAlarmRoutes(app, parts);
+  addOperations(app, parts, [
+    listHeldDeletions,
+    decisions.confirm,
+    decisions.discard,
+    listAlarms,
+    acknowledge,
+  ]);
   addKeyRoutes(app, parts);
   addAuditRoutes(app, parts);
   addMetricsRoute(app, parts.metrics);

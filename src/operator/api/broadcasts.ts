@@ -10,7 +10,7 @@ import { broadcastView, broadcastWithTimesToJson } from '../../operations/broadc
 import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
 import { sendEvents } from '../event-stream.ts';
 import type { OperatorContext } from '../context.ts';
-import { senders, watchers } from '../authorize.ts';
+import { senders, watchers } from '../../operations/operation.ts';
 import { readPage } from '../list-page.ts';
 import {
   assertShowsRows,
@@ -19,7 +19,9 @@ import {
   getOwnBroadcast,
   ownerIdOf,
 } from '../own-broadcasts.ts';
-import { idParams, operationsOf } from './operations.ts';
+import { broadcastChanges } from '../../operations/broadcast-changes.ts';
+import { idParams } from '../../operations/operation.ts';
+import { addOperations, operationsOf } from './operations.ts';
 import { attemptsQuery, bodyLimit, createBody, idempotencyKey, listQuery } from './broadcast-requests.ts';
 
 const eventsOperation: Operation = {
@@ -161,17 +163,5 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     },
   );
 
-  const change = (name: 'pause' | 'resume' | 'cancel', summary: string): void =>
-    operations.add(`POST /v1/broadcasts/:id/${name}`, {
-      operationId: `${name}Broadcast`,
-      summary,
-      params: idParams,
-      answer: broadcastView,
-      errors: ['ERR_BROADCAST_NOT_FOUND', 'ERR_BROADCAST_STATE'],
-      audit: { action: `broadcast.${name}`, target: ({ params: { id } }) => `broadcast ${id}` },
-      handle: async ({ params: { id } }) => broadcastView.toJson(await broadcasts[name](id)),
-    });
-  change('pause', 'Pauses a broadcast');
-  change('resume', 'Resumes a broadcast that is paused');
-  change('cancel', 'Cancels a broadcast');
+  addOperations(app, parts, Object.values(broadcastChanges));
 }

@@ -8,7 +8,7 @@ import { pushOptionSchemas } from '../../operations/delivery-options.ts';
 import { exampleForReaders, exampleMessage, messageSchema } from '../../operations/message.ts';
 import { sentMessageSchema } from '../../operations/sent-message.ts';
 import type { OperatorContext } from '../context.ts';
-import { senders } from '../authorize.ts';
+import { senders } from '../../operations/operation.ts';
 import { sendMessage } from '../send-message.ts';
 import { assertSameForAll, tellsSubscriptions } from '../own-broadcasts.ts';
 import { sendOnce } from '../send-once.ts';

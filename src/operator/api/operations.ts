@@ -3,19 +3,15 @@ import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fas
 import { maxKeyCharacters } from '../../delivery/idempotency-key.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
-import type { Operation } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-text.ts';
-import { idKeywords, Type, type ObjectValue, type Properties, type Schema } from '../../http/schema.ts';
+import { Type, type ObjectValue, type Properties, type Schema } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import type { OperatorRole } from '../../store/operators.ts';
-import { userKeywords } from '../../operations/audience.ts';
+import type { Described, NamedList, Operation, Route } from '../../operations/operation.ts';
 import type { View } from '../../operations/view.ts';
 import type { AuditedAction } from '../audit-changes.ts';
+import type { OperatorContext } from '../context.ts';
 import type { ListPage } from '../list-page.ts';
 import { cutPage, defaultLimit, namedPageQuery, pageOf, pageQuery } from './page.ts';
-
-/** `GET /v1/things` */
-type Route = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
 
 type Request<Params extends Properties, Query extends Properties, Body> = FastifyRequest & {
   readonly params: ObjectValue<Params>;
@@ -23,17 +19,12 @@ type Request<Params extends Properties, Query extends Properties, Body> = Fastif
   readonly body: Body;
 };
 
-interface Described<Params extends Properties, Query extends Properties> extends Pick<
-  Operation,
-  'operationId' | 'summary' | 'description' | 'headers' | 'errors'
-> {
+interface Asked<Params extends Properties, Query extends Properties> extends Described {
   readonly params?: Params;
   readonly query?: Query;
-  /** Who may ask. Default: with an unsafe method those who may change, else those who may read. */
-  readonly roles?: readonly OperatorRole[];
 }
 
-interface ApiOperation<Params extends Properties, Query extends Properties, Body> extends Described<
+interface ApiOperation<Params extends Properties, Query extends Properties, Body> extends Asked<
   Params,
   Query
 > {
@@ -55,7 +46,7 @@ interface ApiOperation<Params extends Properties, Query extends Properties, Body
   handle(request: Request<Params, Query, Body>, reply: FastifyReply): Promise<unknown>;
 }
 
-interface List<Item, Params extends Properties, Query extends Properties> extends Described<Params, Query> {
+interface List<Item, Params extends Properties, Query extends Properties> extends Asked<Params, Query> {
   /** How each item is shown. */
   readonly view: View<Item>;
   /** Reads a page, in the order of ids. */
@@ -63,14 +54,6 @@ interface List<Item, Params extends Properties, Query extends Properties> extend
     request: Request<Params, Query, unknown>,
     range: { readonly limit: number; readonly cursor: number | undefined },
   ): Promise<ListPage<Item>>;
-}
-
-interface NamedList<Item> extends Described<Properties, Properties> {
-  readonly view: View<Item>;
-  /** It comes in the order of names. */
-  nameOf(item: Item): string;
-  /** Reads all of it: it is short. */
-  read(): Promise<readonly Item[]>;
 }
 
 /** Adds operations to the API. */
@@ -85,15 +68,11 @@ export interface Operations {
     path: `/${string}`,
     list: List<Item, Params, Query>,
   ): void;
-  addNamedList<Item>(path: `/${string}`, list: NamedList<Item>): void;
+  addNamedList<Item>(
+    path: `/${string}`,
+    list: Omit<NamedList<Item>, 'tag' | 'path' | 'read'> & { read(): Promise<readonly Item[]> },
+  ): void;
 }
-
-/** Of a path that names one thing by its number. */
-export const idParams = { id: Type.Integer(idKeywords) };
-
-export const userParams = {
-  user: Type.String({ ...userKeywords, description: 'The person, percent-encoded.' }),
-};
 
 /** The header by which a request can be repeated. */
 export const idempotencyKeyOf = (description: string) => ({
@@ -183,6 +162,39 @@ export function operationsOf(app: ServiceApp, tag: string): Operations {
       }),
   };
 }
+
+/** Any of them: its input was checked against its own schemas. */
+type AnyOperation = Operation<never, unknown>;
+
+/** Adds operations and lists as they are described. */
+export function addOperations(
+  app: ServiceApp,
+  parts: OperatorContext,
+  described: readonly (AnyOperation | NamedList<unknown>)[],
+): void {
+  for (const each of described) {
+    const { tag } = each;
+    const operations = operationsOf(app, tag);
+    if ('path' in each) {
+      const { path, read, ...list } = each;
+      operations.addNamedList(path, { ...list, read: () => read(parts) });
+      continue;
+    }
+    const { route, action, target, run, answer, ...operation } = each;
+    operations.add(route, {
+      ...operation,
+      ...(answer && { answer }),
+      audit: { action, target: (request) => target(inputOf(request), parts) },
+      handle: async (request) => {
+        const result = await run(parts, inputOf(request), request.operator?.name ?? '');
+        return answer?.toJson(result);
+      },
+    });
+  }
+}
+
+const inputOf = ({ params, query, body }: Pick<FastifyRequest, 'params' | 'query' | 'body'>): never =>
+  Object.assign({}, body, query, params) as never;
 
 const toAnswer = <Item>(
   { items, next = null }: { readonly items: readonly Item[]; readonly next?: unknown },

@@ -9,13 +9,15 @@ import type { Operator } from '../../store/operators.ts';
 import { userKeywords } from '../../operations/audience.ts';
 import { csvHeader } from '../../operations/outcomes-csv.ts';
 import { rowOutcomeView } from '../../operations/row-outcome.ts';
-import { watchers } from '../authorize.ts';
+import { watchers } from '../../operations/operation.ts';
 import type { OperatorContext } from '../context.ts';
 import type { ListPage } from '../list-page.ts';
 import { assertShowsRows } from '../own-broadcasts.ts';
 import { findPersonDevices, idsOf } from '../person-devices.ts';
 import { sendOutcomes } from '../send-outcomes.ts';
-import { idParams, operationsOf, userParams } from './operations.ts';
+import { idParams } from '../../operations/operation.ts';
+import { userParams } from '../../operations/people.ts';
+import { operationsOf } from './operations.ts';
 
 /** Ids that are looked at for one page. */
 const idsAtOnce = 1000;

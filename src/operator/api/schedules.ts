@@ -1,16 +1,22 @@
 // /v1/schedules: makes, lists, pauses, resumes and removes schedules, by which broadcasts recur.
-import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { assertNotBlank } from '../../protocol/message/assert-not-blank.ts';
 import { recurringAudienceSchema } from '../../operations/audience.ts';
 import { deliveryOptionSchemas } from '../../operations/delivery-options.ts';
 import { exampleMessage, messageSchema } from '../../operations/message.ts';
-import { resumeSchedule, withTimes } from '../../delivery/schedule/schedule-times.ts';
-import { scheduleView, scheduleWithTimesView } from '../../operations/schedule.ts';
+import { withTimes } from '../../delivery/schedule/schedule-times.ts';
+import {
+  continueSchedule,
+  pauseSchedule,
+  removeSchedule,
+  scheduleView,
+  scheduleWithTimesView,
+} from '../../operations/schedules.ts';
 import type { OperatorContext } from '../context.ts';
 import { readPage } from '../list-page.ts';
-import { idParams, operationsOf } from './operations.ts';
+import { idParams } from '../../operations/operation.ts';
+import { addOperations, operationsOf } from './operations.ts';
 
 const body = Type.Model(
   'ScheduleRequest',
@@ -34,7 +40,8 @@ const body = Type.Model(
   ),
 );
 
-export function addScheduleRoutes(app: ServiceApp, { store, sender }: OperatorContext): void {
+export function addScheduleRoutes(app: ServiceApp, parts: OperatorContext): void {
+  const { store, sender } = parts;
   const { schedules } = store;
   const operations = operationsOf(app, 'Sending');
 
@@ -82,38 +89,5 @@ export function addScheduleRoutes(app: ServiceApp, { store, sender }: OperatorCo
       scheduleWithTimesView.toJson(await withTimes(await schedules.get(id))),
   });
 
-  operations.add('POST /v1/schedules/:id/pause', {
-    operationId: 'pauseSchedule',
-    summary: 'Pauses a schedule',
-    description: 'It makes no broadcasts until it is resumed. Those that it has made go on.',
-    params: idParams,
-    answer: scheduleView,
-    errors: ['ERR_SCHEDULE_NOT_FOUND'],
-    audit: { action: 'schedule.pause', target: ({ params: { id } }) => `schedule ${id}` },
-    handle: async ({ params: { id } }) => scheduleView.toJson(await schedules.pause(id)),
-  });
-
-  operations.add('POST /v1/schedules/:id/resume', {
-    operationId: 'resumeSchedule',
-    summary: 'Resumes a schedule that is paused',
-    description: 'It goes on with its next time. Times that have passed during the pause are left out.',
-    params: idParams,
-    answer: scheduleView,
-    errors: ['ERR_SCHEDULE_NOT_FOUND', 'ERR_SCHEDULE_INVALID'],
-    audit: { action: 'schedule.resume', target: ({ params: { id } }) => `schedule ${id}` },
-    handle: async ({ params: { id } }) => scheduleView.toJson(await resumeSchedule(store, id)),
-  });
-
-  operations.add('DELETE /v1/schedules/:id', {
-    operationId: 'removeSchedule',
-    summary: 'Removes a schedule',
-    description: 'Broadcasts that it has made stay.',
-    params: idParams,
-    errors: ['ERR_SCHEDULE_NOT_FOUND'],
-    audit: { action: 'schedule.remove', target: ({ params: { id } }) => `schedule ${id}` },
-    handle: async ({ params: { id } }) => {
-      if (await schedules.remove(id)) return;
-      throw new DeskbellError('ERR_SCHEDULE_NOT_FOUND', `There is no schedule ${id}.`);
-    },
-  });
+  addOperations(app, parts, [pauseSchedule, continueSchedule, removeSchedule]);
 }

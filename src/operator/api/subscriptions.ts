@@ -1,16 +1,18 @@
 // /v1/subscriptions: lists, shows, assigns and removes subscriptions. Endpoints and keys are never shown.
 import { Type } from '../../http/schema.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
-import { checkExpression, checkUserAndTags } from '../../audience/user-and-tags.ts';
+import { checkExpression } from '../../audience/user-and-tags.ts';
 import { requireSubscription } from '../../store/subscriptions.ts';
 import { attemptView } from '../../operations/attempt.ts';
-import { tagsSchema, userKeywords } from '../../operations/audience.ts';
-import { subscriptionView } from '../../operations/subscription.ts';
+import { userKeywords } from '../../operations/audience.ts';
+import { idParams } from '../../operations/operation.ts';
+import { removePerson } from '../../operations/people.ts';
+import { removeSubscription, subscriptionView, updateSubscription } from '../../operations/subscriptions.ts';
 import type { OperatorContext } from '../context.ts';
 import { findSubscriptions } from '../find-subscriptions.ts';
 import { readPage } from '../list-page.ts';
 import { splitTags } from '../validator.ts';
-import { idParams, operationsOf } from './operations.ts';
+import { addOperations, operationsOf } from './operations.ts';
 
 const tagList = (description: string) =>
   Type.Optional(
@@ -27,46 +29,10 @@ const listQuery = {
   ),
 };
 
-const assignBody = Type.Model(
-  'SubscriptionUpdate',
-  Type.Object(
-    {
-      user: Type.Optional(
-        Type.Unsafe<string | null>({
-          ...userKeywords,
-          type: ['string', 'null'],
-          description: 'null: anonymous.',
-        }),
-      ),
-      tags: Type.Optional(tagsSchema(0, 'Replaces all tags.')),
-    },
-    {
-      additionalProperties: false,
-      minProperties: 1,
-      description: 'What is absent stays as it is.',
-      examples: [{ user: '42', tags: ['news', 'beta'] }],
-    },
-  ),
-);
-
-const removedSchema = Type.Model(
-  'RemovedPerson',
-  Type.Object({
-    subscriptions: Type.Integer(),
-    ended: Type.Integer({ description: 'Subscriptions that had ended already.' }),
-    broadcasts: Type.Integer({ description: 'Broadcasts that were for this person alone.' }),
-    schedules: Type.Integer({ description: 'Schedules that were for this person alone.' }),
-    recipients: Type.Integer({ description: 'Places in lists of recipients.' }),
-    attempts: Type.Integer({ description: 'Of the attempt log.' }),
-    receipts: Type.Integer({ description: 'What they had reported of notifications.' }),
-  }),
-);
-
 export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): void {
   const operations = operationsOf(app, 'Subscriptions');
 
-  const { attempts, subscriptions, people } = parts.store;
-  const find = async (id: number) => requireSubscription(await subscriptions.findById(id), id);
+  const { attempts, subscriptions } = parts.store;
 
   operations.addList('/v1/subscriptions', {
     operationId: 'listSubscriptions',
@@ -88,7 +54,8 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
     params: idParams,
     answer: subscriptionView,
     errors: ['ERR_SUBSCRIPTION_NOT_FOUND'],
-    handle: async ({ params: { id } }) => subscriptionView.toJson(await find(id)),
+    handle: async ({ params: { id } }) =>
+      subscriptionView.toJson(requireSubscription(await subscriptions.findById(id), id)),
   });
 
   operations.addList('/v1/subscriptions/:id/attempts', {
@@ -101,58 +68,5 @@ export function addSubscriptionRoutes(app: ServiceApp, parts: OperatorContext): 
       readPage(limit, (count) => attempts.list({ subscriptionId: id, beforeId: cursor, limit: count })),
   });
 
-  operations.add('PATCH /v1/subscriptions/:id', {
-    operationId: 'updateSubscription',
-    summary: 'Sets user and tags of a subscription',
-    params: idParams,
-    body: assignBody,
-    answer: subscriptionView,
-    errors: ['ERR_SUBSCRIPTION_NOT_FOUND', 'ERR_FIELD_VALUE', 'ERR_FIELD_TYPE'],
-    audit: { action: 'subscription.assign', target: ({ params: { id } }) => `subscription ${id}` },
-    handle: async ({ params: { id }, body }) => {
-      const { user, tags } = checkUserAndTags({ user: body.user ?? undefined, tags: body.tags });
-      const change = { user: body.user === null ? null : user, tags: body.tags && tags };
-      if (!(await people.assign(id, change))) requireSubscription(undefined, id);
-      return subscriptionView.toJson(await find(id));
-    },
-  });
-
-  operations.add('DELETE /v1/subscriptions/:id', {
-    operationId: 'removeSubscription',
-    summary: 'Removes a subscription',
-    description: 'A browser registers again when its page is next opened.',
-    params: idParams,
-    errors: ['ERR_SUBSCRIPTION_NOT_FOUND'],
-    audit: { action: 'subscription.remove', target: ({ params: { id } }) => `subscription ${id}` },
-    handle: async ({ params: { id } }) => {
-      if (!(await subscriptions.removeById(id))) requireSubscription(undefined, id);
-    },
-  });
-
-  operations.add('DELETE /v1/subscriptions', {
-    operationId: 'removePerson',
-    summary: 'Removes a person',
-    description:
-      'Deletes all data of this user from the store. The audit keeps a keyed hash of the user; backups and logs are not ' +
-      'touched.',
-    query: { user: Type.String({ ...userKeywords, description: 'Whom to remove.' }) },
-    answer: {
-      schema: removedSchema,
-      example: {
-        subscriptions: 2,
-        ended: 0,
-        broadcasts: 0,
-        schedules: 0,
-        recipients: 3,
-        attempts: 5,
-        receipts: 4,
-      },
-    },
-    errors: ['ERR_FIELD_VALUE'],
-    audit: {
-      action: 'person.remove',
-      target: ({ query: { user } }) => `user ${parts.hashPerson(user)}`,
-    },
-    handle: ({ query: { user } }) => people.remove(user),
-  });
+  addOperations(app, parts, [updateSubscription, removeSubscription, removePerson]);
 }

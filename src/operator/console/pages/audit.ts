@@ -40,8 +40,8 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
     return sendPage(reply, {
       title: 'Audit',
       lead: html`<p class="quiet">
-        What operators have changed by API and console, newest first. Of commands, only “deskbell alarms
-        acknowledge” leaves a record.
+        What operators have changed by API, console and commands, newest first. Commands that send, import or
+        tag, and those on keys, operators and the store as a whole, leave no record.
       </p>`,
       content: html`
         ${searchForm(pages.Audit, [

@@ -1,8 +1,8 @@
 // Channels: what readers switch on and off. A page lists them; others make, change and remove one.
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { maxTitleCharacters, type Channel } from '../../../audience/channels.ts';
-import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
+import { findChannel, putChannel, removeChannel } from '../../../operations/channels.ts';
 import type { OperatorContext } from '../../context.ts';
 import { onOff, prose, table, untrusted, urlWith } from '../components.ts';
 import { csrfField } from '../csrf.ts';
@@ -17,9 +17,9 @@ import type { ConsoleSession } from '../sessions.ts';
 const editUrl = `${pages.Channels}/edit`;
 const fieldNames = ['name', 'title', 'titles', 'isOn', 'isKnown'];
 
-export function addChannelPages(app: FastifyInstance, { store: { channels } }: OperatorContext): void {
-  const find = async (name: string): Promise<Channel | undefined> =>
-    (await channels.list()).find((channel) => channel.name === name);
+export function addChannelPages(app: FastifyInstance, parts: OperatorContext): void {
+  const { channels } = parts.store;
+  const find = (name: string) => findChannel(channels, name);
 
   app.get('/channels', async (request, reply) => {
     const session = sessionOf(request);
@@ -45,19 +45,21 @@ export function addChannelPages(app: FastifyInstance, { store: { channels } }: O
 
   app.post(
     '/channels/edit',
-    audited('channel.put', ({ body }) => `channel ${textField(body, 'name').trim()}`),
+    audited(putChannel.action, ({ body }) => `channel ${textField(body, 'name').trim()}`),
     async (request, reply) => {
+      const { operator } = sessionOf(request);
       const fields = textFields(request.body, fieldNames);
       const name = textField(fields, 'name').trim();
       try {
         if (fields['isKnown'] !== 'yes' && (await find(name)) !== undefined)
           throw fieldFault('name', 'There is a channel of this name already; change that one.');
-        await channels.put({
+        const channel = {
           name,
           title: textField(fields, 'title'),
           titles: readTitles(textField(fields, 'titles')),
           isOnByDefault: fields['isOn'] === 'yes',
-        });
+        };
+        await putChannel.run(parts, channel, operator.name);
       } catch (error) {
         const faults = toFaults(error, fields);
         if (Object.keys(faults).length === 0) throw error;
@@ -75,12 +77,12 @@ export function addChannelPages(app: FastifyInstance, { store: { channels } }: O
 
   app.post(
     '/channels/remove',
-    audited('channel.remove', ({ body }) => `channel ${textField(body, 'name')}`),
+    audited(removeChannel.action, ({ body }) => `channel ${textField(body, 'name')}`),
     async (request, reply) => {
       const name = textField(request.body, 'name');
-      if (!(await channels.remove(name)))
-        throw new DeskbellError('ERR_CHANNEL_NOT_FOUND', `There is no channel "${name}".`);
-      return reply.redirect(doneUrl(sessionOf(request), pages.Channels, 'channelRemoved', 1), 303);
+      const session = sessionOf(request);
+      await removeChannel.run(parts, { name }, session.operator.name);
+      return reply.redirect(doneUrl(session, pages.Channels, 'channelRemoved', 1), 303);
     },
   );
 }

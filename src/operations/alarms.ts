@@ -1,7 +1,9 @@
-// An alarm that stands, as it is shown.
+// Alarms that stand: what is wrong now, and who knows of it.
+import { acknowledgeAlarm, readAlarms } from '../delivery/alarms/read-alarms.ts';
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
-import { alarmKinds, type StandingAlarm } from '../delivery/alarms/standing-alarm.ts';
+import { alarmKinds, maxNoteLength, type StandingAlarm } from '../delivery/alarms/standing-alarm.ts';
 import { Type } from '../http/schema.ts';
+import { operation, type NamedList } from './operation.ts';
 import type { View } from './view.ts';
 
 const moment = Type.String({ format: 'date-time' });
@@ -68,3 +70,41 @@ export const standingAlarmView: View<StandingAlarm> = {
     },
   }),
 };
+
+export const listAlarms: NamedList<StandingAlarm> = {
+  path: '/v1/alarms',
+  tag: 'Installation',
+  operationId: 'listAlarms',
+  summary: 'What is wrong now',
+  description: 'An alarm stands as long as its condition does.',
+  view: standingAlarmView,
+  nameOf: ({ id }) => id,
+  read: async ({ store, readWarnings }) => (await readAlarms(store, readWarnings)).standing,
+};
+
+export const acknowledge = operation({
+  route: 'POST /v1/alarms/:id/acknowledge',
+  tag: 'Installation',
+  operationId: 'acknowledgeAlarm',
+  summary: 'Notes that you know of an alarm',
+  description:
+    'It stays on the list, with your name and note, until its condition ends. The note ends before that if the condition gets worse: if it concerns twice as many, or begins again.',
+  params: {
+    id: Type.String({ description: 'Percent-encoded: deletions-held%3Afcm.googleapis.com' }),
+  },
+  body: Type.Model(
+    'Acknowledgement',
+    Type.Object(
+      {
+        note: Type.String({ minLength: 1, maxLength: maxNoteLength, description: 'For other operators.' }),
+      },
+      { additionalProperties: false, examples: [{ note: 'I have asked the push service.' }] },
+    ),
+  ),
+  answer: standingAlarmView,
+  errors: ['ERR_ALARM_NOT_FOUND'],
+  action: 'alarm.acknowledge',
+  target: ({ id }) => `alarm ${id}`,
+  run: ({ store, readWarnings }, { id, note }, operator) =>
+    acknowledgeAlarm(store, readWarnings, { id, note, operator }),
+});

@@ -1,11 +1,13 @@
-// A schedule as it is shown.
+// Schedules: broadcasts that recur.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
-import type { ScheduleWithTimes } from '../delivery/schedule/schedule-times.ts';
+import { resumeSchedule, type ScheduleWithTimes } from '../delivery/schedule/schedule-times.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
 import { Type } from '../http/schema.ts';
 import type { Schedule } from '../store/schedules.ts';
 import { recurringAudienceSchema } from './audience.ts';
 import { deliveryOptionSchemas } from './delivery-options.ts';
 import { messageSchema } from './message.ts';
+import { idParams, operation } from './operation.ts';
 import type { View } from './view.ts';
 
 const moment = Type.String({ format: 'date-time' });
@@ -69,3 +71,47 @@ export const scheduleWithTimesView: View<ScheduleWithTimes> = {
     nextTimes: nextTimes.map(isoTime),
   }),
 };
+
+const ofOne = {
+  tag: 'Sending',
+  params: idParams,
+  target: ({ id }: { readonly id: number }) => `schedule ${id}`,
+};
+
+export const pauseSchedule = operation({
+  ...ofOne,
+  route: 'POST /v1/schedules/:id/pause',
+  operationId: 'pauseSchedule',
+  summary: 'Pauses a schedule',
+  description: 'It makes no broadcasts until it is resumed. Those that it has made go on.',
+  answer: scheduleView,
+  errors: ['ERR_SCHEDULE_NOT_FOUND'],
+  action: 'schedule.pause',
+  run: ({ store }, { id }) => store.schedules.pause(id),
+});
+
+export const continueSchedule = operation({
+  ...ofOne,
+  route: 'POST /v1/schedules/:id/resume',
+  operationId: 'resumeSchedule',
+  summary: 'Resumes a schedule that is paused',
+  description: 'It goes on with its next time. Times that have passed during the pause are left out.',
+  answer: scheduleView,
+  errors: ['ERR_SCHEDULE_NOT_FOUND', 'ERR_SCHEDULE_INVALID'],
+  action: 'schedule.resume',
+  run: ({ store }, { id }) => resumeSchedule(store, id),
+});
+
+export const removeSchedule = operation({
+  ...ofOne,
+  route: 'DELETE /v1/schedules/:id',
+  operationId: 'removeSchedule',
+  summary: 'Removes a schedule',
+  description: 'Broadcasts that it has made stay.',
+  errors: ['ERR_SCHEDULE_NOT_FOUND'],
+  action: 'schedule.remove',
+  run: async ({ store }, { id }) => {
+    if (await store.schedules.remove(id)) return;
+    throw new DeskbellError('ERR_SCHEDULE_NOT_FOUND', `There is no schedule ${id}.`);
+  },
+});

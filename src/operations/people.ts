@@ -1,9 +1,12 @@
-// A person as it is shown, and what may be changed of one.
+// People: what the application says of a person, and what the person has chosen.
 import { maxChannels } from '../audience/channels.ts';
 import type { Person, PersonChange } from '../audience/person.ts';
 import { Type } from '../http/schema.ts';
 import { maxLanguageCharacters } from '../protocol/language.ts';
-import { channelNameSchema } from './channel.ts';
+import { channelNameSchema } from './channels.ts';
+import type { RemovedPerson } from '../store/people.ts';
+import { userKeywords } from './audience.ts';
+import { operation, type OperationContext } from './operation.ts';
 import type { View } from './view.ts';
 
 const languageKeywords = { format: 'language', maxLength: maxLanguageCharacters };
@@ -37,7 +40,7 @@ const example = {
 export const choicesSchema = (description: string) => mapOf(channelNameSchema, Type.Boolean(), description);
 
 /** What is absent stays. */
-export const personChangeSchema = Type.Model(
+const personChangeSchema = Type.Model(
   'PersonUpdate',
   Type.Unsafe<PersonChange>(
     Type.Object(
@@ -77,3 +80,69 @@ export const personView: View<Person> = {
   example: { user: '42', ...example },
   toJson: (person) => person,
 };
+
+export const userParams = {
+  user: Type.String({ ...userKeywords, description: 'The person, percent-encoded.' }),
+};
+
+const target = (
+  { user }: { readonly user: string },
+  { hashPerson }: Pick<OperationContext, 'hashPerson'>,
+): string => `user ${hashPerson(user)}`;
+
+export const updatePerson = operation({
+  route: 'PATCH /v1/people/:user',
+  tag: 'Subscriptions',
+  operationId: 'updatePerson',
+  summary: 'Sets data, language, time zone and choices of a person',
+  description:
+    'They hold before those of the person’s subscriptions. DELETE /v1/subscriptions?user= removes them too.',
+  params: userParams,
+  body: personChangeSchema,
+  answer: personView,
+  errors: ['ERR_CHANNEL_NOT_FOUND', 'ERR_FIELD_VALUE', 'ERR_FIELD_TYPE'],
+  action: 'person.update',
+  target,
+  run: ({ store }, { user, ...change }) => store.readers.setPerson(user, change),
+});
+
+const removedPersonView: View<RemovedPerson> = {
+  schema: Type.Model(
+    'RemovedPerson',
+    Type.Object({
+      subscriptions: Type.Integer(),
+      ended: Type.Integer({ description: 'Subscriptions that had ended already.' }),
+      broadcasts: Type.Integer({ description: 'Broadcasts that were for this person alone.' }),
+      schedules: Type.Integer({ description: 'Schedules that were for this person alone.' }),
+      recipients: Type.Integer({ description: 'Places in lists of recipients.' }),
+      attempts: Type.Integer({ description: 'Of the attempt log.' }),
+      receipts: Type.Integer({ description: 'What they had reported of notifications.' }),
+    }),
+  ),
+  example: {
+    subscriptions: 2,
+    ended: 0,
+    broadcasts: 0,
+    schedules: 0,
+    recipients: 3,
+    attempts: 5,
+    receipts: 4,
+  },
+  toJson: (removed) => removed,
+};
+
+export const removePerson = operation({
+  route: 'DELETE /v1/subscriptions',
+  tag: 'Subscriptions',
+  operationId: 'removePerson',
+  summary: 'Removes a person',
+  description:
+    'Deletes all data of this user from the store. The audit keeps a keyed hash of the user; backups and logs are not ' +
+    'touched.',
+  query: { user: Type.String({ ...userKeywords, description: 'Whom to remove.' }) },
+  answer: removedPersonView,
+  errors: ['ERR_FIELD_VALUE'],
+  action: 'person.remove',
+  target,
+  run: ({ store }, { user }) => store.people.remove(user),
+});

@@ -1,0 +1,73 @@
+// Held deletions: subscriptions that a push service called gone, until an operator decides.
+import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
+import { Type } from '../http/schema.ts';
+import { requireHeldDeletions, type HeldOrigin } from '../store/held-deletions.ts';
+import { operation, type NamedList } from './operation.ts';
+import type { View } from './view.ts';
+
+/** The deletions of one push service that wait for a decision. */
+export const heldDeletionView: View<HeldOrigin> = {
+  schema: Type.Model(
+    'HeldDeletions',
+    Type.Object({
+      origin: Type.String(),
+      subscriptions: Type.Integer(),
+      since: Type.String({ format: 'date-time' }),
+    }),
+  ),
+  example: {
+    origin: 'https://fcm.googleapis.com',
+    subscriptions: 5120,
+    since: '2027-01-01T09:00:00.000Z',
+  },
+  toJson: ({ sinceMs, ...held }) => ({ ...held, since: isoTime(sinceMs) }),
+};
+
+const params = {
+  origin: Type.String({
+    description: 'Of the push service, percent-encoded: https%3A%2F%2Ffcm.googleapis.com',
+  }),
+};
+
+const decidedView: View<Omit<HeldOrigin, 'sinceMs'>> = {
+  schema: Type.Model(
+    'DecidedDeletions',
+    Type.Object({ origin: Type.String(), subscriptions: Type.Integer() }),
+  ),
+  example: { origin: 'https://fcm.googleapis.com', subscriptions: 5120 },
+  toJson: (decided) => decided,
+};
+
+export const listHeldDeletions: NamedList<HeldOrigin> = {
+  path: '/v1/held-deletions',
+  tag: 'Push services',
+  operationId: 'listHeldDeletions',
+  summary: 'Push services with deletions that wait for a decision',
+  description:
+    'Subscriptions that a push service called gone while it accepted almost nothing are not deleted by themselves.',
+  view: heldDeletionView,
+  nameOf: ({ origin }) => origin,
+  read: ({ store }) => store.heldDeletions.list(),
+};
+
+const decide = (name: 'confirm' | 'discard', summary: string) =>
+  operation({
+    route: `POST /v1/held-deletions/:origin/${name}`,
+    tag: 'Push services',
+    operationId: `${name}HeldDeletions`,
+    summary,
+    params,
+    answer: decidedView,
+    errors: ['ERR_SUBSCRIPTION_NOT_FOUND'],
+    action: `held-deletions.${name}`,
+    target: ({ origin }) => `push service ${origin}`,
+    run: async ({ store }, { origin }) => ({
+      origin,
+      subscriptions: requireHeldDeletions(await store.heldDeletions[name](origin), origin),
+    }),
+  });
+
+export const decisions = {
+  confirm: decide('confirm', 'Deletes the held subscriptions of a push service'),
+  discard: decide('discard', 'Keeps the held subscriptions of a push service'),
+};

@@ -1,0 +1,126 @@
+// Subscriptions: how one is shown, without its endpoint and its keys, and what can be changed of it.
+import { checkUserAndTags } from '../audience/user-and-tags.ts';
+import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
+import { Type } from '../http/schema.ts';
+import { requireSubscription, type StoredSubscription } from '../store/subscriptions.ts';
+import { tagsSchema, userKeywords } from './audience.ts';
+import { idParams, operation, type Change } from './operation.ts';
+import { choicesSchema } from './people.ts';
+import type { View } from './view.ts';
+
+/** A stored subscription. */
+export const subscriptionView: View<StoredSubscription> = {
+  schema: Type.Model(
+    'Subscription',
+    Type.Object({
+      id: Type.Integer(),
+      pushService: Type.String({ description: 'Origin of its endpoint.' }),
+      vapidPublicKey: Type.String(),
+      user: Type.Optional(Type.String({ description: 'Absent: anonymous.' })),
+      tags: Type.Array(Type.String()),
+      language: Type.Optional(Type.String({ description: 'As its browser says.' })),
+      timeZone: Type.Optional(Type.String({ description: 'As its browser says.' })),
+      channels: choicesSchema('Choices that were made there. Those of its user hold before them.'),
+      createdAt: Type.String({ format: 'date-time' }),
+      updatedAt: Type.String({ format: 'date-time' }),
+    }),
+  ),
+  example: {
+    id: 1,
+    pushService: 'https://fcm.googleapis.com',
+    vapidPublicKey: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+    user: '42',
+    tags: ['beta', 'news'],
+    language: 'de',
+    timeZone: 'Europe/Berlin',
+    channels: { news: false },
+    createdAt: '2027-01-01T09:00:00.000Z',
+    updatedAt: '2027-01-01T09:00:00.000Z',
+  },
+  toJson: ({ id, endpoint, vapidPublicKey, createdAtMs, updatedAtMs, ...row }) => ({
+    id,
+    pushService: new URL(endpoint).origin,
+    vapidPublicKey,
+    user: row.user,
+    tags: row.tags,
+    language: row.language,
+    timeZone: row.timeZone,
+    channels: row.channels,
+    createdAt: isoTime(createdAtMs),
+    updatedAt: isoTime(updatedAtMs),
+  }),
+};
+
+const target = ({ id }: { readonly id: number }): string => `subscription ${id}`;
+
+export const updateSubscription = operation({
+  route: 'PATCH /v1/subscriptions/:id',
+  tag: 'Subscriptions',
+  operationId: 'updateSubscription',
+  summary: 'Sets user and tags of a subscription',
+  params: idParams,
+  body: Type.Model(
+    'SubscriptionUpdate',
+    Type.Object(
+      {
+        user: Type.Optional(
+          Type.Unsafe<string | null>({
+            ...userKeywords,
+            type: ['string', 'null'],
+            description: 'null: anonymous.',
+          }),
+        ),
+        tags: Type.Optional(tagsSchema(0, 'Replaces all tags.')),
+      },
+      {
+        additionalProperties: false,
+        minProperties: 1,
+        description: 'What is absent stays as it is.',
+        examples: [{ user: '42', tags: ['news', 'beta'] }],
+      },
+    ),
+  ),
+  answer: subscriptionView,
+  errors: ['ERR_SUBSCRIPTION_NOT_FOUND', 'ERR_FIELD_VALUE', 'ERR_FIELD_TYPE'],
+  action: 'subscription.assign',
+  target,
+  run: async ({ store: { people, subscriptions } }, { id, user: asked, tags: given }) => {
+    const { user, tags } = checkUserAndTags({ user: asked ?? undefined, tags: given });
+    const change = { user: asked === null ? null : user, tags: given && tags };
+    if (!(await people.assign(id, change))) requireSubscription(undefined, id);
+    return requireSubscription(await subscriptions.findById(id), id);
+  },
+});
+
+export const removeSubscription = operation({
+  route: 'DELETE /v1/subscriptions/:id',
+  tag: 'Subscriptions',
+  operationId: 'removeSubscription',
+  summary: 'Removes a subscription',
+  description: 'A browser registers again when its page is next opened.',
+  params: idParams,
+  errors: ['ERR_SUBSCRIPTION_NOT_FOUND'],
+  action: 'subscription.remove',
+  target,
+  run: async ({ store }, { id }) => {
+    if (!(await store.subscriptions.removeById(id))) requireSubscription(undefined, id);
+  },
+});
+
+const pageRows = 500;
+
+/** Removes all subscriptions of a push service, and its place among unlisted ones. Its result is their number. */
+export const removePushService: Change<{ readonly origin: string }, number> = {
+  action: 'push-service.remove',
+  target: ({ origin }) => `push service ${origin}`,
+  run: async ({ store: { subscriptions, unlisted } }, { origin }) => {
+    let removed = 0;
+    for (;;) {
+      const rows = await subscriptions.pageOfPushService(origin, { afterId: 0, limit: pageRows });
+      for (const { id } of rows) removed += Number(await subscriptions.removeById(id));
+      if (rows.length < pageRows) break;
+    }
+    await unlisted.remove(origin);
+    return removed;
+  },
+};
