@@ -64,11 +64,11 @@ export interface PushMessage {
 ${renderMembers(members, (name, type) => `${name}${required.has(name) ? '' : '?'}: ${typeInPage(type)}`)}
   /** Milliseconds since 1970, by this browser's clock. */
   readonly receivedAtMs: number;
-  /** Tells one message that was delivered twice from two; where the sender asked to alert again. */
+  /** Identifies a message that is delivered twice; present if the sender asked to alert again. */
   readonly id?: string;
   /** The channel that the action \`turn-off-channel\` turns off. */
   readonly channel?: string;
-  /** Proves what the service worker reports of the message, where its sender asks for receipts. */
+  /** Proves the service worker's reports on the message; present if its sender asked for receipts. */
   readonly receipt?: string | undefined;
 }
 

@@ -1,5 +1,5 @@
-// `deskbell`: sending, and the data directory that sender and service share. The service is `deskbell/service`, the
-// protocol alone `deskbell/protocol`. Nothing here loads the service or its packages.
+// `deskbell`: sending, and the data directory that sender and service share. It loads neither the service nor its
+// packages.
 //
 //   const { store, vapidKeys } = await openDataDirectory('deskbell-data');
 //
@@ -7,7 +7,7 @@
 //   const sender = createSender({ store, vapid: { ...vapidKeys, subject: 'mailto:you@example.org' } });
 //   const { outcome } = await sender.send(subscription, { title: 'Hello', message: 'Backups are done' });
 //
-//   // To everyone: stored first, tried again where push services are busy, delivered by a thread per core.
+//   // To everyone: stored first, retried, delivered by a thread per core.
 //   const run = await sender.broadcast('all', { title: 'Hello', message: 'Backups are done' });
 //   const { counts } = await run.finished;
 

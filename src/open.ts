@@ -1,16 +1,17 @@
-// What a sender's data is opened with. SQLite and the file system are loaded then, so that importing the sender is cheap.
+// Opens data for a sender. SQLite and the file system are loaded only then, so that importing `deskbell` is cheap.
 import type { DataDirectory, DataDirectoryOptions } from './cli/data/data-directory.ts';
 import type { PostgresStoreOptions } from './store/postgres/open-store.ts';
 import type { SqliteStoreOptions } from './store/sqlite/open-store.ts';
 import type { Store } from './store/store.ts';
 
 /**
- * Opens a data directory: the VAPID pair, the session key, and the database. The first time it makes all three.
+ * Opens a data directory: VAPID pair, session key and database. Creates what does not exist yet.
  *
  * @example
  * const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data');
- * @throws {DeskbellError} ERR_KEY_FILE_MISSING where a database is there without its key file, ERR_KEY_FILE_CORRUPT,
- *   ERR_KEY_FILE_EXPOSED, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_MISSING if there is a database without its key file, ERR_KEY_FILE_CORRUPT,
+ *   ERR_KEY_FILE_EXPOSED, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD
  */
 export async function openDataDirectory(
   directory: string,
@@ -21,9 +22,9 @@ export async function openDataDirectory(
 }
 
 /**
- * Opens the store in a SQLite file; makes the file where there is none.
+ * Opens the store in a SQLite file; creates the file if there is none.
  *
- * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
+ * @throws {DeskbellError} ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const sqlite = await import('./store/sqlite/open-store.ts');
@@ -31,10 +32,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 /**
- * Opens the store in a PostgreSQL database; makes its tables where there are none. Needs the package `pg`.
+ * Opens the store in a PostgreSQL database; creates its tables if there are none. Needs the package `pg`.
  *
  * @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT,
- *   ERR_STORE_TOO_NEW
+ *   ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const postgres = await import('./store/postgres/open-store.ts');

@@ -1,5 +1,5 @@
-// Loaded before everything else by the command and by every entry of the package that needs Node: an older Node would fail
-// with an error about a name or a module that it does not have. CommonJS, in syntax that Node 12 knows.
+// The command and every entry for Node load this first, so that an older Node names the reason. CommonJS, in syntax
+// that Node 12 knows.
 const { engines } = require('../package.json') as { readonly engines: { readonly node: string } };
 const requiredMajor = Number(/\d+/.exec(engines.node));
 

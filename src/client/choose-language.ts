@@ -1,8 +1,7 @@
-// Which of its languages a page of ours speaks to a reader.
-
 /**
+ * Chooses a language for our own texts.
+ *
  * @param wanted language tags (BCP 47), the preferred one first
- * @param known the languages that there are texts in
  * @returns one of `known`, or `en`
  */
 export function chooseLanguage(wanted: readonly string[], known: readonly string[]): string {

@@ -1,6 +1,4 @@
-// What can go wrong in the page, as one error class with a reason for each kind.
-
-/** Why something failed; `ClientError.message` says it in words. docs/client.md says what helps. */
+/** Why something failed. `ClientError.message` says it in words; docs/client.md says what helps. */
 export type FailureReason =
   | 'not-in-browser'
   | 'no-support'
@@ -17,11 +15,11 @@ export type FailureReason =
   | 'server-unreachable'
   | 'server-refused';
 
-/** What `createClient`'s promises reject with. */
+/** The error of `createClient`'s promises. */
 export class ClientError extends Error {
   override readonly name = 'ClientError';
   readonly reason: FailureReason;
-  /** The service's HTTP status, where it answered with an error. */
+  /** The service's HTTP status, if it answered with an error. */
   readonly status: number | undefined;
 
   constructor(reason: FailureReason, message: string, cause?: unknown, status?: number) {
@@ -31,7 +29,6 @@ export class ClientError extends Error {
   }
 }
 
-/** Writes a failure to the browser's console. */
 export function reported(failure: ClientError): ClientError {
   console.error('Deskbell:', failure.message, failure.cause ?? '');
   return failure;

@@ -1,4 +1,4 @@
-// The page's client: one object with the life cycle of this browser's subscription.
+// The page library's client: the life cycle of this browser's subscription.
 import { ClientError, type FailureReason } from './client-error.ts';
 import { clearHistory, type HistoryEntry, markAsRead, readHistory } from './history.ts';
 import { streamMessages } from './message-stream.ts';
@@ -16,45 +16,45 @@ import { atPushService, ownName, reconcile, sendChoices } from './subscription.t
 import { assertSupport, isInBrowser, missingSupport, permissionDenied } from './support.ts';
 import { WorkerRegistration } from './worker-registration.ts';
 
-/** Where this browser stands. */
+/** The state of this browser. */
 export interface ClientState {
-  /** Why this browser cannot be subscribed, as far as it is known without a request. */
+  /** Why this browser cannot be subscribed, as far as is known without a request. */
   readonly obstacle: FailureReason | undefined;
-  /** Whether the user permits notifications; `default` where the browser has not asked yet. */
+  /** Whether the user allows notifications; `default` if the browser has not asked yet. */
   readonly permission: NotificationPermission;
   /** The browser's subscription, whether the service has it or not. */
   readonly subscription: PushSubscription | undefined;
-  /** True once the service has confirmed this very subscription since the page was loaded. */
+  /** True once the service has confirmed this subscription since the page was loaded. */
   readonly isStored: boolean;
 }
 
-/** All of them have defaults. */
+/** Options of `createClient`; all have defaults. */
 export interface ClientOptions extends ServiceApiOptions {
-  /** Where the Deskbell service is. Default: the page's own folder. */
+  /** Address of the Deskbell service. Default: the page's own folder. */
   readonly serviceUrl?: string | URL;
   /**
-   * Where the service worker's script is, on the page's own origin; registered here where the site does not. Default: the
-   * service worker that controls the page, or `service-worker.js` beside the page where none does.
+   * Address of the service worker's script, on the page's own origin; registered here if the site has not registered
+   * it. Default: the service worker that controls the page, or `service-worker.js` beside the page if none does.
    */
   readonly serviceWorkerUrl?: string | URL;
   /** How many notifications the service worker keeps for `history()`; 0 for none. Default: 100. */
   readonly historyLimit?: number;
 }
 
-/** Of `subscribe`. */
+/** Options of `subscribe`. */
 export interface SubscribeOptions {
-  /** The token of an invitation (`deskbell invite`): the subscription becomes that of the person whom it invites. */
+  /** The token of an invitation (`deskbell invite`): the subscription will belong to the invited person. */
   readonly invitation?: string | undefined;
 }
 
 /** What the re-sync at page load did. */
 export type SyncResult = 'not-subscribed' | 'sent-again' | 'subscribed-anew';
 
-/** This browser's subscription, and the push messages that arrive for it. */
+/** This browser's subscription, and its push messages as they arrive. */
 export interface Client extends EventTarget {
   /**
-   * Asks for permission where that is needed, subscribes, and stores the subscription at the service. Call it from a
-   * click. An existing subscription is sent again. A new one that the service refuses (400, 401, 403) is ended again.
+   * Asks for permission if needed, subscribes, and stores the subscription at the service. Call it from a click. An
+   * existing subscription is sent again. A new one that the service refuses (400, 401, 403) is ended again.
    *
    * @throws {ClientError}
    */
@@ -67,34 +67,32 @@ export interface Client extends EventTarget {
    */
   unsubscribe(): Promise<void>;
   /**
-   * Makes the subscription anonymous: the service's copy has no user and tags any more. `token` should give nothing from
-   * then on.
+   * Removes user and tags from the service's copy of the subscription. `token` should return nothing from then on.
    *
    * @throws {ClientError}
    */
   signOut(): Promise<void>;
   /**
-   * The channels that there are, each on or off for whoever reads this browser's subscription: the person who is signed in, or
-   * this browser alone. Needs a service that lets readers choose.
+   * Lists all channels, each on or off for the signed-in person, or for this browser. Needs a service that lets readers
+   * choose.
    *
-   * @throws {ClientError} `not-subscribed` where this browser has no subscription
+   * @throws {ClientError} `not-subscribed` if this browser has no subscription
    */
   channels(): Promise<readonly Channel[]>;
   /**
-   * Switches channels on or off, by their names; the others stay as they are.
+   * Switches channels on or off by name; the others stay as they are.
    *
    * @example
    * await client.setChannels({ news: false });
-   * @returns all channels, as they are then
-   * @throws {ClientError} `not-subscribed` also where the service has no such subscription any more
+   * @returns all channels, as they are now
+   * @throws {ClientError} `not-subscribed` also if the service no longer has the subscription
    */
   setChannels(choices: Choices): Promise<readonly Channel[]>;
-  /** Reads where this browser stands, without a request. */
+  /** Reads this browser's state, without a request. */
   state(): Promise<ClientState>;
   /**
-   * Subscribes anew where the service has another key now or the push service has dropped the subscription, and sends
-   * the subscription, so that the service's copy is right. Runs by itself at page load; to be called when somebody has
-   * signed in without one.
+   * Subscribes anew if the service's key has changed or the push service has dropped the subscription, and sends the
+   * subscription to the service. Runs by itself at page load; call it when somebody signs in without one.
    *
    * @throws {ClientError}
    */
@@ -102,23 +100,22 @@ export interface Client extends EventTarget {
   /** The re-sync of this page load; rejects with a `ClientError`. */
   readonly synced: Promise<SyncResult>;
   /**
-   * The notifications that this browser was shown last, the newest first, also those that were dismissed. `unsubscribe` and
+   * The last notifications that this browser showed, newest first, including dismissed ones. `unsubscribe` and
    * `signOut` delete them.
    *
    * @throws {ClientError} `not-in-browser`
    */
   history(): Promise<readonly HistoryEntry[]>;
   /**
-   * Marks all notifications of `history()` as read. A click on a notification marks that one.
+   * Marks all notifications of `history()` as read. A click on a notification marks only that one.
    *
    * @throws {ClientError} `not-in-browser`
    */
   markRead(): Promise<void>;
   /** Every push message from now on; ends when the loop is left, or with `return()`. */
   messages(): AsyncIterableIterator<PushMessage>;
-  /** The same messages as events. */
   addEventListener(type: 'message', listener: (event: MessageEvent<PushMessage>) => void): void;
-  /** After whatever may have changed `state()`, or has failed to: a call, the re-sync, the permission. */
+  /** Comes after anything that may have changed `state()`, even if it failed: a call, the re-sync, the permission. */
   addEventListener(type: 'change', listener: (event: Event) => void): void;
   addEventListener(...parameters: Parameters<EventTarget['addEventListener']>): void;
   removeEventListener(type: 'message', listener: (event: MessageEvent<PushMessage>) => void): void;
@@ -135,14 +132,14 @@ const optionNames: readonly string[] = [
 ] satisfies readonly (keyof ClientOptions)[];
 
 /**
- * Makes the client and starts its re-sync. Call it once per page, at module level. On a server that renders the page it does
- * nothing, and what is called there rejects with `not-in-browser`.
+ * Makes the client and starts its re-sync. Call it once per page, at module level. While a server renders the page it
+ * does nothing, and its methods reject with `not-in-browser`.
  *
  * @example
  * const client = createClient({ serviceUrl: '/push/' });
  * button.onclick = () => client.subscribe();
  * for await (const { title, message } of client.messages()) console.log(title, message);
- * @throws {TypeError} names an option that is unknown, and those that there are; or `historyLimit` that is not a whole number from 0
+ * @throws {TypeError} names an unknown option and the known ones, or `historyLimit` if it is not a whole number from 0
  */
 export function createClient(options: ClientOptions = {}): Client {
   const unknown = Object.keys(options).find((name) => !optionNames.includes(name));
@@ -151,11 +148,10 @@ export function createClient(options: ClientOptions = {}): Client {
   if (!Number.isInteger(historyLimit) || historyLimit < 0) {
     throw new TypeError(`"historyLimit" is ${historyLimit}; it must be a whole number from 0.`);
   }
-  // The class itself knows its events only as EventTarget does: by any name.
+  // The class has only EventTarget's types of events.
   return new DeskbellClient(options) as Client;
 }
 
-/** What the service worker passes on. */
 interface Delivered {
   readonly deskbell: PushMessage;
   readonly scope: string;
@@ -163,11 +159,10 @@ interface Delivered {
 
 class DeskbellClient extends EventTarget {
   readonly synced: Promise<SyncResult>;
-  // Both only in a browser.
+  // both are set only in a browser
   readonly #service!: ServiceApi;
   readonly #worker!: WorkerRegistration;
   readonly #historyLimit: number | undefined;
-  /** Of the last message, so that they come in their order. */
   #delivery: Promise<void> = Promise.resolve();
 
   constructor(options: ClientOptions) {
@@ -189,14 +184,14 @@ class DeskbellClient extends EventTarget {
       void this.#watchPermission();
     }
     this.synced = this.resync();
-    // The console has failures as well, so a page need not look at `synced`.
+    // Failures are also on the console, so a page may ignore `synced`.
     this.synced.catch(() => undefined);
   }
 
   subscribe({ invitation }: SubscribeOptions = {}): Promise<PushSubscription> {
     return this.#change(async () => {
       assertSupport();
-      // Before anything that waits: browsers ask only shortly after a click.
+      // Before any other await: browsers ask only shortly after a click.
       const permission = await Notification.requestPermission();
       if (permission === 'denied') throw permissionDenied();
       if (permission !== 'granted') {
@@ -253,7 +248,7 @@ class DeskbellClient extends EventTarget {
       if (lacksSupport()) return 'not-subscribed';
       return withLock(async () => {
         const { subscription, storedBody } = await this.#current();
-        // This browser is subscribed, or was until the push service dropped the subscription.
+        // The browser is subscribed, or was until the push service dropped the subscription.
         const isWanted = subscription || (storedBody && Notification.permission === 'granted');
         if (!isWanted) return 'not-subscribed';
         // Another provider may have subscribed it, with a service worker that does not show our messages.
@@ -271,10 +266,10 @@ class DeskbellClient extends EventTarget {
     assertSupport();
     return withLock(async () => {
       const { registration, body } = await this.#current();
-      // A page load may have failed to send what was turned off: it would undo what is chosen now.
+      // Choices that could not be sent before must not undo this one later.
       if (registration && body) await sendChoices(registration.scope, body, this.#service);
       const channels = body ? await this.#service.choose(body, choices) : undefined;
-      // It does not say that it does not know a subscription: it answers as it does to those who have chosen nothing.
+      // For a subscription that it does not know, the service answers as if nothing was chosen.
       if (channels?.every(({ name, isOn }) => choices[name] !== !isOn)) return channels;
       throw new ClientError('not-subscribed', 'The service has no subscription of this browser.');
     });
@@ -299,7 +294,7 @@ class DeskbellClient extends EventTarget {
     return lacksSupport() ? undefined : (await this.#worker.find())?.scope;
   }
 
-  /** Says that the state may be another, also if the work has failed. */
+  /** Announces that the state may have changed, even if the work fails. */
   async #change<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -308,7 +303,7 @@ class DeskbellClient extends EventTarget {
     }
   }
 
-  /** Not every browser tells of notifications here. */
+  /** Not every browser supports this query for notifications. */
   async #watchPermission(): Promise<void> {
     const query = navigator.permissions?.query({ name: 'notifications' });
     const permission = await query?.catch(() => undefined);
@@ -319,7 +314,7 @@ class DeskbellClient extends EventTarget {
     return subscription !== undefined && subscriptionBody(subscription) === this.#service.storedBody;
   }
 
-  /** The browser's subscription, and the body by which the service knows it, or the one before. */
+  /** The browser's subscription, and the body by which the service knows it or the former one. */
   async #current() {
     const registration = await this.#worker.find();
     const subscription = (await registration?.pushManager.getSubscription()) ?? undefined;
@@ -328,10 +323,6 @@ class DeskbellClient extends EventTarget {
     return { registration, subscription, storedBody, body };
   }
 
-  /**
-   * @param isAsked somebody subscribes now, on this page
-   * @param isNew whether this client has not subscribed this browser before
-   */
   #reconcile(isAsked: boolean, isNew = true): Promise<PushSubscription> {
     const register = async () => {
       const registration = await this.#worker.register();
@@ -347,31 +338,27 @@ class DeskbellClient extends EventTarget {
     return reconcile(register, this.#service);
   }
 
-  /** Other registrations of this origin have pages of their own. */
+  /** Other registrations of this origin have their own pages. */
   async #deliver({ deskbell, scope }: Delivered): Promise<void> {
     const registration = await this.#worker.find();
     if (registration?.scope === scope) this.dispatchEvent(new MessageEvent('message', { data: deskbell }));
   }
 }
 
-/**
- * Whether there is nothing to do, since this browser has no Web Push.
- *
- * @throws {ClientError} not-in-browser
- */
+/** True if there is nothing to do because this browser has no Web Push. @throws {ClientError} not-in-browser */
 function lacksSupport(): boolean {
   if (!isInBrowser) assertSupport();
   return missingSupport() !== undefined;
 }
 
-/** Without what may be secret in it, and what is of this visit alone. */
+/** Without query and fragment, which may be secret or of this visit only. */
 function ownPageUrl(): string {
   const base = new URL(document.baseURI);
   const { origin, pathname } = base.origin === location.origin ? base : location;
   return origin + pathname;
 }
 
-/** One at a time, over all pages of this origin and its service worker. */
+/** One at a time, across all pages of this origin and its service worker. */
 function withLock<Result>(work: () => Promise<Result>): Promise<Result> {
   return navigator.locks.request(ownName, work);
 }

@@ -1,15 +1,14 @@
-// The database of this origin that page library and service worker share. IndexedDB rather than a cache, since the service
-// workers of many sites delete all caches that they do not know. Keys begin with the scope of a registration, so that
-// several on one origin do not mix.
+// This origin's database, shared by page library and service worker. IndexedDB, since many sites' service workers
+// delete caches that they do not know. Keys begin with a registration's scope.
 import { storageTimeoutMs, withTimeLimit } from './time-limit.ts';
 
 const name = 'deskbell';
 
 /**
- * Does something in a transaction of its own, which is complete when this resolves. Undefined where a site may keep
- * nothing: its browser can be subscribed all the same.
+ * Runs work in its own transaction, which is complete when this resolves. Returns undefined if the site may store
+ * nothing; the browser can be subscribed anyway.
  *
- * @param work awaits nothing but requests to the store
+ * @param work awaits only requests to the store
  */
 export function inStore<Result>(
   mode: IDBTransactionMode,

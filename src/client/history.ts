@@ -1,18 +1,16 @@
-// The notifications that this browser was shown last: the service worker keeps them, pages read them. One that was dismissed, or
-// replaced on the screen by the next one, is still here.
+// The last notifications that this browser showed, which the service worker keeps, even those dismissed or replaced.
 import { inStore, resultOf } from './database.ts';
 import type { PushMessage } from './push-message.ts';
 
-/** How many are kept, unless the page says otherwise. */
 export const defaultHistoryLimit = 100;
 
-/** A notification that this browser was shown. Its `url` is absolute, or undefined if it is not an address of http or https. */
+/** A notification that this browser showed. `url` is absolute, or undefined if it is no http or https address. */
 export interface HistoryEntry extends PushMessage {
-  /** Whether it was clicked, or `markRead()` was called since. */
+  /** It was clicked, or `markRead()` was called since. */
   readonly isRead: boolean;
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function readHistory(scope: string): Promise<readonly HistoryEntry[]> {
   return (await inStore('readonly', readEntries(scope)))?.map(([, entry]) => entry).toReversed() ?? [];
 }
@@ -31,7 +29,7 @@ export async function addToHistory(scope: string, limit: number, message: PushMe
   });
 }
 
-/** @param receivedAtMs of the one that was read; without it, all of them were */
+/** @param receivedAtMs of the notification that was read; without it, all are marked */
 export async function markAsRead(scope: string, receivedAtMs?: number): Promise<void> {
   await inStore('readwrite', async (store) => {
     for (const [key, entry] of await readEntries(scope)(store)) {
@@ -46,13 +44,12 @@ export async function clearHistory(scope: string): Promise<void> {
 }
 
 const kind = 'history';
-/** The number is that of the notification, in the order of arrival. */
 type Key = [scope: string, kind: string, number: number];
 
-/** An array is greater than any number. */
+/** An array sorts after any number. */
 const allOf = (scope: string): IDBKeyRange => IDBKeyRange.bound([scope, kind], [scope, kind, []]);
 
-/** The oldest first. */
+/** Oldest first. */
 const readEntries =
   (scope: string) =>
   async (store: IDBObjectStore): Promise<readonly (readonly [Key, HistoryEntry])[]> => {

@@ -1,6 +1,5 @@
-// The public entry `deskbell/client`: the page's side of Deskbell. It subscribes this browser, keeps the service's copy
-// of the subscription right, and gives the page each push message as it arrives. What is shown on the desktop is the
-// service worker's part.
+// `deskbell/client`: the page's side of Deskbell. It subscribes this browser, keeps the service's copy of the
+// subscription right, and gives the page each push message as it arrives. The service worker shows notifications.
 export { createClient } from './client.ts';
 export type { Client, ClientOptions, ClientState, SubscribeOptions, SyncResult } from './client.ts';
 export type { Channel, Choices } from './service-api.ts';

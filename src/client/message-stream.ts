@@ -1,7 +1,6 @@
-// The messages that a page receives, as an async iterable over its client's events.
 import type { PushMessage } from './push-message.ts';
 
-/** Begins at once; ends when the loop over it is left. */
+/** A page's messages as an async iterable. Begins at once; ends when the loop is left. */
 export function streamMessages(client: EventTarget): AsyncIterableIterator<PushMessage> {
   const listening = new AbortController();
   const reader = new ReadableStream<PushMessage>({

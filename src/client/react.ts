@@ -1,4 +1,4 @@
-// The public entry `deskbell/react`: where this browser stands, for components of React. React is the application's own.
+// `deskbell/react`: the state of this browser for React components. React is the application's own.
 'use client';
 
 import { useEffect, useState, useSyncExternalStore } from 'react';
@@ -13,37 +13,36 @@ import type {
   SubscribeOptions,
 } from './index.ts';
 
-/** How many of the messages that have arrived are kept. */
 const maxMessages = 100;
 
-/** What `usePush` returns. */
+/** The result of `usePush`. */
 export interface Push {
   /** `unknown` on a server, and until the browser has been asked. `unavailable`: see `reason`. */
   readonly state: 'unknown' | 'unsubscribed' | 'subscribed' | 'unavailable';
-  /** Why this browser cannot be subscribed, or why the last call has failed. */
+  /** Why this browser cannot be subscribed, or why the last call failed. */
   readonly reason: FailureReason | undefined;
-  /** That failure; its message says more. */
+  /** The last call's failure; its message says more. */
   readonly error: ClientError | undefined;
-  /** As of the client, but never rejects: see `reason`. Call it from a click. @returns whether it has succeeded */
+  /** As in the client, but never rejects: see `reason`. Call it from a click. @returns whether it succeeded */
   subscribe(options?: SubscribeOptions): Promise<boolean>;
-  /** As of the client, but never rejects: see `reason`. @returns whether it has succeeded */
+  /** As in the client, but never rejects: see `reason`. @returns whether it succeeded */
   unsubscribe(): Promise<boolean>;
-  /** Undefined unless they were asked for, and until they are known. */
+  /** Undefined unless requested, and until they are known. */
   readonly channels: readonly Channel[] | undefined;
-  /** As of the client, but never rejects: see `reason`. @returns whether it has succeeded */
+  /** As in the client, but never rejects: see `reason`. @returns whether it succeeded */
   setChannels(choices: Choices): Promise<boolean>;
-  /** The last 100 that have arrived while a component of this page used the client, the newest last. */
+  /** The last 100 that arrived while a component of this page used the client, newest last. */
   readonly messages: readonly PushMessage[];
 }
 
-/** All of them have defaults. */
+/** Options of `usePush`; all have defaults. */
 export interface UsePushOptions {
-  /** Whether to ask the service for the reader's channels. Default: false. */
+  /** Also asks the service for the reader's channels. Default: false. */
   readonly channels?: boolean;
 }
 
 /**
- * Where this browser stands, and what may be done about it. All components with the same client have the same.
+ * This browser's state, and functions to change it. All components with the same client share it.
  *
  * @param client made in a module, not in a component
  * @example
@@ -117,7 +116,7 @@ function createStore(client: Client): PushStore {
       if (listeners.size === 0) {
         client.addEventListener('change', lookAgain);
         client.addEventListener('message', receive);
-        // What has happened before anybody listened.
+        // what happened before anybody listened
         client.synced.then(lookAgain, lookAgain);
       }
       listeners.add(listener);

@@ -1,40 +1,37 @@
-// What a page asks of the Deskbell service: its key, and to store or remove a subscription. Every failure is on the
-// browser's console as well.
+// The page's requests to the Deskbell service. Every failure is also reported on the browser's console.
 import { ClientError, reported } from './client-error.ts';
 import { type Fetch, requestService } from './request-service.ts';
 import { defaultTimeoutMs } from './time-limit.ts';
 
-/** A subscriber token of the application, for the person who is signed in; none where nobody is. */
 type GetToken = () => string | undefined | Promise<string | undefined>;
 
 type HeaderFields = Readonly<Record<string, string>>;
 
 export const jsonType = { 'content-type': 'application/json' };
 
-/** What a person wants of channels, by their names: on or off. */
+/** A person's choices of channels, by name: on or off. */
 export type Choices = Readonly<Record<string, boolean>>;
 
-/** What a person can switch on and off. */
+/** A channel that a person can switch on and off. */
 export interface Channel {
   readonly name: string;
-  /** In the language of the browser, where there is one. */
+  /** In the browser's language, if there is such a title. */
   readonly title: string;
-  /** Of the title (BCP 47), where it is known. */
+  /** Of the title (BCP 47), if known. */
   readonly language?: string;
-  /** For whoever reads this browser's subscription. */
+  /** For the reader of this browser's subscription. */
   readonly isOn: boolean;
 }
 
-/** How the service is asked; all of it has defaults. */
 export interface ServiceApiOptions {
-  /** Time limit of each request to the service and to the push service, in milliseconds. Default: 15 000. */
+  /** Time limit of each request to the service and the push service, in milliseconds. Default: 15 000. */
   readonly timeoutMs?: number;
-  /** Replaces `fetch`, for instance to add a header that the service's `onSubscribe` hook looks at. */
+  /** Replaces `fetch`, for example to add a header for the service's `onSubscribe` hook. */
   readonly fetch?: Fetch;
   /**
-   * Gives a subscriber token, which says whose the subscription is, whenever the subscription is sent to the service; or
-   * nothing, and the service's copy stays whose it is. A fresh one each time: it is valid for an hour at most.
-   * What it throws, `subscribe`, `resync`, `channels` and `setChannels` reject with.
+   * Called whenever the subscription is sent: returns a fresh subscriber token (valid for an hour at most), which says
+   * whose it is, or nothing to leave that unchanged. If it throws, `subscribe`, `resync`, `channels` and `setChannels`
+   * reject with its error.
    */
   readonly token?: GetToken;
 }
@@ -42,7 +39,6 @@ export interface ServiceApiOptions {
 export class ServiceApi {
   readonly url: URL;
   readonly timeoutMs: number;
-  /** By which the subscription was stored last. */
   storedBody: string | undefined;
   /** The token of an invitation, until a subscription was stored with it. */
   invitation: string | undefined;
@@ -57,13 +53,13 @@ export class ServiceApi {
 
   /** The key to subscribe with, as unpadded base64url. */
   fetchVapidKey(): Promise<string> {
-    // A new URL each time: a service worker of the site may answer from its cache, and would give a former key for ever.
+    // A new URL each time: the site's service worker may cache, and would return a former key for ever.
     return this.#request('GET', `vapidKey?${Date.now()}`, isKey) as Promise<string>;
   }
 
   /**
-   * @param body of the subscription, as `subscriptionBody` makes it
-   * @param former what it takes the place of
+   * @param body from `subscriptionBody`
+   * @param former the one that it replaces
    */
   async store(body: string, vapidKey: string, former: string | null | undefined): Promise<void> {
     const { language } = navigator;
@@ -78,17 +74,15 @@ export class ServiceApi {
     this.invitation = undefined;
   }
 
-  /** Removes a subscription. */
   remove(body: string): Promise<unknown> {
     return this.#delete('webPush', 'webPush/unsubscribe', body);
   }
 
-  /** Removes user and tags of a subscription. */
   signOut(body: string): Promise<unknown> {
     return this.#delete('webPush/user', 'webPush/sign-out', body);
   }
 
-  /** Some proxies drop the body of a DELETE, or refuse it: then the same is asked by POST. */
+  /** Some proxies drop the body of a DELETE or refuse it, so POST is tried next. */
   async #delete(path: string, postPath: string, body: string): Promise<unknown> {
     const ask = (method: string, at: string) => this.#ask(method, at, isNothing, jsonType, body);
     return ask('DELETE', path).catch((error: ClientError) =>
@@ -98,17 +92,11 @@ export class ServiceApi {
     );
   }
 
-  /**
-   * The channels of whoever reads a subscription, as they are afterwards.
-   *
-   * @param body as `subscriptionBody` makes it
-   * @param choices of channels to change
-   */
+  /** Changes choices, and returns all channels of the subscription's reader. @param body from `subscriptionBody` */
   choose(body: string, choices?: Choices): Promise<readonly Channel[]> {
     return this.#post('webPush/channels', Array.isArray, body, { choices }) as Promise<readonly Channel[]>;
   }
 
-  /** As the person who is signed in. */
   async #post(
     path: string,
     isAnswer: (answer: unknown) => boolean,
@@ -121,14 +109,13 @@ export class ServiceApi {
     return this.#request('POST', path, isAnswer, all, JSON.stringify({ ...JSON.parse(body), ...further }));
   }
 
-  /** Reports a failure on the console. */
   #request(...request: Question): Promise<unknown> {
     return this.#ask(...request).catch((error: ClientError) => {
       throw reported(error);
     });
   }
 
-  /** @param isAnswer whether JSON, or undefined for an empty body, is what the service answers; a login page at 200 is not */
+  /** @param isAnswer checks the answer's JSON (undefined for an empty body): a login page may answer 200 */
   async #ask(...[method, path, isAnswer, headers, body]: Question): Promise<unknown> {
     const url = new URL(path, this.url);
     const name = `${method} ${url.origin}${url.pathname}`;
@@ -166,7 +153,7 @@ const isNothing = (answer: unknown): boolean => answer === undefined;
 /** 65 bytes that begin with 4, as base64url. */
 const isKey = (answer: unknown): boolean => isString(answer) && /^B[\w-]{86}$/.test(answer as string);
 
-/** Null for what is not JSON, undefined for nothing at all. */
+/** Null if it is not JSON, undefined if it is empty. */
 async function readJson(response: Response): Promise<any> {
   const text = await response.text();
   try {
@@ -176,7 +163,7 @@ async function readJson(response: Response): Promise<any> {
   }
 }
 
-/** The three strings, as the service specifies them: what a subscription is known and proved by. */
+/** The three strings that the service knows a subscription by. */
 export function subscriptionBody(subscription: PushSubscription): string {
   return JSON.stringify({
     endpoint: subscription.endpoint,

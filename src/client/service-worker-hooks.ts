@@ -1,20 +1,19 @@
-// The functions that a site's own service worker may set to take part in what Deskbell's does.
 import type { PushMessage } from './push-message.ts';
 
-/** The value of `self.deskbell` in a service worker that imports `service-worker.js`. */
+/** The value of `self.deskbell` in a site's own service worker that imports `service-worker.js`. */
 export interface ServiceWorkerHooks {
   /**
-   * Called before a message is shown. The members that it returns replace those of the message, `undefined` removes one;
-   * without a result the message is shown as it came. So it is where this throws or takes more than 10 seconds.
+   * Called before a message is shown. Returned members replace the message's; `undefined` removes one. Without a
+   * result, or if this throws or takes more than 10 seconds, the message is shown as it came.
    */
   beforeShow?(
     message: PushMessage,
   ): Partial<PushMessage> | undefined | void | Promise<Partial<PushMessage> | undefined | void>;
   /**
-   * Called when a notification was clicked. Unless it returns true, the page is opened as without it. Browsers open a
-   * window only shortly after the click.
+   * Called when a notification was clicked. Unless it returns true, the page is opened as usual. Browsers open a window
+   * only shortly after the click.
    *
-   * @param action the name of the action that was clicked, empty for the notification itself
+   * @param action the name of the clicked action, empty for the notification itself
    */
   onClick?(
     message: PushMessage,

@@ -1,6 +1,6 @@
-// The service worker: shows every push message as a notification, also when no page is open, and passes it to the
-// pages that are. Bundled into a classic script, so that every browser with Web Push can run it and `importScripts()` can
-// pull it into a service worker that a site has already.
+// The service worker: shows every push message as a notification and passes it to open pages. It is bundled into a
+// classic script, so that every browser with Web Push can run it and `importScripts()` can include it in a site's own
+// service worker.
 import { ownName } from './subscription.ts';
 import { click, reportDismissal } from './worker/clicks.ts';
 import { readPush } from './worker/read-push.ts';
@@ -12,8 +12,8 @@ import { question } from './worker-question.ts';
 
 const scriptPath = worker.location.pathname;
 
-// What had no Deskbell in it would show no message, so this takes its place at once. Later versions of the same script
-// wait, as the site wants it.
+// A service worker without Deskbell would show no messages, so this one replaces it at once. Later versions of the same
+// script wait as usual.
 worker.addEventListener('install', (event) => event.waitUntil(takeOver()));
 async function takeOver(): Promise<void> {
   if ((await readOwnState()).scriptPath !== scriptPath) await worker.skipWaiting();
@@ -44,7 +44,7 @@ worker.addEventListener('pushsubscriptionchange', (event) => {
   (event as ExtendableEvent).waitUntil(renewWithRetries(oldSubscription));
 });
 
-// Background Sync, where the browser has it. A rejection makes the browser try again later.
+// Background Sync, in browsers that have it: if this rejects, the browser tries again later.
 worker.addEventListener('sync', (event) => {
   const { tag } = event as ExtendableEvent & { tag: string };
   if (tag === ownName) (event as ExtendableEvent).waitUntil(renew());

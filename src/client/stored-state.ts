@@ -1,5 +1,4 @@
-// What this browser keeps for each registration of a service worker: what the page library knows and the service worker
-// must know, also while no page is open.
+// Data for each registration that the page library stores and the service worker needs while no page is open.
 import { inStore, resultOf } from './database.ts';
 import type { Choices } from './service-api.ts';
 
@@ -9,28 +8,24 @@ export interface StoredState {
   /** The page that subscribed: relative URLs of messages are relative to it. */
   readonly pageUrl?: string;
   /**
-   * The request body by which the service stored the subscription last. It says that this browser is to be subscribed,
-   * also after the push service has dropped the subscription, and which row of the service to replace then. Undefined
-   * where this browser is not subscribed.
+   * The request body with which the subscription was last stored, undefined if this browser is not subscribed. If the
+   * push service drops the subscription, it says that the browser wants one, and which row of the service to replace.
    */
   readonly storedBody?: string | undefined;
-  /** What was chosen of channels, until the service has taken it. */
+  /** Choices of channels that the service has not taken yet. */
   readonly choices?: Choices | undefined;
-  /** How many notifications `history()` keeps. */
   readonly historyLimit?: number;
-  /** Path of the script that was activated last and has Deskbell in it. */
+  /** Path of the last activated script that contains Deskbell. */
   readonly scriptPath?: string;
 }
 
-/** @param scope of the registration */
 export async function readState(scope: string): Promise<StoredState> {
   return (await inStore('readonly', (store) => read(store, scope))) ?? {};
 }
 
-/** Changes to what is kept, or what makes them of it as it is then. */
+/** Changes, or a function that makes them from the current state. */
 export type StateChanges = StoredState | ((state: StoredState) => StoredState);
 
-/** Changes these members and leaves the others. */
 export async function updateState(scope: string, changes: StateChanges): Promise<void> {
   await inStore('readwrite', async (store) => {
     const state = (await read(store, scope)) ?? {};

@@ -1,6 +1,6 @@
-// `<deskbell-subscribe>`: a button by which the reader of a page turns its notifications on and off, with what to do if they cannot be
-// had, and on request the reader's channels and the last notifications. Everything about push is in the page library; here is
-// only what a person sees. A script of its own, which pages load beside the page library.
+// `<deskbell-subscribe>`: a button with which a reader turns notifications on and off, with advice if they are not
+// available, and optionally the reader's channels and last notifications. Pages load this script beside the page
+// library.
 import { chooseLanguage } from './choose-language.ts';
 import {
   type Channel,
@@ -14,13 +14,13 @@ import { english, type Texts } from './subscribe/english.ts';
 import { style } from './subscribe/style.ts';
 
 const tagName = 'deskbell-subscribe';
-// Not where it is used: bundlers take that for the address of a file of theirs.
+// A variable, since bundlers take `new URL(…, import.meta.url)` for a file of theirs.
 const scriptUrl = import.meta.url;
 const furtherLanguages = ['de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'ja', 'zh-Hans'];
 const bell =
   'M12 2a1.5 1.5 0 0 1 1.5 1.5v.6a6.4 6.4 0 0 1 4.9 6.2v3.8l1.7 2.5a1.2 1.2 0 0 1-1 1.9H4.9a1.2 1.2 0 0 1-1-1.9l1.7-2.5v-3.8a6.4 6.4 0 0 1 4.9-6.2v-.6A1.5 1.5 0 0 1 12 2ZM9.4 19.5h5.2a2.6 2.6 0 0 1-5.2 0Z';
 
-/** What each reason is to a reader; everything else went wrong. */
+/** What a reader is told for each reason; for others, that something went wrong. */
 const wordsFor: Readonly<Partial<Record<FailureReason, keyof Texts>>> = {
   'no-support': 'unsupported',
   'no-push-service': 'unsupported',
@@ -34,27 +34,27 @@ const wordsFor: Readonly<Partial<Record<FailureReason, keyof Texts>>> = {
   'server-unreachable': 'offline',
 };
 
-/** One for each service and service worker, however many elements a page has. */
+/** One for each service and service worker, for all elements of a page. */
 const clients = new Map<string, Client>();
 
 // A page that is rendered on a server may import this.
 const Base = (globalThis.HTMLElement ?? Object) as typeof HTMLElement;
 
 /**
- * Attributes: `service`, the address of the service, by default that of this script; `worker`, the address of the service worker's script,
- * by default the service's; `channels` and `history`, to show those too; `lang`, by default the reader's. Its attribute `state` is
- * `subscribed`, `unsubscribed`, or the reason why not.
+ * Attributes: `service`, the address of the service (default: this script's); `worker`, the address of the service
+ * worker's script (default: the service's); `channels` and `history`, to show those too; `lang` (default: the
+ * reader's). Its attribute `state` is `subscribed`, `unsubscribed`, or the reason why not.
  */
 export class DeskbellSubscribe extends Base {
   /** The token of an invitation, for the next press of the button. */
   invitation: string | undefined;
   #client: Client | undefined;
   #texts: Texts = english;
-  /** Why the last press, or the re-sync at page load, has failed. */
+  /** Why the last press, or the re-sync at page load, failed. */
   #failure: ClientError | undefined;
   #isSubscribed = false;
   #listening = new AbortController();
-  /** One after the other, so that the last one to begin is the last one to show something. */
+  /** Work runs in order, so that the last to begin is the last to show. */
   #work: Promise<void> = Promise.resolve();
 
   readonly #icon = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
@@ -66,7 +66,7 @@ export class DeskbellSubscribe extends Base {
   readonly #historyList = create('ol', 'list');
   readonly #unread = create('span', 'unread');
 
-  /** Made when it is first needed, unless the page gives its own before. */
+  /** Made when first needed, unless the page sets its own before. */
   get client(): Client {
     if (this.#client) return this.#client;
     const service = new URL(this.getAttribute('service') ?? new URL('../', scriptUrl), document.baseURI);
@@ -90,7 +90,7 @@ export class DeskbellSubscribe extends Base {
   connectedCallback(): void {
     if (!this.shadowRoot) this.#build();
     if (Object.hasOwn(this, 'client')) {
-      // Set before this script was loaded: it hides the accessor.
+      // If it was set before this script was loaded, it hides the accessor.
       this.#client = this.client;
       delete (this as { client?: Client }).client;
     }
@@ -101,7 +101,7 @@ export class DeskbellSubscribe extends Base {
     this.#listening.abort();
   }
 
-  /** Not before the script that runs now is over: it may be about to set `client`. */
+  /** Starts after the current script, which may be about to set `client`. */
   #start(): void {
     this.#listening.abort();
     this.#listening = new AbortController();
@@ -111,7 +111,7 @@ export class DeskbellSubscribe extends Base {
       const { client } = this;
       client.addEventListener('change', () => this.#do(), { signal });
       client.addEventListener('message', () => this.#do(), { signal });
-      // A click on a notification has marked it as read.
+      // A click on a notification may have marked it as read.
       addEventListener('focus', () => this.#do(), { signal });
       this.#do(async () => {
         await this.#chooseTexts();
@@ -141,12 +141,11 @@ export class DeskbellSubscribe extends Base {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(style);
     const root = this.attachShadow({ mode: 'open' });
-    // No policy for styles forbids this one.
+    // no content security policy forbids this style
     root.adoptedStyleSheets = [sheet];
     root.append(box);
   }
 
-  /** Does something, then shows where this browser stands. */
   #do(work?: () => Promise<void>): void {
     if (work) this.#setBusy(true);
     this.#work = this.#work.then(async () => {
@@ -170,7 +169,7 @@ export class DeskbellSubscribe extends Base {
     if (this.#button.ariaDisabled === 'true') return;
     this.#failure = undefined;
     const { client, invitation } = this;
-    // Browsers ask only shortly after a click, so it begins here.
+    // Browsers ask only shortly after a click, so start at once.
     const work = this.#isSubscribed ? client.unsubscribe() : client.subscribe({ invitation });
     const done = work.then(
       () => undefined,
@@ -200,14 +199,13 @@ export class DeskbellSubscribe extends Base {
 
   async #show(): Promise<void> {
     const { obstacle, subscription, isStored } = await this.client.state();
-    // Whoever has left is gone, whether the service has taken notice or not.
+    // An unsubscribed browser has no failure to show, whatever the service answered.
     if (!isStored && !subscription && this.#isSubscribed) this.#failure = undefined;
     this.#isSubscribed = isStored;
     const reason = this.#failure?.reason ?? (isStored ? undefined : obstacle);
     this.setAttribute('state', isStored ? 'subscribed' : (reason ?? 'unsubscribed'));
     const texts = this.#texts;
     const words = reason ? (wordsFor[reason] ?? 'failed') : isStored ? 'on' : 'why';
-    // The page's own words are the explanation.
     const own = words === 'why' && this.textContent.trim();
     setText(this.#text, own || texts[words].replace('{site}', location.host));
     setText(this.#button, isStored ? texts.turnOff : texts.turnOn);
@@ -225,7 +223,6 @@ export class DeskbellSubscribe extends Base {
     setText(this.#channels.querySelector('summary')!, this.#texts.channels);
     if (!this.#channels.open) this.#channelList.replaceChildren();
     else if (!this.#channelList.hasChildNodes()) {
-      // Closed again, it says why.
       await this.#setChannels({}).catch((error) => {
         this.#channels.open = false;
         this.#fail(error);
@@ -278,7 +275,7 @@ export class DeskbellSubscribe extends Base {
     this.#unread.hidden = unread === 0;
     if (!this.#unread.isConnected) summary.append(this.#texts.history, this.#unread);
     if (!this.#history.open) return this.#historyList.replaceChildren();
-    // What is shown now is read; it looks unread as long as it is shown.
+    // Entries shown now are read, but look unread while they are shown.
     const items = entries.map(historyItem);
     this.#historyList.replaceChildren(...(items.length > 0 ? items : [withText('li', this.#texts.nothing)]));
     if (unread > 0 && document.hasFocus()) await client.markRead();
@@ -327,7 +324,7 @@ function withText<Name extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** A screen reader says again whatever is set again. */
+/** Screen readers repeat text that is set again. */
 function setText(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }

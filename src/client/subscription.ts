@@ -1,11 +1,11 @@
-// Makes this browser's subscription: for the page, and for the service worker where no page is open.
+// Makes this browser's subscription, for the page, and for the service worker while no page is open.
 import { ClientError } from './client-error.ts';
 import { base64, type ServiceApi, subscriptionBody } from './service-api.ts';
 import { readState, updateState } from './stored-state.ts';
 import { permissionDenied, privateWindow } from './support.ts';
 import { withTimeLimit } from './time-limit.ts';
 
-/** Name of the lock that pages and the service worker share, and of the worker's sync. */
+/** Name of the lock that pages and service worker share, and of the worker's sync. */
 export const ownName = 'deskbell';
 
 /**
@@ -29,11 +29,11 @@ export async function reconcile(
   try {
     await service.store(body, vapidKey, former);
   } catch (error) {
-    // The service has another key by now, or knows the endpoint with other keys: only a new subscription can be stored.
+    // The service has a new key, or knows the endpoint with other keys: it can only store a new subscription.
     const { status = 0 } = error as ClientError;
     if (!isRefused && status === 409) return reconcile(register, service, true);
-    // Whoever asks for it first and is refused, by the service, its `onSubscribe` or a login in front of it, is not subscribed,
-    // nor stored at a later page load as somebody else's.
+    // If the first subscription is refused, by the service, its `onSubscribe` or a login in front of it, end it, so
+    // that a later page load does not store it as somebody else's.
     if (!known && [400, 401, 403].includes(status)) {
       await atPushService(subscription.unsubscribe(), service.timeoutMs).catch(() => undefined);
     }
@@ -45,23 +45,18 @@ export async function reconcile(
   return subscription;
 }
 
-/**
- * Has the service take what was turned off while it could not be reached.
- *
- * @throws {ClientError}
- */
+/** Sends choices that were made while the service could not be reached. @throws {ClientError} */
 export async function sendChoices(scope: string, body: string, service: ServiceApi): Promise<void> {
   const { choices: sent } = await readState(scope);
   if (!sent) return;
   const channels = await service.choose(body, sent).catch((error: ClientError) => {
-    // What the service refuses, such as a channel that is no more, is given up.
+    // drops choices that the service refuses, such as of a channel that no longer exists
     const { status = 0 } = error;
     if (status < 400 || status > 499 || status === 429) throw error;
     return [];
   });
-  // It does not know the subscription: they are sent again once it has it.
+  // The service does not know the subscription; send them again once it does.
   if (channels.some(({ name, isOn }) => sent[name] === !isOn)) return;
-  // What was turned off meanwhile is still to be sent.
   await updateState(scope, ({ choices = {} }) => {
     const left = Object.entries(choices).filter(([name]) => !Object.hasOwn(sent, name));
     return { choices: left.length > 0 ? Object.fromEntries(left) : undefined };
@@ -69,9 +64,9 @@ export async function sendChoices(scope: string, body: string, service: ServiceA
 }
 
 /**
- * The browser's subscription with this key: the one that it has, or a new one.
+ * Returns the browser's subscription with this key, or makes a new one.
  *
- * @param isRefused the one that it has will not do
+ * @param isRefused the existing one was refused
  * @throws {ClientError}
  */
 export async function subscribe(
@@ -86,11 +81,7 @@ export async function subscribe(
   return atPushService(pushManager.subscribe({ userVisibleOnly: true, applicationServerKey }), timeoutMs);
 }
 
-/**
- * Chromium waits without end for a push service that is away.
- *
- * @throws {ClientError}
- */
+/** Chromium waits without end for a push service that it cannot reach. @throws {ClientError} */
 export async function atPushService<Result>(work: Promise<Result>, timeoutMs: number): Promise<Result> {
   const startMs = Date.now();
   try {
@@ -100,12 +91,14 @@ export async function atPushService<Result>(work: Promise<Result>, timeoutMs: nu
   }
 }
 
-/** A browser that has no push service says so at once; Firefox waits for one that it cannot reach, and says the same then. */
+/**
+ * A browser without a push service says so at once; Firefox says the same after waiting for one that it cannot reach.
+ */
 const longestRefusalMs = 2_000;
 
 /**
- * What a browser means that does not subscribe. Most of them say it in words only: `Registration failed - …` is Chromium's, and that of the
- * browsers that are made of it.
+ * Interprets a browser's refusal to subscribe. Most say the reason only in words; `Registration failed - …` is
+ * Chromium's and its derivatives'.
  */
 function describeRefusal(cause: Error, waitedMs: number): ClientError {
   const { name, message } = cause;
@@ -131,7 +124,7 @@ function describeRefusal(cause: Error, waitedMs: number): ClientError {
   return new ClientError('no-push-service', `This browser has no push service: ${message}`, cause);
 }
 
-/** A subscription that Chromium has given up for good keeps its keys and gets an endpoint on this host. */
+/** The host of endpoints that Chromium has given up for good; such a subscription keeps its keys. */
 const removedHost = 'permanently-removed.invalid';
 
 function isUsable({ endpoint, options }: PushSubscription, vapidKey: string): boolean {

@@ -1,10 +1,8 @@
-// Whether this browser has Web Push, and what it means where the user does not permit notifications.
 import { ClientError } from './client-error.ts';
 
-/** False where a page is rendered on a server. */
+/** False while a server renders the page. */
 export const isInBrowser = typeof document !== 'undefined';
 
-/** Undefined if nothing is missing. */
 export function missingSupport(): ClientError | undefined {
   if (!isInBrowser) {
     return new ClientError(
@@ -16,14 +14,14 @@ export function missingSupport(): ClientError | undefined {
     return new ClientError('insecure-context', 'Push needs https, or http on localhost.');
   }
   if ('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window) return undefined;
-  // Only the browsers of iPhone and iPad have this member; it is true in an app on the Home Screen.
+  // Only browsers on iPhone and iPad have this member; it is true in an app on the Home Screen.
   if ((navigator as { standalone?: boolean }).standalone === false) {
     return new ClientError(
       'home-screen-required',
       'On an iPhone or iPad, push needs this page to be on the Home Screen.',
     );
   }
-  // A private window of an older Firefox.
+  // a private window of an older Firefox
   if ('PushManager' in window && !('serviceWorker' in navigator)) return privateWindow();
   return new ClientError('no-support', 'This browser has no Web Push.');
 }

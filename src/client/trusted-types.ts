@@ -1,5 +1,5 @@
-// The address of the service worker's script as a page must give it whose content security policy has
-// `require-trusted-types-for 'script'`. The name of the policy is public: sites list it in `trusted-types`.
+// The script address in the form that a content security policy with `require-trusted-types-for 'script'` needs. The
+// policy's name is public: sites list it in `trusted-types`.
 
 interface TrustedTypes {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): TrustedTypePolicy;
@@ -11,7 +11,6 @@ interface TrustedTypePolicy {
 let policy: TrustedTypePolicy | undefined;
 let isRefused = false;
 
-/** Made when it is first needed: a page whose site registers its service worker by itself needs none. */
 export function trustedScriptUrl({ href }: URL): string {
   const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
   try {
@@ -22,7 +21,7 @@ export function trustedScriptUrl({ href }: URL): string {
   return policy?.createScriptURL(href) ?? href;
 }
 
-/** Whether the page's content security policy does not list it. */
+/** True if the page's content security policy does not list the policy. */
 export function isTrustedTypesRefused(): boolean {
   return isRefused;
 }

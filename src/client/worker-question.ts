@@ -1,3 +1,3 @@
-// What the page library asks a service worker that may be without Deskbell; any answer says that it is not.
+// The page library asks this; only a service worker with Deskbell answers.
 
 export const question = 'Is Deskbell here?';

@@ -1,5 +1,4 @@
-// The registration of the service worker that a page uses: one that the site has made, or one that is made here; and why,
-// where there is none.
+// The service worker registration that a page uses, made by the site or here, and the reason if there is none.
 import { ClientError, reported } from './client-error.ts';
 import { resolveAddress } from './resolve-address.ts';
 import { lateRegistrationMs, withTimeLimit } from './time-limit.ts';
@@ -8,12 +7,12 @@ import { question } from './worker-question.ts';
 
 export class WorkerRegistration {
   readonly #scriptUrl: URL;
-  /** Empty where no browser registers the script. */
+  /** Empty if no browser would register the script. */
   readonly #folder: string;
   readonly #isGiven: boolean;
   readonly #timeoutMs: number;
 
-  /** @param scriptUrl none where the page uses whichever registration controls it */
+  /** @param scriptUrl none if the page uses whichever registration controls it */
   constructor(scriptUrl: URL | undefined, timeoutMs: number) {
     this.#isGiven = scriptUrl !== undefined;
     this.#scriptUrl = scriptUrl ?? resolveAddress('service-worker.js');
@@ -21,7 +20,7 @@ export class WorkerRegistration {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Of the script that is given, whoever has registered it; otherwise the one that controls this page. */
+  /** Finds the given script's registration, whoever registered it, or the one that controls this page. */
   async find(): Promise<ServiceWorkerRegistration | undefined> {
     const { serviceWorker } = navigator;
     if (!this.#isGiven) return serviceWorker.getRegistration(location.href);
@@ -31,8 +30,8 @@ export class WorkerRegistration {
   }
 
   /**
-   * Leaves alone what the site has registered; registers the script that is given where it is not, in the place of a
-   * former one. Resolves once there is an active service worker: Chromium subscribes only then.
+   * Keeps the site's registration; if the given script is not registered, registers it, replacing a former one.
+   * Resolves when a service worker is active, since Chromium subscribes only then.
    *
    * @throws {ClientError} service-worker-failed
    */
@@ -43,7 +42,7 @@ export class WorkerRegistration {
     }
     try {
       const { active, waiting, installing } = registration;
-      // Of one that has just been registered, the script is still being loaded.
+      // right after registration the script is still being loaded
       const found = () => withTimeLimit(this.#timeoutMs, newWorker(registration));
       if (!active) await activation(waiting ?? installing ?? (await found()));
     } catch (cause) {
@@ -53,9 +52,8 @@ export class WorkerRegistration {
   }
 
   /**
-   * Makes sure that messages would be shown: a service worker of the site's own may lack the line that imports Deskbell's.
-   *
-   * @throws {ClientError} service-worker-failed
+   * Checks that messages would be shown: the site's own service worker may not import Deskbell's. @throws {ClientError}
+   * service-worker-failed
    */
   async check(registration: ServiceWorkerRegistration): Promise<void> {
     const { active, waiting, installing, scope } = registration;
@@ -63,7 +61,7 @@ export class WorkerRegistration {
       const ask = async (worker: ServiceWorker | null): Promise<void> => {
         if (!worker) return;
         await answerOf(worker);
-        // One that has the line now takes the place of the one without by itself.
+        // a new one with the import replaces the old one by itself
         if (worker !== active) await activation(worker);
         resolve();
       };
@@ -108,7 +106,7 @@ export class WorkerRegistration {
     );
   }
 
-  /** The query of its address may change with each version of the site. */
+  /** The query may change with each version of the site. */
   #isRunBy({ active, waiting, installing }: ServiceWorkerRegistration): boolean {
     const path = pathOf(installing ?? waiting ?? active);
     return this.#folder !== '' && this.#scriptUrl.pathname === path;
@@ -152,7 +150,7 @@ function answerOf(serviceWorker: ServiceWorker): Promise<void> {
   });
 }
 
-/** Browsers do not say what is wrong with a script that they refuse, so it is fetched once more and looked at. */
+/** Browsers do not say what is wrong with a refused script, so fetch it again and look. */
 async function describeFailure(url: URL): Promise<string> {
   const remedy = 'Serve a copy of deskbell/service-worker.js there, or set serviceWorkerUrl.';
   if (url.protocol === 'data:') {

@@ -1,23 +1,22 @@
-// Checks the options that a caller hands over: TypeScript holds only some callers to their types, and to no bounds. Each
-// entry has one table with a check for each of its options; the type makes the table complete, and what is not in it is
-// refused.
+// Checks options that a caller passes, since types do not hold at run time and say nothing about ranges. Each entry of
+// the package has one table with a check for every option; unknown options are refused.
 import type { ErrorCode } from './catalogue/catalogue.ts';
 import { DeskbellError } from './deskbell-error.ts';
 
-/** Throws where a value is not usable. It is not asked about an option that is left out, unless that is required. */
+/** Throws if a value is not usable. It runs only for options that are given or required. */
 export type OptionCheck = (value: unknown, name: string) => void;
 
 export type OptionChecks<Options> = { readonly [Name in keyof Options]-?: OptionCheck };
 
 interface CheckSettings {
-  /** Of the error for an unknown option. Default: ERR_CONFIGURATION. */
+  /** Code of the error for an unknown option. Default: ERR_CONFIGURATION. */
   readonly code?: ErrorCode;
-  /** What the options are called where they are not an object, and before the names of those that are nested. */
+  /** Name of the options in errors, also before the names of nested ones. */
   readonly name?: string;
   readonly required?: readonly string[];
 }
 
-/** @throws {DeskbellError} names the first option that is unknown or not usable, and what there is instead */
+/** @throws {DeskbellError} names the first option that is unknown or unusable, and what is allowed */
 export function checkOptions<Options>(
   options: unknown,
   checks: OptionChecks<Options>,
@@ -33,25 +32,24 @@ export function checkOptions<Options>(
   for (const [option, check] of entries) {
     if (options[option] !== undefined) check(options[option], path + option);
   }
-  // what is given and wrong comes first
+  // wrong values are reported before missing ones
   for (const [option, check] of entries) {
     if (options[option] === undefined && required.includes(option)) check(undefined, path + option);
   }
 }
 
-/** @param isMet true for a usable value. @param expected completes "must be" */
+/** @param expected completes "must be" */
 export function mustBe(expected: string, isMet: (value: unknown) => boolean): OptionCheck {
   return (value, name) => {
     if (!isMet(value)) throw wrong(name, `must be ${expected}, not ${kindOf(value)}`);
   };
 }
 
-/** For what is checked where it is used. */
 export const isCheckedElsewhere: OptionCheck = () => {};
 export const isText = mustBe('a string', (value) => typeof value === 'string');
 export const isFlag = mustBe('true or false', (value) => typeof value === 'boolean');
 export const isFunction = mustBe('a function', (value) => typeof value === 'function');
-/** @param expected completes "must be". @param methods that it has at least */
+/** @param expected completes "must be" */
 export const hasMethods = (expected: string, methods: readonly string[]): OptionCheck =>
   mustBe(expected, (value) =>
     methods.every(
@@ -79,7 +77,7 @@ export const isSecret = (bytes: number): OptionCheck =>
     (value) => value instanceof Uint8Array && value.length === bytes,
   );
 
-/** @param items what the array has, as the message calls it. @param check of each */
+/** @param items name of the items in the error */
 export const isArrayOf =
   (items: string, check: OptionCheck): OptionCheck =>
   (value, name) => {
@@ -100,7 +98,7 @@ export function wrong(
   return new DeskbellError(code, `"${name}" ${what}.`, cause === undefined ? {} : { cause });
 }
 
-/** Never the value itself, unless it is a number: it may be a secret. Of the right type, it may have the wrong value. */
+/** Describes a value without showing it, since it may be a secret; only numbers are shown. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === 'number') return String(value);

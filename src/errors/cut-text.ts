@@ -1,10 +1,6 @@
-// Cutting text of strangers. What a slice leaves of a pair of surrogates is not Unicode any more, and PostgreSQL refuses it.
+// Shortens text without splitting a surrogate pair: PostgreSQL refuses a lone surrogate.
 
-/**
- * The text itself, or its beginning and "…".
- *
- * @param maxCharacters of the result, in UTF-16 code units. No character beyond U+FFFF is cut in two
- */
+/** Returns the text, or its beginning and "…". @param maxCharacters limit for the result, in UTF-16 code units */
 export function cutText(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
   return `${text.slice(0, maxCharacters - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;

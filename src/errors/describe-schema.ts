@@ -1,9 +1,8 @@
-// What a JSON Schema allows, in words, as they stand after "give": the same in errors of the API, of the library and of the
-// command line. Only the keywords that our schemas have.
+// Says in words what a JSON Schema allows, to follow "give" in errors of API, library and command line. It knows only
+// the keywords that our schemas use.
 import { formatCount } from './format-count.ts';
 import { lookUp } from './look-up.ts';
 
-/** The keywords that are put into words. */
 export interface DescribedSchema {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
@@ -23,19 +22,16 @@ export interface DescribedSchema {
   readonly maxProperties?: number;
 }
 
-/** A form of text or number that a schema names. */
 export interface Format {
-  /** Whether a value fits; it may throw instead. Only asked about values of the schema's type. */
+  /** Called only with values of the schema's type. It may throw instead of returning false. */
   readonly fits: (value: never) => boolean;
-  /** What to give, after "give". */
   readonly words: string;
-  /** The same as a regular expression, as near as one comes, for programs that do not know the format. */
+  /** The closest regular expression, for programs that do not know the format. */
   readonly pattern?: string;
 }
 
 export type Formats = Readonly<Record<string, Format>>;
 
-/** @param formats those that schemas may name */
 export function describeSchema(schema: DescribedSchema, formats: Formats): string {
   const { type, format, anyOf } = schema;
   if ('const' in schema) return quote(schema.const);

@@ -1,5 +1,5 @@
-// The one error class. Every fault that a caller may want to tell apart carries a stable code from the
-// catalogue; nothing secret (keys, `auth`, payloads, whole endpoints, passwords in URLs) ever appears in a message.
+// The one error class. Its code is stable. Secrets (keys, `auth`, payloads, whole endpoints, passwords in URLs) never
+// appear in a message.
 import { catalogue, type ErrorCode } from './catalogue/catalogue.ts';
 import { hidePasswords } from './hide-passwords.ts';
 
@@ -12,7 +12,7 @@ export interface FieldError {
 
 export interface DeskbellErrorOptions extends ErrorOptions {
   readonly fields?: readonly FieldError[];
-  /** What to do, as a sentence, where it is not what the catalogue says for the code. */
+  /** What to do, if it differs from the catalogue's remedy for the code. */
   readonly remedy?: string;
 }
 
@@ -21,7 +21,6 @@ export class DeskbellError extends Error {
   override readonly name = 'DeskbellError';
   readonly code: ErrorCode;
   readonly fields: readonly FieldError[];
-  /** What to do. */
   readonly remedy: string;
 
   constructor(code: ErrorCode, message: string, given: DeskbellErrorOptions = {}) {
@@ -32,7 +31,7 @@ export class DeskbellError extends Error {
     this.remedy = remedy;
   }
 
-  /** True where the same call may succeed later without being changed. */
+  /** The same call may succeed later without being changed. */
   get isRetryable(): boolean {
     return catalogue[this.code].isRetryable;
   }

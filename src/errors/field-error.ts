@@ -1,4 +1,3 @@
-// The error for one field of an input.
 import type { ErrorCode } from './catalogue/catalogue.ts';
 import { DeskbellError } from './deskbell-error.ts';
 

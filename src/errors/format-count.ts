@@ -1,11 +1,10 @@
-// Counts in the texts that people read: of errors, of commands and of the console. All rounding is done here, by `Intl`, from the
-// number to the text.
+// Formats counts for people. `Intl` does all rounding.
 
-/** `11,328`; `11,328.4` is the same */
+/** 11,328.4 gives `11,328`. */
 export const formatCount = (count: number): string =>
   count.toLocaleString('en', { maximumFractionDigits: 0 });
 
-/** `11,000` for 11,328: an estimate knows no more than two digits. */
+/** 11,328 gives `11,000`: an estimate is not exact beyond two digits. */
 export const formatEstimate = (count: number, roundingMode: 'halfExpand' | 'ceil' = 'halfExpand'): string =>
   count.toLocaleString('en', {
     maximumFractionDigits: 0,
@@ -14,14 +13,9 @@ export const formatEstimate = (count: number, roundingMode: 'halfExpand' | 'ceil
     roundingMode,
   });
 
-/**
- * `1 subscription`, `11,328 subscriptions`
- *
- * @param one a noun whose plural ends with `s`
- */
+/** `1 subscription`, `11,328 subscriptions` @param one a noun whose plural ends with `s` */
 export const countOf = (count: number, one: string): string => withNoun(formatCount(count), one);
 
-/** `11,000 subscriptions` for 11,328 */
 export const countOfEstimate = (count: number, one: string, roundingMode?: 'halfExpand' | 'ceil'): string =>
   withNoun(formatEstimate(count, roundingMode), one);
 

@@ -1,7 +1,5 @@
-// Callbacks of the application that only report: an error in one must not affect what it reports.
-
 /**
- * Wraps a callback so that it neither throws nor rejects. Its first error is a warning of the process.
+ * Wraps a callback so that it neither throws nor rejects; its first error becomes a process warning.
  *
  * @param name of the callback, for the warning
  */

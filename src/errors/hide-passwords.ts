@@ -1,15 +1,13 @@
-// URLs in what is printed: of databases, proxies, webhooks. Each may hold a password, also one that is no usable URL; so what is
-// looked at is text, and rather too much of it is hidden than too little.
+// Hides passwords in URLs of printed text, even in URLs that do not parse. If in doubt it hides too much.
 
 const hidden = '***';
-/** How messages of ours show the form of a URL. */
+/** The form of a URL in our own messages. */
 const example = /^\[?user:password$/;
 
-/** The text with stars in place of each URL's password: `postgres://ada:***@host/push`. */
+/** Replaces the password of each URL by stars: `postgres://ada:***@host/push`. */
 export function hidePasswords(text: string): string {
-  // without one of these there is no password; a long text has many words
   if (!/@|password=/i.test(text)) return text;
-  // A word has at most one URL that matters: whatever stands before its last "@" is taken for a password.
+  // In a word, everything before the last "@" may be the password.
   return text.replaceAll(/\S+/g, hideInWord);
 }
 

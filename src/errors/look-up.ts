@@ -1,7 +1,5 @@
-// Looking up names that others choose (channels, languages, fields, members of JSON) in plain objects: each object also inherits
-// `constructor`, `toString` and more.
+// Looks up a name that others chose, without finding inherited ones such as `constructor`.
 
-/** What a table itself has under a name. */
 export const lookUp = <Value>(
   table: Readonly<Record<string, Value>> | null | undefined,
   name: string,

@@ -1,6 +1,4 @@
-// What an error calls the type of a value.
-
-/** `typeof`, but for null and arrays, which it takes for objects. */
+/** `typeof`, except that null and arrays have names of their own. */
 export function typeOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;

@@ -1,22 +1,21 @@
-// Writes lines to a descriptor in batches: one call to the system for a hundred records, in order, and nothing in
-// flight when the process ends. Where a batch cannot be written, records are lost, never the service.
+// Writes lines to a descriptor in batches of about a hundred records, in order, synchronously, so nothing is in flight
+// when the process ends. If a batch cannot be written, its records are lost and the service goes on.
 import { writeSync } from 'node:fs';
 
 export type BatchWriter = ReturnType<typeof createBatchWriter>;
 
 const batchCharacters = 16_384;
 const flushIntervalMs = 200;
-/** Of a reader that does not keep up; beyond, what is waiting is dropped. */
+/** Beyond this, output that a slow reader has not taken is dropped. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
-/** Of the writers that are open. One listener for all: Node warns of more than ten. */
+/** One exit listener for all open writers: Node warns of more than ten. */
 const flushes = new Set<() => void>();
 const flushAll = (): void => flushes.forEach((flush) => flush());
 
 export function createBatchWriter(firstFd: number) {
   let fd = firstFd;
   let batch = '';
-  /** What a pipe that is full has not taken. */
   let rest: Buffer = Buffer.alloc(0);
   let isWarned = false;
 
@@ -25,7 +24,6 @@ export function createBatchWriter(firstFd: number) {
     if (!isWarned) process.emitWarning(`Log records are lost: ${why}`);
     isWarned = true;
   };
-  /** Writes out what is waiting, as far as the descriptor takes it. */
   const flush = (): void => {
     const bytes = Buffer.concat([rest, Buffer.from(batch)]);
     batch = '';
@@ -48,12 +46,10 @@ export function createBatchWriter(firstFd: number) {
       if (batch.length >= batchCharacters) flush();
     },
     flush,
-    /** Flushes, and writes to another descriptor from then on. */
     redirect(nextFd: number): void {
       flush();
       fd = nextFd;
     },
-    /** Flushes, and writes nothing any more. */
     close(): void {
       clearInterval(timer);
       flushes.delete(flush);

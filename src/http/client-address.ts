@@ -1,13 +1,11 @@
-// Who a client is for limits: one function for every limit that counts by address.
 import proxyAddress from '@fastify/proxy-addr';
 import type { FastifyInstance } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
 
-/** What is no address counts as one client. */
+/** All clients without a usable address count as one. */
 const unknownClient = 'unknown';
 
-/** Which proxies are trusted, as options of listeners say it. */
 export type TrustedProxies = boolean | string | readonly string[] | undefined;
 
 /** True for the address of a trusted proxy, with or without a port. */
@@ -21,9 +19,9 @@ export function createTrust(proxies: TrustedProxies): IsTrusted {
 }
 
 /**
- * What limits count: an IPv4 address, or the /64 network of an IPv6 address, since one client has a whole one.
+ * Returns an IPv4 address, or the /64 network of an IPv6 address, since one client has a whole network.
  *
- * @param ip what a socket or a proxy says, such as `192.0.2.1`, `192.0.2.1:5678` or `[2001:db8::1]:5678`
+ * @param ip from a socket or proxy, such as `192.0.2.1`, `192.0.2.1:5678` or `[2001:db8::1]:5678`
  */
 export function clientOf({ ip }: { readonly ip: string | undefined }): string {
   const address = addressOf(ip ?? '');
@@ -33,7 +31,7 @@ export function clientOf({ ip }: { readonly ip: string | undefined }): string {
   return `${network.toString()}/64`;
 }
 
-/** Without brackets, port and zone; IPv4 in IPv6 (RFC 4291 §2.5.5.2) and of NAT64 (RFC 6052) as IPv4. */
+/** Removes brackets, port and zone. IPv4 mapped into IPv6 (RFC 4291 §2.5.5.2) and NAT64 (RFC 6052) become IPv4. */
 function addressOf(text: string): string | undefined {
   const host = isIP(text) === 0 ? text.trim().replace(/^\[(.*)\](?::\d*)?$|^([^:]*):\d*$/, '$1$2') : text;
   const [address = ''] = host.split('%', 1);
@@ -44,8 +42,8 @@ function addressOf(text: string): string | undefined {
 }
 
 /**
- * Reads `Forwarded` (RFC 7239) of proxies that write it and no `X-Forwarded-For`. Whether the proxy is trusted decides, as for
- * `X-Forwarded-For`, who reads the address. To be called before any other hook reads it.
+ * Copies `Forwarded` (RFC 7239) to `X-Forwarded-For` if only the former is present, so that one check of trusted
+ * proxies applies to both. Call it before any other hook reads the address.
  */
 export function readForwarded(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
@@ -59,7 +57,10 @@ export function readForwarded(app: FastifyInstance): void {
 const token = String.raw`[\w!#$%&'*+.^|~\x60-]+`;
 const pair = new RegExp(String.raw`[ \t]*(?:(${token})=(${token}|"(?:[^"\\]|\\.)*")[ \t]*)?([;,]|$)`, 'y');
 
-/** The clients of each hop. Where the text breaks the grammar, the client is unknown: it may have written the beginning itself. */
+/**
+ * The client of each hop. If the text breaks the grammar, the client is unknown: it may have written the beginning
+ * itself.
+ */
 function hopsOf(forwarded: string): readonly string[] {
   const hops: string[] = [];
   pair.lastIndex = 0;

@@ -1,4 +1,3 @@
-// Files of the browser's side, as they are served.
 import { extname } from 'node:path';
 import { lookUp } from '../errors/look-up.ts';
 
@@ -16,14 +15,13 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.webmanifest': 'application/manifest+json',
 };
 
-/** @param file as for `readClientFile` */
 export function clientFile(file: string): ClientFile {
   const ending = extname(file);
   const read = ending === '.css' ? readStyle : ending === '.png' ? readBytes : readClientFile;
   return { contentType: lookUp(contentTypes, ending)!, read: () => read(file) };
 }
 
-/** The style of a page, after what all pages share. */
+/** Puts the style that all pages share first. */
 async function readStyle(file: string): Promise<string> {
   return (await readClientFile('base.css')) + (await readClientFile(file));
 }
@@ -31,7 +29,6 @@ async function readStyle(file: string): Promise<string> {
 /** @param file path in the client's folder, with `.js` for scripts */
 export const readClientFile = async (file: string): Promise<string> => (await readBytes(file)).toString();
 
-/** The files are loaded when one is first asked for. */
 async function readBytes(file: string): Promise<Buffer> {
   const { clientFileBytes } = await import('./client-folder.ts');
   return clientFileBytes(file);

@@ -1,5 +1,5 @@
-// Requests that Node's parser rejects: oversized, too slow, malformed, or with a method that it does not know. Each gets
-// one response, after those to earlier requests of the connection.
+// Answers requests that Node's parser rejects: oversized, slow, malformed, or with an unknown method. Each gets one
+// response, after those to earlier requests of the connection.
 import type { FastifyInstance } from 'fastify';
 import type { Duplex } from 'node:stream';
 
@@ -28,15 +28,14 @@ const errorCodes: Readonly<Record<string, ServiceErrorCode>> = {
 
 const endedTooEarly = 'HPE_INVALID_EOF_STATE';
 
-/** Set once a connection has got its last answer. */
 const isRejected = Symbol('rejected');
-/** Where the request line begins that the parser has rejected, in `openingBytes`. */
+/** Where the rejected request line begins in `openingBytes`. */
 const lineStart = Symbol('start of the rejected line');
 type RejectedSocket = Duplex & { [isRejected]?: true; [lineStart]?: number };
 
 /**
- * For Fastify's option `clientErrorHandler`. Node calls it again with whatever the client goes on sending: only the first error
- * of a connection counts.
+ * For Fastify's `clientErrorHandler`. Node calls it again for whatever the client sends next; only a connection's first
+ * error counts.
  */
 export function handleClientError(
   app: FastifyInstance,
@@ -45,7 +44,8 @@ export function handleClientError(
   rules: ResponseRules,
 ): void {
   if (socket[isRejected]) return;
-  // Any token is a well-formed method (RFC 9110 §9.1); Node's parser rejects those that are not on its list at once, wherever the packet ends.
+  // Any token is a well-formed method (RFC 9110 §9.1), but Node's parser rejects unknown ones at once, wherever the
+  // packet ends: wait for the rest of the line.
   const line = error.code === 'HPE_INVALID_METHOD' ? rejectedLine(error, socket) : '';
   if (line.length <= maxLineCharacters && begunLine.test(line)) return;
   socket[isRejected] = true;
@@ -54,7 +54,7 @@ export function handleClientError(
   if (response === undefined || response.writableFinished) {
     endConnection(socket, renderUnparsed(app, error, line, startMs, rules));
   } else if (response.req.complete) {
-    // The error is in a later request of the same connection; responses keep their order.
+    // The error is in a later request of the connection; responses keep their order.
     response.once('finish', () => endConnection(socket, renderUnparsed(app, error, line, startMs, rules)));
   } else if (response.headersSent || error.code === endedTooEarly) {
     socket.destroy();
@@ -66,7 +66,6 @@ export function handleClientError(
   }
 }
 
-/** The response to bytes that never became a request. */
 function renderUnparsed(
   app: FastifyInstance,
   error: ClientError,
@@ -80,12 +79,10 @@ function renderUnparsed(
 }
 
 const requestLine = /^([!#$%&'*+.^_`|~\w-]+) (\S+) HTTP\/1\.[01]\r?\n/;
-/** A request line whose end is still to come. */
 const begunLine =
   /^[!#$%&'*+.^_`|~\w-]+(?: (?:\S+(?: (?:H(?:T(?:T(?:P(?:\/(?:1(?:\.(?:[01]\r?)?)?)?)?)?)?)?)?)?)?)?$/;
 const maxLineCharacters = 8192;
 
-/** What has arrived, from the line that the parser rejected. */
 function rejectedLine({ rawPacket, bytesParsed = 0 }: ClientError, socket: RejectedSocket): string {
   if (!Buffer.isBuffer(rawPacket)) return '';
   const arrived = openingBytes(socket);

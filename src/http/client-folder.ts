@@ -1,22 +1,21 @@
-// The files of `src/client/`. The package has a module of the same exports in the place of this one: the files are part of its code
-// (scripts/bundle.ts).
+// The files of `src/client/`. The package replaces this module by one that contains the files (scripts/bundle.ts).
 import { readFile } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('../client/', import.meta.url));
 
-/** @param file path in the folder; scripts, with `.js`, are bundled each time they are asked for */
+/** @param file path in the folder; scripts, with `.js`, are bundled at each call */
 export async function clientFileBytes(file: string): Promise<Buffer> {
   return file.endsWith('.js') ? Buffer.from(await bundleScript(file)) : readFile(folder + file);
 }
 
-/** Scripts that a page loads by themselves: others import them from there, so that a page has one of each. */
+/** Scripts that other scripts import at run time, so that a page has one of each. */
 const sharedScripts = ['index', 'subscribe', 'subscribe/languages'];
 
 /**
- * A script with all that it imports, but those. The service worker becomes a classic script: every browser with Web Push can run it,
- * and `importScripts()` can pull it into another one.
+ * Bundles a script with all its imports except the shared scripts. The service worker becomes a classic script, so that
+ * every browser with Web Push can run it and `importScripts()` can include it.
  *
  * @param file path in the folder, with `.js`
  */
@@ -33,9 +32,8 @@ export async function bundleScript(
     minify: true,
     charset: 'utf8',
     target: 'es2023',
-    // React
     packages: 'external',
-    // in CommonJS a script has no address, and needs to be told that of the service
+    // in CommonJS a script has no address, and is given the service's
     logOverride: { 'empty-import-meta': 'silent' },
     plugins: [
       {

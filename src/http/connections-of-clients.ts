@@ -1,16 +1,18 @@
-// How many connections one client may have open, so that no single address takes all that a listener has.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 import { clientOf, type IsTrusted } from './client-address.ts';
 import { isLoopback } from './loopback.ts';
 
-/** Closes further connections of a client at once. This machine and trusted proxies have no such limit: they stand for many. */
+/**
+ * Closes a client's connections beyond `max` at once. This machine and trusted proxies, which stand for many clients,
+ * have no limit.
+ */
 export function limitConnectionsOfClients(server: Server, max: number, isTrusted: IsTrusted): void {
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
     const { remoteAddress: ip } = socket;
-    // a connection that has ended already has no address
+    // a connection that has already ended has no address
     if (ip === undefined || isTrusted(ip, 0)) return;
     const client = clientOf({ ip });
     if (isLoopback(client) || client === loopbackNetwork) return;

@@ -1,6 +1,5 @@
-// Bodies that other code has read before the request got here, such as express.json() ahead of the mount. What such code
-// leaves in `request.body` is taken; where it leaves nothing the request fails at once. Waiting for the stream would never
-// end.
+// Takes bodies that other code has read before, such as express.json() ahead of the mount, from `request.body`. If they
+// are not there the request fails at once, since the stream would never end.
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { IncomingMessage } from 'node:http';
@@ -11,7 +10,7 @@ type ParsedMessage = IncomingMessage & { readonly body?: unknown };
 
 export function acceptConsumedBodies(app: FastifyInstance): void {
   app.addHook('preParsing', ({ raw }: { readonly raw: ParsedMessage }, _reply, payload, done) => {
-    // Fastify reads nothing where there is neither a body nor a type; Node has ended such a request already
+    // without a body or a type Fastify reads nothing, and Node has already ended the request
     const isRead = hasBody(raw) || raw.headers['content-type'] !== undefined;
     if (!isRead || (!raw.readableDidRead && !raw.readableEnded)) return done(null, payload);
     const bytes = hasBody(raw) ? toBytes(raw.body) : Buffer.alloc(0);
@@ -19,7 +18,7 @@ export function acceptConsumedBodies(app: FastifyInstance): void {
       const message = 'The body was read before the request reached the service, and is not in request.body.';
       return done(new DeskbellError('ERR_BODY_CONSUMED', message));
     }
-    // The length that Fastify holds against content-length.
+    // Fastify compares this with content-length.
     const receivedEncodedLength = Number(raw.headers['content-length'] ?? bytes.length);
     done(null, Object.assign(Readable.from([bytes]), { receivedEncodedLength }));
   });
@@ -29,7 +28,6 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined;
 }
 
-/** What a parser for raw bytes, for text or for JSON leaves. */
 function toBytes(body: unknown): Buffer | undefined {
   if (body === undefined) return undefined;
   if (body instanceof Uint8Array) return Buffer.from(body);

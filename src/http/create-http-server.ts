@@ -1,5 +1,4 @@
-// A Fastify instance with what every listener of ours needs: time-outs and limits that bound what one client can take, and
-// answers in the one form of errors to what Node and Fastify would answer in their own.
+// A Fastify instance for all our listeners, with limits for each client and our form of errors.
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Socket } from 'node:net';
 
@@ -14,7 +13,7 @@ import type { ResponseRules } from './response-rules.ts';
 import { defaultTimeLimits, type TimeLimits } from './time-limits.ts';
 import { closeUnreadResponses } from './unread-responses.ts';
 
-// An import would have Node load its WebSocket and undici too: 80 ms.
+// Not imported: that would load Node's WebSocket and undici too, 80 ms.
 const { createServer } = process.getBuiltinModule('node:http');
 const { createServer: createTlsServer } = process.getBuiltinModule('node:https');
 
@@ -23,24 +22,29 @@ export interface HttpServerOptions extends TimeLimits {
   readonly maxHeaderBytes?: number | undefined;
   /** Maximum number of open connections; further ones are closed at once. Default: 10 000. */
   readonly maxConnections?: number | undefined;
-  /** Of these, connections of one client, by its address (IPv6: by its /64); this machine and trusted proxies are excepted. Default: 500. */
+  /**
+   * Maximum number of open connections of one client address (IPv6: of its /64), except this machine and trusted
+   * proxies. Default: 500.
+   */
   readonly maxConnectionsPerClient?: number | undefined;
-  /** Addresses or ranges of proxies whose `x-forwarded-for` or `forwarded` is trusted; `true` trusts whoever connects. Default: none. */
+  /**
+   * Addresses or ranges of proxies whose `x-forwarded-for` or `forwarded` is trusted; `true` trusts every peer.
+   * Default: none.
+   */
   readonly trustProxy?: TrustedProxies;
 }
 
-/** Certificate chain and private key, PEM. */
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
 }
 
 export interface ListenerSettings {
-  /** Without them, the listener speaks plain HTTP. */
+  /** Without it, the listener speaks plain HTTP. */
   readonly tls?: TlsFiles | undefined;
-  /** Characters of one parameter in a path. Default: 100. */
+  /** Most characters of one parameter in a path. Default: 100. */
   readonly maxParamLength?: number | undefined;
-  /** Default: as the system resolves it. */
+  /** Default: the system's resolver. */
   readonly findAddresses?: FindAddresses | undefined;
 }
 
@@ -50,7 +54,7 @@ export function createHttpServer(
   { tls, maxParamLength = 100, findAddresses }: ListenerSettings = {},
 ): FastifyInstance {
   const requestTimeout = options.requestTimeoutMs ?? defaultTimeLimits.requestTimeoutMs;
-  // Node refuses more than the whole request has.
+  // Node refuses a longer time for the headers than for the whole request.
   const headersTimeout = Math.min(
     options.headersTimeoutMs ?? defaultTimeLimits.headersTimeoutMs,
     requestTimeout,
@@ -61,9 +65,9 @@ export function createHttpServer(
     keepAliveTimeout: options.keepAliveTimeoutMs ?? defaultTimeLimits.keepAliveTimeoutMs,
     connectionsCheckingInterval: options.timeoutCheckIntervalMs ?? defaultTimeLimits.timeoutCheckIntervalMs,
     maxHeaderSize: options.maxHeaderBytes ?? 16_384,
-    // The check and its answer are ours, so that this answer has the form of all others.
+    // Our own check answers in our form.
     requireHostHeader: false,
-    // No stream is set up for a body that is not there (from Node 25.1 on).
+    // sets up no stream if there is no body (Node 25.1 or newer)
     optimizeEmptyRequests: true,
   };
   const isTrusted = createTrust(options.trustProxy);
@@ -73,11 +77,10 @@ export function createHttpServer(
         ? createServer(http, handler)
         : createTlsServer({ ...http, ...tls, handshakeTimeout: headersTimeout }, handler),
     routerOptions: { maxParamLength: maxParamLength },
-    // A request that arrives while the server closes is still answered, with `connection: close`.
+    // Requests that arrive while the server closes are still answered, with `connection: close`.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     trustProxy: isTrusted,
-    // Nothing here logs by request ids.
     genReqId: () => '',
     frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, rules),
     clientErrorHandler: (error, socket) => handleClientError(app, error, socket, rules),
@@ -95,8 +98,8 @@ export function createHttpServer(
 }
 
 /**
- * Once the server is closed, a connection that is being answered would be kept for a next request, and Node no longer checks how
- * long a request takes: one that never ends would keep the server open for ever. A TLS handshake that never ends is on no list of Node's.
+ * Closes what would keep a closed server open: connections that wait for another request, requests that never end (Node
+ * no longer checks their time), and unfinished TLS handshakes, which are on no list of Node's.
  */
 function closeConnections(app: FastifyInstance, graceMs: number): void {
   const open = new Set<Socket>();

@@ -1,12 +1,10 @@
-// The last answer of a connection, and how long the client may go on sending before the connection is closed.
 import type { Duplex } from 'node:stream';
 
 import type { RenderedResponse } from './render-error.ts';
 
-// An import would have Node load its WebSocket and undici too: 80 ms.
+// Not imported: that would load Node's WebSocket and undici too, 80 ms.
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
-/** Writes the last answer of a connection. */
 export function endConnection(socket: Duplex, { status, headers, body }: RenderedResponse): void {
   if (!socket.writable) {
     socket.destroy();
@@ -26,7 +24,7 @@ export function endConnection(socket: Duplex, { status, headers, body }: Rendere
 
 const lingerMs = 500;
 
-/** What the client is still sending is read for a moment, or the answer would be lost to a reset. */
+/** Reads what the client is still sending for a moment, since a reset could destroy the answer. */
 export function linger(socket: Duplex): void {
   socket.resume();
   setTimeout(() => socket.destroy(), lingerMs).unref();

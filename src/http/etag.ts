@@ -1,4 +1,4 @@
-// Answers that a client may keep and must ask again about: `etag`, `cache-control: no-cache`, and 304 (RFC 9110 §13).
+// Answers that a client may keep but must revalidate: `etag`, `cache-control: no-cache`, and 304 (RFC 9110 §13).
 import { createHash } from 'node:crypto';
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -15,7 +15,6 @@ export function represent(body: string | Buffer, contentType: string): Represent
   return { body, contentType, etag };
 }
 
-/** Reads it once, and again only where that has failed. */
 export function readOnce({ read, contentType }: ClientFile): () => Promise<Representation> {
   let representation: Promise<Representation> | undefined;
   const readNow = async (): Promise<Representation> => {
@@ -43,11 +42,11 @@ export function sendRepresentation(
 
 const sent = new WeakMap<FastifyReply, Readonly<Record<string, string>>>();
 
-/** The header fields of the representation that a reply sends, if it sends one. */
+/** The header fields of the representation that a reply sends, if any. */
 export const representationHeaders = (reply: FastifyReply): Readonly<Record<string, string>> | undefined =>
   sent.get(reply);
 
-/** Weak comparison, as RFC 9110 §13.1.2 asks. */
+/** Weak comparison (RFC 9110 §13.1.2). */
 function isMatch(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch.trim() === '*') return true;

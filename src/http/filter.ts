@@ -1,6 +1,5 @@
-// Global filters: they run around every request of a scope, whatever its outcome. A filter is enabled by being in the
-// list. It receives the request's method and URL, and the response as status, headers to add and an opaque entity; it
-// cannot reach a body or a session.
+// Global filters run around every request of a scope, whatever its outcome. A filter gets the request's method and URL,
+// and the response's status, headers and an opaque entity; it cannot reach a body or session.
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 
@@ -9,30 +8,31 @@ import { requestStartMs } from './request-start.ts';
 
 /** What a filter sees of a request: no body, no session. */
 export interface RequestHead {
-  /** Like `url`, unknown where a request broke off before it had been read. */
+  /** Unknown, like `url`, if the request broke off before it was read. */
   readonly method: string | undefined;
   readonly url: string | undefined;
-  /** When the request began, by `performance.now()`: with its first byte where the service's options enable filters, otherwise when
-   *  its headers were complete. */
+  /**
+   * When the request began, by `performance.now()`: at its first byte if filters are enabled, else when its headers
+   * were complete.
+   */
   readonly startMs: number;
 }
 
-/** What a filter sees of a response. The body is opaque to it. */
+/** What a filter sees of a response; the body is opaque. */
 export interface FilteredResponse {
   readonly status: number;
   readonly entity: SealedValue;
-  /** True where the client is gone already. */
   readonly isAborted: boolean;
   setHeader(name: string, value: string): void;
 }
 
-/** With the whole URL, also where Express has taken the path of a mount off it. */
+/** Gives the whole URL, even if Express has removed a mount path from it. */
 export function toRequestHead(raw: IncomingMessage & { readonly originalUrl?: string }): RequestHead {
   const { method, url, originalUrl = url, socket } = raw;
   return { method, url: originalUrl, startMs: requestStartMs(socket) };
 }
 
-/** Called when a request begins; what it returns is called when the response is about to go out. */
+/** Called when a request begins; the function that it returns is called before the response is sent. */
 export type Filter = (request: RequestHead) => (response: FilteredResponse) => void;
 
 const finishers = Symbol('finishers of the enabled filters');
@@ -54,7 +54,7 @@ export function enableFilters(app: FastifyInstance, filters: readonly Filter[]):
       isAborted: reply.request.raw.socket.destroyed,
       setHeader: (name, value) => void reply.header(name, value),
     };
-    // a hook of the application around the scope may have answered before ours
+    // a hook of the application may have answered before ours ran
     const finish =
       (reply as FilteredReply)[finishers] ?? filters.map((filter) => filter(toRequestHead(request.raw)));
     for (const one of finish) one(response);

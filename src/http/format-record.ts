@@ -1,5 +1,4 @@
-// Log records as lines for people: time, level, what happened, and the other members as JSON. An error's stack follows
-// on lines of its own.
+// Log records as lines for people: time, level, event, other members as JSON, and an error's stack below.
 
 import { escapeControls } from '../errors/escape-controls.ts';
 
@@ -15,7 +14,6 @@ interface LogRecord {
   readonly error?: { readonly stack: string };
 }
 
-/** @param json a record, as pino writes it */
 export function formatRecord(json: string): string {
   const { level, time, event, mechanism, phase, method, url, error, ...members } = JSON.parse(
     json,

@@ -8,7 +8,6 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 const hostAndPort =
   /^(?:\[[\da-f:.]+\]|\[v[\da-f]+\.[\w.~!$&'()*+,;=:-]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
 
-/** Answers 400 to requests without a usable Host. */
 export function assertHost(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     const fault = faultOf(raw);
@@ -19,7 +18,7 @@ export function assertHost(app: FastifyInstance): void {
 function faultOf({ headers: { host }, rawHeaders, httpVersion }: IncomingMessage): string | undefined {
   if (host === undefined) return httpVersion === '1.1' ? 'The request has no Host header.' : undefined;
   if (!hostAndPort.test(host)) return 'The Host header is not a host with an optional port.';
-  // `headers` keeps the first one only.
+  // `headers` has only the first one
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] as string;

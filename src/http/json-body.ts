@@ -1,23 +1,23 @@
-// Reading request bodies: JSON in strict UTF-8 (RFC 8259 §8.1), and plain text where a route takes it. `JSON.parse` makes members such as
-// `__proto__` plain own properties, which are never read; it does not recurse, so the body limit bounds nesting.
+// Reads request bodies: JSON in strict UTF-8 (RFC 8259 §8.1), and plain text on some routes. `JSON.parse` makes
+// `__proto__` a plain own property, which nothing reads, and does not recurse, so the body limit bounds nesting.
 import { MIMEType } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
-/** Of a request to the public service, unless its options say otherwise. */
+/** Default of the public service. */
 export const defaultBodyLimitBytes = 16_384;
 const jsonType = 'application/json';
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** @param bodyLimit bytes, on each route that has no limit of its own */
+/** @param bodyLimit in bytes, for routes without a limit of their own */
 export function readJsonBodies(app: FastifyInstance, bodyLimit: number): void {
   app.removeAllContentTypeParsers();
   limitBodies(app, bodyLimit);
   addParser(app, jsonType, parseJson);
 }
 
-/** Takes plain text too, on the routes of this scope. A line break at its end does not count. */
+/** Also takes plain text on the routes of this scope, without a line break at its end. */
 export function readTextBodies(app: FastifyInstance): void {
   addParser(app, 'text/plain', (body) => decode(body).replace(/\r?\n$/, ''));
 }
@@ -38,7 +38,7 @@ function addParser(app: FastifyInstance, mediaType: string, parse: (body: Buffer
   });
 }
 
-/** Sets the limit, in bytes, of each route of the scope that has none. To be called before they are added. */
+/** Sets the limit, in bytes, of routes that have none. Call it before they are added. */
 export function limitBodies(app: FastifyInstance, bodyLimit: number): void {
   app.addHook('onRoute', (route) => {
     route.bodyLimit ??= bodyLimit;

@@ -1,10 +1,9 @@
-// `localhost` is two addresses on most machines, 127.0.0.1 and ::1, and a server of Node's listens on the first. For others, Fastify
-// would open servers that have none of our limits and do not end with ours; so connections to them are handed to the one server.
+// On most machines `localhost` is 127.0.0.1 and ::1, and a Node server listens only on the first. Fastify would open a
+// second server without our limits, so connections to the other address are handed to the one server.
 import type { FastifyInstance } from 'fastify';
 import { lookup } from 'node:dns/promises';
 import { createServer, type ListenOptions, type Server } from 'node:net';
 
-/** Resolves a host name to all of its addresses. */
 export type FindAddresses = (host: string) => Promise<readonly { readonly address: string }[]>;
 
 /** @param isSecure the server speaks TLS */
@@ -50,7 +49,7 @@ export function serveAllOfLocalhost(
   });
 }
 
-/** Listens on the port of the server on another address; not where the machine does not have it. */
+/** Listens on the server's port at another address, unless the machine does not have it. */
 function handConnectionsTo({ server }: FastifyInstance, isSecure: boolean, host: string): Server {
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;

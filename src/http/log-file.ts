@@ -1,5 +1,4 @@
-// The file that log records are appended to. Records of registrations hold endpoints and keys, so strangers on the same
-// machine must not read it.
+// The log file. Records of registrations have endpoints and keys, so other users must not read it.
 import { closeSync, constants, fchmodSync, fstatSync, openSync } from 'node:fs';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -8,8 +7,8 @@ const ownerOnly = 0o600;
 const othersMask = 0o007;
 
 /**
- * Opens `path` to append to it. A new file is readable by its owner only. Other users lose every right to an existing one; its group
- * keeps what it has.
+ * Opens a file for appending. A new file is readable only by its owner. Other users lose every right to an existing
+ * one; its group keeps its rights.
  *
  * @throws {DeskbellError} ERR_FILE
  */
@@ -17,7 +16,7 @@ export function openLogFile(path: string): number {
   const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
   let fd: number | undefined;
   try {
-    // Without O_NONBLOCK, a pipe that nobody reads would block the process here.
+    // Without O_NONBLOCK, a pipe without a reader would block the process here.
     fd = openSync(path, O_APPEND | O_CREAT | O_NONBLOCK | O_WRONLY, ownerOnly);
     const status = fstatSync(fd);
     if (status.isFile() && (status.mode & othersMask) !== 0)

@@ -1,5 +1,4 @@
-// Where the service's records go: JSON lines, or readable lines on a terminal. JSON lines are written in batches: they
-// are out after a fifth of a second, and when the process ends.
+// Writes records: readable lines on a terminal, else JSON lines in batches, at most a fifth of a second late.
 import { closeSync } from 'node:fs';
 import { pino, type DestinationStream } from 'pino';
 
@@ -10,17 +9,17 @@ import { createBatchWriter, type BatchWriter } from './batch-writer.ts';
 import { formatRecord } from './format-record.ts';
 import { openLogFile } from './log-file.ts';
 
-/** What the service needs of a logger; a pino logger is one. */
+/** What the service needs of a logger, such as pino's. */
 export interface Log {
   info(record: object): void;
   error(record: object): void;
-  /** Writes out what is buffered, where it does not write at once. */
+  /** Writes buffered records, if there are any. */
   flush?(): void;
 }
 
 export const isLog = hasMethods('an object with the functions info and error', ['info', 'error']);
 
-/** Wraps a log of the application: where it throws, records are lost and nothing else. */
+/** Wraps an application's log: if it throws, only its records are lost. */
 export const guardLog = (log: Log): Log => ({
   info: guardCallback('log.info', (record) => log.info(record)),
   error: guardCallback('log.error', (record) => log.error(record)),
@@ -31,20 +30,20 @@ export const guardLog = (log: Log): Log => ({
 export interface OpenLog extends Log {
   flush(): void;
   /**
-   * Opens the file anew, once a log rotation has moved it; does nothing without a file.
+   * Opens the file anew after log rotation; does nothing without a file.
    *
-   * @throws {DeskbellError} ERR_FILE; records go to the old file then
+   * @throws {DeskbellError} ERR_FILE; records then go to the old file
    */
   reopen(): void;
-  /** Writes out what is buffered and closes the file. */
+  /** Writes buffered records and closes the file. */
   close(): void;
 }
 
-/** Of `createLog`. */
+/** Options of `createLog`. */
 export interface LogOptions {
   /** Path of a file to append to. Default: standard output. */
   readonly file?: string | undefined;
-  /** Readable lines in place of JSON. Default: where standard output is a terminal. */
+  /** Readable lines instead of JSON. Default: true if standard output is a terminal. */
   readonly isReadable?: boolean | undefined;
 }
 
@@ -78,7 +77,6 @@ export function createLog(options: LogOptions = {}): OpenLog {
   };
 }
 
-/** The member `time` of records, as ISO 8601. Its text takes microseconds to make, and records of one millisecond share it. */
 function createTimestamp(): () => string {
   let madeForMs: number | undefined;
   let member = '';
@@ -92,11 +90,10 @@ function createTimestamp(): () => string {
   };
 }
 
-/** Turns what pino writes into lines: for people, which are written immediately, or JSON. */
 function linesTo(writer: BatchWriter, isReadable: boolean): DestinationStream {
   return {
     write(line) {
-      // Whoever reads the file may do so on a terminal.
+      // the file may be read on a terminal
       writer.write(isReadable ? formatRecord(line) : `${escapeControls(line.slice(0, -1))}\n`);
       if (isReadable) writer.flush();
     },

@@ -1,4 +1,4 @@
-// Valid HTTP that Fastify and Node would answer in their own format: a URL that cannot be decoded, CONNECT, an unknown
+// Requests that Fastify and Node would answer in their own format: a URL that cannot be decoded, CONNECT, an unknown
 // expectation, a content type without a body.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
@@ -9,7 +9,7 @@ import { endConnection } from './end-connection.ts';
 import { rejectUnmatched } from './unknown-paths.ts';
 import type { ResponseRules } from './response-rules.ts';
 
-/** For Fastify's option `frameworkErrors`: a path that is not percent-encoded UTF-8. */
+/** For Fastify's `frameworkErrors`: a path that is not percent-encoded UTF-8. */
 export function renderMalformedUrl(
   cause: FastifyError,
   request: FastifyRequest,
@@ -38,13 +38,13 @@ export function dropContentType(app: FastifyInstance): void {
   });
 }
 
-/** CONNECT, and an `expect` that is not `100-continue`. */
+/** Handles CONNECT, and an `expect` that is not `100-continue`. */
 export function handleConnectAndExpect(app: FastifyInstance, rules: ResponseRules): void {
   const { server } = app;
   server.on('connect', (request, socket) => {
     const { method = '', url = '' } = request;
     endConnection(socket, renderError(toRequestHead(request), rejectUnmatched(app, method, url), rules));
   });
-  // RFC 9110 §10.1.1: a server may ignore an expectation that it does not know.
+  // a server may ignore an unknown expectation (RFC 9110 §10.1.1)
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }

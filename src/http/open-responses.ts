@@ -1,19 +1,14 @@
-// The responses that a connection still owes. Node parses all requests that arrive in one read, 64 KiB, before the first of them
-// is answered, and keeps a request and a response for each: some kilobytes for forty bytes.
+// Limits the responses that a connection is waiting for. Node parses all requests of one read, 64 KiB, before the first
+// is answered, and keeps a request and a response for each: kilobytes for forty bytes.
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Requests of one connection that may wait for their responses; beyond, the connection is closed. */
 const maxOpenResponses = 32;
 
-/** In the order of their requests. Only the last one is certain to be the newest; those before it may be finished. */
 const openResponses = Symbol('open responses');
 type AnsweredSocket = Duplex & { [openResponses]?: ServerResponse[] };
 
-/**
- * Records the responses of each connection, and closes one that asks for more than it takes. What has arrived with the request that
- * is one too many is not handled.
- */
+/** Records each connection's responses, and closes one that has more requests open than `maxOpenResponses`. */
 export function limitOpenResponses(server: Server): void {
   const handlers = server.listeners('request') as RequestListener[];
   server.removeAllListeners('request').on('request', (request, response) => {
@@ -33,6 +28,5 @@ function isAdmitted(socket: AnsweredSocket, response: ServerResponse): boolean {
   return !socket.destroyed;
 }
 
-/** The response to the newest request of a connection. */
 export const newestResponse = (socket: AnsweredSocket): ServerResponse | undefined =>
   socket[openResponses]?.at(-1);

@@ -1,4 +1,3 @@
-// Errors as RFC 9457 problems: the body of every answer with a status of 400 or above, and how long it may be.
 import type { FastifyInstance } from 'fastify';
 
 import type { ErrorCode } from '../errors/catalogue/catalogue.ts';
@@ -20,7 +19,7 @@ export interface Problem {
   readonly errors?: readonly FieldError[];
   /** With ERR_VAPID_KEY_UNKNOWN: the current key. */
   readonly vapidPublicKey?: string;
-  /** With ERR_MESSAGE_RETRY: what came of the message at each push service. */
+  /** With ERR_MESSAGE_RETRY: each push service's answer. */
   readonly items?: readonly object[];
 }
 
@@ -34,14 +33,12 @@ export class ProblemError extends DeskbellError {
   }
 }
 
-/** Of a problem, so that whatever is wrong with a request, its answer is short: within `maxErrorBytes` with every character of a
- * value escaped; the further ones of a field's detail are our own words. */
+/** These keep a problem within `maxErrorBytes`, whatever the request, even with every character escaped. */
 const maxDetailCharacters = 2000;
 const maxPointerCharacters = 200;
 const maxFieldCharacters = 600;
 export const maxFields = 20;
 
-/** Bytes of any answer with a status of 400 or above. */
 const maxErrorBytes = 64 * 1024;
 
 export function toProblem(fault: DeskbellError, errors: AnsweredErrors): Problem {
@@ -52,7 +49,7 @@ export function toProblem(fault: DeskbellError, errors: AnsweredErrors): Problem
     type: `urn:deskbell:error:${code}`,
     title,
     status,
-    // Details of a server error are for the server's log only.
+    // details of a server error are only for the server's log
     detail: status >= 500 ? remedy : cut(fault.message, maxDetailCharacters),
     code,
     ...(status < 500 &&
@@ -67,7 +64,7 @@ const cutField = ({ pointer, code, detail }: FieldError): FieldError => ({
   detail: cut(detail, maxFieldCharacters),
 });
 
-/** In the middle: what a text begins and ends with says more. */
+/** Cuts the middle, since the beginning and end say more. */
 export function cut(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
   const half = Math.floor((maxCharacters - 1) / 2);
@@ -79,24 +76,23 @@ interface ErrorSettings {
   readonly log: Log;
 }
 
-/** Sends what a route or hook of this scope throws as a problem. */
 export function sendProblems(app: FastifyInstance, { rules, log }: ErrorSettings): void {
   app.setErrorHandler((error, request, reply) => {
     const fault = toFault(error, request);
     const problem = toProblem(fault, rules.errors);
     const { method, originalUrl: url } = request;
-    // a limit that strangers can reach is no fault of ours, and has no stack
+    // strangers can reach a limit, which is no fault of ours and has no stack
     if (problem.code.endsWith('_LIMIT'))
       log.info({ event: 'limit', method, url, code: problem.code, detail: problem.detail });
     else if (problem.status >= 500) log.error({ event: 'fault', method, url, error });
-    // Bytes, because Fastify adds a charset to the type of text, and this type has no parameters (RFC 9457 §3).
+    // A buffer, since Fastify would add a charset to text, and this type has no parameters (RFC 9457 §3).
     const body = Buffer.from(escapeControls(JSON.stringify(problem)));
     return reply.code(problem.status).header('content-type', problemType).send(body);
   });
   boundErrors(app);
 }
 
-/** For what is not a problem: a page that shows a wrong form again, say. */
+/** For answers other than problems, such as a page that shows a wrong form again. */
 function boundErrors(app: FastifyInstance): void {
   app.addHook('onSend', (_request, reply, payload, done) => {
     const isText = typeof payload === 'string' || Buffer.isBuffer(payload);

@@ -1,4 +1,3 @@
-// Responses that are written without a route: they pass the enabled filters and carry what every response does.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { opaqueValue } from './sealed-value.ts';
 import type { RequestHead } from './filter.ts';
@@ -27,7 +26,7 @@ export function renderError(
   return render(head, problem.status, headers, Buffer.from(JSON.stringify(problem)), rules);
 }
 
-/** Renders a response that has passed the enabled filters and carries what every response does. */
+/** Renders a response that no route answers, with the enabled filters and the header fields of every response. */
 export function render(
   head: RequestHead,
   status: number,

@@ -1,12 +1,11 @@
-// What Node's parser knows of a request before its header is complete: when it began, and its first bytes. A request is handed on once
-// its header is complete, or never if it breaks off. The parser's callbacks for both are not documented. (Listening for the bytes is, and would
-// have Node copy all of them to JavaScript.) Without these callbacks, a request begins when it is handed on, and its first bytes are those of
-// the packet that the parser rejects.
+// Notes when a request began and its first bytes. Node hands on a request only when its header is complete, so this
+// uses undocumented callbacks of its parser. (Listening for data is documented, but would copy all bytes to
+// JavaScript.) Without the callbacks, a request begins when it is handed on, and its first bytes are those of the
+// rejected packet.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** `HTTPParser.kOnMessageBegin` of Node. */
 const onMessageBegin = 0;
 /** `HTTPParser.kOnExecute`: a packet has been parsed, or rejected. */
 const onExecute = 5;
@@ -17,7 +16,6 @@ const opening = Symbol('the header that is not complete');
 
 interface Parser {
   socket: TrackedSocket | null;
-  /** The newest request whose header is complete. */
   incoming?: object | null;
   getCurrentBuffer?(): Buffer;
   [onMessageBegin]?: ((this: Parser) => void) | null;
@@ -30,7 +28,6 @@ interface TrackedSocket extends Duplex {
   [opening]?: { readonly after: object | null | undefined; bytes: Buffer };
 }
 
-/** Has each connection of a server know when its newest request began, and the bytes of a header that is not complete. */
 export function trackRequestStarts(server: Server): void {
   server.on('connection', (socket: Socket & TrackedSocket) => {
     const { parser } = socket;
@@ -45,15 +42,15 @@ export function trackRequestStarts(server: Server): void {
   });
 }
 
-/** When the newest request of a connection began, by `performance.now()`. */
+/** When a connection's newest request began, by `performance.now()`. */
 export function requestStartMs(socket: Duplex): number {
   return (socket as TrackedSocket)[startMs] ?? performance.now();
 }
 
-/** What has arrived since the beginning of the packet in which the newest request began, if its header is not complete. */
+/** The bytes since the packet in which the newest request began, while its header is incomplete. */
 export const openingBytes = (socket: Duplex): Buffer | undefined => (socket as TrackedSocket)[opening]?.bytes;
 
-/** Parsers are used again for other connections: nothing of this one may stay in the callback. */
+/** Parsers are reused for other connections, so the callback must keep nothing of this one. */
 function noteStart(this: Parser): void {
   if (!this.socket) return;
   this.socket[startMs] = performance.now();
@@ -63,7 +60,7 @@ function noteStart(this: Parser): void {
 function noteBytes(socket: TrackedSocket, parser: Parser): void {
   const open = socket[opening];
   if (open === undefined) return;
-  // Node forgets the newest request once that is answered
+  // Node forgets the newest request once it is answered
   const isComplete = parser.incoming != null && parser.incoming !== open.after;
   if (isComplete || open.bytes.length > maxOpeningBytes) delete socket[opening];
   else open.bytes = Buffer.concat([open.bytes, parser.getCurrentBuffer?.() ?? Buffer.alloc(0)]);

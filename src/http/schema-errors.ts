@@ -1,5 +1,5 @@
-// What is wrong with a value, from what Ajv reports, in words of our own: which field, its fault, and what to give instead.
-// This is the only place that knows Ajv's keywords. A value itself is never shown, unless it is a number.
+// Describes Ajv's errors in our own words: the field, its fault, and what to give instead. Only this file knows Ajv's
+// keywords. Values are never shown, unless they are numbers.
 import type { ErrorObject } from 'ajv';
 import { countOf } from '../errors/format-count.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
@@ -14,28 +14,25 @@ import { typeOf } from '../errors/type-of.ts';
 import { cut } from './problem.ts';
 import { lookUp } from '../errors/look-up.ts';
 
-/** The part of a request that was checked. */
 export interface RequestPart {
-  /** What it is called where it is wrong as a whole. */
+  /** Its name in the error if it is wrong as a whole. */
   readonly name: string;
-  /** All its values are texts, whatever they are read as. */
+  /** All values are texts, whatever they are read as. */
   readonly isText: boolean;
 }
 
 interface Fault {
   readonly code?: FieldError['code'];
-  /** After the name of the field. */
   readonly what: string;
-  /** What to give, where that is not what the schema allows; empty where the fault says it. */
+  /** What to give, if it is not what the schema allows; empty if the fault already says it. */
   readonly remedy?: string;
-  /** The member that the fault is of; by default it is the value itself. */
   readonly member?: string;
 }
 
 /** A name may be as long as a body. */
 const maxNameCharacters = 100;
 
-/** @returns one for each wrong field, in the order in which they were found */
+/** @returns one for each wrong field, in the order found */
 export function toFieldErrors(
   errors: readonly ErrorObject[],
   part: RequestPart,
@@ -115,7 +112,6 @@ function findFault(
   }
 }
 
-/** What whoever knows the format says of a value that does not fit. */
 function explain({ fits }: Format, value: unknown): string | undefined {
   try {
     fits(value as never);
@@ -130,7 +126,7 @@ function describeType(value: unknown, { isText }: RequestPart): string {
   return isText ? 'is not usable' : `is of type ${typeOf(value)}`;
 }
 
-/** Instead of what is wrong with each alternative: with the one that is meant, or with all of them together. */
+/** Replaces the errors of all alternatives by those of the one that was meant, or by a single error. */
 function reduceAlternatives(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const choice = errors.findLast(({ keyword }) => keyword === 'anyOf');
   if (choice === undefined) return errors;
@@ -150,7 +146,7 @@ function reduceAlternatives(errors: readonly ErrorObject[]): readonly ErrorObjec
   return [...reduceAlternatives(before), ...inside, ...after];
 }
 
-/** Of several alternatives for objects, the one of whose members the value has the most. */
+/** Finds the alternative that shares the most members with the value, if exactly one does. */
 function findMeant(value: unknown, alternatives: readonly DescribedSchema[]): number | undefined {
   if (typeOf(value) !== 'object') return undefined;
   const names = Object.keys(value as object);

@@ -1,5 +1,5 @@
-// JSON Schemas that carry the TypeScript type of what they describe: one schema validates a request, types its handler,
-// and is in the description document as it is. Only what the routes need; `Check`ing is Ajv's part (http/validation.ts).
+// JSON Schemas with the TypeScript type of their values: one schema validates, types handlers, and is in the
+// description.
 import type { FastifyTypeProvider } from 'fastify';
 import { lookUp } from '../errors/look-up.ts';
 
@@ -8,7 +8,7 @@ const optional: unique symbol = Symbol('optional');
 const model: unique symbol = Symbol('model');
 
 export interface Schema<Value = unknown> {
-  /** Of the types alone. */
+  /** Exists only in types. */
   readonly [value]?: Value;
   readonly [keyword: string]: unknown;
 }
@@ -21,33 +21,28 @@ export interface OptionalSchema<Value = unknown> extends Schema<Value> {
   readonly [optional]: true;
 }
 
-/** Members by their names. */
 export type Properties = Readonly<Record<string, Schema>>;
 
-/** The type of what a schema describes. */
 export type ValueOf<Described extends Schema> = Described extends Schema<infer Value> ? Value : never;
 
 type OptionalNames<Members extends Properties> = {
   [Name in keyof Members]: Members[Name] extends OptionalSchema ? Name : never;
 }[keyof Members];
 
-/** What has these members. */
 export type ObjectValue<Members extends Properties> = {
   readonly [Name in Exclude<keyof Members, OptionalNames<Members>>]: ValueOf<Members[Name]>;
 } & { readonly [Name in OptionalNames<Members>]?: ValueOf<Members[Name]> };
 
-/** Tells Fastify's handlers the types of bodies and parameters. */
+/** Gives Fastify's handlers the types of bodies and parameters. */
 export interface SchemaTypeProvider extends FastifyTypeProvider {
   readonly validator: this['schema'] extends Schema ? ValueOf<this['schema']> : unknown;
 }
 
-/** Of a row of the store, or a cursor in a list. */
+/** An id of a stored row, or a cursor in a list. */
 export const idKeywords = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
 
-/** The name that `Type.Model` has given to a schema. */
 export const modelOf = (schema: object): string | undefined => (schema as { [model]?: string })[model];
 
-/** Further keywords: description, examples, pattern, minimum … */
 type Keywords = Readonly<Record<string, unknown>>;
 
 export const Type = {
@@ -55,13 +50,12 @@ export const Type = {
   Integer: (keywords: Keywords = {}): Schema<number> => ({ type: 'integer', ...keywords }),
   Boolean: (keywords: Keywords = {}): Schema<boolean> => ({ type: 'boolean', ...keywords }),
 
-  /** Not `const`, which generators of clients take for a default. */
+  /** Not `const`, which client generators take for a default. */
   Literal: <const Value extends string>(literal: Value): Schema<Value> => ({
     type: 'string',
     enum: [literal],
   }),
 
-  /** Nothing: a member that must not be there. */
   Never: (): Schema<never> => ({ not: {} }),
 
   Array: <Item extends Schema>(items: Item, keywords: Keywords = {}): Schema<readonly ValueOf<Item>[]> => ({
@@ -79,7 +73,6 @@ export const Type = {
     return { type: 'object', ...(required.length > 0 && { required }), properties, ...keywords };
   },
 
-  /** Any object. */
   AnyObject: (keywords: Keywords = {}): Schema<Readonly<Record<string, unknown>>> => ({
     type: 'object',
     additionalProperties: true,
@@ -96,12 +89,12 @@ export const Type = {
     ...keywords,
   }),
 
-  /** A schema that has a name in the description document, and stands there once, under it. */
+  /** Names a schema; the description document has it once, under this name. */
   Model: <Described extends Schema>(name: string, schema: Described): Described => ({
     ...schema,
     [model]: name,
   }),
 
-  /** A schema whose values are read as another type. */
+  /** A schema whose values have another type in TypeScript. */
   Unsafe: <Value>(schema: Keywords): Schema<Value> => schema,
 };

@@ -1,6 +1,6 @@
-// An answer's body as an opaque entity: whoever is handed one can pass it on, and cannot look into it.
+// A body as an opaque entity, which can be passed on but not read.
 
-/** Nothing can be read from it; only the holder of its opener can read what it contains. */
+/** Only the holder of its opener can read the value. */
 export type SealedValue = Readonly<Record<never, never>>;
 
 export function createSealer<Value>() {
@@ -19,5 +19,5 @@ export function createSealer<Value>() {
   };
 }
 
-/** For whoever is only to know that there is a body. */
+/** For code that may know only that there is a body. */
 export const opaqueValue: SealedValue = Object.freeze(Object.create(null));

@@ -1,4 +1,4 @@
-// The Fastify instance that routes are added to: its schemas tell the types of bodies, parameters and answers.
+// The Fastify instance for routes, with types from their schemas.
 import type { SchemaTypeProvider } from './schema.ts';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,7 +1,6 @@
-// Paths that differ in slashes alone. An application may have told its router to take them for one (`ignoreTrailingSlash`,
-// `ignoreDuplicateSlashes`): then the router refuses the second as a duplicate, and its requests come to the first.
+// A router that treats paths as one although their slashes differ refuses the second route as a duplicate.
 
-/** Adds the route of a second spelling, unless the router takes it for the first. */
+/** Adds a route for a second spelling, unless the router treats both as one. */
 export function addSpelling(add: () => unknown): void {
   try {
     add();

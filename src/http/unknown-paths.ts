@@ -1,5 +1,5 @@
-// Requests that match no route: 404, or 405 with `allow` if the path has other methods. Answers OPTIONS on every path that
-// has a route. (Preflights are answered earlier.)
+// Requests that match no route: 404, or 405 with `allow` if the path has other methods. OPTIONS is answered on every
+// path with a route; preflights are answered earlier.
 import type { FastifyInstance, FastifyServerOptions } from 'fastify';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -7,8 +7,8 @@ import { isOneSegment } from './wildcard-param.ts';
 import type { Rejection } from './render-error.ts';
 
 /**
- * Answers OPTIONS on each path of this scope, also if unknown paths around it belong to the host application, and HEAD wherever there
- * is GET, also if the host application has turned that off (`exposeHeadRoutes`).
+ * Answers OPTIONS on each path of this scope, even if the host application answers unknown paths, and HEAD for every
+ * GET, even if the host application has turned that off (`exposeHeadRoutes`).
  */
 export function handleOptions(app: FastifyInstance): void {
   const paths = new Set<string>();
@@ -28,12 +28,11 @@ export function handleOptions(app: FastifyInstance): void {
 
 /** Answers paths that match no route. Only for a server of its own or a scope with a prefix. */
 export function handleUnknownPaths(app: FastifyInstance): void {
-  // An application around the scope may have a route for OPTIONS on all paths, as @fastify/cors does.
+  // The application around the scope may answer OPTIONS on all paths, as @fastify/cors does.
   if (app.prefix !== '')
     app.options('/*', (request) => {
       throw rejectUnmatched(app, request.method, request.url).fault;
     });
-  // Before the body is read: it has no meaning here.
   app.addHook('onRequest', (request, reply, done) => {
     if (!request.is404) return done();
     const { fault, allow } = rejectUnmatched(app, request.method, request.url);
@@ -45,7 +44,7 @@ export function handleUnknownPaths(app: FastifyInstance): void {
   });
 }
 
-/** Why a request matches no route, and the `allow` header where the path is known (RFC 9110 §15.5.6). */
+/** The error for a request that matches no route, with the `allow` header if the path is known (RFC 9110 §15.5.6). */
 export function rejectUnmatched(app: FastifyInstance, method: string, url: string): Rejection {
   const allow = allowedMethods(app, url).join(', ');
   if (allow === '')
@@ -56,17 +55,16 @@ export function rejectUnmatched(app: FastifyInstance, method: string, url: strin
   };
 }
 
-/** Of the path; none where it is unknown. Each path with a route has one for OPTIONS; others may match one for all paths. */
+/** Empty for an unknown path. OPTIONS is not looked up, since a route may take it on all paths. */
 export function allowedMethods(app: FastifyInstance, url: string): string[] {
   const methods = app.supportedMethods.filter((method) => method !== 'OPTIONS' && hasRoute(app, method, url));
   return methods.length === 0 ? [] : [...methods, 'OPTIONS'].toSorted();
 }
 
-/** Whether a route takes the request. */
 export function hasRoute(app: FastifyInstance, method: string, url: string): boolean {
   const [path = ''] = url.split(/[?#]/, 1);
   const route = app.findRoute({ method, url: path });
-  // For a target that it cannot read, such as that of CONNECT, the router finds its own answer, which has no searchParams.
+  // For a target that it cannot read, such as CONNECT's, the router returns an answer of its own, without searchParams.
   if (route?.searchParams === undefined) return false;
   const wildcard = route.params['*'];
   return wildcard === undefined || isOneSegment(path, wildcard);

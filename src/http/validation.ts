@@ -1,6 +1,6 @@
-// Validation by the very schemas that types and the description document are made from. Nothing is coerced in a body, and wrong
-// fields are named by their JSON Pointers (RFC 6901): all of them where a value is as short as what people write, else the
-// first one, so that what is wrong takes no longer than what is right.
+// Validates requests with the routes' schemas. Bodies are not coerced. Wrong fields are named by JSON Pointers (RFC
+// 6901): all of them in short values, such as people write, otherwise only the first, so that a wrong value takes no
+// longer than a right one.
 import { Ajv, type Options, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import { maxFields } from './problem.ts';
@@ -11,7 +11,7 @@ import type { Format, Formats } from '../errors/describe-schema.ts';
 import { toFieldErrors, type RequestPart } from './schema-errors.ts';
 import { lookUp } from '../errors/look-up.ts';
 
-/** Members and items of a value of which every wrong one is named. */
+/** Most members and items of a value of which every wrong one is named. */
 const maxThoroughValues = 100;
 
 const parts: Readonly<Record<string, RequestPart>> = {
@@ -21,9 +21,9 @@ const parts: Readonly<Record<string, RequestPart>> = {
 };
 
 /**
- * Makes the compiler that a listener validates with. In the path and the query, numbers are read as such.
+ * Makes a listener's validator compiler. It reads numbers in path and query as numbers.
  *
- * @param formats all that the schemas of the listener name
+ * @param formats all formats that the listener's schemas name
  */
 export function createValidatorCompiler(formats: Formats): FastifySchemaCompiler<Schema> {
   const options: Options = {
@@ -57,7 +57,7 @@ export function createValidatorCompiler(formats: Formats): FastifySchemaCompiler
   };
 }
 
-/** Asked about texts alone. */
+/** Called only for texts. */
 const toAjvFormat =
   ({ fits }: Format) =>
   (value: string): boolean => {
@@ -73,7 +73,6 @@ function failed(check: ValidateFunction, value: unknown): ValidateFunction {
   return check;
 }
 
-/** Looks no further than the limit. */
 function isShort(value: unknown): boolean {
   const waiting = [value];
   for (let count = 0; count < waiting.length; count += 1) {

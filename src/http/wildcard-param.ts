@@ -1,10 +1,9 @@
-// Routes whose last path segment is a parameter of any length. A router answers a parameter that is longer than its
-// limit by itself, in a form of its own; a wildcard has no limit. So these routes end in `/*` and are checked here.
+// Routes whose last path segment is a parameter of any length. The router would answer a long parameter in its own
+// form, but limits no wildcard, so these routes end in `/*` and are checked here.
 import type { FastifyInstance } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Annotation of a route that ends in `/*`: the name of the parameter for the last segment. */
     wildcardParam?: string | undefined;
   }
 }
@@ -21,10 +20,10 @@ export function readWildcardParams(app: FastifyInstance): void {
   });
 }
 
-/** @param value what a wildcard at the end of the path matched, decoded: a `/` in it may be an encoded one */
+/** @param value the wildcard's match, decoded: a `/` in it may have been encoded */
 export function isOneSegment(url: string, value: string): boolean {
   const [path = ''] = url.split(/[?#]/, 1);
-  // Routers may be told to end the path at ";", and to leave out slashes at its end.
+  // Routers may end the path at ";", and ignore slashes at its end.
   return [path, ...path.split(';', 1)]
     .flatMap((end) => [end, end.replace(/\/+$/, '')])
     .some((end) => decodeURIComponent(end.slice(end.lastIndexOf('/') + 1)) === value);

@@ -1,4 +1,4 @@
-// Who else on this machine could read or change a file that holds secrets, and whether it is a file at all.
+// Checks who else on this machine can read or change files with secrets.
 import { accessSync, constants, statSync, type Stats } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -7,10 +7,9 @@ const groupAndOthers = 0o077;
 const writeByGroupOrOthers = 0o022;
 const group = 0o070;
 
-/** By their resolved paths. */
 const directoriesOfGroups = new Set<string>();
 
-/** Lets the group of a directory use it and what is in it, from now on: Kubernetes' `fsGroup` gives it these rights at each start. */
+/** Lets the group of a directory use its files from now on: Kubernetes' `fsGroup` grants these rights at each start. */
 export function allowGroupAccess(directory: string): void {
   directoriesOfGroups.add(resolve(directory));
 }
@@ -18,17 +17,16 @@ export function allowGroupAccess(directory: string): void {
 const rightsToRefuse = (rights: number, directory: string): number =>
   directoriesOfGroups.has(resolve(directory)) ? rights & ~group : rights;
 
-/** True if group or others have a right to the file that they should not have. File modes say nothing on Windows. */
+/** True if group or others have a right to the file that they should not have. Windows has no file modes. */
 export function isOpenToOthers(path: string, { mode }: Pick<Stats, 'mode'>): boolean {
   return (mode & rightsToRefuse(groupAndOthers, dirname(path))) !== 0 && process.platform !== 'win32';
 }
 
-/** As `chmod` takes it: `0644`. */
+/** Octal, as for `chmod`: `0644`. */
 export function formatMode({ mode }: Pick<Stats, 'mode'>): string {
   return (mode & 0o777).toString(8).padStart(4, '0');
 }
 
-/** What something that is no regular file is: "a directory", "a FIFO" … */
 export function fileKind(stats: Stats): string {
   if (stats.isDirectory()) return 'a directory';
   if (stats.isFIFO()) return 'a FIFO';
@@ -37,7 +35,7 @@ export function fileKind(stats: Stats): string {
 }
 
 /**
- * Whoever owns something can change it, whatever its mode is. Root can do so in any case.
+ * Checks that this user or root owns the file, since an owner can change it whatever its mode is.
  *
  * @throws {DeskbellError} ERR_DATA_OWNER
  */
@@ -50,7 +48,7 @@ export function assertOwned(path: string, { uid }: Pick<Stats, 'uid'>): void {
   );
 }
 
-/** True where nothing at all can be written: not for want of rights, nor of room. */
+/** True if the file system is mounted read-only. */
 export function isOnReadOnlyDisk(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);
@@ -61,7 +59,7 @@ export function isOnReadOnlyDisk(path: string): boolean {
 }
 
 /**
- * Whoever owns a directory or can write to it can replace what is in it. A directory that does not exist passes.
+ * Checks that no other user can replace files in the directory. A directory that does not exist passes.
  *
  * @throws {DeskbellError} ERR_DATA_EXPOSED, ERR_DATA_OWNER
  */

@@ -1,11 +1,10 @@
-// The current VAPID pair, in a file beside the database. It is never replaced silently: a new pair would lose every
-// subscriber. All pairs of a data directory: key-ring.ts. The other secrets: secret-files.ts.
+// The current VAPID pair. It is never replaced silently: a new pair would lose every subscriber.
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { checkVapidKeys, generateVapidKeys, type VapidKeys } from '../protocol/vapid-token.ts';
 import { readPrivateFile, unusableError, writePrivateFile } from './private-file.ts';
 
-/** `{"publicKey": "…", "privateKey": "…"}`, as other web push tools write it. */
+/** `{"publicKey": "…", "privateKey": "…"}`, like the files of other web push tools. */
 export const vapidFileName = 'vapid-keys.json';
 export const pairAdvice = 'Restore it from a backup; a new pair would lose every subscriber.';
 /**
@@ -20,7 +19,7 @@ export async function readKeyFile(directory: string): Promise<VapidKeys> {
 }
 
 /**
- * Reads the VAPID pair; creates one where there is none. To be called only where no subscription can be lost by it.
+ * Reads the VAPID pair; creates one if there is none. Call it only if no subscription can be lost by a new pair.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
@@ -33,9 +32,7 @@ export async function loadOrCreateKeyFile(directory: string): Promise<VapidKeys>
 }
 
 /**
- * Writes a VAPID pair.
- *
- * @param options `force`: replaces the pair that is there, and so loses its subscribers
+ * @param options `force` replaces an existing pair and so loses its subscribers
  * @throws {DeskbellError} ERR_KEY_FILE_EXISTS, ERR_VAPID_KEY_INVALID
  */
 export async function writeKeyFile(
@@ -50,9 +47,7 @@ export async function writeKeyFile(
 }
 
 /**
- * Reads a pair from a file of its own.
- *
- * @returns `undefined` where there is no such file
+ * @returns `undefined` if there is no such file
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
 export async function readPairFile(path: string): Promise<VapidKeys | undefined> {
@@ -61,9 +56,7 @@ export async function readPairFile(path: string): Promise<VapidKeys | undefined>
 }
 
 /**
- * Writes a pair to a file of its own.
- *
- * @returns false where the file is there and may not be replaced
+ * @returns false if the file exists and may not be replaced
  * @throws {DeskbellError} ERR_FILE
  */
 export function writePairFile(

@@ -1,6 +1,5 @@
-// All VAPID pairs of a data directory: the current one, and those that other subscriptions were made with. Each pair has a
-// file of its own, which is written before any service offers its public half: no pair is lost when another one is added or
-// removed, by whatever processes at once. `vapid-keys.json` is a copy of the current pair, where other tools look for it.
+// All VAPID pairs of a data directory. Each has its own file, written before any service offers its public key, so
+// concurrent changes lose no pair. `vapid-keys.json` is a copy of the current pair, for other tools.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -8,9 +7,8 @@ import type { VapidKeys } from '../protocol/vapid-token.ts';
 import { readKeyFile, readPairFile, vapidFileName, writePairFile } from './key-file.ts';
 import { removePrivateFile } from './private-file.ts';
 
-/** Of the public key: 15 bytes of its point tell pairs apart. */
+/** Characters of the public key: 15 bytes of its point tell pairs apart. */
 const nameLength = 21;
-/** Names of the pairs' files. */
 export const pairFile = new RegExp(`^vapid-keys-[\\w-]{${nameLength}}\\.json$`);
 
 const pathOf = (directory: string, publicKey: string): string =>
@@ -27,7 +25,7 @@ export async function readKeyRing(directory: string): Promise<readonly VapidKeys
   ring.set(first.publicKey, first);
   for (const name of await listPairFiles(directory)) {
     const keys = await readPairFile(join(directory, name));
-    // a file may have been removed since the folder was read
+    // a file may have been removed since the folder was listed
     if (keys !== undefined) ring.set(keys.publicKey, keys);
   }
   return [...ring.values()];
@@ -39,7 +37,7 @@ export async function addKeyPair(directory: string, keys: VapidKeys): Promise<vo
 }
 
 /**
- * Makes `vapid-keys.json` a copy of this pair; the pair that is there keeps a file of its own.
+ * Makes `vapid-keys.json` a copy of this pair; the former pair keeps its own file.
  *
  * @throws {DeskbellError} as `readKeyRing` does
  */
@@ -51,7 +49,7 @@ export async function copyCurrentPair(directory: string, keys: VapidKeys): Promi
   await writePairFile(join(directory, vapidFileName), keys, { replace: true });
 }
 
-/** Removes the file of a pair that is not the current one. @throws {DeskbellError} ERR_FILE */
+/** Removes the file of a pair that is not current. @throws {DeskbellError} ERR_FILE */
 export async function removeKeyPair(directory: string, publicKey: string): Promise<void> {
   await removePrivateFile(pathOf(directory, publicKey));
 }

@@ -1,22 +1,19 @@
-// Which VAPID pairs the subscriptions of a store need and no key file has: without the private half nobody can write to them.
-// This is the one place that compares them.
+// Finds VAPID pairs that subscriptions need but no key file has: without the private key nothing can be sent to them.
 import { countOf } from '../errors/format-count.ts';
 import type { VapidKeys } from '../protocol/vapid-token.ts';
 
-/** A key as the store has it. */
 interface KnownKey {
   readonly publicKey: string;
-  /** `undefined` for a key that was never one of ours; `retired`: its private half was removed on purpose. */
+  /** `undefined` for a key that was never ours; `retired` if its private key was removed on purpose. */
   readonly state: 'next' | 'current' | 'previous' | 'retired' | undefined;
 }
 
 export interface MissingKey extends KnownKey {
-  /** So many were made with it. */
   readonly subscriptions: number;
 }
 
 /**
- * @param counts how many subscriptions were made with each key
+ * @param counts subscriptions by public key
  * @param ring the pairs of the key files
  */
 export function findMissingKeys(
@@ -31,11 +28,9 @@ export function findMissingKeys(
     .filter(({ state, subscriptions }) => subscriptions > 0 || state === 'current');
 }
 
-/** Whether the private half of a key in this state is kept. */
 export const hasPrivateHalf = (state: KnownKey['state']): boolean =>
   state !== undefined && state !== 'retired';
 
-/** @param directory where key files were looked for */
 export function describeMissingKeys(missing: readonly MissingKey[], directory: string): string {
   const keys = missing.map(
     ({ publicKey, subscriptions, state }) =>

@@ -1,16 +1,15 @@
-// Tokens of operators: 32 random bytes, of which only the SHA-256 is stored. (A slow hash is for secrets that can be guessed.)
+// Operators' tokens: 32 random bytes, of which only the SHA-256 is stored; slow hashes are for guessable secrets.
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Tells people, and programs that look for leaked secrets, what it is. */
+/** Identifies the token to people and to scanners for leaked secrets. */
 const prefix = 'deskbell_op_';
 
-/** @returns the token, to be shown once, and what is stored of it */
+/** @returns the token, shown once, and the hash to store */
 export function generateOperatorToken(): { readonly token: string; readonly tokenHash: Uint8Array } {
   const token = `${prefix}${randomBytes(32).toString('base64url')}`;
   return { token, tokenHash: hashOperatorToken(token) };
 }
 
-/** 32 bytes. */
 export function hashOperatorToken(token: string): Uint8Array {
   return createHash('sha256').update(token).digest();
 }

@@ -1,5 +1,5 @@
-// Small files that nobody but their owner may read, written so that a crash leaves the old one or the new one,
-// never half of one.
+// Small files that only their owner may read. A crash while writing leaves the old file or the new one, never half of
+// one.
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, open, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
@@ -18,10 +18,10 @@ const ownerOnly = 0o600;
 const maxFileBytes = 16_384;
 
 /**
- * Writes the file under a temporary name, syncs it, and gives it its name in one step.
+ * Writes under a temporary name, syncs, and renames in one step.
  *
- * @param options `replace`: takes the place of a file that is there
- * @returns false where the file is there and may not be replaced: nothing was written
+ * @param options `replace`: an existing file is replaced
+ * @returns false if the file exists and may not be replaced
  * @throws {DeskbellError} ERR_FILE, ERR_DATA_EXPOSED, ERR_DATA_OWNER
  */
 export async function writePrivateFile(
@@ -34,9 +34,9 @@ export async function writePrivateFile(
 }
 
 /**
- * The same for a file of any kind, which `fill` writes under the temporary name.
+ * As `writePrivateFile`, for a file that `fill` writes under the temporary name.
  *
- * @throws {DeskbellError} ERR_FILE, and what `fill` throws of this kind
+ * @throws {DeskbellError} ERR_FILE, and DeskbellErrors of `fill`
  */
 export async function createPrivateFile(
   path: string,
@@ -51,7 +51,6 @@ export async function createPrivateFile(
   }
 }
 
-/** The same with the errors of the file system as they are. */
 export async function createWhole(
   path: string,
   fill: (temporary: string) => Promise<void>,
@@ -73,11 +72,7 @@ export async function createWhole(
   }
 }
 
-/**
- * Removes the file, if it is there.
- *
- * @throws {DeskbellError} ERR_FILE
- */
+/** Removes the file, if it exists. @throws {DeskbellError} ERR_FILE */
 export async function removePrivateFile(path: string): Promise<void> {
   try {
     await rm(path, { force: true });
@@ -88,13 +83,11 @@ export async function removePrivateFile(path: string): Promise<void> {
 }
 
 /**
- * Reads the file.
- *
- * @param advice what to do where it cannot be a file of ours
- * @returns `undefined` where there is none
- * @throws {DeskbellError} ERR_KEY_FILE_EXPOSED where group or others have a right to it, ERR_DATA_EXPOSED where they can
- *   replace it, ERR_DATA_OWNER where it is another user's, ERR_KEY_FILE_CORRUPT where it is no regular file or too large,
- *   ERR_FILE where it cannot be read
+ * @param advice what to do if it cannot be a file of ours
+ * @returns `undefined` if there is none
+ * @throws {DeskbellError} ERR_KEY_FILE_EXPOSED if group or others have a right to it, ERR_DATA_EXPOSED if they can
+ *   replace it, ERR_DATA_OWNER if it is another user's, ERR_KEY_FILE_CORRUPT if it is not a regular file or is too
+ *   large, ERR_FILE if it cannot be read
  */
 export async function readPrivateFile(path: string, advice: string): Promise<string | undefined> {
   assertDirectoryIsProtected(dirname(path));
@@ -120,7 +113,7 @@ export async function readPrivateFile(path: string, advice: string): Promise<str
   }
 }
 
-/** Does not wait for the other end of a FIFO. */
+/** O_NONBLOCK: does not wait for the other end of a FIFO. */
 async function openUnlessMissing(path: string, advice: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
@@ -133,7 +126,7 @@ async function openUnlessMissing(path: string, advice: string): Promise<FileHand
   }
 }
 
-/** `link` fails where the name is taken, which `rename` does not: of two first runs at once, one writes. */
+/** `link` fails if the name is taken, and `rename` does not: of two simultaneous first runs, one writes. */
 export async function linkUnlessThere(temporary: string, path: string): Promise<boolean> {
   try {
     await link(temporary, path);
@@ -144,7 +137,7 @@ export async function linkUnlessThere(temporary: string, path: string): Promise<
   }
 }
 
-/** The new name survives a power failure only when the folder itself is synced. */
+/** The new name survives a power failure only if the folder is synced too. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const directory = await open(path, 'r');
@@ -155,7 +148,6 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** The fault of a file that is not what it should be. */
 export function unusableError(path: string, reason: string, advice: string, cause?: Error): DeskbellError {
   const detail = `The key file ${path} cannot be used: ${reason} ${advice}`;
   return new DeskbellError('ERR_KEY_FILE_CORRUPT', detail, { cause });

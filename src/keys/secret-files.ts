@@ -1,5 +1,4 @@
-// The secrets of a data directory: the list of their files, those that are made where they are missing, and all of them
-// together, as a backup takes them and a restore puts them back.
+// The secrets of a data directory, and all of them together for backup and restore.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -10,9 +9,9 @@ import { readPrivateFile, unusableError, writePrivateFile } from './private-file
 
 const secretBytes = 32;
 
-/** All but the pairs: each holds `secretBytes` in base64url, with what is lost where a new one is made. */
+/** Files with `secretBytes` in base64url, and what is lost with each. */
 const secretLosses = {
-  /** Seals session cookies of the demonstration API, and makes the hashes of people in the audit. */
+  /** Encrypts session cookies of the demonstration API, and hashes people's names in the audit. */
   'session-key': 'all sessions end, except those of the console, and the audit names people by other hashes',
   /** Makes the tokens of receipts. */
   'receipt-key': 'receipts of messages that were sent before are refused',
@@ -26,14 +25,12 @@ type SecretFileName = keyof typeof secretLosses;
 
 export const secretFileNames = Object.keys(secretLosses) as readonly SecretFileName[];
 
-/** What to do where the file cannot be used. */
 export const adviceFor = (name: string): string =>
   name in secretLosses
     ? `Restore it from a backup, or delete it: a new one is made then, and ${secretLosses[name as SecretFileName]}.`
     : pairAdvice;
 
 export interface SecretFile {
-  /** In its directory. */
   readonly name: string;
   readonly text: string;
 }
@@ -43,8 +40,8 @@ const fixedNames: readonly string[] = [vapidFileName, ...secretFileNames];
 export const isSecretFile = (name: string): boolean => fixedNames.includes(name) || pairFile.test(name);
 
 /**
- * Reads all secrets that are there. `vapid-keys.json` is read before the pairs' files are listed: a rotation that replaces it
- * has written the former pair to a file of its own by then.
+ * Reads all secrets that exist. It reads `vapid-keys.json` before listing the pairs' files: a rotation writes the
+ * former pair to its own file before it replaces `vapid-keys.json`.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_EXPOSED, ERR_KEY_FILE_CORRUPT, ERR_DATA_EXPOSED, ERR_FILE
  */
@@ -53,7 +50,6 @@ export async function readSecretFiles(directory: string): Promise<readonly Secre
   return [...fixed, ...(await readFiles(directory, await listPairFiles(directory)))];
 }
 
-/** Those that are there. */
 async function readFiles(directory: string, names: readonly string[]): Promise<readonly SecretFile[]> {
   const texts = await Promise.all(
     names.map((name) => readPrivateFile(join(directory, name), adviceFor(name))),
@@ -64,11 +60,7 @@ async function readFiles(directory: string, names: readonly string[]): Promise<r
   });
 }
 
-/**
- * Writes secrets to a directory.
- *
- * @throws {DeskbellError} ERR_KEY_FILE_EXISTS where one of the name is there that is another one, ERR_FILE
- */
+/** @throws {DeskbellError} ERR_KEY_FILE_EXISTS if a file exists with another content, ERR_FILE */
 export async function writeSecretFiles(directory: string, files: readonly SecretFile[]): Promise<void> {
   for (const { name, text } of files) {
     const path = join(directory, name);
@@ -82,7 +74,7 @@ export async function writeSecretFiles(directory: string, files: readonly Secret
 }
 
 /**
- * Reads a secret of 32 bytes; creates one where there is none, which loses what `secretLosses` says and nothing else.
+ * Reads a secret of 32 bytes; creates it if there is none, which loses only what `secretLosses` says.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
  */
@@ -106,7 +98,7 @@ async function readSecret(directory: string, name: SecretFileName): Promise<Uint
 }
 
 /**
- * Reads every secret that is there, as whoever uses it does. Those that are missing are made when they are first needed.
+ * Checks every secret that exists.
  *
  * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_DATA_OWNER, ERR_FILE
  */

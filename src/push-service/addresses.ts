@@ -1,7 +1,5 @@
-// The URLs that the push service hands out, and what it reads back from them.
-
 export interface Addresses {
-  /** What every URL begins with: scheme, host and, unless it is the scheme's own, port. */
+  /** Scheme, host and, unless it is the scheme's default, port. */
   readonly origin: string;
   readonly webSocketUrl: string;
   readonly controlUrl: string;
@@ -19,17 +17,17 @@ export function createAddresses(origin: string): Addresses {
   };
 }
 
-/** Last part of an endpoint: what tells one subscription from another. */
+/** The last part of an endpoint, which identifies its subscription. */
 export function tokenOf(endpoint: string): string {
   return endpoint.slice(endpoint.lastIndexOf('/') + 1);
 }
 
-/** Short for a subscription where its whole endpoint, a capability URL, may not stand. */
+/** Names a subscription in place of its endpoint, a capability URL. */
 export function nameOf(token: string): string {
   return token.slice(0, 8);
 }
 
-/** Origin of a listener. A wildcard address is not one to connect to, so loopback is used instead. */
+/** A listener's origin. A wildcard address is replaced by loopback, since nobody can connect to it. */
 export function originOf(scheme: 'http' | 'https', host: string, port: number): string {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   const authority = name.includes(':') ? `[${name}]` : name;

@@ -3,12 +3,11 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { decodeBase64url } from './base64url.ts';
 
 export interface ApplicationServerKey {
-  /** Unpadded base64url, 87 characters: two texts of one key compare equal. */
+  /** Unpadded base64url, 87 characters, so that equal keys have equal texts. */
   readonly text: string;
   readonly key: KeyObject;
 }
 
-/** `undefined` where the text is not an uncompressed point on P-256. */
 export function parseApplicationServerKey(text: string): ApplicationServerKey | undefined {
   const point = decodeBase64url(text);
   if (point?.length !== 65 || point[0] !== 0x04) return undefined;

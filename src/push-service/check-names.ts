@@ -1,11 +1,10 @@
-// Refuses options that are not known: a caller in JavaScript would wait for their effect.
+// Refuses unknown options, since a caller in JavaScript would wait for their effect.
 
-/** Which options there are: the type makes the list complete. */
 export type Names<Options> = { readonly [Name in keyof Options]-?: unknown };
 
 /**
- * @param kind of option, as the message calls it
- * @throws {RangeError} names the first that is unknown, and those that there are
+ * @param kind of option, for the message
+ * @throws {RangeError} names the first unknown option, and the known ones
  */
 export function checkNames<Options>(kind: string, given: object, known: Names<Options>): void {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));

@@ -1,5 +1,5 @@
-// The control resource: what the library offers, for other processes, as JSON over HTTP. Loopback only, and never
-// for a web page: a browser sends `Origin` with whatever a page could do harm with.
+// The control resource: the library's functions as JSON over HTTP, for other processes. It answers only loopback, and
+// never a web page: browsers send `Origin` with every request that could do harm.
 import { type Answer, emptyAnswer, jsonAnswer } from './http/answer.ts';
 import { refusal } from './http/refusals.ts';
 import type { Exchange } from './http/exchange.ts';
@@ -9,7 +9,6 @@ import type { PushService } from './push-service.ts';
 
 const maxControlBytes = 64 * 1024;
 
-/** Serves one request below `/control`. */
 export async function serveControl(service: PushService, exchange: Exchange): Promise<void> {
   const body = await exchange.readBody(maxControlBytes);
   if (body === 'aborted') return;
@@ -29,7 +28,7 @@ export async function serveControl(service: PushService, exchange: Exchange): Pr
     }
     exchange.send(control(service, exchange.method, resource, name, body));
   } catch (error) {
-    // wrong input is a TypeError, RangeError or SyntaxError with a message that says what is allowed
+    // wrong input is a TypeError, RangeError or SyntaxError that says what is allowed
     exchange.send(refusal('controlInvalid', (error as Error).message));
   }
 }
@@ -78,7 +77,7 @@ function checkAccess({ connection, headers, host }: Exchange, origin: string): A
   if (!/^(::ffff:)?127\.|^::1$/.test(address)) {
     return refusal('controlForbidden', 'the control resource answers to loopback only');
   }
-  // A page whose name leads to loopback (DNS rebinding) has its own name here.
+  // A page whose name resolves to loopback (DNS rebinding) sends its own name.
   if (host !== undefined && !isLoopbackHost(host) && host !== new URL(origin).host) {
     return refusal(
       'controlForbidden',

@@ -1,22 +1,20 @@
-// What happens in the push service, as events for a listener and as counts. Endpoints are capability URLs:
-// an event names a subscription by the first characters of its token only.
+// Endpoints are capability URLs, so events name a subscription by the first characters of its token.
 
-/** Something that has happened at the push service, for `onEvent`. */
+/** An event for `onEvent`. */
 export type PushServiceEvent =
   | { readonly type: 'connected'; readonly uaid: string; readonly isKnown: boolean }
   | { readonly type: 'disconnected'; readonly uaid: string }
   | { readonly type: 'registered'; readonly subscription: string }
   | { readonly type: 'unregistered'; readonly subscription: string }
-  /** One request to a push or message resource was processed; with a fault the sender may not see this answer. */
+  /** A request to a push or message resource was processed; with a fault, the sender may not see this answer. */
   | {
       readonly type: 'answered';
       readonly method: string;
       readonly status: number;
       readonly subscription?: string;
     }
-  /** A fault was applied to a request. */
   | { readonly type: 'fault'; readonly kind: string; readonly subscription?: string }
-  /** Written to the user agent's connection; again after each reconnect until it is acknowledged. */
+  /** Written to the user agent's connection, and again after each reconnect until it is acknowledged. */
   | { readonly type: 'delivered'; readonly subscription: string; readonly version: string }
   /** 100 delivered, 101 not decrypted, 102 not delivered. */
   | {
@@ -25,9 +23,8 @@ export type PushServiceEvent =
       readonly version: string;
       readonly code: number;
     }
-  /** The user agent reports a failure after the fact (`nack`), such as 302: the service worker's promise was rejected. */
+  /** The user agent later reports a failure (`nack`), such as 302: the service worker's promise was rejected. */
   | { readonly type: 'reported'; readonly version: string; readonly code: number }
-  /** Dropped without delivery. */
   | {
       readonly type: 'dropped';
       readonly subscription: string;
@@ -36,9 +33,7 @@ export type PushServiceEvent =
     };
 
 export interface EventCounts {
-  /** Number of events by type. */
   readonly events: Readonly<Partial<Record<PushServiceEvent['type'], number>>>;
-  /** Number of answers to senders by status. */
   readonly answers: Readonly<Record<number, number>>;
 }
 

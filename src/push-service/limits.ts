@@ -1,8 +1,6 @@
-// How much the push service holds at most. Everything is in memory, so everything has a bound and a refusal
-// that names it.
+// The push service's limits. Everything is in memory, so everything is bounded.
 import { checkNames } from './check-names.ts';
 
-/** Where a caller does not say otherwise. */
 export const defaultLimits = {
   /** Body of one push message, bytes (RFC 8030 §7.2: at least 4096). Over it: 413, errno 104. */
   maxBodyBytes: 4096,
@@ -22,14 +20,10 @@ export const defaultLimits = {
   maxTtlSeconds: 30 * 24 * 60 * 60,
 };
 
-/** What the push service stores and takes at most. */
+/** The most that the push service stores and accepts. */
 export type Limits = Readonly<typeof defaultLimits>;
 
-/**
- * Puts given limits in the place of the defaults.
- *
- * @throws {RangeError} a limit is unknown or not a positive integer
- */
+/** @throws {RangeError} a limit is unknown or not a positive integer */
 export function withDefaultLimits(given: Partial<Limits>): Limits {
   checkNames('limit', given, defaultLimits);
   for (const [name, value] of Object.entries(given)) {

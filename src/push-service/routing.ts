@@ -1,4 +1,3 @@
-// Routes requests to the resources, and applies the injected faults to push requests.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Addresses, nameOf } from './addresses.ts';
 import { type Answer, jsonAnswer } from './http/answer.ts';
@@ -60,7 +59,7 @@ async function servePush(exchange: Exchange, token: string, routes: Routes): Pro
   const { api, limits, log, matchFaults } = routes;
   const { method, headers, connection, streamId } = exchange;
   const subscription = nameOf(token);
-  // before anything is awaited: what comes after the last stream of a GOAWAY must not get this far
+  // before anything is awaited: streams after the last one of a GOAWAY must not get this far
   const { delayMs, goAway, ending } = matchFaults(token, connection.requests);
   if (goAway !== undefined) {
     log.record({ type: 'fault', kind: 'goaway', subscription });

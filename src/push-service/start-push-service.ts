@@ -1,4 +1,3 @@
-// Puts the parts of the local push service together.
 import { WebSocketServer } from 'ws';
 import { checkOrigin, createAddresses, originOf, tokenOf } from './addresses.ts';
 import { parseApplicationServerKey } from './application-server-key.ts';
@@ -41,9 +40,9 @@ const closeGraceMs = 500;
  * const subscription = await userAgent.subscribe(vapidKeys.publicKey);
  * await sender.send(subscription, { title: 'Hello', message: 'Backups are done' });
  * const message = await userAgent.nextMessage();
- * @throws {RangeError} an option is unknown, or a limit is unknown or not a positive integer
- * @throws {TypeError} `origin` is not an http or https origin, or `tls` not what it may be
- * @throws {Error} with the system's `code`, such as EADDRINUSE, where it cannot listen
+ * @throws {RangeError} an option or limit is unknown, or a limit is not a positive integer
+ * @throws {TypeError} `origin` or `tls` has a wrong value
+ * @throws {Error} with the system's `code`, such as EADDRINUSE, if it cannot listen
  * @see RFC 8030, RFC 8292, and the autopush protocol for user agents
  */
 export async function startPushService(options: PushServiceOptions = {}): Promise<PushService> {
@@ -85,7 +84,7 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
     },
   });
 
-  // nothing is awaited from here on, so that no request comes before all of this is there
+  // nothing is awaited from here on, so no request arrives before all parts exist
   const addresses = createAddresses(givenOrigin ?? originOf(tls ? 'https' : 'http', host, listener.port));
   const faults = createFaults(now);
   const agents = createUserAgents(limits, log, now);
@@ -141,7 +140,7 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
   return service;
 }
 
-/** The certificate to serve with, `undefined` for plain http, and what clients need to trust for it. */
+/** Returns the certificate to serve with (`undefined` for plain http), and the `ca` for clients. */
 function resolveTls(
   tls: unknown,
   host: string,

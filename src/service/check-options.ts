@@ -1,4 +1,3 @@
-// What each option of the service may be, for each of its three forms.
 import {
   isFlag,
   isFunction,

@@ -1,26 +1,25 @@
-// Cross-origin access: any origin, any method, any header, on every path and every response (Fetch standard §3.2).
-// Credentials are never allowed, so that this openness and a cookie cannot be combined into an attack; and no preflight is cached
-// (no access-control-max-age). An application around the service may have CORS of its own: on the service's paths this holds instead.
+// Cross-origin access: any origin, method and header, on every path and response (Fetch standard §3.2). Credentials are
+// never allowed, so a cookie cannot be abused through it. Preflights are not cached (no access-control-max-age). If an
+// application around the service sets CORS headers of its own, these replace them on the service's paths.
 //
-// Not @fastify/cors: it answers preflights by an `OPTIONS *` route of the whole application, and decorates requests;
-// both would reach into an application that embeds the service.
+// @fastify/cors is not used: it adds an `OPTIONS *` route to the whole application and decorates requests, so it would
+// change an application that embeds the service.
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { representationHeaders } from '../http/etag.ts';
 
-/** What every response carries. */
 export const corsHeaders = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'Request-Time, Retry-After, Allow, ETag',
 } as const;
 
 export function addCorsHeaders(app: FastifyInstance): void {
-  // @fastify/cors of the application around the service leaves such routes alone
+  // makes @fastify/cors of the application around the service skip these routes
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, cors: false } as NonNullable<typeof route.config>;
   });
-  // Last of all: hooks of the application may have set these header fields, or answered a preflight.
+  // Runs last, since hooks of the application may have set these headers or answered a preflight.
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
     removeCors(reply.raw);
     removeReplyCors(reply);
@@ -29,7 +28,7 @@ export function addCorsHeaders(app: FastifyInstance): void {
   });
 }
 
-/** Removes what an application has set before the service answers. */
+/** Removes CORS headers that an application set before the service answers. */
 export function removeCors(response: ServerResponse): void {
   for (const name of response.getHeaderNames()) if (isCors(name)) response.removeHeader(name);
 }
@@ -47,7 +46,6 @@ export function answerPreflights(app: FastifyInstance): void {
   });
 }
 
-/** What the response to a preflight says beside `corsHeaders`; `undefined` for any other request. */
 export function preflightHeaders({ method, headers }: IncomingMessage): Record<string, string> | undefined {
   const askedMethod = headers['access-control-request-method'];
   if (method !== 'OPTIONS' || askedMethod === undefined) return undefined;

@@ -1,5 +1,5 @@
-// The service as a function from `Request` to `Response` (the Fetch standard), for frameworks and runtimes that work with these:
-// Next, Hono, SvelteKit, React Router, Astro, Bun, Deno. Routes, hooks and limits are those of the Fastify application inside.
+// The service as a function from `Request` to `Response` (Fetch standard), for Next, Hono, SvelteKit, React Router,
+// Astro, Bun and Deno. A Fastify application inside has the routes, hooks and limits.
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
@@ -21,7 +21,7 @@ import { resolveOptions, type HandlerOptions } from './options.ts';
 export interface ServiceHandler<HostRequest = Request> {
   /** @throws {DeskbellError} ERR_CONFIGURATION if `toRequest` does not return a `Request` */
   (request: HostRequest): Promise<Response>;
-  /** Waits for the requests in progress. */
+  /** Waits for requests in progress. */
   close(): Promise<void>;
 }
 
@@ -52,7 +52,6 @@ export function createHandler<HostRequest = Request>(
   const { log, rules } = settings;
   const { toRequest = (given: unknown) => given as Request, clientAddress = () => undefined } = options;
   const app = createMountedApp(settings, options);
-  // loaded here, since only handlers need it
   const ready = Promise.all([import('light-my-request'), app.ready()]);
   // requests get this error
   ready.catch(() => undefined);
@@ -98,10 +97,10 @@ export function createHandler<HostRequest = Request>(
           method,
           url,
           headers: toNodeHeaders(request),
-          // what is no address counts as one client
+          // all clients without an address count as one
           remoteAddress: remoteAddress ?? 'unknown',
           ...(payload && { payload }),
-          // it would refuse methods that are not Node's
+          // it would refuse methods that Node does not know
           validate: false,
         },
       );
@@ -122,13 +121,13 @@ const unknownAddress =
   'createHandler does not know the address of clients, so all clients together may register 60 times a minute, or as often as ' +
   '"registrationsPerMinute" says. Set "clientAddress", or "trustProxy" if a proxy sends x-forwarded-for.';
 
-/** Frameworks have classes of their own, so `instanceof` would refuse some. */
+/** Not `instanceof`: frameworks have classes of their own. */
 function checkRequest(value: Request): void {
   if (typeof value?.url === 'string' && typeof value.headers?.forEach === 'function') return;
   throw wrong('toRequest', `must return a Request, not ${kindOf(value)}`);
 }
 
-/** As Node has them: a body that comes in pieces has no length. */
+/** As Node has them: a streamed body has no length. */
 function toNodeHeaders({ headers, body }: Request): OutgoingHttpHeaders {
   const fields: Record<string, string | undefined> = { 'user-agent': undefined };
   headers.forEach((value, name) => (fields[name] = value));
@@ -137,7 +136,6 @@ function toNodeHeaders({ headers, body }: Request): OutgoingHttpHeaders {
   return fields;
 }
 
-/** What belongs to a connection is the host's. */
 const connectionFields: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding']);
 
 function toResponse({ statusCode, headers, rawPayload }: Answer): Response {
@@ -146,7 +144,6 @@ function toResponse({ statusCode, headers, rawPayload }: Answer): Response {
     if (connectionFields.has(name) || value === undefined) continue;
     for (const single of [value].flat()) fields.append(name, String(single));
   }
-  // 204 and 304 must have none
   const body = rawPayload.length > 0 ? new Uint8Array(rawPayload) : null;
   return new Response(body, { status: statusCode, headers: fields });
 }

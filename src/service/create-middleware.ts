@@ -1,4 +1,4 @@
-// The service as a request handler for Express, Connect and `node:http`: mounted under a path, it answers everything there.
+// The service as a request handler for Express, Connect and `node:http`.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { removeCors } from './cors.ts';
@@ -9,19 +9,16 @@ import { createMountedApp } from './mounted-app.ts';
 import { middlewareChecks } from './check-options.ts';
 import { resolveOptions, type MiddlewareOptions } from './options.ts';
 
-/**
- * A request handler for Express, connect or `node:http`. Under a mount path it answers every path; without one, it leaves unknown
- * paths to `next`, where that is given.
- */
+/** Answers every path under a mount path. Without a mount path, it passes unknown paths to `next`, if there is one. */
 export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMessage> {
   (request: Request, response: ServerResponse, next?: (error?: unknown) => void): void;
-  /** Waits for what is being answered. */
+  /** Waits for requests in progress. */
   close(): Promise<void>;
 }
 
 /**
- * Makes a request handler of the service. It may come after middleware that reads bodies, as long as that leaves what it
- * has read in `request.body`.
+ * Makes a request handler of the service. It may come after middleware that reads bodies if that leaves them in
+ * `request.body`.
  *
  * @example
  * app.use('/push', createMiddleware<express.Request>({
@@ -29,7 +26,7 @@ export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMes
  *   onSubscribe: (_subscription, request) => ({ user: request.session.user }),
  * }));
  * @typeParam Request what hooks receive: the application's own request
- * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
+ * @throws {DeskbellError} ERR_CONFIGURATION if an option is not usable
  */
 export function createMiddleware<Request extends IncomingMessage = IncomingMessage>(
   options: MiddlewareOptions<Request>,
@@ -56,7 +53,7 @@ export function createMiddleware<Request extends IncomingMessage = IncomingMessa
       return next();
     }
     removeCors(response);
-    // some applications set 404 before they look for who answers
+    // some applications set 404 before they look for a handler
     response.statusCode = 200;
     const location = locationOfFolder(request);
     if (location === undefined) return app.routing(request, response);
@@ -64,7 +61,7 @@ export function createMiddleware<Request extends IncomingMessage = IncomingMessa
     response.writeHead(status, headers).end();
   };
   const handle = (request: MountedRequest, response: ServerResponse, next: Next): void => {
-    // of a client that is gone "close" has been emitted already
+    // if the client is gone, "close" has been emitted already
     if (!response.destroyed) open.add(response);
     response.once('close', () => open.delete(response));
     if (isReady) answer(request, response, next);
@@ -83,13 +80,13 @@ const isClosed = (response: ServerResponse): Promise<unknown> =>
 type MountedRequest = IncomingMessage & { readonly originalUrl?: string };
 type Next = Parameters<ServiceMiddleware>[2];
 
-/** Whether there is no mount path, which Express and Connect take off `url`. */
+/** True if there is no mount path, which Express and Connect remove from `url`. */
 const isAtRoot = ({ url, originalUrl = url }: MountedRequest): boolean => url === originalUrl;
 
 /**
- * Under a mount, `/push` and `/push/` both come as `/`; addresses in the page there are relative to `/push/`.
+ * `/push` and `/push/` both arrive as `/`, but the page's addresses are relative to `/push/`.
  *
- * @returns where to send the former, `undefined` for any other request
+ * @returns where to redirect `/push`, `undefined` for any other request
  */
 function locationOfFolder({ url = '', originalUrl = url }: MountedRequest): string | undefined {
   const [path = '', query] = originalUrl.split('?', 2);

@@ -1,4 +1,3 @@
-// The service as a server of its own, with the time-outs and limits that bound what one client can take.
 import type { FastifyInstance } from 'fastify';
 
 import { createHttpServer } from '../http/create-http-server.ts';
@@ -8,11 +7,11 @@ import { asServer, resolveOptions, type ServerOptions } from './options.ts';
 import { prepareScope } from './scope.ts';
 
 /**
- * Makes a Fastify instance that serves the whole service.
+ * Makes a Fastify instance that serves the whole service, with time-outs and limits for each client.
  *
  * @example
  * await createServer({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey }).listen({ port: 8080 });
- * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
+ * @throws {DeskbellError} ERR_CONFIGURATION if an option is not usable
  */
 export function createServer(options: ServerOptions): FastifyInstance {
   const settings = resolveOptions(options, serverChecks, asServer);

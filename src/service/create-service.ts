@@ -1,5 +1,5 @@
-// The whole service as a Fastify plugin. What it registers stays inside its own scope: an application that embeds it
-// keeps its own hooks, parsers, error and not-found handlers for everything else.
+// The whole service as a Fastify plugin, in a scope of its own: the application's hooks, parsers and handlers for
+// errors and unknown paths stay as they are.
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { SchemaTypeProvider } from '../http/schema.ts';
 
@@ -21,14 +21,13 @@ import { asPlugin, resolveOptions, type ServiceOptions, type Settings } from './
 import { addPushRoutes, pushSecuritySchemes } from './push/add-push-routes.ts';
 
 /**
- * Makes a Fastify plugin of the service.
- *
- * Under a prefix it answers every path there is; without one it leaves unknown paths to the application.
+ * Makes a Fastify plugin of the service. With a prefix it answers every path under it; without one it leaves unknown
+ * paths to the application.
  *
  * @example
  * const service = createService({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey, pushOnly: true });
  * await app.register(service, { prefix: '/push' });
- * @throws {DeskbellError} ERR_CONFIGURATION where an option is not usable
+ * @throws {DeskbellError} ERR_CONFIGURATION if an option is not usable
  */
 export function createService(options: ServiceOptions): FastifyPluginAsync {
   const settings = resolveOptions(options, serviceChecks, asPlugin);
@@ -43,7 +42,7 @@ export function createService(options: ServiceOptions): FastifyPluginAsync {
   };
 }
 
-/** Adds the parts of the service to a scope that `prepareScope` has prepared. */
+/** Adds the service's routes to a scope that `prepareScope` has prepared. */
 export async function addRoutes(scope: FastifyInstance, settings: Settings): Promise<void> {
   const app = scope.withTypeProvider<SchemaTypeProvider>();
   readWildcardParams(app);

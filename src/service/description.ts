@@ -1,4 +1,3 @@
-// What the description document says of the public service as a whole.
 import { serviceErrors } from '../errors/catalogue/service-errors.ts';
 import { license, type Description, type SecuritySchemes } from '../http/description/openapi-document.ts';
 import { serviceFormats } from './validator.ts';
@@ -12,7 +11,7 @@ is not described a 405 with \`allow\`. Every error is an RFC 9457 problem with a
 export const describeService = (securitySchemes: SecuritySchemes): Description => ({
   info: {
     title: 'Deskbell',
-    // Of the description itself; to be raised with every change that a client can see.
+    // Version of the description; raise it with every change that a client can see.
     version: '1.5.0',
     description: summary,
     license,

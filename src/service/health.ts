@@ -1,4 +1,3 @@
-// GET /healthz: the process responds. GET /readyz: the store responds as well.
 import { Type, type Schema } from '../http/schema.ts';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';

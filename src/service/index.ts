@@ -1,4 +1,4 @@
-// `deskbell/service`: the public HTTP service, as a server of its own or as a Fastify plugin.
+// `deskbell/service`: the public HTTP service, as a server of its own or as part of an application.
 //
 //   const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data'); // from 'deskbell'
 //   app.register(createService({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey, pushOnly: true }));
@@ -24,7 +24,7 @@ export type {
   ServiceOptions,
 } from './options.ts';
 
-// The four logging mechanisms, for applications of your own (see examples/).
+// The four logging mechanisms, for your own applications (see examples/).
 export { createLog, type Log, type LogOptions, type OpenLog } from '../http/log.ts';
 export { createActionLogging, type InAction } from './demonstration/mechanisms/action-logging.ts';
 export { ActionRequest } from './demonstration/mechanisms/action-request.ts';

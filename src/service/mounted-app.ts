@@ -1,4 +1,4 @@
-// The Fastify application inside a request handler: for services that are part of an application which is not Fastify's.
+// The Fastify application inside request handlers of the service.
 import Fastify, { type FastifyInstance } from 'fastify';
 
 import { createTrust } from '../http/client-address.ts';
@@ -7,7 +7,6 @@ import { addRoutes } from './create-service.ts';
 import type { HandlerOptions, Settings } from './options.ts';
 import { prepareScope } from './scope.ts';
 
-/** Answers every path, those outside the prefix with 404. */
 export function createMountedApp(
   settings: Settings,
   { trustProxy }: Pick<HandlerOptions, 'trustProxy'>,
@@ -15,7 +14,7 @@ export function createMountedApp(
   const app = Fastify({
     trustProxy: createTrust(trustProxy),
     genReqId: () => '',
-    // a request after `close` is answered as long as the store is open
+    // answers requests after `close` as long as the store is open
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, settings.rules),
   });

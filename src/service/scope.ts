@@ -1,5 +1,4 @@
-// What holds for every path of a scope: how bodies are read and checked, how errors are rendered, and which headers each
-// response carries.
+// Rules for every path of a scope: reading and checking bodies, errors, and headers of each response.
 import type { FastifyInstance } from 'fastify';
 
 import { acceptConsumedBodies } from '../http/consumed-body.ts';
@@ -19,13 +18,13 @@ export interface ScopeSettings {
   /** Default: 16 384. */
   readonly bodyLimitBytes?: number | undefined;
   readonly rules: ResponseRules;
-  /** Whether the connections are the service's own, so that it judges what Node's parser lets pass. */
+  /** The connections are the service's own, so it judges what Node's parser accepts. */
   readonly ownsConnections: boolean;
-  /** Whether paths that no route takes are answered here, or left to the application around the scope. */
+  /** Unknown paths are answered here instead of by the application around the scope. */
   readonly ownsUnknownPaths: boolean;
 }
 
-/** To be called before any route is added to the scope. */
+/** Call it before any route is added to the scope. */
 export function prepareScope(app: FastifyInstance, settings: ScopeSettings): void {
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(() => JSON.stringify);
@@ -33,7 +32,6 @@ export function prepareScope(app: FastifyInstance, settings: ScopeSettings): voi
   acceptConsumedBodies(app);
   sendProblems(app, settings);
 
-  // In the order in which a request meets them.
   readForwarded(app);
   enableFilters(app, settings.rules.filters);
   addCorsHeaders(app);

@@ -1,4 +1,3 @@
-// The validator of the public service's schemas, and the formats that they name.
 import type { Formats } from '../errors/describe-schema.ts';
 import { createValidatorCompiler } from '../http/validation.ts';
 
@@ -8,7 +7,6 @@ export const serviceFormats: Formats = {
     fits: (value: string) => value.isWellFormed(),
     words: 'a string that is not empty, of well-formed Unicode (no lone U+D800 to U+DFFF)',
   },
-  // its pattern says it all
   'receipt-token': { fits: () => true, words: 'the member receipt of the payload' },
 };
 

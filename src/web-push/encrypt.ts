@@ -1,6 +1,6 @@
-// Encryption as the original offers it, by the same package: both content encodings, any length, an `auth` of more than
-// 16 bytes. What the batch of push-client.ts does not take comes here too. The texts of the errors are the original's,
-// since applications compare them.
+// Encryption as in the original, with the same package: both content encodings, any length, an `auth` longer than 16
+// bytes. push-client.ts uses it for messages that its batch refuses. Error texts are the original's, since applications
+// compare them.
 import { createECDH, randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 
@@ -9,7 +9,7 @@ import { authBytes } from '../protocol/subscription.ts';
 import { ensure } from './ensure.ts';
 import type { ContentEncoding, EncryptionResult } from './types.ts';
 
-/** The one function that we use of a CommonJS package that has no types. */
+/** The package has no types. */
 interface HttpEce {
   encrypt(plaintext: Buffer, parameters: Readonly<Record<string, unknown>>): Buffer;
 }
@@ -21,7 +21,7 @@ const httpEce = createRequire(import.meta.url)('http_ece') as HttpEce;
  *
  * @param userPublicKey `p256dh`, base64url
  * @param userAuth `auth`, base64url
- * @returns for `aesgcm` the public key and the salt go into header fields; for `aes128gcm` they stand in `cipherText` too
+ * @returns for `aesgcm`, send public key and salt in header fields; `cipherText` of `aes128gcm` includes them
  * @throws {Error}
  * @see RFC 8291 §3, §4
  */
@@ -45,7 +45,6 @@ export function encrypt(
   return { localPublicKey, salt, cipherText };
 }
 
-/** @throws {Error} */
 export function checkEncryptionArguments(userPublicKey: unknown, userAuth: unknown, payload: unknown): void {
   ensure(userPublicKey, 'No user public key provided for encryption.');
   ensure(typeof userPublicKey === 'string', 'The subscription p256dh value must be a string.');

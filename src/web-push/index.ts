@@ -1,5 +1,5 @@
 // `deskbell/web-push`: a replacement for the npm package `web-push`, with its functions, options, results and errors.
-// docs/migrating-from-web-push.md lists what differs, and why.
+// docs/migrating-from-web-push.md lists the differences.
 //
 //   import webPush from 'deskbell/web-push';
 //
@@ -24,10 +24,10 @@ let client: PushClient | undefined;
 const defaults = () => ({ gcmAPIKey, vapidDetails, transport: process.env['DESKBELL_WEB_PUSH_TRANSPORT'] });
 
 /**
- * Sets the API key for endpoints of Google Cloud Messaging, which has been shut down; it is passed through.
+ * Sets the API key for endpoints of Google Cloud Messaging, which has been shut down.
  *
  * @param apiKey `null` for none
- * @throws {Error} it is neither text nor `null`
+ * @throws {Error} if it is neither a string nor `null`
  */
 export function setGCMAPIKey(apiKey: string | null): void {
   const isKey = typeof apiKey === 'string' && apiKey !== '';
@@ -36,7 +36,7 @@ export function setGCMAPIKey(apiKey: string | null): void {
 }
 
 /**
- * Sets the key pair and the contact that messages are signed with, unless their options say otherwise.
+ * Sets the key pair and contact for messages whose options have none.
  *
  * @param subject `mailto:` or `https:` URI; `null` as the only argument for none
  * @throws {Error} saying which part is wrong
@@ -54,8 +54,8 @@ export function setVapidDetails(...details: [null] | [string, string, string]): 
 }
 
 /**
- * Refuses endpoints whose host has an address that is not public. Off at first, as the original has no such guard: turn
- * it on where endpoints come from strangers, who could otherwise have requests sent into your own network.
+ * Refuses endpoints whose host has an address that is not public. Off by default, as the original has no such guard.
+ * Turn it on if endpoints come from strangers, who could otherwise direct requests into your own network.
  */
 export function setAddressGuard(isOn: boolean): void {
   isGuarded = isOn;
@@ -122,9 +122,8 @@ const webPush = {
   supportedUrgency,
 };
 
-// A namespace cannot pass the names of another module on without declaring them.
+// A namespace cannot export another module's names without declaring them.
 /* oxlint-disable no-shadow */
-/** The types, as `webPush.SendResult`. */
 declare namespace webPush {
   export type ContentEncoding = types.ContentEncoding;
   export type EncryptionResult = types.EncryptionResult;
@@ -142,7 +141,7 @@ declare namespace webPush {
 }
 /* oxlint-enable no-shadow */
 
-// In the package `require` returns it: an object whose members a test can replace, as with the original.
+// `require` returns this object, so tests can replace its members, as with the original.
 export default webPush;
 export {
   encrypt,

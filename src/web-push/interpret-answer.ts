@@ -1,10 +1,8 @@
-// What an answer means to the caller: 200 to 299 is a result, everything else an error. So is what the transport reports.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { TransportResult } from '../transport/transport.ts';
 import type { SendResult } from './types.ts';
 import { WebPushError } from './web-push-error.ts';
 
-/** @throws {WebPushError} with the text of the original, which is an interface: applications compare it */
 export async function toResult(
   endpoint: string,
   statusCode: number,
@@ -15,7 +13,7 @@ export async function toResult(
   throw new WebPushError('Received unexpected response code', statusCode, headers, body, endpoint);
 }
 
-/** @throws {Error} as `toResult` does, and with the `code` of Node where there is no answer */
+/** @throws {Error} as `toResult` does, or with a `code` of Node if there is no answer */
 export async function readResult(endpoint: string, result: TransportResult): Promise<SendResult> {
   if (result.kind === 'response') {
     const { status, headers, body } = result.response;
@@ -25,7 +23,7 @@ export async function readResult(endpoint: string, result: TransportResult): Pro
   throw new Error(`The transport deferred a message: ${result.reason}`);
 }
 
-/** Applications read the `code` of Node's own errors. */
+/** Applications read the `code` of Node's errors. */
 export function toNodeError(error: DeskbellError): Error {
   if (error.code === 'ERR_TIMEOUT') return new Error('Socket timeout', { cause: error });
   if (Error.isError(error.cause)) return error.cause;

@@ -1,5 +1,5 @@
-// Sends a request over HTTP/1.1 with Node's own client, as the original does: where that is asked for, or an agent or a
-// proxy is given, and where the transport does not take the request.
+// Sends a request over HTTP/1.1 with Node's own client, as the original does: if asked to, with an agent or a proxy,
+// and if the transport does not take the request.
 import https, { type Agent } from 'node:https';
 
 import { createAddressPolicy } from '../transport/address-policy.ts';
@@ -11,7 +11,7 @@ import type { BuiltRequest } from './request-details.ts';
 import type { HttpsProxyAgentOptions, SendResult } from './types.ts';
 
 /**
- * @param isGuarded only public addresses are connected to; a proxy looks the name up again, by itself
+ * @param isGuarded connect only to public addresses; a proxy resolves the name by itself
  * @throws {WebPushError} the status is not from 200 to 299
  * @throws {Error} from Node: connection, TLS, time-out
  * @throws {DeskbellError} ERR_ADDRESS_BLOCKED
@@ -24,7 +24,7 @@ export async function sendWithNodeHttps(details: BuiltRequest, isGuarded: boolea
   const agent = proxy === undefined ? details.agent : await createProxyAgent(proxy);
   const target = { hostname, port, path: pathname + search, method, headers };
   return new Promise((resolve, reject) => {
-    // Looked up at each call: tests of applications replace it.
+    // https.request is read at each call, since applications' tests replace it
     const request = https.request({ ...target, agent, timeout, ...(lookup && { lookup }) }, (response) => {
       let text = '';
       response.setEncoding('utf8');
@@ -41,7 +41,6 @@ export async function sendWithNodeHttps(details: BuiltRequest, isGuarded: boolea
   });
 }
 
-/** @throws {Error} as Node's own look-up does */
 async function resolvePublic(hostname: string): Promise<readonly ResolvedAddress[]> {
   try {
     return await resolveHost(hostname, resolveWithSystem, (address) =>
@@ -52,7 +51,6 @@ async function resolvePublic(hostname: string): Promise<readonly ResolvedAddress
   }
 }
 
-/** Loaded when it is needed: most have no proxy. */
 async function createProxyAgent(proxy: string | HttpsProxyAgentOptions): Promise<Agent> {
   const { HttpsProxyAgent } = await import('https-proxy-agent');
   return new HttpsProxyAgent(proxy as string) as Agent;

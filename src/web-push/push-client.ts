@@ -1,9 +1,10 @@
 // Sends over our transport: the messages of one turn of the event loop are encrypted in one batch and written together.
 //
-//   prepared → WAITING (its push service has `maxHandedOver` messages already) → gathered → encrypted → transport → result
+// prepared → WAITING (its push service has `maxHandedOver` messages already) → gathered → encrypted → transport →
+// result
 //
-// An application may start any number of messages at once, as it can with the original: those that wait hold no
-// connection and no encrypted body, and their time-out does not run yet.
+// As with the original, an application may start any number of messages at once. Those that wait hold no connection and
+// no encrypted body, and their time-out has not started.
 import { loadAccelerator } from '../accelerator/load-accelerator.ts';
 import { gatherTurn } from '../delivery/single/gather.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -19,9 +20,7 @@ import { createHeaderSharing, readFields } from './header-fields.ts';
 import { readResult } from './interpret-answer.ts';
 import type { SendResult } from './types.ts';
 
-/** As many as pacing ever permits in flight. */
 const maxHandedOver = maxLimit;
-/** An application has one time-out or a few. */
 const maxTransports = 8;
 const emptyBody = new Uint8Array();
 
@@ -94,7 +93,6 @@ export function createPushClient() {
   };
 
   return {
-    /** @param isGuarded only public addresses are connected to */
     async send(prepared: PreparedRequest, isGuarded: boolean): Promise<SendResult> {
       const { details, transport } = prepared;
       const fields = readFields(details.headers);
@@ -112,7 +110,7 @@ export function createPushClient() {
 
 const isTimeout = (ms: number | undefined): boolean => ms === undefined || (ms > 0 && ms <= maxTimeoutMs);
 
-/** A time-out bounds the connection attempt and the answer, so that one that was given needs a transport of its own. */
+/** A time-out bounds connecting and the answer, so each value needs its own transport. */
 function createTransports() {
   const transports = new Map<string, Transport>();
   return (timeoutMs: number | undefined, isGuarded: boolean): Transport => {
@@ -126,14 +124,14 @@ function createTransports() {
     }
     const timeouts =
       timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs, responseTimeoutMs: timeoutMs };
-    // Which messages to send, and when, the application decides, as with the original.
+    // As with the original, the application decides what to send and when.
     const transport = createTransport(timeouts, { guardsAddresses: isGuarded, hasBreaker: false });
     transports.set(key, transport);
     return transport;
   };
 }
 
-/** Bodies in one batch. What the batch does not take is encrypted as the original does it, or fails with its error. */
+/** Encrypts in one batch. A message that the batch refuses is encrypted as in the original, or fails with its error. */
 function encryptAll(
   messages: readonly Waiting[],
   encryptBatch: EncryptBatch,

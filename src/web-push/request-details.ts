@@ -1,5 +1,4 @@
-// Makes the request of one push message: all of it at once, as `generateRequestDetails` gives it, or with the
-// encryption left to a batch.
+// Makes the request of one push message, with its body or with the encryption left to a batch.
 import { supportedContentEncodings } from './supported-values.ts';
 import { checkEncryptionArguments, encrypt } from './encrypt.ts';
 import { ensure } from './ensure.ts';
@@ -13,19 +12,18 @@ import type {
   TransportName,
 } from './types.ts';
 
-/** A payload that is still to be encrypted, with `aes128gcm`. */
 export interface Plaintext {
   readonly payload: string | Buffer;
   readonly keys: PushSubscription['keys'];
 }
 
-/** `RequestDetails` with the type that its header fields have. */
+/** `RequestDetails` with the true type of its header fields. */
 export interface BuiltRequest extends Omit<RequestDetails, 'headers'> {
   headers: Record<string, string | number>;
 }
 
 export interface PreparedRequest {
-  /** Complete but for the body and its length, where there is a `plaintext`. */
+  /** If there is a `plaintext`, body and length are still missing. */
   readonly details: BuiltRequest;
   readonly plaintext: Plaintext | undefined;
   readonly transport: TransportName;
@@ -36,7 +34,7 @@ const getCachedVapidHeaders = createTokenCache();
 /**
  * Checks everything and makes the header fields.
  *
- * @throws {Error} with the texts of the original, which are an interface: applications compare them
+ * @throws {Error} with the texts of the original, since applications compare them
  */
 export function prepareRequest(
   subscription: PushSubscription,
@@ -72,7 +70,7 @@ export function prepareRequest(
   return { details, plaintext: isAesgcm ? undefined : plaintext, transport: read.transport };
 }
 
-/** The request with its body. @throws {Error} the key of the subscription is not a point on the curve */
+/** @throws {Error} the subscription's key is not a point on the curve */
 export function completeRequest({ details, plaintext }: PreparedRequest): BuiltRequest {
   if (plaintext === undefined) return details;
   encryptBody(details, plaintext, supportedContentEncodings.AES_128_GCM);
@@ -96,14 +94,14 @@ function checkSubscription(subscription: PushSubscription, hasPayload: boolean):
   );
 }
 
-/** This draft of the encoding keeps its parameters in header fields. */
+/** `aesgcm` sends its parameters in header fields. */
 function encryptAesgcm(details: BuiltRequest, plaintext: Plaintext): void {
   const { salt, localPublicKey } = encryptBody(details, plaintext, supportedContentEncodings.AES_GCM);
   details.headers['Encryption'] = `salt=${salt}`;
   details.headers['Crypto-Key'] = `dh=${localPublicKey.toString('base64url')}`;
 }
 
-/** Google's endpoints of before VAPID take an API key; it is passed through. */
+/** Google's endpoints from before VAPID take an API key. */
 function addAuthorization(
   { headers, endpoint }: BuiltRequest,
   { gcmAPIKey, vapidDetails, contentEncoding }: ReadOptions,
@@ -128,7 +126,7 @@ function addAuthorization(
   }
 }
 
-/** The original parses a text without a scheme too, and finds neither scheme nor host in it. */
+/** The original also parses a text without a scheme, and finds neither scheme nor host. */
 function audienceOf(endpoint: string): string {
   if (!/^[a-z][a-z\d+.-]*:/i.test(endpoint)) return 'null//null';
   const { protocol, host } = new URL(endpoint);

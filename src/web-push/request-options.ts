@@ -1,5 +1,4 @@
-// Reads the options of a request as the original does: what it refuses, and what it warns of on the console and leaves
-// out. The texts are the original's, since applications compare them.
+// Reads, refuses and ignores options as the original does, with its texts, since applications compare them.
 import { Agent } from 'node:https';
 import { inspect } from 'node:util';
 
@@ -15,17 +14,15 @@ import type {
 } from './types.ts';
 import { isBase64url } from './vapid.ts';
 
-/** What `setGCMAPIKey`, `setVapidDetails` and the environment have set. */
 export interface Defaults {
   readonly gcmAPIKey: string | null | undefined;
   readonly vapidDetails: VapidDetails | null | undefined;
-  /** Value of the environment variable. */
+  /** DESKBELL_WEB_PUSH_TRANSPORT */
   readonly transport: string | undefined;
 }
 
 export type ReadOptions = ReturnType<typeof readOptions>;
 
-/** Those of the original, which its error lists. */
 const names = [
   'headers',
   'gcmAPIKey',
@@ -39,7 +36,6 @@ const names = [
   'timeout',
 ];
 
-/** @throws {Error} */
 export function readOptions(options: RequestOptions | undefined, defaults: Defaults) {
   const given: RequestOptions = options || {};
   for (const name of Object.keys(given)) {
@@ -49,7 +45,7 @@ export function readOptions(options: RequestOptions | undefined, defaults: Defau
       `'${name}' is an invalid option. The valid options are ['${valid}'].`,
     );
   }
-  // In the order of the original, so that of two faults the same one is told.
+  // The original's order decides which of two faults is reported.
   const headers = readHeaders(given);
   const ttlSeconds = readTtl(given.TTL);
   const contentEncoding = given.contentEncoding || supportedContentEncodings.AES_128_GCM;
@@ -125,7 +121,6 @@ function readAgent(agent: Agent | undefined, hasProxy: boolean): Agent | undefin
   return agent;
 }
 
-/** The option counts before the variable. */
 function readTransport(option: unknown, variable: string | undefined): TransportName {
   const isOption = option !== undefined;
   const transport = isOption ? option : variable || 'deskbell';

@@ -1,5 +1,3 @@
-// The content encodings and the urgencies, under the names of the original and of its types.
-
 /** How a body can be encrypted. */
 export const supportedContentEncodings = { AES_GCM: 'aesgcm', AES_128_GCM: 'aes128gcm' } as const;
 /** How urgent a message can be. */

@@ -1,11 +1,10 @@
-// The shapes of the npm package `web-push`, under the names of `@types/web-push`. Types only. As there, members can be
-// assigned: applications complete options step by step.
+// The types of `@types/web-push`. As there, members are mutable: applications complete options step by step.
 import type { Agent, AgentOptions } from 'node:https';
 import type { Urgency } from '../protocol/request.ts';
 
 export type { Urgency };
 
-/** What `PushSubscription.toJSON()` gives in a browser. */
+/** The result of `PushSubscription.toJSON()` in a browser. */
 export interface PushSubscription {
   endpoint: string;
   expirationTime?: null | number;
@@ -18,7 +17,7 @@ export interface VapidKeys {
   privateKey: string;
 }
 
-/** A pair, and whom the push service may write to. */
+/** A pair and a contact for the push service. */
 export interface VapidDetails {
   /** `mailto:` or `https:` URI. */
   subject: string;
@@ -26,12 +25,15 @@ export interface VapidDetails {
   privateKey: string;
 }
 
-/** How the body is encrypted. Browsers of today use `aes128gcm` (RFC 8291). */
+/** How the body is encrypted. Today's browsers use `aes128gcm` (RFC 8291). */
 export type ContentEncoding = 'aesgcm' | 'aes128gcm';
 /** Header fields by name. */
 export type Headers = Record<string, string>;
 
-/** A proxy, as the package `https-proxy-agent` takes it: `host` is required, and `port` unless it is the protocol's own. */
+/**
+ * A proxy, as in the package `https-proxy-agent`: `host` is required, and so is `port`, unless it is the protocol's
+ * default.
+ */
 export type HttpsProxyAgentOptions = AgentOptions & {
   headers?: Headers | undefined;
   protocol?: string | undefined;
@@ -42,12 +44,11 @@ export type TransportName = 'deskbell' | 'node';
 
 /** Options of one message. */
 export interface RequestOptions {
-  /** Further header fields of the request. */
   headers?: Headers | undefined;
   gcmAPIKey?: string | undefined;
-  /** Instead of those of `setVapidDetails`; `null` sends without. */
+  /** Replaces those of `setVapidDetails`; `null` sends without. */
   vapidDetails?: VapidDetails | null | undefined;
-  /** Milliseconds without progress after which the request fails; 0 or nothing for the transport's own. */
+  /** Milliseconds without progress after which the request fails; 0 or nothing for the transport's default. */
   timeout?: number | undefined;
   /** Seconds for which the push service keeps the message; four weeks by default. */
   TTL?: number | undefined;
@@ -57,13 +58,13 @@ export interface RequestOptions {
   urgency?: Urgency | undefined;
   /** At most 32 characters of base64url. */
   topic?: string | undefined;
-  /** URL of a proxy, or its description. The request is then sent over HTTP/1.1 by Node's own client. */
+  /** A proxy's URL or description. Node's own client then sends the request over HTTP/1.1. */
   proxy?: string | HttpsProxyAgentOptions | undefined;
-  /** The request is then sent over HTTP/1.1 by Node's own client. */
+  /** Node's own client then sends the request over HTTP/1.1. */
   agent?: Agent | undefined;
   /**
-   * `node` sends with Node's `https.request`, which tests can replace. By default what the environment variable
-   * DESKBELL_WEB_PUSH_TRANSPORT says, else `deskbell`.
+   * `node` sends with Node's `https.request`, which tests can replace. Default: the environment variable
+   * DESKBELL_WEB_PUSH_TRANSPORT, else `deskbell`.
    */
   transport?: TransportName | undefined;
 }
@@ -80,16 +81,16 @@ export interface RequestDetails {
   timeout?: number | undefined;
 }
 
-/** The answer of a push service that accepted a message. */
+/** A push service's answer when it accepted a message. */
 export interface SendResult {
   statusCode: number;
   body: string;
   headers: Headers;
 }
 
-/** What `encrypt` returns. */
+/** The result of `encrypt`. */
 export interface EncryptionResult {
-  /** Of 65 bytes. `@types/web-push` calls it text, but it has always been a buffer. */
+  /** 65 bytes. `@types/web-push` calls it a string, but it has always been a buffer. */
   localPublicKey: Buffer;
   /** base64url */
   salt: string;

@@ -1,5 +1,4 @@
-// VAPID as the original has it: what it checks, what it does not, and the texts of its errors, which are an interface:
-// applications compare them. Subject and pair are checked less strictly than by the rest of this package.
+// VAPID as in the original, with its texts and its checks, which are less strict than the rest of this package.
 import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto';
 
 import { curve, pointBytes, scalarBytes } from '../protocol/p256.ts';
@@ -16,7 +15,6 @@ import type { ContentEncoding, VapidDetails, VapidKeys } from './types.ts';
 
 export const generateVAPIDKeys: () => VapidKeys = generateVapidKeys;
 
-/** @throws {Error} */
 export function checkVapidDetails({ subject, publicKey, privateKey }: VapidDetails): void {
   checkSubject(subject);
   ensure(publicKey, 'No key set vapidDetails.publicKey');
@@ -28,7 +26,7 @@ export function checkVapidDetails({ subject, publicKey, privateKey }: VapidDetai
 }
 
 /**
- * The header fields that identify the application server, for one push service.
+ * Makes the header fields that identify the application server to one push service.
  *
  * @param audience the push service's origin
  * @param expiration seconds since 1970, at most 24 hours ahead; by default 12 hours ahead
@@ -82,13 +80,14 @@ export function getVapidHeaders(
   }
 }
 
-// ECPrivateKey of RFC 5915 §3 without a public key: version 1, the 32 bytes of the key, and the curve's object identifier.
+// ECPrivateKey (RFC 5915 §3) without a public key: version 1, the 32 bytes of the key, and the curve's object
+// identifier.
 const beforeKey = Buffer.from('30310201010420', 'hex');
 const afterKey = Buffer.from('a00a06082a8648ce3d030107', 'hex');
 
 /**
- * As the original signs: without a look at the public key, so that one of another pair is the push service's to refuse,
- * and with numbers that are no key, such as the zeros in tests of applications.
+ * Like the original, accepts a private key that does not fit the public key (push services refuse it), and numbers that
+ * are no key, such as zeros in tests of applications.
  */
 function importPrivateKey(privateKey: string): KeyObject {
   const bytes = Buffer.from(privateKey, 'base64url');
@@ -137,7 +136,6 @@ function checkKeyBytes(half: 'public' | 'private', key: string, bytes: number): 
   ensure(length === bytes, `Vapid ${half} key should be ${bytes} bytes long when decoded.`);
 }
 
-/** True for one character of the URL-safe alphabet or more; the original asks no more of it. */
 export function isBase64url(text: string): boolean {
   return /^[\w-]+$/.test(text);
 }

@@ -3,13 +3,12 @@ import type { Headers } from './types.ts';
 
 export class WebPushError extends Error {
   override readonly name: string = 'WebPushError';
-  /** An own field, so that it stands in the error's JSON as well. */
+  /** An own property, so that the error's JSON has it. */
   override readonly message: string;
   readonly statusCode: number;
   readonly headers: Headers;
-  /** Of the answer: the push service's reason. */
   readonly body: string;
-  /** Whole, as the original has it: do not log it, whoever knows it can reach the browser. */
+  /** The whole endpoint, as in the original. Do not log it: whoever knows it can send to the browser. */
   readonly endpoint: string;
 
   constructor(message: string, statusCode: number, headers: Headers, body: string, endpoint: string) {

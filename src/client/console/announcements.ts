@@ -1,8 +1,6 @@
-// What changes, said once to who cannot see it. The page has sentences that are true now; one that was not true before is announced,
-// also when the page was loaded again since a button was pressed.
+// Announces sentences about the page that have become true to screen readers, even after a reload.
 
 const key = `status of ${location.pathname}`;
-/** Of those that become true together; further ones are counted. */
 const maxSentences = 3;
 const maxLines = 10;
 
@@ -19,10 +17,9 @@ export function announceStatus(sentences: readonly string[]): void {
     announce([...fresh.slice(0, maxSentences), ...(more > 0 ? [`And ${more} more.`] : [])].join('. '));
 }
 
-/** Lines are added: one that took the place of another would be read instead of it. */
+/** Adds a line: replaced text could be skipped by a screen reader. */
 export function announce(text: string): void {
   place ??= document.querySelector('[data-announcements]') ?? undefined;
-  // the page for signing in has none
   if (place === undefined) return;
   const line = document.createElement('p');
   line.textContent = text;

@@ -1,7 +1,6 @@
-// A form that has been sent and whose answer takes a while: its button turns, and it is said to who cannot see it.
+// Shows on its button that a submitted form is waiting for the answer, and announces it.
 import { announce } from './announcements.ts';
 
-/** Most answers are there before. */
 const patienceMs = 500;
 
 export function showBusyForms(): void {
@@ -10,7 +9,7 @@ export function showBusyForms(): void {
       submitter?.setAttribute('aria-busy', 'true');
       announce('Working …');
     }, patienceMs);
-    // the page comes back out of the history of the browser as it was
+    // the browser may show the page again from its history
     addEventListener('pagehide', () => {
       clearTimeout(timer);
       submitter?.removeAttribute('aria-busy');

@@ -1,5 +1,4 @@
-// The values of single bars: of the one that is pointed at, or that the arrow keys have chosen. They are read from the table of the
-// chart's figures, where a bar without a row has nothing.
+// Shows the value of the bar under the pointer or chosen with arrow keys, from the chart's table.
 import { localText } from './local-times.ts';
 
 interface Reading {
@@ -22,7 +21,7 @@ const steps: Readonly<Record<string, number>> = {
 
 let reading: Reading | undefined;
 
-/** Lets charts have the focus; also for parts that are still to be put into the page. */
+/** Makes charts focusable, also in parts that are not in the page yet. */
 export function enableCharts(within: ParentNode): void {
   for (const chart of within.querySelectorAll<SVGElement>(isChart)) {
     setAttributes(chart, {
@@ -60,7 +59,6 @@ export function readCharts(): void {
   });
 }
 
-/** Once the page has newer figures. */
 export const readAgain = (): void => read(reading);
 
 function read(next: Reading | undefined): void {

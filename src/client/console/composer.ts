@@ -1,6 +1,5 @@
-// The composer while it is being filled in: what the form amounts to, as the server says; the notification as it will look; the
-// fields of the chosen audience; and a message to this very browser, whose subscription goes along
-// with it and is not stored.
+// The composer: the server's notes on the form, previews, and a test message to this browser, whose subscription is not
+// stored.
 
 import { defaultTimeoutMs } from '../time-limit.ts';
 import { subscribe } from '../subscription.ts';
@@ -8,12 +7,12 @@ import { announce } from './announcements.ts';
 import { showPreviews } from './previews.ts';
 import { startTagFields } from './tag-field.ts';
 
-/** Asked once nobody has typed for so long, so that screen readers are not interrupted at each key. */
+/** Waits until typing pauses, so that screen readers are not interrupted at each key. */
 const pauseMs = 400;
 
 export function startComposer(form: HTMLFormElement): void {
   let timer: number | undefined;
-  // what a reader of another language, or with data, gets is known to the server alone
+  // only the server knows what a reader with another language or with data gets
   let isShownByServer = false;
   const ask = createAsker(form, ({ shown }) => {
     isShownByServer = shown !== undefined;
@@ -30,7 +29,7 @@ export function startComposer(form: HTMLFormElement): void {
     timer = setTimeout(() => void ask(), pauseMs);
   });
   update();
-  // what the server has refused stands beside its fields until something is typed
+  // the server's refusals stay beside their fields until something is typed
   void ask(shownFaults(form));
   const button = form.querySelector<HTMLButtonElement>('[data-send-to-me]')!;
   if (!('serviceWorker' in navigator && 'PushManager' in window && button.dataset['vapidKey'])) return;
@@ -38,17 +37,16 @@ export function startComposer(form: HTMLFormElement): void {
   button.addEventListener('click', () => void sendToMe(form, button));
 }
 
-/** What the server says of the form: beside its fields, and of the whole. */
 interface Draft {
   readonly notes: Readonly<Record<string, string>>;
   readonly faults: Readonly<Record<string, string>>;
-  /** What the preview shows in the place of the form's own. */
+  /** Replaces the form's own values in the preview. */
   readonly shown?: Readonly<Record<string, string>>;
 }
 
 type Asker = (refused?: Draft['faults']) => Promise<void>;
 
-/** @returns asks what the form amounts to. Only the answer to the last question is shown */
+/** @returns a function that asks the server; only the last answer is shown */
 function createAsker(form: HTMLFormElement, onDraft: (draft: Draft) => void): Asker {
   let asking = new AbortController();
   let announced = '';
@@ -63,7 +61,6 @@ function createAsker(form: HTMLFormElement, onDraft: (draft: Draft) => void): As
     onDraft(draft);
     const news = [...Object.values(faults), draft.notes['startAt'], draft.notes['recipients']];
     const text = news.filter(Boolean).join(' ');
-    // what stands there as the page opens is not announced
     if (announced !== '' && text !== announced) announce(text);
     announced = text;
   };
@@ -74,7 +71,7 @@ const unknown = (why: string): Draft => ({
   faults: {},
 });
 
-/** Where there is no answer, nothing of the form's size and recipients is known; the next key asks again. */
+/** Without an answer, size and recipients are unknown; the next key asks again. */
 async function readDraft(form: HTMLFormElement, signal: AbortSignal): Promise<Draft> {
   try {
     const response = await fetch('/console/send/draft', { method: 'POST', body: bodyOf(form), signal });
@@ -126,7 +123,7 @@ async function sendToMe(form: HTMLFormElement, button: HTMLButtonElement): Promi
     const body = bodyOf(form);
     body.set('subscription', JSON.stringify(subscription));
     const response = await fetch('/console/send/test', { method: 'POST', body });
-    // what is wrong with the message is said as JSON, anything else as a page
+    // faults of the message come as JSON, anything else as a page
     if (!response.ok && response.status !== 400) throw new Error(`${refusalOf(response)}.`);
     answer.textContent = describe((await response.json()) as Answer);
   } catch (error) {

@@ -1,5 +1,4 @@
-// The script of the console. Every page works without it: it shows live figures, times in the reader's own zone, the values of
-// charts, and the notification while it is being written.
+// The script of the console, whose pages all work without it.
 import { announceStatus } from './announcements.ts';
 import { showBusyForms } from './busy.ts';
 import { enableCharts, readCharts } from './charts.ts';
@@ -13,7 +12,6 @@ showBusyForms();
 enableCharts(document);
 readCharts();
 setInterval(() => showTimesFromNow(document), 20_000);
-// what has been done is said once: not again after a reload, nor to whom the address is sent
 const address = new URL(location.href);
 if (address.searchParams.has('done')) {
   address.searchParams.delete('done');

@@ -1,4 +1,4 @@
-// How far a time is, in words: on the page, and where the server writes it.
+// Says how far away a time is, in the page and on the server.
 
 const units = [
   [2 * 365 * 24 * 3600, 365 * 24 * 3600, 'years'],

@@ -1,5 +1,4 @@
-// The live parts of a page, and whether they are: where the server is gone, cannot read its figures, or has ended the session, the page
-// says so, and of when its figures are. It goes on trying, so that it recovers by itself.
+// Keeps parts of the page live. If that fails, the page says why and how old its figures are, and keeps trying.
 import { announce, announceStatus } from './announcements.ts';
 import { enableCharts, readAgain } from './charts.ts';
 import { localText, showLocalTimes } from './local-times.ts';
@@ -13,9 +12,9 @@ const reasons: Readonly<Record<Exclude<State, 'live'>, string>> = {
   ended: 'Your session has ended.',
 };
 
-/** The server speaks about once a second. A connection that ended is silent for a moment only, where the server is there. */
+/** The server sends about once a second, and reconnecting takes a moment. */
 const lostAfterMs = 3000;
-/** A connection that says nothing for so long is given up, although it looks open. */
+/** A connection that is silent this long is given up, even if it looks open. */
 const silentMs = 10_000;
 const retryMs = 2000;
 
@@ -28,7 +27,7 @@ export function followLive(url: string): void {
   let heardAt = performance.now();
   let triedAt = heardAt;
   let isRetrying = false;
-  /** Parts whose new content would change what somebody is about to press. */
+  /** New content that waits because it would change the focused control. */
   const waiting = new Map<Element, string>();
 
   const show = (next: State): void => {
@@ -71,12 +70,10 @@ export function followLive(url: string): void {
     });
     on('unread', () => show('unread'));
     events.addEventListener('error', () => {
-      // otherwise the browser connects again by itself
       if (events.readyState === EventSource.CLOSED) void retry();
     });
   };
 
-  /** What the browser gives up: the server is gone, refuses, or leads to the sign-in page. */
   const retry = async (): Promise<void> => {
     if (isRetrying) return;
     isRetrying = true;
@@ -103,7 +100,7 @@ export function followLive(url: string): void {
   };
 
   document.addEventListener('focusout', () => {
-    // once the focus has moved
+    // after the focus has moved
     setTimeout(() => {
       for (const [part, content] of waiting) update(part, content);
     });

@@ -1,9 +1,9 @@
-// Times in the reader's own zone, with its name; the page has them in UTC. One format everywhere: 2027-01-01 09:00 CET.
+// Shows times in the reader's own zone, with its name, as 2027-01-01 09:00 CET; the page has them in UTC.
 import { fromNow } from './from-now.ts';
 
 const wall = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });
 const zone = wall.resolvedOptions().timeZone;
-// Which zones have a name and not a number depends on the country: CET is British, EST American.
+// Which zones have a name instead of a number depends on the country: CET is British, EST American.
 const zoneNames = ['en-GB', 'en-US'].map(
   (locale) => new Intl.DateTimeFormat(locale, { timeZoneName: 'short', hour: 'numeric' }),
 );
@@ -28,7 +28,6 @@ function zoneNameOf(date: Date): string {
 const partOf = (format: Intl.DateTimeFormat, date: Date): string =>
   format.formatToParts(date).find(({ type }) => type === 'timeZoneName')!.value;
 
-/** How long ago, or in how long, in a span of its own at the end of the time. */
 export function showTimesFromNow(within: ParentNode): void {
   for (const time of within.querySelectorAll<HTMLTimeElement>('time[data-from-now]')) {
     const words = document.createElement('span');
@@ -41,10 +40,7 @@ export function showTimesFromNow(within: ParentNode): void {
   }
 }
 
-/**
- * Tells forms with times, and those who fill them in, the zone that times are typed in. A form that is opened with a time keeps the
- * zone in which that is given.
- */
+/** Fills in the zone that times are typed in. A form that already has a time keeps its zone. */
 export function fillZones(): void {
   for (const place of document.querySelectorAll('[data-zone]')) {
     const times = place

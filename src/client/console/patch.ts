@@ -1,5 +1,4 @@
-// Makes an element have the content that is wanted, and leaves alone what is the same: the focus, a selection, details that are open
-// and the place where a table is scrolled to stay.
+// Changes only what differs, so that focus, selection, open details and scroll positions stay.
 
 export function patch(place: Node, wanted: Node): void {
   const present = [...place.childNodes];
@@ -20,13 +19,13 @@ function patchAttributes(old: Element, wanted: Element): void {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
   for (const name of old.getAttributeNames()) {
-    // whoever looks has opened it
+    // the reader has opened it
     const isReaders = name === 'open' && old.nodeName === 'DETAILS';
     if (!wanted.hasAttribute(name) && !isReaders) old.removeAttribute(name);
   }
 }
 
-/** Whether what has the focus within the place, if anything, is the same control in what is wanted. */
+/** True unless replacing the content would change the control that has the focus. */
 export function keepsFocus(place: Element, wanted: Node): boolean {
   const focused = document.activeElement;
   if (focused === null || focused === place || !place.contains(focused)) return true;

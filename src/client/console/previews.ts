@@ -1,6 +1,6 @@
-// The previews of the composer: the texts, pictures and buttons of the form, as far as each browser shows them.
+// The composer's previews: the form's texts, pictures and buttons as each browser shows them.
 
-/** @param shown what stands in the place of the form's own, where a reader gets something else */
+/** @param shown replaces the form's values if a reader gets others */
 export function showPreviews(form: HTMLFormElement, shown: Readonly<Record<string, string>> = {}): void {
   const fields = new FormData(form);
   const given = (name: string): string => String(fields.get(name) ?? '');

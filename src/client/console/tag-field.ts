@@ -1,5 +1,5 @@
-// A field for tags that offers those in use with their counts: a combobox with a list (ARIA 1.2). The tags stand in the page's
-// `datalist`, which browsers use by themselves where no script runs, and for one tag only.
+// Suggests tags in use, as a combobox with a list (ARIA 1.2), instead of the page's `datalist`, which serves one tag
+// only.
 
 interface Tag {
   readonly name: string;
@@ -45,7 +45,6 @@ function startTagField(input: HTMLInputElement, tags: readonly Tag[]): void {
 
   const pick = (tag: string): void => {
     input.value = isOne ? tag : `${input.value.replace(/[^\s,]*$/, '')}${tag}, `;
-    // which opens the list
     input.dispatchEvent(new Event('input', { bubbles: true }));
     close();
   };
@@ -56,7 +55,7 @@ function startTagField(input: HTMLInputElement, tags: readonly Tag[]): void {
     const found = tags
       .filter(({ name }) => name.toLowerCase().startsWith(typed) && !words.includes(name))
       .slice(0, maxShown);
-    // nothing to offer where the only one is typed already
+    // the only suggestion is already typed
     if (found.length === 0 || (found.length === 1 && found[0]!.name === typed)) return close();
     list.replaceChildren(
       ...found.map(({ name, label }, index) => {
@@ -74,7 +73,7 @@ function startTagField(input: HTMLInputElement, tags: readonly Tag[]): void {
     input.removeAttribute('aria-activedescendant');
   };
 
-  /** @param step 1: the next one; -1: the one before; round the end */
+  /** @param step 1: the next one; -1: the previous one; wraps around */
   const move = (step: number): void => {
     if (list.hidden) open();
     const all = options();

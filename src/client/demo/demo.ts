@@ -1,5 +1,4 @@
-// The demo page: subscribe, see what arrives, leave again, and at each step what happened in words. Everything about
-// push is in the page library; here is only what a person sees.
+// The demo page: subscribe, see messages arrive, unsubscribe, with each step in words.
 import {
   type ClientError,
   type ClientState,
@@ -9,7 +8,7 @@ import {
 } from '../index.ts';
 import '../subscribe.ts';
 
-/** What whoever runs the server can do about a failure, beside what the element says. */
+/** Advice for the person who runs the server, in addition to the element's. */
 const remedies: Readonly<Partial<Record<FailureReason, string>>> = {
   'service-worker-failed': 'The browser console may say more.',
   'push-service-unreachable': 'Check that no firewall keeps the browser from its push service.',
@@ -17,7 +16,7 @@ const remedies: Readonly<Partial<Record<FailureReason, string>>> = {
   'server-refused': 'The log of the server may say more.',
 };
 
-/** What the log says of each request to the server: when it is sent, and when it has succeeded. */
+/** The log's words for each request: when it is sent, and when it has succeeded. */
 const requestSteps: Readonly<Record<string, readonly [sent: string, answered: string]>> = {
   'GET vapidKey': [
     'Asking the server for its public key.',
@@ -52,10 +51,8 @@ const card = element('browser');
 const button = document.querySelector('deskbell-subscribe')!;
 
 const isInvitedOnly = document.body.dataset['registrations'] === 'invited';
-/** Of the last press or page load. */
 let failure: ClientError | undefined;
 let wasStored: boolean | undefined;
-/** Whether the last press was to unsubscribe. */
 let isLeaving = false;
 
 const notInvited =
@@ -79,7 +76,6 @@ button.addEventListener('deskbell-change', () => void showState());
 
 const sendCommand = document.getElementById('command');
 if (sendCommand) offerCommand(sendCommand);
-// A link opened where this page is open already changes no more than that.
 addEventListener('hashchange', () => {
   readInvitation();
   void acceptInvitation();
@@ -94,12 +90,14 @@ client.synced.then(
   () => undefined,
 );
 
-/** The token in the link of `deskbell invite`: in the fragment, which no server and no preview of the link gets. */
+/** The token in the link of `deskbell invite`. It is in the fragment, which no server and no link preview gets. */
 function invitation(): string | undefined {
   return new URLSearchParams(location.hash.slice(1)).get('invitation') ?? undefined;
 }
 
-/** An app on the Home Screen has a storage of its own: it starts with the URL of this page where the manifest names none. */
+/**
+ * An app on the Home Screen has its own storage: without a start URL in the manifest, it starts with this page's URL.
+ */
 function linkManifest(): void {
   const link = document.querySelector<HTMLLinkElement>('link[rel="manifest"]');
   if (link) link.href = invitation() ? 'invitation.webmanifest' : 'manifest.webmanifest';
@@ -115,7 +113,7 @@ function readInvitation(): void {
   linkManifest();
 }
 
-/** A browser that is subscribed need not be asked; an app on the Home Screen has a link that was used in its start URL. */
+/** A subscribed browser need not be asked. An app on the Home Screen has the used link in its start URL. */
 async function acceptInvitation(): Promise<void> {
   if (invitation() === undefined) return;
   if (!(await client.state()).isStored) return step('The link invites this browser.');
@@ -123,7 +121,7 @@ async function acceptInvitation(): Promise<void> {
   await showState();
 }
 
-/** The command to send with, and its button. Lines break before options, not inside of them. */
+/** Shows the command with its copy button. Lines break before options, not inside them. */
 function offerCommand(command: HTMLElement): void {
   command.replaceChildren(...command.textContent.split(/(?= --)/).map((part) => withText('span', part)));
   element('copy').addEventListener('click', async () => {
@@ -147,7 +145,6 @@ async function showMessages(): Promise<void> {
   }
 }
 
-/** `fetch` with an entry in the log for each request. */
 async function loggedFetch(url: URL, init: RequestInit): Promise<Response> {
   const [sent, answered] = requestSteps[`${init.method ?? 'GET'} ${url.pathname.split('/').at(-1)}`]!;
   step(sent);
@@ -205,7 +202,6 @@ function step(text: string): void {
   addItem('steps', timeOf(Date.now()), withText('span', text));
 }
 
-/** Adds to a list, newest first, and lets the oldest go. */
 function addItem(listId: string, ...content: readonly Node[]): void {
   const list = element(listId);
   const item = document.createElement('li');

@@ -1,5 +1,4 @@
-// The script of the page at /docs: sends what a reader fills in, and shows the response. Opens the operation that an
-// address names.
+// The script of /docs: sends an operation's form, shows the response, and opens the operation that the address names.
 
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-path]')) {
   form.addEventListener('submit', (event) => {
@@ -39,7 +38,7 @@ function send(form: HTMLFormElement): Promise<Response> {
   }
   const body = form.querySelector('textarea')?.value;
   if (body !== undefined) headers.set('content-type', 'application/json');
-  // The page is at /docs, the paths are beside it.
+  // the page is at /docs, and paths are relative to its folder
   return fetch(new URL(`.${filled}`, location.href), { method, headers, cache: 'no-store', ...(body !== undefined && { body }) });
 }
 

@@ -1,4 +1,4 @@
-// The page on which a reader chooses channels. Everything about push is in the page library; here is only what a person sees.
+// The page on which a reader chooses channels.
 import { type Channel, ClientError, createClient } from '../index.ts';
 import { chooseTexts } from './texts.ts';
 
@@ -19,12 +19,12 @@ retry.textContent = texts.retry;
 main.hidden = false;
 retry.addEventListener('click', async () => {
   await load(client.resync());
-  // The button that had the focus is gone where it has helped.
+  // after success the button that had the focus is hidden
   if (retry.hidden) list.querySelector('input')?.focus();
 });
 await load(client.synced);
 
-/** @param synced the service has the subscription by then */
+/** @param synced resolves when the service has the subscription */
 async function load(synced: Promise<unknown>): Promise<void> {
   main.ariaBusy = 'true';
   try {
@@ -39,7 +39,6 @@ async function load(synced: Promise<unknown>): Promise<void> {
   main.ariaBusy = 'false';
 }
 
-/** Puts the switches as they are now. */
 function show(channels: readonly Channel[]): void {
   for (const { name, isOn } of channels) {
     const input = list.querySelector<HTMLInputElement>(`[name="${name}"]`);
@@ -74,7 +73,6 @@ function itemOf({ name, title, language = '' }: Channel): HTMLLIElement {
   return item;
 }
 
-/** Puts this in the place of what was said before. */
 function say(status: string, error?: unknown, before = ''): void {
   element('status').textContent = status;
   const problem = error === undefined ? undefined : problemOf(error);
@@ -87,7 +85,7 @@ function problemOf(error: unknown): 'unsubscribed' | 'lost' | 'offline' | 'faile
   if (!(error instanceof ClientError)) return 'failed';
   const { reason, status = 0 } = error;
   if (reason === 'server-unreachable' || reason === 'push-service-unreachable') return 'offline';
-  // It has no subscription of this browser any more, and does not take it.
+  // the service no longer has this browser's subscription and does not accept it
   if (reason === 'server-refused') return status === 401 || status === 403 ? 'lost' : 'failed';
   return list.childElementCount > 0 ? 'lost' : 'unsubscribed';
 }

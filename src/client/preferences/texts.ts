@@ -1,4 +1,4 @@
-// What the page says by itself, in the languages that it has. `{site}` is where the page is.
+// The texts of the preferences page. `{site}` is the page's host.
 
 import { chooseLanguage } from '../choose-language.ts';
 
@@ -146,7 +146,6 @@ const textsByLanguage: Readonly<Record<string, Texts>> = {
   },
 };
 
-/** @param wanted language tags, the preferred one first */
 export function chooseTexts(wanted: readonly string[]): { readonly lang: string; readonly texts: Texts } {
   const lang = chooseLanguage(wanted, Object.keys(textsByLanguage));
   return { lang, texts: textsByLanguage[lang]! };

@@ -1,4 +1,4 @@
-// What `<deskbell-subscribe>` says, in English; languages.ts has the others. `{site}` is the host of the page, `{count}` a number.
+// The element's texts in English; languages.ts has the others. `{site}` is the page's host, `{count}` a number.
 
 export const english = {
   turnOn: 'Turn on notifications',

@@ -1,5 +1,4 @@
-// What `<deskbell-subscribe>` says in languages other than English: a file of its own, which a page loads only for a reader of one of
-// them.
+// The texts of `<deskbell-subscribe>` in other languages than English; a page loads this file only if it needs one.
 import type { Texts } from './english.ts';
 
 /** By BCP 47 language tag; all are written from left to right. */

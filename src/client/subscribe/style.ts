@@ -1,4 +1,4 @@
-// The style of `<deskbell-subscribe>`: a page changes it by custom properties and parts. Text, font and light or dark are the page's.
+// The element's style. Pages change it with custom properties and parts; font and color scheme are the page's.
 
 export const style = `
 :host {

@@ -1,11 +1,9 @@
-// What a click on a notification does, and what is reported when one is closed.
 import { markAsRead } from '../history.ts';
 import type { PushMessage } from '../push-message.ts';
 import { report } from './receipts.ts';
 import { turnOff } from './renewal.ts';
 import { hooks, linkScheme, openPages, passOn, readPageUrl, toUrl, worker } from './scope.ts';
 
-/** The receipt token of the notification that was clicked last. */
 let clicked: string | undefined;
 
 export function click(event: NotificationEvent, message: PushMessage): void {
@@ -16,7 +14,7 @@ export function click(event: NotificationEvent, message: PushMessage): void {
   event.waitUntil(markAsRead(worker.registration.scope, message.receivedAtMs));
 }
 
-/** Firefox tells of a click, and of a later notification with the same tag, as if the user had closed the notification. */
+/** Firefox reports a click, and a replacement by the same tag, as if the user had closed the notification. */
 export async function reportDismissal(message: PushMessage, tag: string): Promise<void> {
   const isReplaced = (await worker.registration.getNotifications({ tag })).length > 0;
   if (!isReplaced && message.receipt !== clicked) await report(message, 'dismissed');
@@ -34,8 +32,8 @@ async function actOnClick(message: PushMessage, actionName: string): Promise<voi
 }
 
 /**
- * Brings a page to the front: the one at `link`, or without a link one in the folder that the page that subscribed and the
- * scope have in common. Where there is none, it opens one and passes it the message.
+ * Brings a page to the front: the one at `link`, or without a link one in the folder common to the page that subscribed
+ * and the scope. If there is none, opens one and passes it the message.
  */
 async function openPage(message: PushMessage, link: string | undefined): Promise<void> {
   const pageUrl = await readPageUrl();

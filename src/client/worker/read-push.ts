@@ -1,9 +1,8 @@
-// Reads what a push event brings: any payload, and what a browser has made of the declarative form by itself.
+// Reads push events: any payload, and the browser's own reading of the declarative form.
 
-/** The title of a notification whose payload has none, or nothing to show at all. */
 const defaultTitle = 'New message';
 
-/** The members of a payload that are options of a notification by the same name; the further ones are URLs. */
+/** Members that are notification options of the same name; `pictureNames` are URLs. */
 export const optionNames = [
   'tag',
   'renotify',
@@ -20,7 +19,7 @@ interface Texts {
   readonly message: string;
 }
 
-/** What a browser that shows the declarative form by itself gives to the service worker in the place of a payload. */
+/** Browsers that show the declarative form themselves pass this instead of a payload. */
 interface DeclarativePushEvent extends PushEvent {
   readonly notification?: Record<string, unknown> | null;
   readonly appBadge?: number | null;
@@ -33,8 +32,8 @@ export function readPush(event: DeclarativePushEvent): Texts {
 }
 
 /**
- * Reads any payload, and never throws: browsers revoke a subscription whose messages show nothing. What is not a JSON
- * object is the text of the notification.
+ * Reads any payload and never throws: browsers revoke subscriptions whose messages show nothing. Anything but a JSON
+ * object becomes the notification's text.
  */
 export function readPayload(data: PushMessageData | null): Texts {
   // Chromium keeps a byte order mark.
@@ -56,7 +55,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The members of a message, from the Push API's declarative form. */
+/** Converts the Push API's declarative form to a message's members. */
 function fromDeclarativeForm(form: Record<string, unknown>): Record<string, unknown> {
   const notification = form['notification'] as Record<string, unknown>;
   const { title, body: message, navigate: url, data, actions } = notification;
@@ -80,12 +79,12 @@ function fromDeclarativeForm(form: Record<string, unknown>): Record<string, unkn
 export function readMembers(members: Record<string, unknown>): Texts {
   const { title, message } = members;
   const [titleText, messageText] = [toText(title ?? defaultTitle), toText(message)];
-  // A title may be empty, a whole notification not.
+  // A title may be empty, but not the whole notification.
   const isBlank = (titleText + messageText).trim() === '';
   return { ...members, title: isBlank ? defaultTitle : titleText, message: messageText };
 }
 
-/** Any value that JSON can hold, as text. String() would call a member named `toString`. */
+/** Any JSON value as text. String() would call a member named `toString`. */
 function toText(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -1,21 +1,19 @@
-// Reports to the service what became of notifications, where their messages ask for that.
+// Reports to the service what became of notifications whose messages ask for it.
 import { inStore, resultOf } from '../database.ts';
 import type { PushMessage } from '../push-message.ts';
 import { requestService } from '../request-service.ts';
 import { jsonType } from '../service-api.ts';
 import { readOwnState, tryLater, worker } from './scope.ts';
 
-/** Name of the lock and of the sync. */
 export const receiptsName = 'deskbell-receipts';
-/** What comes within this time is reported together, so many at most. */
+/** Reports within this time are sent together, at most `maxReceipts`. */
 const receiptDelayMs = 1000;
 const maxReceipts = 50;
 
-/** Tells the service what became of a notification, where its message asks for that. */
 export async function report({ receipt }: PushMessage, event: string, action?: string): Promise<void> {
   if (!/^[\w-]{38}$/.test(String(receipt))) return;
   try {
-    // Kept until it has been told: browsers close a service worker when they like.
+    // Stored until it is sent: browsers may end a service worker at any time.
     const kept = JSON.stringify({ token: receipt, event, action });
     await inStore('readwrite', async (store) => void store.put(kept, [...keyPrefix(), kept]));
     await new Promise((resolve) => setTimeout(resolve, receiptDelayMs));
@@ -25,11 +23,11 @@ export async function report({ receipt }: PushMessage, event: string, action?: s
   }
 }
 
-/** Fails where the service cannot be reached or is too busy. */
+/** Rejects if the service cannot be reached or is too busy. */
 export function sendReceipts(): Promise<void> {
   return navigator.locks.request(receiptsName, async () => {
     const { serviceUrl } = await readOwnState();
-    // An array is greater than any text, so these are all keys with this prefix.
+    // An array sorts after any text, so these are all keys with this prefix.
     const all = IDBKeyRange.bound(keyPrefix(), [...keyPrefix(), []]);
     const kept = await inStore('readonly', (store) => resultOf(store.getAll(all, maxReceipts)));
     if (!serviceUrl || !kept?.length) return;
@@ -40,9 +38,8 @@ export function sendReceipts(): Promise<void> {
       body: `{"receipts":[${kept.join()}]}`,
     });
     const isOver = status === 204 || (status >= 400 && status < 500 && status !== 429);
-    // Any other success is that of a page in front of the service, such as a login.
+    // Any other success comes from a page in front of the service, such as a login.
     if (!isOver) throw new Error('Not taken yet.');
-    // Taken, or never to be taken.
     await inStore('readwrite', async (store) => {
       for (const key of kept) void store.delete([...keyPrefix(), key]);
     });

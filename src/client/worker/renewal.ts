@@ -1,12 +1,11 @@
-// Renews the subscription where the push service has dropped it, also while no page is open (Push API §8.2).
+// Renews a subscription that the push service has dropped, even while no page is open (Push API §8.2).
 import { ServiceApi, subscriptionBody } from '../service-api.ts';
 import { ownName, reconcile } from '../subscription.ts';
 import { readOwnState, tryLater, updateOwnState, worker } from './scope.ts';
 
-/** Waiting times before a failed renewal is tried again, while the browser keeps this worker alive. */
 const retryDelaysMs = [2_000, 8_000, 20_000];
 
-/** @param former null also where notifications were blocked and are allowed again */
+/** @param former null also if notifications were blocked and are allowed again */
 export async function renewWithRetries(former: PushSubscription | null): Promise<void> {
   const { serviceUrl, storedBody } = await readOwnState();
   // The site has subscribed without the page library.
@@ -17,27 +16,27 @@ export async function renewWithRetries(former: PushSubscription | null): Promise
     try {
       return await renew();
     } catch {
-      // renew() has reported it.
+      // renew() has reported it
     }
   }
-  // Elsewhere the page library tries again when a page is loaded.
+  // without Background Sync, the page library tries again at page load
   await tryLater(ownName);
 }
 
-/** Has the service turn a channel off; it gets the subscription first, in case that it has lost it. */
+/** Turns a channel off at the service, after sending it the subscription in case it was lost. */
 export async function turnOff(channel: string): Promise<void> {
   await updateOwnState(({ choices }) => ({ choices: { ...choices, [channel]: false } }));
   await renewWithRetries(null);
 }
 
-/** Subscribes anew and puts the new subscription in the place of the former one; failures are on the console. */
+/** Subscribes anew and replaces the former subscription; failures are on the console. */
 export async function renew(): Promise<void> {
   try {
     await navigator.locks.request(ownName, async () => {
       const { serviceUrl, storedBody } = await readOwnState();
-      // Unsubscribed, or notifications were blocked, in the meantime.
+      // unsubscribed, or notifications blocked, in the meantime
       if (storedBody === undefined || Notification.permission !== 'granted') return;
-      // There is no token here: user and tags move over.
+      // There is no token here: the service moves user and tags over.
       await reconcile(async () => worker.registration, new ServiceApi(new URL(serviceUrl!)));
     });
   } catch (error) {

@@ -6,19 +6,17 @@ import { readState, updateState, type StateChanges, type StoredState } from '../
 
 export const worker = self as unknown as ServiceWorkerGlobalScope;
 
-/** Of this registration. */
 export const readOwnState = (): Promise<StoredState> => readState(worker.registration.scope);
 export const updateOwnState = (changes: StateChanges): Promise<void> =>
   updateState(worker.registration.scope, changes);
 
-/** What the site's own service worker has set, before or after it has imported this script. */
+/** What the site's own service worker has set, before or after it imports this script. */
 export function hooks(): ServiceWorkerHooks {
   return (worker as { deskbell?: ServiceWorkerHooks }).deskbell ?? {};
 }
 
 export const linkScheme = /^https?:/;
 
-/** The page that subscribed. */
 export async function readPageUrl(): Promise<string> {
   return (await readOwnState()).pageUrl ?? worker.registration.scope;
 }
@@ -27,16 +25,13 @@ export function openPages(): Promise<readonly WindowClient[]> {
   return worker.clients.matchAll({ type: 'window', includeUncontrolled: true });
 }
 
-/** Passes a message to a page; the scope tells a page that has another registration that it is not meant. */
+/** Passes a message to a page; a page with another registration sees from the scope that it is not meant. */
 export function passOn(message: PushMessage, page: WindowClient): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a Client has no such parameter
   page.postMessage({ deskbell: message, scope: worker.registration.scope });
 }
 
-/**
- * @param base what a relative address is relative to
- * @returns undefined where the address is none, or has none of these schemes
- */
+/** @returns undefined if the address is invalid or has none of these schemes */
 export function toUrl(address: unknown, base: string, schemes: RegExp): string | undefined {
   if (typeof address !== 'string') return undefined;
   try {
@@ -47,12 +42,12 @@ export function toUrl(address: unknown, base: string, schemes: RegExp): string |
   }
 }
 
-/** Undefined for a notification of the site's own: it may have imported this script. */
+/** Undefined for a notification of the site's own. */
 export function messageOf({ data }: Notification): PushMessage | undefined {
   return (data as { deskbell?: PushMessage } | null)?.deskbell;
 }
 
-/** Background Sync, where the browser has it. */
+/** Background Sync, in browsers that have it. */
 export async function tryLater(tag: string): Promise<void> {
   const { sync } = worker.registration as { sync?: { register(tag: string): Promise<void> } };
   await sync?.register(tag);

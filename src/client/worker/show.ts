@@ -1,4 +1,4 @@
-// Shows a message as a notification, as the site's own hook wants it, and passes it to the open pages.
+// Shows a message as a notification, after the site's own hook, and passes it to open pages.
 import { addToHistory, defaultHistoryLimit } from '../history.ts';
 import type { PushMessage } from '../push-message.ts';
 import { hookTimeoutMs, withTimeLimit } from '../time-limit.ts';
@@ -11,12 +11,12 @@ const pictureScheme = /^(https?|data):/;
 export async function receive(received: PushMessage): Promise<void> {
   const message = await callBeforeShow(received);
   const { title, message: text, receivedAtMs, receipt } = message;
-  // A browser cannot keep every member that a payload may have: some are nested too deeply.
+  // Browsers cannot store every payload: some are nested too deeply.
   await showAndPassOn(message).catch(() => showAndPassOn({ title, message: text, receivedAtMs, receipt }));
   await report(message, 'shown');
 }
 
-/** The message as the site's own hook wants it shown. Whatever the hook does, there is one to show. */
+/** Applies the site's own hook. Whatever the hook does, there is a message to show. */
 export async function callBeforeShow(message: PushMessage): Promise<PushMessage> {
   try {
     const changes = await withTimeLimit(hookTimeoutMs, hooks().beforeShow?.(message));
@@ -40,7 +40,7 @@ async function showAndPassOn(message: PushMessage): Promise<void> {
   };
   if (options['renotify']) options['renotify'] = !(await isOnScreen(message));
   await worker.registration.showNotification(message.title, options);
-  // Before the pages get it, so that they find it there.
+  // before the pages get the message, so that they find it there
   const { url, ...rest } = message;
   const absoluteUrl = toUrl(url, pageUrl, linkScheme);
   await addToHistory(scope, historyLimit, {
@@ -51,7 +51,7 @@ async function showAndPassOn(message: PushMessage): Promise<void> {
   for (const page of await openPages()) passOn(message, page);
 }
 
-/** What the payload says of the notification. A browser leaves out what it does not support. */
+/** The notification's options from the payload. Browsers ignore those that they do not support. */
 function givenOptions(message: PushMessage, pageUrl: string): Record<string, unknown> {
   const options: Record<string, unknown> = {};
   for (const name of optionNames) options[name] = message[name];
@@ -65,13 +65,12 @@ function givenOptions(message: PushMessage, pageUrl: string): Record<string, unk
   );
 }
 
-/** Whether this very message is shown already: it was delivered again. */
 async function isOnScreen({ id, tag }: PushMessage): Promise<boolean> {
   const notifications = await worker.registration.getNotifications({ tag: tag ?? 'deskbell' });
   return notifications.some((shown) => id !== undefined && messageOf(shown)?.id === id);
 }
 
-/** The number on the icon of an installed web app, where the browser has that. */
+/** The number on an installed web app's icon, in browsers that support it. */
 export async function showBadge(count: number | undefined): Promise<void> {
   if (count === undefined) return;
   await navigator.setAppBadge?.(count).catch(() => undefined);

@@ -1,5 +1,4 @@
-// What can be wrong with one field of an input. The service lists these in "errors" of a problem; the library may throw
-// one of them by itself.
+// Faults of one field of an input. The service lists them in "errors" of a problem; the library may throw one itself.
 import { entry, type CatalogueEntry } from './catalogue-entry.ts';
 
 export const fieldErrors = {

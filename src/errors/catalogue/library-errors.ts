@@ -1,5 +1,5 @@
-// The errors that the library throws and the command prints. They have no HTTP status: where one of them reaches the
-// public service, its client gets ERR_INTERNAL and the log gets the details.
+// Errors that the library throws and the command prints. They have no HTTP status: if one reaches the public service,
+// its client gets ERR_INTERNAL and the log the details.
 import { entry, type CatalogueEntry } from './catalogue-entry.ts';
 
 export const libraryErrors = {

@@ -1,5 +1,4 @@
-// The errors that the operator's listener answers with, each with its HTTP status: its own, and those of the public service
-// and of the library that its requests may meet.
+// The errors of the operator's listener with their HTTP status, those of the service and the library included.
 import { answerEntry as entry, type CatalogueEntry, type ServiceErrorEntry } from './catalogue-entry.ts';
 import { fieldErrors } from './field-errors.ts';
 import { libraryErrors } from './library-errors.ts';
@@ -7,7 +6,6 @@ import { serviceErrors } from './service-errors.ts';
 
 const answer = (status: number, words: CatalogueEntry): ServiceErrorEntry => ({ status, ...words });
 
-/** Errors that only the operator's listener answers with. */
 export const ownOperatorErrors = {
   ERR_TOKEN_INVALID: entry(
     401,

@@ -1,4 +1,4 @@
-// The errors that the public service answers with, each with its HTTP status.
+// The errors of the public service with their HTTP status.
 import { answerEntry as entry, type ServiceErrorEntry } from './catalogue-entry.ts';
 
 export const serviceErrors = {

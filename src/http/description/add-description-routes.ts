@@ -10,7 +10,7 @@ import { createOpenApiDocument, describeRoutes, type Description } from './opena
 import { contentResponse, emptyResponse } from './openapi-responses.ts';
 import type { Operation } from './operation.ts';
 
-/** @param routes as `collectRoutes` gives them: those that are added later are described as well */
+/** @param routes from `collectRoutes`; those added later are described too */
 export function addDescriptionRoutes(
   app: ServiceApp,
   routes: readonly RouteOptions[],

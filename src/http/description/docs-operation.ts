@@ -1,4 +1,4 @@
-// One operation of the description document as HTML: what it takes, what it answers, and a form to try it.
+// An operation of the description document as HTML, with a form to try it.
 import { html, type Html } from './html.ts';
 import type { OperationObject, ParameterObject } from './openapi-document.ts';
 import type { ResponseDescription } from './openapi-responses.ts';
@@ -34,7 +34,6 @@ export function renderOperation(method: string, path: string, operation: Operati
   </details>`;
 }
 
-/** Paragraphs, and code between backticks. */
 export function renderText(text: string): Html {
   const paragraphs = text
     .split('\n\n')

@@ -1,5 +1,4 @@
-// GET /docs: the description document as a page to read and to try, rendered here from the document itself. It loads
-// nothing from another host, and its script only sends what a reader asks it to.
+// GET /docs: the description document as a page to read and try. It loads nothing from another host.
 import type { ServiceApp } from '../service-app.ts';
 import { serveFile, serveFiles } from './served-file.ts';
 import { renderOperation, renderText } from './docs-operation.ts';
@@ -15,7 +14,7 @@ const files = [
   ['/docs/icon.svg', 'demo/icon.svg', 'getDocsIcon'],
 ] as const;
 
-/** @param document called when the page is first asked for, once all routes are there */
+/** @param document called at the first request, when all routes have been added */
 export function addDocsPage(app: ServiceApp, document: () => OpenApiDocument): void {
   serveFile(app, '/docs', {
     operationId: 'getDocsPage',
@@ -24,13 +23,13 @@ export function addDocsPage(app: ServiceApp, document: () => OpenApiDocument): v
     contentType: 'text/html; charset=utf-8',
     contentSecurityPolicy,
     read: async () => renderPage(document()),
-    // Addresses in the page are relative to its folder, which this path would be one level below.
+    // Addresses in the page are relative to its folder, which is one level up.
     otherSpelling: { path: '/docs/', location: '../docs' },
   });
   serveFiles(app, files, { tag: filesTag, summary: 'A file of the page /docs', contentSecurityPolicy });
 }
 
-/** Of what pages load: the page lists these, and shows no operations. */
+/** Operations with this tag serve files; the page lists only their paths. */
 const filesTag = 'Files';
 
 type Tag = OpenApiDocument['tags'][number];
@@ -111,7 +110,6 @@ function renderGroup({ name, description }: Tag, content: Html): Html {
 const renderOperations = (entries: readonly Entry[]): Html =>
   html`${entries.map(({ method, path, operation }) => renderOperation(method, path, operation))}`;
 
-/** Nothing is tried with a file. */
 const renderFiles = (entries: readonly Entry[]): Html => {
   const items = entries.map(
     ({ path, operation }) =>

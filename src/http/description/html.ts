@@ -1,4 +1,4 @@
-// HTML from template literals: whatever is put in is escaped, unless it is HTML made here.
+// HTML from template literals: values are escaped unless they are HTML made here.
 
 const made = Symbol('HTML made here');
 
@@ -6,7 +6,7 @@ export interface Html {
   readonly [made]: string;
 }
 
-/** `false` and `undefined` are nothing, so that a part may follow a condition and `&&`. */
+/** `false` and `undefined` give nothing, for use with `&&`. */
 type Part = string | number | Html | readonly Part[] | false | undefined;
 
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {

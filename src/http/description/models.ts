@@ -1,12 +1,10 @@
-// Named models: a schema that `Type.Model` has named stands once in the document, in `components/schemas`, and is referred to
-// everywhere else. Formats of ours, which no other program knows, get their patterns beside them.
+// Named schemas appear once in the document, in `components/schemas`. Our own formats get their patterns.
 import { lookUp } from '../../errors/look-up.ts';
 import type { Formats } from '../../errors/describe-schema.ts';
 import { modelOf, type Schema } from '../schema.ts';
 
 export interface ModelNames<Value> {
   readonly value: Value;
-  /** By their names, in alphabetical order. */
   readonly schemas: Readonly<Record<string, object>>;
 }
 

@@ -1,4 +1,4 @@
-// The description document: OpenAPI 3.1, made from the annotations and the schemas of the routes themselves.
+// The description document, OpenAPI 3.1, made from the routes' annotations and schemas.
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { ObjectSchema, Schema } from '../schema.ts';
 
@@ -10,21 +10,18 @@ import { bodyErrors, describeProblems } from './openapi-responses.ts';
 import type { Operation } from './operation.ts';
 import { lookUp } from '../../errors/look-up.ts';
 
-/** Of Deskbell, and so of its descriptions. */
 export const license = { name: 'MIT License', identifier: 'MIT' };
 
 export type SecuritySchemes = Readonly<Record<string, object>>;
 
-/** What is said of a listener as a whole. */
 export interface Description {
   readonly info: OpenApiDocument['info'];
-  /** Groups of operations, with what each is for. */
+  /** Groups of operations, and the purpose of each. */
   readonly tags: Readonly<Record<string, string>>;
   readonly securitySchemes: SecuritySchemes;
   readonly errors: AnsweredErrors;
-  /** Those that the schemas name. */
   readonly formats: Formats;
-  /** Errors that any request may meet, beside those that HTTP itself brings. */
+  /** Errors that any request may get, besides those of HTTP itself. */
   readonly errorsEverywhere: readonly ErrorCode[];
   /** Header Objects of every response, by name. */
   readonly headersEverywhere: Readonly<Record<string, object>>;
@@ -44,7 +41,7 @@ export interface OpenApiDocument {
   readonly components: { readonly schemas: object; readonly securitySchemes: SecuritySchemes };
 }
 
-/** An Operation Object of OpenAPI 3.1, with the members that are used here. */
+/** An Operation Object of OpenAPI 3.1, with the members used here. */
 export interface OperationObject {
   readonly operationId: string;
   readonly tags: readonly string[];
@@ -64,12 +61,10 @@ export interface ParameterObject {
   readonly schema: object;
 }
 
-/** By their media types. */
 type Content = Readonly<Record<string, { readonly schema: object; readonly example: unknown }>>;
 
 type BodySchema = Schema & { readonly examples?: readonly unknown[] };
 
-/** As Fastify takes the schemas of a body that comes in several types. */
 interface BodyOfTypes {
   readonly content: Readonly<Record<string, { readonly schema: BodySchema }>>;
 }
@@ -80,7 +75,7 @@ interface RouteSchema {
   readonly body?: BodySchema | BodyOfTypes;
 }
 
-/** Collects the routes that are added to the scope from here on. Their annotations may still change. */
+/** Collects the routes added to the scope from now on. Their annotations may still change. */
 export function collectRoutes(app: FastifyInstance): readonly RouteOptions[] {
   const routes: RouteOptions[] = [];
   app.addHook('onRoute', (route) => {
@@ -89,7 +84,7 @@ export function collectRoutes(app: FastifyInstance): readonly RouteOptions[] {
   return routes;
 }
 
-/** @param prefix what the routes' paths begin with and the document's do not */
+/** @param prefix of the routes' paths, which the document leaves out */
 export function createOpenApiDocument(
   routes: readonly RouteOptions[],
   prefix: string,
@@ -100,7 +95,7 @@ export function createOpenApiDocument(
   return { ...value, components: { ...document.components, schemas } };
 }
 
-/** The same with each schema where it is used. */
+/** As `createOpenApiDocument`, with each schema where it is used. */
 export function describeRoutes(
   routes: readonly RouteOptions[],
   prefix: string,
@@ -112,7 +107,6 @@ export function describeRoutes(
   const usedIds = new Set<string>();
   for (const { method, url, config, schema } of routes) {
     const operation = config?.operation;
-    // HEAD is answered wherever GET is, and said once.
     if (operation === undefined || typeof method !== 'string' || method === 'HEAD') continue;
     if (lookUp(tags, operation.tag) === undefined)
       throw new Error(`The tag ${operation.tag} is not described.`);
@@ -126,7 +120,7 @@ export function describeRoutes(
   return {
     openapi: '3.1.0',
     info,
-    // Relative to the document, so that it holds under any prefix.
+    // relative to the document, so that it fits any prefix
     servers: [{ url: '.' }],
     tags: Object.entries(tags)
       .filter(([name]) => usedTags.has(name))

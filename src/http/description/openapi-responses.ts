@@ -1,5 +1,4 @@
-// What a route says about its answers in the description document: one entry per status, each with an example, the
-// errors made from the very catalogue that answers them.
+// Describes a route's answers: one entry per status, each with an example; errors come from the catalogue.
 import { Type, type Schema } from '../schema.ts';
 
 import type { ErrorCode } from '../../errors/catalogue/catalogue.ts';
@@ -17,7 +16,6 @@ export interface ResponseDescription {
 
 export type Responses = Readonly<Record<number, ResponseDescription>>;
 
-/** Every problem's form (RFC 9457). */
 const problemSchema = Type.Model(
   'Problem',
   Type.Object(
@@ -77,7 +75,6 @@ export function emptyResponse(
   return { description, headers };
 }
 
-/** Errors that any request may meet, whatever its route. */
 const everywhere = [
   'ERR_REQUEST_INVALID',
   'ERR_REQUEST_TIMEOUT',
@@ -85,7 +82,6 @@ const everywhere = [
   'ERR_INTERNAL',
 ] as const satisfies readonly ErrorCode[];
 
-/** Errors that any request with a body may meet. */
 export const bodyErrors = [
   'ERR_JSON_MALFORMED',
   'ERR_BODY_TOO_LARGE',
@@ -93,7 +89,6 @@ export const bodyErrors = [
   'ERR_BODY_CONSUMED',
 ] as const satisfies readonly ErrorCode[];
 
-/** Error responses by status: those that a route names, and those that are possible everywhere. */
 export function describeProblems(codes: readonly ErrorCode[], errors: AnsweredErrors): Responses {
   const entries = Array.from(new Set([...codes, ...everywhere]), (code) => {
     const entry = errors[code];

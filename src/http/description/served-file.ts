@@ -10,7 +10,7 @@ import type { Operation } from './operation.ts';
 
 export interface ServedFile extends ClientFile, Pick<Operation, 'operationId' | 'tag' | 'summary'> {
   readonly contentSecurityPolicy: string;
-  /** For a page whose addresses are relative: leads to it from its path with a slash more, or less, at the end. */
+  /** The page's path with a slash more or less at the end, which redirects to it, since its addresses are relative. */
   readonly otherSpelling?: { readonly path: string; readonly location: string } | undefined;
 }
 
@@ -37,7 +37,6 @@ export function serveFile(app: ServiceApp, path: string, file: ServedFile): void
   const isOther = (url: string): boolean =>
     otherSpelling !== undefined && url.split('?', 1)[0]!.endsWith('/') === otherSpelling.path.endsWith('/');
   app.get(path, { config: { operation }, prefixTrailingSlash: 'slash' }, async (request, reply) => {
-    // where the router takes both for one
     if (isOther(request.url)) return reply.redirect(otherSpelling!.location, 308);
     reply
       .header('content-security-policy', file.contentSecurityPolicy)
@@ -49,7 +48,7 @@ export function serveFile(app: ServiceApp, path: string, file: ServedFile): void
   addSpelling(() => app.get(otherPath, (_request, reply) => reply.redirect(location, 308)));
 }
 
-/** Files that a page loads: the path of each, where it is in the client's folder, and its name as an operation. */
+/** @param files path, file in the client's folder, and operation of each */
 export function serveFiles(
   app: ServiceApp,
   files: readonly (readonly [path: string, file: string, operationId: string])[],

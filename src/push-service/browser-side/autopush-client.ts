@@ -1,7 +1,7 @@
-// The autopush protocol from the user agent's side: one WebSocket that is opened again when it is lost.
+// The autopush protocol from the user agent's side: one WebSocket, reopened when it is lost.
 //
-// States: CONNECTED (hello was answered) ⇄ DISCONNECTED (connection lost: reconnects by itself; after `disconnect()`:
-// waits for `connect()`).
+// States: CONNECTED (hello was answered) ⇄ DISCONNECTED (reconnects by itself, or after `disconnect()` waits for
+// `connect()`).
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { getCACertificates } from 'node:tls';
 import { WebSocket } from 'ws';
@@ -10,10 +10,10 @@ export type Frame = Readonly<Record<string, unknown>>;
 
 export interface AutopushClientOptions {
   readonly webSocketUrl: string;
-  /** Authorities to trust besides those that Node trusts, PEM. */
+  /** Authorities to trust besides Node's own, PEM. */
   readonly ca: readonly string[];
   readonly onNotification: (frame: Frame) => void;
-  /** The push service does not know this user agent any more: its subscriptions are lost. */
+  /** Called when the push service no longer knows this user agent: its subscriptions are lost. */
   readonly onForgotten: () => void;
 }
 
@@ -24,7 +24,6 @@ const maxReconnectDelayMs = 5_000;
 
 export class AutopushClient {
   readonly #options: AutopushClientOptions;
-  /** Answers that are waited for, by messageType and channelID. */
   readonly #expected = new Map<string, (frame: Frame) => void>();
   #uaid = '';
   #socket: WebSocket | undefined;
@@ -88,7 +87,7 @@ export class AutopushClient {
     }
   }
 
-  /** Stops reading, so that the push service's side of the connection fills up. */
+  /** Stops reading, so that the push service's side fills up. */
   pause(): void {
     this.#socket?.pause();
   }
@@ -97,7 +96,7 @@ export class AutopushClient {
     this.#socket?.resume();
   }
 
-  /** Connects and says hello, once: further calls wait for the same connection. */
+  /** Connects once: further calls wait for the same connection. */
   async #open(): Promise<void> {
     if (this.#opening === undefined && this.#socket?.readyState === WebSocket.OPEN) return;
     this.#opening ??= this.#openSocket().finally(() => {
@@ -113,7 +112,7 @@ export class AutopushClient {
     this.#socket = socket;
     socket.on('message', (data) => this.#receive(JSON.parse(String(data)) as Frame));
     socket.on('close', () => {
-      if (this.#socket !== socket) return; // another one has taken its place
+      if (this.#socket !== socket) return; // a newer one has replaced it
       this.#socket = undefined;
       this.#reconnectLater();
     });
@@ -127,7 +126,7 @@ export class AutopushClient {
       this.#reconnectDelayMs = firstReconnectDelayMs;
     } catch (cause) {
       socket.terminate();
-      // where several addresses refuse a connection, there is no message
+      // if several addresses refuse, the error has no message
       const { message, code } = cause as NodeJS.ErrnoException;
       throw new Error(`the push service at ${webSocketUrl} cannot be used (${message || code})`, { cause });
     }
@@ -149,8 +148,8 @@ export class AutopushClient {
 }
 
 /**
- * Offers the autopush subprotocol and continues where the push service does not select it, as Firefox does: Mozilla's
- * autopush-rs selects none. `ws` fails there when it makes the offer itself.
+ * Offers the autopush subprotocol and goes on if the push service does not select it, as Firefox does; Mozilla's
+ * autopush-rs selects none. `ws` would fail if it made the offer itself.
  */
 function offerSubprotocol(request: ClientRequest): void {
   request.setHeader('sec-websocket-protocol', subprotocol);
@@ -160,7 +159,6 @@ function offerSubprotocol(request: ClientRequest): void {
   request.end();
 }
 
-/** An answer has the messageType and the channelID of its question. */
 function nameOf({ messageType, channelID }: Frame): string {
   return `${String(messageType)} ${String(channelID)}`;
 }

@@ -1,6 +1,6 @@
-// The user agents' side: the autopush WebSocket protocol as Firefox speaks it, JSON in text frames. States of a
-// connection: NEW (only `hello` is understood) → GREETED → CLOSED. Broadcasts (Mozilla's own settings channel) are
-// accepted and never sent; pings are answered and never sent, so that two sides cannot keep each other busy.
+// The autopush WebSocket protocol as Firefox speaks it, JSON in text frames. States of a connection: NEW (understands
+// only `hello`) → GREETED → CLOSED. Broadcasts (Mozilla's settings channel) are accepted and never sent; pings are
+// answered and never sent, so that two sides cannot keep each other busy.
 import type { WebSocket } from 'ws';
 import type { Addresses } from '../addresses.ts';
 import { parseApplicationServerKey } from '../application-server-key.ts';
@@ -15,7 +15,6 @@ export interface AutopushOptions {
 }
 
 const helloTimeoutMs = 30_000;
-/** Of a frame from a user agent. */
 export const maxFrameBytes = 64 * 1024;
 const maxBufferedBytes = 4 * 1024 * 1024;
 /** WebSocket close code for a frame that is not understood. */
@@ -23,7 +22,6 @@ const protocolError = 4400;
 
 type Frame = Readonly<Record<string, unknown>>;
 
-/** Serves one user agent for as long as its connection lasts. */
 export function serveUserAgent(socket: WebSocket, { agents, addresses, log }: AutopushOptions): void {
   let agent: UserAgentRecord | undefined;
   const helloTimeout = setTimeout(() => socket.close(protocolError, 'no hello'), helloTimeoutMs);
@@ -98,7 +96,7 @@ export function serveUserAgent(socket: WebSocket, { agents, addresses, log }: Au
       case 'ack':
         return acknowledge(agent, frame);
       case 'nack':
-        // a report, not an answer: an `ack` goes before it, and without one the message stays
+        // a report, sent after an `ack`; without an `ack` the message stays
         return log.record({
           type: 'reported',
           version: String(frame['version']),
@@ -125,7 +123,7 @@ export function serveUserAgent(socket: WebSocket, { agents, addresses, log }: Au
 
 function toNotification(channelID: string, { version, body, contentHeaders }: PushMessage): Frame {
   const notification = { messageType: 'notification', channelID, version };
-  // without `headers` Firefox hands the service worker a push whose data is null
+  // without `headers`, Firefox gives the service worker a push with null data
   if (contentHeaders === undefined) return notification;
   return { ...notification, data: Buffer.from(body).toString('base64url'), headers: contentHeaders };
 }

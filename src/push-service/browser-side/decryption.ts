@@ -1,17 +1,15 @@
-// Decrypts what a user agent receives, with the independent package `http_ece`: an error in our own encryption must not
-// be cancelled out by the same error here.
+// Decrypts with the independent package `http_ece`, so that the same error on both sides cannot go unnoticed.
 import type { ECDH } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { readParameters } from '../http/header-parameters.ts';
 
-/** The one function that we use of a CommonJS package that has no types. */
+/** The package has no types. */
 interface HttpEce {
   decrypt(body: Buffer, parameters: Readonly<Record<string, unknown>>): Buffer;
 }
 
 const { decrypt } = createRequire(import.meta.url)('http_ece') as HttpEce;
 
-/** `headers` of an autopush notification, as they came. */
 export interface NotificationHeaders {
   readonly encoding?: string;
   readonly encryption?: string;

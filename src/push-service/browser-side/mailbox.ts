@@ -1,10 +1,9 @@
-// The undelivered messages of all subscriptions: kept until acknowledged, expired, replaced by topic or removed.
-// Nothing runs on a timer: expired messages leave when their subscription is looked at, or when room is needed.
+// The undelivered messages of all subscriptions, kept until acknowledged, expired, replaced by topic or removed. There
+// is no timer: expired messages are dropped when their subscription is looked at or room is needed.
 import type { EventLog } from '../events.ts';
 import type { Limits } from '../limits.ts';
 import type { PushMessage } from '../push-message.ts';
 
-/** Whose message it is: the mailbox needs its name only. */
 interface MailboxOwner {
   readonly name: string;
 }
@@ -14,14 +13,13 @@ interface StoredMessage<Owner> {
   readonly message: PushMessage;
 }
 
-const overheadBytes = 512; // what a stored message costs beside its body, roughly
+const overheadBytes = 512; // rough cost of a stored message besides its body
 
 export function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: EventLog, now: () => number) {
   const byVersion = new Map<string, StoredMessage<Owner>>();
   const byOwner = new Map<Owner, Map<string, PushMessage>>();
   let storedBytes = 0;
 
-  /** Takes out a message that has arrived, or will not. */
   function take({ owner, message }: StoredMessage<Owner>): void {
     const messages = byOwner.get(owner);
     if (messages?.delete(message.version) !== true) return;
@@ -39,7 +37,7 @@ export function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: E
     log.record({ type: 'dropped', subscription: owner.name, version: message.version, why });
   }
 
-  /** Messages of one owner that have not expired, oldest first. */
+  /** Unexpired messages of one owner, oldest first. */
   function of(owner: Owner): PushMessage[] {
     const messages = [...(byOwner.get(owner)?.values() ?? [])];
     const nowMs = now();
@@ -62,17 +60,15 @@ export function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: E
     find,
     take,
 
-    /** How much is kept, in bytes. */
     get bytes() {
       return storedBytes;
     },
 
-    /** How many messages are kept. */
     get size() {
       return byVersion.size;
     },
 
-    /** Keeps a message; it replaces one with the same topic that has not been acknowledged (RFC 8030 §5.4). */
+    /** Keeps a message; it replaces an unacknowledged one with the same topic (RFC 8030 §5.4). */
     add(owner: Owner, message: PushMessage): 'accepted' | 'subscriptionFull' | 'serviceFull' {
       const kept = of(owner);
       const replaced = kept.find(({ topic }) => topic !== undefined && topic === message.topic);
@@ -89,19 +85,17 @@ export function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: E
       return 'accepted';
     },
 
-    /** Drops what a message that is not itself kept (TTL 0) replaces. */
+    /** Drops the message that one with TTL 0 replaces. */
     dropTopic(owner: Owner, topic: string): void {
       for (const message of of(owner)) if (message.topic === topic) drop(owner, message, 'replaced');
     },
 
-    /** Drops a message that its sender withdraws. False where it is not waiting. */
     withdraw(version: string): boolean {
       const stored = find(version);
       if (stored !== undefined) drop(stored.owner, stored.message, 'removed');
       return stored !== undefined;
     },
 
-    /** Drops everything of an owner that is no more. */
     empty(owner: Owner): void {
       for (const message of byOwner.get(owner)?.values() ?? []) drop(owner, message, 'unregistered');
     },

@@ -1,4 +1,4 @@
-// A queue of received messages: `for await` takes from it, and waits where it is empty.
+// A queue of received messages; `for await` takes from it, and waits while it is empty.
 
 type Reader<Item> = PromiseWithResolvers<IteratorResult<Item, undefined>>;
 
@@ -8,7 +8,6 @@ export class MessageQueue<Item> implements AsyncIterable<Item> {
   readonly #onTaken: () => void;
   #isClosed = false;
 
-  /** @param onTaken called after something has been taken out */
   constructor(onTaken: () => void) {
     this.#onTaken = onTaken;
   }
@@ -17,7 +16,7 @@ export class MessageQueue<Item> implements AsyncIterable<Item> {
     return this.#items.length;
   }
 
-  /** An error is thrown to its reader. */
+  /** The reader of an error throws it. */
   push(item: Item | Error): void {
     const reader = this.#readers.shift();
     if (reader === undefined) this.#items.push(item);
@@ -25,7 +24,7 @@ export class MessageQueue<Item> implements AsyncIterable<Item> {
     else reader.resolve({ done: false, value: item });
   }
 
-  /** What has arrived can still be read; after it there is nothing more. */
+  /** Items that have arrived can still be read. */
   close(): void {
     this.#isClosed = true;
     for (const { resolve } of this.#readers.splice(0)) resolve({ done: true, value: undefined });
@@ -50,7 +49,6 @@ export class MessageQueue<Item> implements AsyncIterable<Item> {
     return reader.promise.finally(() => clearTimeout(timer));
   }
 
-  /** Leaving the loop leaves the queue as it is. */
   [Symbol.asyncIterator](): AsyncIterator<Item, undefined> {
     return { next: () => this.next() };
   }

@@ -1,5 +1,5 @@
-// A user agent for tests and demonstrations: what a browser does between its push service and its service worker.
-// It shows nothing and keeps nothing on disk.
+// A user agent for tests and demonstrations: the part of a browser between push service and service worker. It shows
+// nothing and keeps nothing on disk.
 import { createECDH, type ECDH, randomBytes, randomUUID } from 'node:crypto';
 import { AutopushClient, type Frame } from './autopush-client.ts';
 import { checkNames, type Names } from '../check-names.ts';
@@ -7,11 +7,10 @@ import { decryptPushMessage, type NotificationHeaders } from './decryption.ts';
 import { MessageQueue } from './message-queue.ts';
 import type { PushSubscriptionJson } from '../sender-side/sinks.ts';
 
-/** Of `createUserAgent`. */
+/** Options of `createUserAgent`. */
 export interface UserAgentOptions {
-  /** `PushService.webSocketUrl`. */
   readonly webSocketUrl: string;
-  /** Certificates of authorities to trust for `wss:` besides those that Node trusts, PEM: `PushService.ca`. */
+  /** Authorities to trust for `wss:` besides Node's own, PEM: `PushService.ca`. */
   readonly ca?: readonly string[] | undefined;
   /** False leaves every message unacknowledged, so that it comes again after each reconnect. */
   readonly acknowledges?: boolean;
@@ -26,29 +25,27 @@ export interface ReceivedMessage {
   readonly data: Uint8Array | undefined;
   /** The payload as UTF-8, `''` without one. */
   text(): string;
-  /** @throws {SyntaxError} the payload is not JSON */
   json(): unknown;
 }
 
 /** A user agent without a browser: it subscribes, and receives and decrypts messages. Made by `createUserAgent`. */
 export interface UserAgent {
-  /** The push service's name for this user agent; another one means that all subscriptions were lost. */
+  /** The push service's name for this user agent. If it changes, all subscriptions were lost. */
   readonly uaid: string;
-  /** Endpoints of the subscriptions that it has. */
   readonly endpoints: readonly string[];
   /**
    * @param applicationServerKey VAPID public key, base64url: only its owner may then send
    * @throws {Error} the push service refuses; the message says why
    */
   subscribe(applicationServerKey?: string): Promise<PushSubscriptionJson>;
-  /** False where there is no such subscription. */
+  /** Returns false if there is no such subscription. */
   unsubscribe(endpoint: string): Promise<boolean>;
-  /** Each message once, however often it is delivered. What cannot be decrypted is thrown at the reader. */
+  /** Each message once, however often it is delivered. Reading one that cannot be decrypted throws. */
   readonly messages: AsyncIterable<ReceivedMessage>;
   /**
-   * Waits for one message, for tests that expect one.
+   * Waits for one message.
    *
-   * @param timeoutMs by default 10 000
+   * @param timeoutMs default: 10 000
    * @throws {Error} none came in time, the user agent was closed, or the message cannot be decrypted
    */
   nextMessage(timeoutMs?: number): Promise<ReceivedMessage>;
@@ -67,7 +64,6 @@ interface Channel extends PushSubscriptionJson {
 }
 
 const optionNames: Names<UserAgentOptions> = { webSocketUrl: true, ca: true, acknowledges: true };
-/** Of `nextMessage`. */
 const defaultWaitMs = 10_000;
 const maxQueuedMessages = 1000;
 const maxRememberedVersions = 10_000;

@@ -1,7 +1,7 @@
-// The user agents that the push service knows, their subscriptions, and what waits for them.
+// The user agents that the push service knows, their subscriptions, and the messages waiting for them.
 //
-// A user agent is either connected (messages are delivered at once) or not (they wait in the mailbox). A message with a
-// TTL stays in the mailbox until it is acknowledged, so that a dropped connection loses nothing: at least once.
+// Messages go to connected user agents at once and wait in the mailbox for others. A message with a TTL stays there
+// until it is acknowledged, so that a lost connection loses nothing: at least once.
 import { randomBytes } from 'node:crypto';
 import { nameOf } from '../addresses.ts';
 import type { EventLog } from '../events.ts';
@@ -9,23 +9,21 @@ import type { Limits } from '../limits.ts';
 import { createMailbox } from './mailbox.ts';
 import type { PushMessage, Recipient, RecipientLookup } from '../push-message.ts';
 
-/** A user agent's open connection, as far as delivery is concerned. */
 export interface AgentConnection {
-  /** False where the connection takes no more now. */
+  /** Returns false if the connection takes no more now. */
   deliver(channelId: string, message: PushMessage): boolean;
   close(code: number, reason: string): void;
 }
 
 export interface UserAgentRecord {
   readonly uaid: string;
-  /** By channelID. */
   readonly subscriptions: Map<string, Subscription>;
   connection: AgentConnection | undefined;
 }
 
 export interface Subscription extends Recipient {
   readonly token: string;
-  /** Stands for the endpoint in events. */
+  /** Names the endpoint in events. */
   readonly name: string;
   readonly channelId: string;
   readonly agent: UserAgentRecord;
@@ -46,7 +44,6 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
   const mailbox = createMailbox<Subscription>(limits, log, now);
   const agents = new Map<string, UserAgentRecord>();
   const subscriptions = new Map<string, Subscription>();
-  /** Tokens of subscriptions that are no more, oldest first. */
   const gone = new Set<string>();
 
   function deliver({ agent, channelId, name }: Subscription, message: PushMessage): boolean {
@@ -69,7 +66,7 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
     return 'accepted';
   }
 
-  /** A user agent that is away and has no subscription can have nothing waiting. */
+  /** A disconnected user agent without subscriptions has nothing waiting. */
   function forgetIfUnused({ uaid, connection, subscriptions: own }: UserAgentRecord): void {
     if (connection === undefined && own.size === 0) agents.delete(uaid);
   }
@@ -100,7 +97,7 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
       undeliveredBytes: mailbox.bytes,
     }),
 
-    /** The user agent of this `uaid`, or a new one with another `uaid` where it is not known. */
+    /** Returns the user agent of this `uaid`, or a new one with another `uaid`. */
     connect(uaid: string | undefined, connection: AgentConnection): UserAgentRecord {
       const known = uaid === undefined ? undefined : agents.get(uaid);
       const agent = known ?? {
@@ -118,7 +115,6 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
       return agent;
     },
 
-    /** Sends again what this user agent has not acknowledged. */
     redeliver(agent: UserAgentRecord): void {
       for (const subscription of agent.subscriptions.values()) {
         for (const message of mailbox.of(subscription)) deliver(subscription, message);
@@ -126,18 +122,17 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
     },
 
     disconnect(agent: UserAgentRecord, connection: AgentConnection): void {
-      if (agent.connection !== connection) return; // replaced by a newer one already
+      if (agent.connection !== connection) return; // already replaced by a newer one
       agent.connection = undefined;
       forgetIfUnused(agent);
       log.record({ type: 'disconnected', uaid: agent.uaid });
     },
 
-    /** Closes every user agent's connection; they are expected to reconnect. */
     disconnectAll(): void {
       for (const agent of agents.values()) agent.connection?.close(1001, 'disconnected on demand');
     },
 
-    /** Registering a channel again with the same key gives the same subscription. */
+    /** Registering a channel again with the same key returns the same subscription. */
     register(
       agent: UserAgentRecord,
       channelId: string,
@@ -161,7 +156,7 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
       return subscription;
     },
 
-    /** Ends a subscription without telling its user agent. False where there is none. */
+    /** Ends a subscription without telling its user agent. Returns false if there is none. */
     expire(token: string): boolean {
       const subscription = subscriptions.get(token);
       if (subscription !== undefined) unregister(subscription);
@@ -171,7 +166,6 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
     lookUp: (token: string): RecipientLookup =>
       subscriptions.get(token) ?? (gone.has(token) ? 'gone' : undefined),
 
-    /** The user agent has handled a message, or could not; acknowledging twice does no harm. */
     acknowledge(
       agent: UserAgentRecord,
       { channelId, version, code }: { channelId: string; version: string; code: number },
@@ -181,7 +175,7 @@ export function createUserAgents(limits: Limits, log: EventLog, now: () => numbe
         if (stored.owner.agent !== agent) return;
         mailbox.take(stored);
       }
-      // one with TTL 0 is not kept: its channel says whose it was
+      // a message with TTL 0 is not kept, so its channel names the subscription
       const { name: subscription = '' } = stored?.owner ?? agent.subscriptions.get(channelId) ?? {};
       log.record({ type: 'acknowledged', subscription, version, code });
     },

@@ -1,10 +1,9 @@
-// Applies a fault to one exchange.
 import { STATUS_CODES } from 'node:http';
 import { type Answer, jsonAnswer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { EndingFault } from './fault.ts';
 
-/** @param push processes the message as if nothing were wrong, and gives the answer to it */
+/** @param push processes the message normally and returns its answer */
 export function applyFault(fault: EndingFault, exchange: Exchange, push: () => Answer): void {
   if (fault.afterAccepting === true) push();
   switch (fault.kind) {
@@ -21,7 +20,7 @@ export function applyFault(fault: EndingFault, exchange: Exchange, push: () => A
       exchange.resetStream(fault.code ?? 7); // REFUSED_STREAM
       break;
     case 'hang':
-      break; // the exchange ends when the sender or the service closes the connection
+      break; // the exchange ends when either side closes the connection
   }
 }
 

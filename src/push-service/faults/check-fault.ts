@@ -1,4 +1,3 @@
-// What makes a well-formed fault: its members, and what each may be.
 import type { Fault, FaultKind, FaultScope } from './fault.ts';
 
 type Check = { readonly allowed: string; readonly isAllowed: (value: unknown) => boolean };
@@ -60,11 +59,7 @@ function isHeaderValue(value: unknown): boolean {
   return typeof value === 'string' && /^[\t\x20-\x7e]*$/.test(value);
 }
 
-/**
- * Looks at a fault that may have come from another process as JSON, so that nothing is taken for granted.
- *
- * @throws {TypeError} names the member and what is allowed
- */
+/** Checks a fault, which may be another process's JSON. @throws {TypeError} names the member and what is allowed */
 export function checkFault(value: unknown): Fault {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new TypeError('a fault must be an object with the member "kind"');

@@ -1,20 +1,16 @@
-// The injected faults, and which of them apply to a request; apply-fault.ts applies them.
-//
-// To a request apply all matching `delay` and `goaway`, and the first other fault that matches, in the order in which
-// they were injected.
+// The injected faults, and which of them apply to a request: all matching `delay` and `goaway`, and the first other
+// fault that matches, in the order of injection.
 import { tokenOf } from '../addresses.ts';
 import { checkFault } from './check-fault.ts';
 import type { EndingFault, Fault } from './fault.ts';
 
-/** A fault that holds, and how often it has applied. */
+/** An active fault, and how often it has applied. */
 export interface InjectedFault {
   readonly id: number;
   readonly fault: Fault;
-  /** Requests that it applied to. */
   readonly hits: number;
 }
 
-/** What applies to one request. */
 export interface FaultPlan {
   readonly delayMs: number;
   readonly goAway: Extract<Fault, { kind: 'goaway' }> | undefined;
@@ -24,13 +20,13 @@ export interface FaultPlan {
 /** Makes the push service fail in chosen ways. */
 export interface Faults {
   /**
-   * Adds a fault; it holds until it is used up, its time is over, or it is cancelled.
+   * Adds a fault; it applies until it is used up, its time is over, or it is cancelled.
    *
-   * @throws {TypeError} the fault is not well-formed; the message names the member and what is allowed
+   * @throws {TypeError} the fault is malformed; the message names the member and what is allowed
    */
   inject(fault: Fault): InjectedFault;
   list(): InjectedFault[];
-  /** False where there is no such fault, or no more. */
+  /** Returns false if there is no such fault any more. */
   cancel(id: number): boolean;
   clear(): void;
 }
@@ -38,7 +34,6 @@ export interface Faults {
 interface Rule {
   readonly id: number;
   readonly fault: Fault;
-  /** Of the only subscription that it is for. */
   readonly token: string | undefined;
   readonly endsAtMs: number;
   hits: number;
@@ -46,9 +41,8 @@ interface Rule {
   due: number;
 }
 
-/** @param now milliseconds */
 export function createFaults(now: () => number): Faults & {
-  /** @param streams how many requests this connection has brought, this one included */
+  /** @param streams number of requests on this connection, including this one */
   match(token: string, streams: number): FaultPlan;
 } {
   let rules: Rule[] = [];
@@ -67,7 +61,7 @@ export function createFaults(now: () => number): Faults & {
     const { fault } = rule;
     if (fault.kind === 'goaway' && streams < fault.afterStreams) return false;
     rule.due += fault.share ?? 1;
-    if (rule.due < 1 - 1e-9) return false; // the sum of ten times 0.1 is a little under 1
+    if (rule.due < 1 - 1e-9) return false; // ten times 0.1 adds up to slightly less than 1
     rule.due -= 1;
     rule.hits += 1;
     return true;
@@ -110,7 +104,7 @@ export function createFaults(now: () => number): Faults & {
       let goAway: FaultPlan['goAway'];
       let ending: EndingFault | undefined;
       for (const rule of rules) {
-        // first, since there may be one for each of many subscriptions
+        // first, since there may be a fault for each of many subscriptions
         if (rule.token !== undefined && rule.token !== token) continue;
         const { fault } = rule;
         if (fault.kind !== 'delay' && fault.kind !== 'goaway' && ending !== undefined) continue;

@@ -1,8 +1,5 @@
-// What the push service answers to a sender.
-
 export interface Answer {
   readonly status: number;
-  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }

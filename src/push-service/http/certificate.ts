@@ -1,11 +1,11 @@
-// A self-signed certificate of a server (RFC 5280), which clients are given as one to trust. It is no authority: rustls refuses a server
-// that shows one. For loopback and tests; made here in a few lines of DER, since packages that make certificates take several megabytes.
+// A self-signed server certificate (RFC 5280) for loopback and tests, which clients are told to trust. It is no
+// authority, since rustls refuses a server that presents one. Packages that make certificates take several megabytes;
+// this is a little DER.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from 'node:crypto';
 import { isIP } from 'node:net';
 import { der, objectIdentifier, Tag, time } from './der.ts';
 
 export interface Certificate {
-  /** PEM. */
   readonly key: string;
   /** PEM; also what a client needs in its `ca`. */
   readonly cert: string;
@@ -28,11 +28,7 @@ const oid = {
 const yes = der(Tag.boolean, Buffer.of(0xff));
 const signatureAlgorithm = der(Tag.sequence, oid.ecdsaWithSha256);
 
-/**
- * A P-256 key and its certificate, valid for a year.
- *
- * @param hosts names and IP addresses that it is for
- */
+/** Makes a P-256 key and its certificate, valid for a year. @param hosts names and IP addresses that it is for */
 export function makeCertificate(hosts: readonly string[]): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const toBeSigned = tbsCertificate(publicKey, hosts);
@@ -49,16 +45,15 @@ export function makeCertificate(hosts: readonly string[]): Certificate {
   };
 }
 
-/** RFC 5280 §4.1: `TBSCertificate`. */
 function tbsCertificate(publicKey: KeyObject, hosts: readonly string[]): Buffer {
   const spki = publicKey.export({ format: 'der', type: 'spki' });
-  // OpenSSL looks an authority up by its name: a client that trusts two of ours must be able to tell them apart.
+  // OpenSSL finds authorities by name, so two of our certificates need different names.
   const commonName = Buffer.from(`deskbell push service ${randomUUID()}`);
   const name = der(
     Tag.sequence,
     der(Tag.set, der(Tag.sequence, oid.commonName, der(Tag.utf8String, commonName))),
   );
-  // A positive number that needs no leading zero (RFC 5280 §4.1.2.2).
+  // a positive number without a leading zero (RFC 5280 §4.1.2.2)
   const serialNumber = randomBytes(16);
   serialNumber[0] = 0x40 | (serialNumber.readUInt8(0) & 0x3f);
   const now = Date.now();
@@ -68,7 +63,7 @@ function tbsCertificate(publicKey: KeyObject, hosts: readonly string[]): Buffer 
     der(Tag.integer, serialNumber),
     signatureAlgorithm,
     name,
-    // A day earlier, for clocks that are slow.
+    // a day earlier, for clocks that are slow
     der(Tag.sequence, time(new Date(now - dayMs)), time(new Date(now + validDays * dayMs))),
     name,
     spki,
@@ -76,7 +71,6 @@ function tbsCertificate(publicKey: KeyObject, hosts: readonly string[]): Buffer 
   );
 }
 
-/** RFC 5280 §4.2. */
 function extensions(spki: Buffer, hosts: readonly string[]): Buffer[] {
   const keyIdentifier = createHash('sha256').update(spki).digest().subarray(0, 20);
   const altNames = hosts.map((host) =>
@@ -85,7 +79,7 @@ function extensions(spki: Buffer, hosts: readonly string[]): Buffer[] {
       : der(Tag.implicit + 7, Buffer.from(addressBytes(host))),
   );
   return [
-    // no authority, which is the default of its member
+    // not an authority, which is the default
     extension(oid.basicConstraints, true, der(Tag.sequence)),
     extension(oid.extKeyUsage, false, der(Tag.sequence, oid.serverAuth)),
     extension(oid.subjectKeyIdentifier, false, der(Tag.octetString, keyIdentifier)),
@@ -98,10 +92,9 @@ function extension(id: Buffer, isCritical: boolean, value: Buffer): Buffer {
   return der(Tag.sequence, id, ...(isCritical ? [yes] : []), der(Tag.octetString, value));
 }
 
-/** 4 bytes of an IPv4 address, 16 of an IPv6 address. */
 function addressBytes(address: string): number[] {
   if (isIP(address) === 4) return address.split('.').map(Number);
-  // The URL parser gives every notation the same form: hexadecimal groups, the longest run of zeros left out.
+  // The URL parser normalizes every notation to hexadecimal groups without the longest run of zeros.
   const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const before = groupBytes(head);
   const after = groupBytes(tail);

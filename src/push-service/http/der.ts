@@ -1,4 +1,4 @@
-// Writes DER (X.690), as much of it as a certificate takes: elements from their tag and contents. There is no reader.
+// Writes the part of DER (X.690) that a certificate needs.
 
 export const Tag = {
   boolean: 0x01,
@@ -17,13 +17,13 @@ export const Tag = {
   implicit: 0x80,
 } as const;
 
-/** One element; its contents are the concatenation of the parts. */
+/** An element whose contents are the concatenated parts. */
 export function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const contents = Buffer.concat(parts);
   return Buffer.concat([Buffer.of(tag), encodeLength(contents.length), contents]);
 }
 
-/** X.690 §8.1.3, §10.1: in one byte up to 127, else as few bytes as will do behind their number. */
+/** X.690 §8.1.3, §10.1: one byte up to 127, otherwise the number of length bytes and then those. */
 function encodeLength(length: number): Buffer {
   if (length < 0x80) return Buffer.of(length);
   const bytes: number[] = [];
@@ -44,7 +44,7 @@ export function time(date: Date): Buffer {
   return der(isShort ? Tag.utcTime : Tag.generalizedTime, Buffer.from(isShort ? digits.slice(2) : digits));
 }
 
-/** Seven bits a byte, the highest bit set on all but the last one. */
+/** Seven bits a byte, the highest bit set on all but the last. */
 function base128(value: number): number[] {
   const bytes = [value & 0x7f];
   for (let rest = value >>> 7; rest > 0; rest >>>= 7) bytes.unshift((rest & 0x7f) | 0x80);

@@ -1,4 +1,4 @@
-// One request and its answer, the same for HTTP/1.1 and HTTP/2.
+// A request and its answer, for HTTP/1.1 and HTTP/2 alike.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Answer } from './answer.ts';
 import type { Connection } from './connection.ts';
@@ -9,11 +9,9 @@ const maxDiscardedBytes = 1024 * 1024;
 
 export class Exchange {
   readonly method: string;
-  /** Path without query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly connection: Connection;
-  /** 0 for HTTP/1.1. */
   readonly streamId: number;
   readonly #request: HttpRequest;
   readonly #response: HttpResponse;
@@ -27,29 +25,27 @@ export class Exchange {
     this.streamId = 'stream' in request ? (request.stream.id ?? 0) : 0;
     this.#request = request;
     this.#response = response;
-    response.on('error', () => undefined); // a sender that has left in the middle of its answer
+    response.on('error', () => undefined); // the sender has left during its answer
   }
 
-  /** The host that the request is for, with its port; `undefined` for none. */
+  /** With its port; `undefined` if the request names none. */
   get host(): string | undefined {
     return hostOf(this.#request);
   }
 
-  /** What is wrong with `host`. */
   findHostFault(): string | undefined {
     return findHostFault(this.#request);
   }
 
-  /** Calls back once the exchange is over, however it ends. */
   onEnd(done: () => void): void {
     this.#response.once('close', done);
   }
 
   /**
-   * Reads the body. What goes over the limit is read and thrown away, so that the sender gets to read the refusal,
-   * but not without end: then the answer ends the connection.
+   * Reads the body. What exceeds the limit is read and discarded, so that the sender can read the refusal; beyond
+   * `maxDiscardedBytes` the answer ends the connection.
    *
-   * @returns `'aborted'` where the sender has left
+   * @returns `'aborted'` if the sender has left
    */
   readBody(maxBytes: number): Promise<Uint8Array | 'tooLarge' | 'aborted'> {
     const request = this.#request;
@@ -80,7 +76,6 @@ export class Exchange {
     });
   }
 
-  /** Writes line after line as fast as the reader takes them. */
   async sendLines(status: number, contentType: string, lines: Iterable<string>): Promise<void> {
     this.#writeHead(status, { 'content-type': contentType });
     let page = '';
@@ -118,7 +113,7 @@ export class Exchange {
   }
 
   #writeHead(status: number, headers: Record<string, string>): void {
-    // the two classes' own signatures do not unite
+    // the two classes' signatures do not unite
     (this.#response as { writeHead(status: number, headers: Record<string, string>): unknown }).writeHead(
       status,
       headers,

@@ -1,6 +1,5 @@
-// Parameters as they are in `Authorization`, `Crypto-Key` and `Encryption`: `name=value; name="value"`.
+// Reads parameters of `Authorization`, `Crypto-Key` and `Encryption` (`name=value; name="value"`); names in lower case.
 
-/** `name=value` pairs, values bare or quoted; names in lower case. */
 export function readParameters(text: string, separator: string | RegExp): Map<string, string> {
   const parameters = new Map<string, string>();
   for (const part of text.split(separator)) {

@@ -1,18 +1,15 @@
-// The host that a request is for: exactly one, and one that is a host with an optional port (RFC 9112 §3.2; `:authority`
-// in RFC 9113 §8.3.1).
+// The host of a request: exactly one, with an optional port (RFC 9112 §3.2; `:authority` in RFC 9113 §8.3.1).
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** A name or IPv4 address, or an IPv6 address in brackets; then perhaps a port. */
 const hostAndPort = /^(?:[\w.~!$&'()*+,;=%-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
 interface HostedRequest {
   readonly httpVersion: string;
   readonly headers: IncomingHttpHeaders;
-  /** Names and values in turns. */
   readonly rawHeaders: readonly string[];
 }
 
-/** @returns what is wrong with the host of a request, `undefined` where nothing is */
+/** @returns what is wrong with the host, or `undefined` */
 export function findHostFault(request: HostedRequest): string | undefined {
   const host = hostOf(request);
   if (host === undefined) return request.httpVersion === '1.0' ? undefined : 'the request has no Host header';
@@ -21,7 +18,7 @@ export function findHostFault(request: HostedRequest): string | undefined {
   return count > 1 ? `the request has ${count} Host headers; exactly one is allowed` : undefined;
 }
 
-/** `headers` keeps the first one only. */
+/** `headers` has only the first one. */
 function countHostHeaders(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -31,12 +28,11 @@ function countHostHeaders(rawHeaders: readonly string[]): number {
   return count;
 }
 
-/** `undefined` where the request names none. */
 export function hostOf({ headers }: Pick<HostedRequest, 'headers'>): string | undefined {
   return (headers[':authority'] as string | undefined) ?? headers.host;
 }
 
-/** True for the names and addresses of this machine, whatever the port. */
+/** True for this machine's names and addresses, with any port. */
 export function isLoopbackHost(host: string): boolean {
   return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(host);
 }

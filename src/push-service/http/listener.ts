@@ -1,5 +1,5 @@
-// One port for HTTP/1.1, HTTP/2 and WebSocket. With TLS the protocol is agreed by ALPN; without, a connection
-// that begins with the preface of HTTP/2 speaks HTTP/2 ("prior knowledge", RFC 9113 §3.3).
+// One port for HTTP/1.1, HTTP/2 and WebSocket. With TLS, ALPN decides; without, a connection that begins with the
+// preface of HTTP/2 speaks HTTP/2 ("prior knowledge", RFC 9113 §3.3).
 import { createServer as createHttp1Server, type IncomingMessage, type ServerResponse } from 'node:http';
 import {
   createSecureServer,
@@ -18,7 +18,6 @@ export type HttpResponse = ServerResponse | Http2ServerResponse;
 export interface ListenerOptions {
   readonly host: string;
   readonly port: number;
-  /** PEM. */
   readonly tls: { readonly key: string; readonly cert: string } | undefined;
   readonly maxConnections: number;
   readonly maxConcurrentStreams: number;
@@ -28,13 +27,13 @@ export interface ListenerOptions {
 
 export interface Listener {
   readonly port: number;
-  /** Stops listening; connections end when their requests are answered, or after `graceMs`. */
+  /** Stops listening. Connections end when their requests are answered, or after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
 const keepAliveTimeoutMs = 60_000;
 
-/** An offer of `h2c`, which Java's client makes by default, is passed over, as RFC 9110 §7.8 allows. */
+/** Ignores an offer of `h2c`, which Java's client makes by default (RFC 9110 §7.8). */
 const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket';
 
@@ -50,7 +49,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     if (connection !== undefined) connection.session = session;
   };
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    // from now on the WebSocket ends it
+    // the WebSocket ends it
     connections.get(peerOf(request.socket))?.begin(0);
     options.onUpgrade(request, socket, head);
   };
@@ -102,9 +101,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
-const preface = 'PRI '; // no method of HTTP/1.1 is called so
+const preface = 'PRI '; // no HTTP/1.1 method has this name
 
-/** Looks at the first bytes and puts them back. */
 function readBeginning(socket: Socket, done: (isHttp2: boolean) => void): void {
   const chunks: Buffer[] = [];
   const onReadable = (): void => {
@@ -130,7 +128,7 @@ function startListening(server: Server, { host, port }: ListenerOptions): Promis
   });
 }
 
-/** The same for a TCP socket and for whatever TLS and HTTP/2 have wrapped around it. */
+/** The same for a TCP socket and its TLS and HTTP/2 wrappers. */
 function peerOf(socket: Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress'>): string {
   return `${socket.remoteAddress} ${socket.remotePort} ${socket.localAddress}`;
 }

@@ -1,14 +1,13 @@
-// What the push service refuses, and how: status and errno as Mozilla's autopush gives them, so that code that reads those
-// can be tried here.
+// Refusals have the status and errno of Mozilla's autopush, so that code that reads them can be tested.
 import { STATUS_CODES } from 'node:http';
 import { jsonAnswer, type Answer } from './answer.ts';
 
-/** Reason → [HTTP status, errno]. `null` where autopush has no number for it. */
+/** [HTTP status, errno], with `null` if autopush has no number. */
 const refusals = {
   endpointUnknown: [404, 102],
   endpointGone: [410, 106],
   bodyTooLarge: [413, 104],
-  // RFC 8292 §4.2: 401 for credentials that are left out, 403 for invalid ones
+  // RFC 8292 §4.2: 401 for missing credentials, 403 for invalid ones
   authorizationMissing: [401, 109],
   authorizationInvalid: [403, 109],
   encryptionInvalid: [400, 110],

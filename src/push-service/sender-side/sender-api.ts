@@ -1,5 +1,5 @@
-// What application servers may ask for (RFC 8030 §5): POST to a push resource, DELETE of a message resource.
-// Receipts (§5.1, `Prefer: respond-async`) are left out, as browsers' push services leave them out.
+// Requests of application servers (RFC 8030 §5): POST to a push resource, DELETE of a message resource. Receipts (§5.1,
+// `Prefer: respond-async`) are left out, as browsers' push services leave them out.
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Answer, emptyAnswer } from '../http/answer.ts';
@@ -13,14 +13,13 @@ export interface SenderApiOptions {
   readonly limits: Limits;
   readonly verifyVapid: VapidVerifier;
   readonly lookUp: (token: string) => RecipientLookup;
-  /** False where there is no such message, or no more. */
+  /** Returns false if there is no such message any more. */
   readonly withdraw: (version: string) => boolean;
   readonly messageUrl: (version: string) => string;
   readonly checksBodies: boolean;
   readonly now: () => number;
 }
 
-/** A request for push message delivery; `body` is `'tooLarge'` where it went over the limit. */
 export interface PushRequest {
   readonly token: string;
   readonly headers: IncomingHttpHeaders;
@@ -37,7 +36,6 @@ const retryAfterSeconds = '60';
 export function createSenderApi(options: SenderApiOptions): SenderApi {
   const { limits, verifyVapid, lookUp, messageUrl, checksBodies, now } = options;
 
-  /** The message, or why there is none. */
   function readMessage({ headers, body }: PushRequest): PushMessage | Answer {
     if (body === 'tooLarge') {
       return refusal('bodyTooLarge', `the body is over the limit of ${limits.maxBodyBytes} bytes`);
@@ -70,7 +68,6 @@ export function createSenderApi(options: SenderApiOptions): SenderApi {
     };
   }
 
-  /** Why this sender may not send to this subscription, or `undefined`. */
   function checkSender(headers: IncomingHttpHeaders, requiredKey: string | undefined): Answer | undefined {
     const verdict = verifyVapid(headers);
     if (verdict.kind === 'invalid') return refusal('authorizationInvalid', verdict.reason);
@@ -118,7 +115,7 @@ function readUrgency(value: string | string[] | undefined): Urgency | undefined 
   return ['very-low', 'low', 'normal', 'high'].includes(urgency) ? (urgency as Urgency) : undefined;
 }
 
-/** What the user agent needs to decrypt, or what is wrong. The VAPID key is not passed on (RFC 8292 §4.2). */
+/** Returns what the user agent needs to decrypt, or what is wrong. The VAPID key is not passed on (RFC 8292 §4.2). */
 function readContentHeaders(
   headers: IncomingHttpHeaders,
   body: Uint8Array,
@@ -139,7 +136,7 @@ function readContentHeaders(
   return `Content-Encoding must be aes128gcm, not ${encoding ?? 'missing'}`;
 }
 
-/** What keeps a user agent from decrypting, as far as it can be seen without the keys (RFC 8291 §4). */
+/** What keeps a user agent from decrypting, as far as is visible without the keys (RFC 8291 §4). */
 function findBodyFault(body: Uint8Array): string | undefined {
   const headerBytes = 16 + 4 + 1 + 65; // salt, rs, idlen, keyid
   const minRecordBytes = 1 + 16; // padding delimiter, tag

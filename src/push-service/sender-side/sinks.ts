@@ -1,11 +1,10 @@
-// Subscriptions without a user agent, for load tests: an endpoint that takes messages like any other, counts them
-// and forgets them. A batch of a million costs 4 MB, because a sink is nothing but a place in an array.
+// Subscriptions without a user agent, for load tests: they count their messages. A million take 4 MB.
 import { createECDH, randomBytes } from 'node:crypto';
 import type { Addresses } from '../addresses.ts';
 import type { Limits } from '../limits.ts';
 import type { RecipientLookup } from '../push-message.ts';
 
-/** A subscription as a page would send it to its application server. */
+/** A subscription as a page sends it to its application server. */
 export interface PushSubscriptionJson {
   readonly endpoint: string;
   /** 65-byte P-256 point, base64url. */
@@ -14,20 +13,19 @@ export interface PushSubscriptionJson {
   readonly auth: string;
 }
 
-/** What has arrived at a batch of sinks. */
+/** What a batch of sinks has counted. */
 export interface SinkTally {
   readonly batch: string;
   readonly sinks: number;
-  /** Messages accepted by all sinks together. */
   readonly messages: number;
-  /** How many sinks have accepted how many messages: `{"0": 3, "1": 997}` means that 3 were missed. */
+  /** Sinks by number of accepted messages: `{"0": 3, "1": 997}` means that 3 got none. */
   readonly sinksByMessages: Readonly<Record<number, number>>;
 }
 
 interface Batch {
   readonly name: string;
   readonly applicationServerKey: string | undefined;
-  /** Messages accepted by each sink; `goneMark` where it is no more. */
+  /** Messages accepted by each sink; `goneMark` if it has ended. */
   readonly counts: Uint32Array;
 }
 
@@ -52,8 +50,8 @@ export function createSinkBatches({ maxSinks }: Limits, addresses: Addresses) {
     },
 
     /**
-     * Makes a batch of sinks. Each gets a key pair of its own when it is read; the private half is not kept, so what
-     * they are sent cannot be decrypted by anybody.
+     * Makes a batch of sinks. Each gets its own key pair when it is read; the private key is not kept, so nobody can
+     * decrypt its messages.
      *
      * @throws {RangeError} `count` is not a positive integer, or too many sinks
      */
@@ -102,7 +100,6 @@ export function createSinkBatches({ maxSinks }: Limits, addresses: Addresses) {
         return { batch: name, sinks: counts.length, messages, sinksByMessages };
       }),
 
-    /** Forgets every batch; its endpoints are then unknown (404). */
     clear(): void {
       batches.clear();
       size = 0;

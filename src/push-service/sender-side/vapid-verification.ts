@@ -1,5 +1,5 @@
-// Verifies who sends (RFC 8292), with node:crypto alone. Reads the form of the RFC, `vapid t=…, k=…`, and the
-// older `WebPush <jwt>` with `Crypto-Key: p256ecdsa=…` that some libraries still send beside `aesgcm`.
+// Verifies senders (RFC 8292), with only node:crypto. Reads `vapid t=…, k=…`, and the older `WebPush <jwt>` with
+// `Crypto-Key: p256ecdsa=…` that some libraries still send with `aesgcm`.
 import { verify } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type ApplicationServerKey, parseApplicationServerKey } from '../application-server-key.ts';
@@ -17,10 +17,10 @@ const maxLifetimeSeconds = 24 * 60 * 60; // RFC 8292 §2
 const maxRememberedTokens = 1000;
 
 /**
- * Makes a verifier for push resources of one origin. A token that was found valid is remembered until it expires:
- * senders use one for many messages.
+ * Makes a verifier for push resources of one origin. It remembers valid tokens until they expire, since senders reuse
+ * them.
  *
- * @param origin scheme, host and port as in the endpoints; `aud` must name exactly it
+ * @param origin scheme, host and port as in the endpoints, which `aud` must equal
  */
 export function createVapidVerifier(origin: string, now: () => number): VapidVerifier {
   const remembered = new Map<string, { publicKey: string; expiresAtSeconds: number }>();
@@ -46,7 +46,6 @@ export function createVapidVerifier(origin: string, now: () => number): VapidVer
   };
 }
 
-/** The token and the key, or what is wrong with the header. */
 function readCredentials(
   authorization: string,
   cryptoKey: string | string[] | undefined,
@@ -68,7 +67,6 @@ function readCredentials(
   return 'the Authorization header must use the scheme "vapid"';
 }
 
-/** The claims, or what is wrong with the token. */
 function verifyToken(
   token: string,
   key: ApplicationServerKey,
@@ -111,7 +109,6 @@ function lacksPort(aud: unknown, origin: string): boolean {
   return url.origin !== origin && aud === url.origin;
 }
 
-/** A JSON object in base64url, or `undefined`. */
 function readJson(text: string): Record<string, unknown> | undefined {
   const bytes = decodeBase64url(text);
   if (bytes === undefined) return undefined;

@@ -1,4 +1,4 @@
-// The demonstration actions under /api: each answers one fixed JSON string. They show the four logging mechanisms.
+// The demonstration actions under /api. Each answers a fixed JSON string; they show the four logging mechanisms.
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from '../../http/schema.ts';
 
@@ -39,7 +39,7 @@ export function createDemoActions({ logging, log }: Settings): DemoActions {
   };
 }
 
-/** To be registered in a scope of its own: the action creator and the class's authenticator apply to all of it. */
+/** Register it in a scope of its own: the action creator and the class's authenticator apply to the whole scope. */
 export function addActionRoutes(
   app: ServiceApp,
   settings: Settings,
@@ -61,7 +61,6 @@ export function addActionRoutes(
     operation: operations[name],
     ...(Array.isArray(authenticate) && authenticate.includes(name) && { authenticator }),
   });
-  // The result of an action is answered as JSON, a string as a JSON string.
   const run = (action: Action) => (request: FastifyRequest, reply: FastifyReply) => {
     reply.header('content-type', jsonContentType);
     const value = action(new ActionRequest(request, readSession));

@@ -1,5 +1,3 @@
-// The part of the service that demonstrates: the demo page, the actions with their four logging mechanisms, sessions and
-// the example users.
 import type { ServiceApp } from '../../http/service-app.ts';
 import type { Settings } from '../options.ts';
 import { addActionRoutes } from './actions.ts';
@@ -10,7 +8,6 @@ import type { RequestSessions } from './session.ts';
 import { sessionCookieName } from './session-cookie.ts';
 import { addUserRoutes } from './users.ts';
 
-/** For the description document. */
 export const securitySchemes = {
   session: { type: 'apiKey', in: 'cookie', name: sessionCookieName, description: 'Sealed session.' },
   csrfToken: {
@@ -21,7 +18,7 @@ export const securitySchemes = {
   },
 } as const;
 
-/** Opens the session of each request of the scope and rejects forged ones. To be called before any route is added. */
+/** Opens the session of each request and rejects forged requests. Call it before any route is added. */
 export function protectSessions(app: ServiceApp, sessions: RequestSessions): void {
   sessions.openSessions(app);
   rejectForgedRequests(app, sessions);
@@ -32,7 +29,6 @@ export async function addDemonstrationRoutes(app: ServiceApp, settings: Settings
   addUserRoutes(app, settings.exampleUsers ?? openOwnUsers(app));
 }
 
-/** In memory, as long as the application runs. */
 function openOwnUsers(app: ServiceApp): ExampleUsers {
   const users = openExampleUsers();
   app.addHook('onClose', async () => users.close());

@@ -1,4 +1,3 @@
-// Creates a session in server-side code: the cookie to set or to send, and its CSRF token.
 import { randomBytes } from 'node:crypto';
 
 import { checkOptions, isNumber, isSecret, isText, type OptionChecks } from '../../errors/check-options.ts';
@@ -6,27 +5,26 @@ import { createCsrfToken } from './csrf.ts';
 import { createSessionVault } from './session.ts';
 import { formatSetCookie, sessionCookieName } from './session-cookie.ts';
 
-/** Of `createSessionCookie`. */
+/** Options of `createSessionCookie`. */
 export interface SessionCookieOptions {
-  /** The service's own session key: 32 bytes. */
   readonly sessionKey: Uint8Array;
-  /** The entry `SESSION`; may be empty. If it is absent, the session has no such entry and the authenticator rejects it. */
+  /** The entry `SESSION`; may be empty. Without it, the authenticator rejects the session. */
   readonly value?: string;
   /** At most a hundred years. Default: a day. */
   readonly lifetimeSeconds?: number;
 }
 
-/** A session of the demonstration actions, as headers. */
+/** A session of the demonstration actions, as header values. */
 export interface SessionCookie {
-  /** For a request: the value of the `Cookie` header. */
+  /** Value of the `Cookie` request header. */
   readonly cookie: string;
-  /** For a request with an unsafe method: the value of the `Csrf-Token` header. */
+  /** Value of the `Csrf-Token` request header, for unsafe methods. */
   readonly csrfToken: string;
-  /** For an answer: the value of the `Set-Cookie` header. Add `; Secure` where the service is reached by https. */
+  /** Value of the `Set-Cookie` response header. Add `; Secure` if the service is reached over https. */
   readonly setCookie: string;
 }
 
-/** A hundred years: dates in JavaScript end with the year 275760. */
+/** Dates in JavaScript end with the year 275760. */
 const maxLifetimeSeconds = 100 * 365.25 * 86_400;
 
 const sessionCookieChecks: OptionChecks<SessionCookieOptions> = {
@@ -36,9 +34,8 @@ const sessionCookieChecks: OptionChecks<SessionCookieOptions> = {
 };
 
 /**
- * Makes a session with the entry `SESSION`. The value is sealed in the cookie; nothing is stored.
- *
- * @throws {DeskbellError} ERR_CONFIGURATION
+ * Makes a session with the entry `SESSION`, encrypted in the cookie; nothing is stored. @throws {DeskbellError}
+ * ERR_CONFIGURATION
  */
 export async function createSessionCookie(options: SessionCookieOptions): Promise<SessionCookie> {
   checkOptions(options, sessionCookieChecks, { required: ['sessionKey'] });

@@ -1,5 +1,4 @@
-// Protection against cross-site request forgery: an unsafe method with the session cookie needs a token that only the
-// creator of the session can have given out. Without the cookie there is nothing to forge, and the request passes.
+// An unsafe method with the session cookie needs a token that only the session's creator can have made (CSRF).
 import { Tokens } from '@fastify/csrf';
 import type { FastifyInstance } from 'fastify';
 
@@ -10,12 +9,11 @@ import { readSessionCookie } from './session-cookie.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Annotation of a route: no CSRF token is needed. */
     csrfExempt?: boolean;
   }
 }
 
-// Nothing is stored: a token is salted and hashed with the session's own secret, so that it is valid for no other.
+// Nothing is stored: a token is a salted hash of the session's own secret.
 const tokens = new Tokens({ userInfo: false });
 
 export const createCsrfToken = ({ secret }: Session): string => tokens.create(secret);

@@ -13,17 +13,15 @@ const files = [
   ['/manifest.webmanifest', 'demo/manifest.webmanifest', 'getDemoManifest'],
 ] as const;
 
-// The Trusted Types policy is the page library's.
 const contentSecurityPolicy =
   "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types deskbell";
 
-/** Part of the page, for whoever can use a shell on the server. */
+/** How to send, for people with a shell on the server. */
 const howToSend = /<!-- send -->.*<!-- \/send -->/s;
 
-/** Part of the page, where readers choose channels. */
 const linkToChannels = /<!-- channels -->.*<!-- \/channels -->/s;
 
-/** With `pushOnly` it is the page that links of invitations open: how to send is left out. */
+/** With `pushOnly`, invitation links open this page, and it does not say how to send. */
 export function addDemoPage(
   app: ServiceApp,
   {
@@ -48,7 +46,6 @@ export function addDemoPage(
     contentType: 'text/html; charset=utf-8',
     contentSecurityPolicy,
     read: async () => fillIn(await readClientFile('demo/index.html')),
-    // All addresses in the page are relative to its folder.
     otherSpelling: app.prefix === '' ? undefined : { path: '', location: `${app.prefix}/` },
   });
   serveFiles(app, files, { tag: 'Files', summary: 'A file of the demo page', contentSecurityPolicy });
@@ -62,7 +59,7 @@ export function addDemoPage(
   });
 }
 
-/** Without a start URL it is that of the page, with the token of the invitation, which no server gets. */
+/** Without a start URL, browsers start at the page's own URL, with the invitation's token, which no server gets. */
 async function readInvitationManifest(): Promise<string> {
   const { start_url: _, ...manifest } = JSON.parse(
     await readClientFile('demo/manifest.webmanifest'),

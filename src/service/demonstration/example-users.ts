@@ -1,5 +1,4 @@
-// The users of the example API, in a SQLite file of their own: they have nothing to do with subscriptions. Ids are int64
-// and stay `bigint` throughout.
+// The users of the example API, in their own SQLite file. Ids are int64, so always `bigint`.
 import { closeSync, constants, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { checkOptions, isText, type OptionChecks } from '../../errors/check-options.ts';
@@ -7,28 +6,26 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 /** A user of the example API. */
 export interface ExampleUser {
-  /** An int64. */
   readonly id: bigint;
   readonly name: string;
   readonly email: string;
 }
 
-/** The users of the example API. Made by `openExampleUsers`. */
+/** Made by `openExampleUsers`. */
 export interface ExampleUsers {
   find(id: bigint): Promise<ExampleUser | undefined>;
-  /** False where there is no such user. */
+  /** Returns false if there is no such user. */
   update(user: ExampleUser): Promise<boolean>;
   close(): void;
 }
 
-/** Of `openExampleUsers`. */
+/** Options of `openExampleUsers`. */
 export interface ExampleUsersOptions {
   /** The file; created with one user if it does not exist. Default: in memory. */
   readonly path?: string | undefined;
 }
 
 const lockTimeoutMs = 1000;
-/** Of new users; the description shows it too. */
 export const firstUser = { id: 1n, name: 'Ada Example', email: 'ada@example.org' };
 
 const exampleUsersChecks: OptionChecks<ExampleUsersOptions> = { path: isText };
@@ -57,13 +54,15 @@ export function openExampleUsers(options: ExampleUsersOptions = {}): ExampleUser
   });
 }
 
-/** Its mode is the owner's alone, as for everything in a data directory. A FIFO is an error, and not waited for. */
+/**
+ * Only the owner may use it, as with all files of a data directory. O_NONBLOCK: a FIFO is an error instead of a wait.
+ */
 function createFile(path: string): void {
   const { O_WRONLY, O_CREAT, O_NONBLOCK = 0 } = constants;
   closeSync(openSync(path, O_WRONLY | O_CREAT | O_NONBLOCK, 0o600));
 }
 
-/** Of two processes that begin at the same time, one adds the first user. */
+/** If two processes start at once, one of them adds the first user. */
 function createUsers(database: DatabaseSync): void {
   database.exec(`
     create table if not exists users (id integer primary key, name text not null, email text not null) strict;

@@ -1,8 +1,6 @@
-// The session cookie: its name, its attributes, and its value in a request.
-
 export const sessionCookieName = 'deskbell_session';
 
-/** The value of the session cookie in a `Cookie` header (RFC 6265 §5.4), still sealed. */
+/** The encrypted value of the session cookie in a `Cookie` header (RFC 6265 §5.4). */
 export function readSessionCookie(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   const start = `${sessionCookieName}=`;
@@ -10,6 +8,5 @@ export function readSessionCookie(header: string | undefined): string | undefine
   return pair?.trim().slice(start.length);
 }
 
-/** The value of a `Set-Cookie` header. */
 export const formatSetCookie = (sealed: string, lifetimeSeconds: number): string =>
   `${sessionCookieName}=${sealed}; Path=/; Max-Age=${lifetimeSeconds}; HttpOnly; SameSite=Lax`;

@@ -1,23 +1,22 @@
 // The session: a few entries in one cookie, an encrypted JWT under a key derived from the service's own. The service
-// reads sessions and never sets one: a value comes from server-side code only, by `createSessionCookie`.
+// only reads sessions; `createSessionCookie` makes them, in server-side code.
 //
-// Not @fastify/secure-session: it decorates and processes every request of the application, and adds 18 MB of
-// native code for one cookie.
+// @fastify/secure-session is not used: it decorates and processes every request of the application, and adds 18 MB of
+// native code.
 import { hkdfSync } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { EncryptJWT, errors, jwtDecrypt } from 'jose';
 import { readSessionCookie } from './session-cookie.ts';
 
 export interface Session {
-  /** The entry that the authenticator requires. */
   readonly SESSION?: string;
-  /** Random and never disclosed: CSRF tokens of this session are derived from it. */
+  /** Random and never disclosed: the session's CSRF tokens are derived from it. */
   readonly secret: string;
 }
 
 export type SessionVault = ReturnType<typeof createSessionVault>;
 
-/** RFC 7518 §4.5, §5.3: no key but the shared one, AES-256-GCM. */
+/** RFC 7518 §4.5, §5.3: the shared key itself, AES-256-GCM. */
 const keyManagement = 'dir';
 const contentEncryption = 'A256GCM';
 
@@ -25,14 +24,13 @@ export function createSessionVault(sessionKey: Uint8Array) {
   // RFC 5869: one key, one purpose
   const key = new Uint8Array(hkdfSync('sha256', sessionKey, '', 'deskbell session cookie', 32));
   return {
-    /** The value of the cookie. */
     seal: (session: Session, lifetimeSeconds: number): Promise<string> =>
       new EncryptJWT({ ...session })
         .setProtectedHeader({ alg: keyManagement, enc: contentEncryption })
         .setExpirationTime(new Date(Date.now() + lifetimeSeconds * 1000))
         .encrypt(key),
 
-    /** The session of a cookie's value; `undefined` where it is forged, damaged, under another key or expired. */
+    /** Returns `undefined` if the value is forged, damaged, expired or encrypted with another key. */
     async open(sealed: string): Promise<Session | undefined> {
       try {
         const { payload } = await jwtDecrypt<Session>(sealed, key, {
@@ -49,7 +47,6 @@ export function createSessionVault(sessionKey: Uint8Array) {
   };
 }
 
-/** The sessions of requests. */
 export type RequestSessions = ReturnType<typeof createRequestSessions>;
 
 export function createRequestSessions(vault: SessionVault) {
@@ -59,7 +56,6 @@ export function createRequestSessions(vault: SessionVault) {
     if (session !== undefined) opened.set(request, session);
   };
   return {
-    /** Opens the session of each request of the scope before anything reads it. */
     openSessions(app: FastifyInstance): void {
       app.addHook('onRequest', (request, _reply, proceed) => {
         const sealed = readSessionCookie(request.headers.cookie);
@@ -67,7 +63,6 @@ export function createRequestSessions(vault: SessionVault) {
         else open(request, sealed).then(proceed, proceed);
       });
     },
-    /** `undefined` where the request has none that is valid. */
     of: (request: FastifyRequest): Session | undefined => opened.get(request),
   };
 }

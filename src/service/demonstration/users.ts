@@ -1,4 +1,4 @@
-// The example user API. Ids are int64: in the path a decimal, in an answer a JSON number with every digit.
+// The example user API. Ids are int64: a decimal in the path, a JSON number with every digit in an answer.
 import { Type } from '../../http/schema.ts';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -73,7 +73,7 @@ export function addUserRoutes(app: ServiceApp, users: ExampleUsers): void {
   );
 }
 
-// A path parameter is text: it is read as an int64 instead of being validated by the schema.
+// Reads the id from the path's text; the schema would validate a number.
 const validatorCompiler: typeof compileValidator = (route) =>
   route.httpPart === 'params' ? validateUserId : compileValidator(route);
 

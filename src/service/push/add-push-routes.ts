@@ -1,4 +1,3 @@
-// The part of the service that Web Push needs: the public key, the subscriptions and the client's files.
 import rateLimit from '@fastify/rate-limit';
 import { clientOf } from '../../http/client-address.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
@@ -12,7 +11,6 @@ import { addReceiptRoute } from './receipts.ts';
 import { addVapidKeyRoute } from './vapid-key.ts';
 import { addWebPushRoutes } from './web-push.ts';
 
-/** For the description document. */
 export const pushSecuritySchemes = {
   subscriberToken: {
     type: 'http',

@@ -1,5 +1,5 @@
-// POST /webPush/channels says which channels a reader has on, and changes that: for whoever has the `auth` of a subscription, or a
-// subscriber token. Whoever has neither is answered as a reader who has chosen nothing.
+// POST /webPush/channels says which channels a reader has on, and changes that, for the holder of a subscription's
+// `auth` or a subscriber token. A request with a wrong `auth` is answered as for a reader who has chosen nothing.
 import type { FastifyReply } from 'fastify';
 import {
   checkChoices,
@@ -100,9 +100,9 @@ export function addChannelsRoute(app: ServiceApp, settings: Settings): void {
 }
 
 /**
- * @param user who is signed in
- * @returns undefined where nobody is, and `auth` is not that of a stored subscription
- * @throws {DeskbellError} ERR_SUBSCRIBER_TOKEN where nothing says who the reader is
+ * @param user the signed-in user
+ * @returns undefined if nobody is signed in and `auth` is not that of a stored subscription
+ * @throws {DeskbellError} ERR_SUBSCRIBER_TOKEN if nothing says who the reader is
  */
 async function findReader(
   { endpoint, auth }: ValueOf<typeof body>,
@@ -121,15 +121,15 @@ async function findReader(
   const row = await subscriptions.findByEndpoint(endpoint);
   const authBytes = decodeBase64(auth);
   const own = row && authBytes && isSameSecret(row.auth, authBytes) ? row : undefined;
-  // what was chosen in this browser without a user holds where the person has chosen nothing
+  // choices made in this browser without a user apply if the person has chosen nothing
   return user === undefined ? own : { ...own, user };
 }
 
 /**
- * Stores choices where there are any.
+ * Stores choices, if there are any.
  *
- * @returns what holds for the reader then, and the channels that there were before; a channel may be removed at any time
- * @throws {DeskbellError} ERR_REQUEST_INVALID names a choice that is wrong, or a channel that there is none of
+ * @returns the reader's choices, and the channels read before; a channel may be removed at any time
+ * @throws {DeskbellError} ERR_REQUEST_INVALID names a choice that is wrong, or a channel that does not exist
  */
 async function choose(
   reader: Reader | undefined,
@@ -161,6 +161,6 @@ const toAnswer =
     };
   };
 
-/** Browsers name the one first that the reader prefers, as in `navigator.language`. */
+/** Browsers name the preferred language first, as in `navigator.language`. */
 const readFirstLanguage = (header = ''): string | undefined =>
   readLanguage(/^[\w-]+/.exec(header.trim())?.[0]);

@@ -1,9 +1,8 @@
-// The client's files that an application's own pages load: the page library and the service worker.
 import { clientFile } from '../../http/client-assets.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { serveFile } from '../../http/description/served-file.ts';
 
-/** URL paths, the file of each in the client's folder, its name as an operation, and what it is. A service worker's path is its scope. */
+/** URL path, file in the client's folder, operation and summary. A service worker's path is its scope. */
 const files = [
   ['/client/index.js', 'index.js', 'getPageLibrary', 'The page library'],
   ['/client/subscribe.js', 'subscribe.js', 'getSubscribeElement', 'The element `<deskbell-subscribe>`'],

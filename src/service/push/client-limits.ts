@@ -1,16 +1,16 @@
-// Counts what each client has asked for. Where the database counts for all processes, its number holds; each process counts
-// too, so that whoever is over the limit costs the database nothing, and in case it does not answer.
+// Counts each client's requests. If the database counts for all processes, its number applies. Each process counts too,
+// so that clients over the limit cost the database nothing, and in case it does not answer.
 //
-//   SHARED  the database is asked. It fails, or is slow → ALONE
-//   ALONE   this process's own numbers hold; after a while → SHARED
+//   SHARED  the database is asked. If it fails or is slow → ALONE
+//   ALONE   this process's own numbers apply; after a while → SHARED
 import { hash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRateLimitStore } from '@fastify/rate-limit';
 import type { ClientRequests, ClientWindow } from '../../store/client-requests.ts';
 
 /**
- * Of a process, for each limit. A client's place follows from its name and a secret, and clients with one place are counted together:
- * so memory is bounded, and no other names, however many, reset the number of a client.
+ * Of a process, for each limit. A client's place follows from its name and a secret, and clients in one place are
+ * counted together. So memory is bounded, and no number of other names resets a client's count.
  */
 const places = 16_384;
 const answerWithinMs = 1000;
@@ -22,14 +22,13 @@ interface Window {
 }
 
 interface ClientLimits extends FastifyRateLimitStore {
-  /** @param client its address, and what is limited */
   count(client: string, windowMs: number, max: number): Promise<ClientWindow>;
 }
 
 /**
- * What `@fastify/rate-limit` counts with.
+ * Makes the store class for `@fastify/rate-limit`.
  *
- * @param shared absent where each process counts for itself alone
+ * @param shared absent if each process counts for itself
  * @param now milliseconds since 1970
  */
 export function createClientLimits(
@@ -83,7 +82,6 @@ export function createClientLimits(
       done(null, { current: requests, ttl: endsInMs });
     }
 
-    /** That of its place, whoever else has asked there. */
     #windowOf(client: string, windowMs: number): Window {
       const place = hash('sha256', this.#salt + client, 'buffer').readUInt32LE() % places;
       const known = this.#windows.get(place);

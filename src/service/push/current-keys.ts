@@ -1,6 +1,6 @@
-// The public keys of the service as of now. `deskbell keys rotate` changes them while services run: the database says which
-// key is offered, so that all services on it offer the same one. Nothing is remembered; requests of one turn of the event loop,
-// and those that come while an answer is awaited, share a read.
+// Reads the service's public keys as they are now. `deskbell keys rotate` changes them while services run; the database
+// says which key is current, so all services on it offer the same one. Nothing is cached: only requests of one turn of
+// the event loop, and those that arrive during a read, share one.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Store } from '../../store/store.ts';
 import type { VapidKeyState } from '../../store/vapid-keys.ts';
@@ -9,7 +9,7 @@ import type { VapidPublicKeys } from './vapid-key-header.ts';
 /** @throws {DeskbellError} ERR_STORE_UNAVAILABLE */
 export type ReadVapidKeys = () => Promise<VapidPublicKeys>;
 
-/** @param given of the options; they hold where the store knows nothing of the current one among them */
+/** @param given the options' keys; they apply if the store does not know the current one among them */
 export function createReadVapidKeys(
   { vapidKeys }: Pick<Store, 'vapidKeys'>,
   given: VapidPublicKeys,

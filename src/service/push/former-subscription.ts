@@ -1,6 +1,6 @@
-// Which subscription a registration takes the place of: a browser that had to subscribe anew names the former one in a
-// request header, so that user and tags move to the new one. `auth` proves that it is the browser's own. Where it is the same
-// endpoint, that permits to change its keys.
+// Finds the subscription that a registration replaces: a browser that had to subscribe anew names the former one in a
+// request header, so that user and tags move to the new one. `auth` proves that it is its own. For the same endpoint,
+// it permits changing the keys.
 import type { IncomingHttpHeaders } from 'node:http';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';

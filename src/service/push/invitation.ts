@@ -1,5 +1,6 @@
-// Who may register: everybody, or only those who are invited. A browser that is registered may always send its subscription again,
-// and replace it by a new one, which deletes it: so that one invitation lets one browser in, however often that subscribes anew.
+// Decides who may register: everybody, or only invited browsers. A registered browser may always send its subscription
+// again, or replace it by a new one, which deletes the old one. So one invitation lets in one browser, however often it
+// subscribes anew.
 import type { IncomingHttpHeaders } from 'node:http';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hashInvitation, notInvited } from '../../store/invitations.ts';
@@ -9,7 +10,6 @@ import type { Registration } from '../../store/subscriptions.ts';
 import type { Settings } from '../options.ts';
 import { lookUp } from '../../errors/look-up.ts';
 
-/** Has the token of an invitation. */
 export const invitationHeader = 'Deskbell-Invitation';
 
 /**
@@ -21,7 +21,7 @@ export type Admit = (registration: Registration, headers: IncomingHttpHeaders) =
 export function createAdmit({ store, registrations = 'open' }: Settings): Admit {
   const { subscriptions, invitations } = store;
 
-  /** @returns the registration of a browser that is registered, with the former row that it consumes; undefined for any other */
+  /** @returns the registration with the row that it replaces; undefined if the browser is not registered */
   const asRegistered = async (registration: Registration): Promise<Registration | undefined> => {
     const { subscription, former } = registration;
     const row = await subscriptions.findByEndpoint(subscription.endpoint);

@@ -19,7 +19,6 @@ export function addPreferencesPage(app: ServiceApp): void {
     tag,
     summary: 'The page on which a reader chooses channels',
     contentSecurityPolicy,
-    // All addresses in the page are relative to the folder above.
     otherSpelling: { path: '/preferences/', location: '../preferences' },
   });
   serveFiles(app, files, { tag, summary: 'A file of that page', contentSecurityPolicy });

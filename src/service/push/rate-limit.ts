@@ -1,8 +1,6 @@
-// How often one client address may ask for what costs a write.
 import { mustBe } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
-/** Requests that one client address may make in a minute, unless the options say otherwise. */
 export const defaultRegistrationsPerMinute = 60;
 export const defaultReceiptsPerMinute = 600;
 
@@ -11,11 +9,7 @@ export const isRequestLimit = mustBe(
   (value) => value === 'off' || (Number.isInteger(value) && Number(value) > 0),
 );
 
-/**
- * The limit of a route, as its `config.rateLimit`.
- *
- * @param what the client does with a request, such as "register"
- */
+/** The limit of a route, for `config.rateLimit`. @param what the client does with a request, such as "register" */
 export function limitPerMinute(max: number | 'off', what: string) {
   return (
     max !== 'off' && {

@@ -1,5 +1,5 @@
-// POST /webPush/receipts takes what service workers report of notifications: shown, clicked, dismissed. A token from the
-// payload proves that the notification was sent to who reports on it. The answer does not tell what was counted.
+// POST /webPush/receipts takes service workers' reports on notifications: shown, clicked, dismissed. A token from the
+// payload proves that the notification was sent to the reporter. The answer does not tell what was counted.
 import { createReceiptTokenReader, receiptTokenPattern } from '../../protocol/message/receipt-token.ts';
 import { receiptEvents, type Receipt, type ReceiptEvent } from '../../store/receipts.ts';
 import { emptyResponse } from '../../http/description/openapi-responses.ts';
@@ -9,7 +9,7 @@ import type { ServiceApp } from '../../http/service-app.ts';
 import type { Settings } from '../options.ts';
 import { defaultReceiptsPerMinute, limitPerMinute } from './rate-limit.ts';
 
-/** The service worker sends no more at once. */
+/** The most that a service worker sends at once. */
 const maxReceipts = 100;
 const pruneIntervalMs = 60 * 60 * 1000;
 
@@ -77,7 +77,7 @@ export function addReceiptRoute(app: ServiceApp, settings: Settings): void {
   pruneNowAndThen(app, settings);
 }
 
-/** Forgets who reported what once it is no longer needed, a batch at a time, until the service is closed. */
+/** Deletes reports that are no longer needed, in batches, until the service is closed. */
 function pruneNowAndThen(app: ServiceApp, { store, log }: Settings): void {
   const closing = new AbortController();
   let pruning = Promise.resolve();

@@ -1,5 +1,5 @@
-// What happens to a registration between its checks and its 200. Nothing is stored, and nothing is on the console, of what the
-// application refuses or of another one's endpoint.
+// Handles a registration between its checks and its 200. Until the application and the store accept it, nothing is
+// logged.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import type { Subscription } from '../../protocol/subscription.ts';
@@ -12,7 +12,6 @@ import type { OfferedSubscription, Settings } from '../options.ts';
 import { createAdmit } from './invitation.ts';
 import { createWithinLimits } from './unlisted-push-services.ts';
 
-/** The keys as the request has them: the console shows these. */
 type SentKeys = Readonly<Record<'p256dh' | 'auth', string>>;
 
 /** @throws {DeskbellError} ERR_NOT_INVITED, ERR_ENDPOINT_IN_USE, ERR_RATE_LIMITED, ERR_PUSH_SERVICE_LIMIT, ERR_SUBSCRIPTION_LIMIT, ERR_STORE_UNAVAILABLE; what the application throws */
@@ -40,7 +39,7 @@ export function createRegister(settings: Settings): Register {
   };
 }
 
-/** Outside of any transaction: the application may take its time. */
+/** Outside any transaction, since the application may take its time. */
 async function askApplication(
   registration: Registration,
   request: FastifyRequest,
@@ -61,7 +60,7 @@ async function askApplication(
   return readUserAndTags(await onSubscribe(offered, request));
 }
 
-/** Unless the application says otherwise. */
+/** The user and tags unless the application returns others. */
 async function whoseItWillBe(
   { assign, former }: Registration,
   known: StoredSubscription | undefined,
@@ -74,7 +73,6 @@ async function whoseItWillBe(
   return row !== undefined && isSameSecret(row.auth, former.auth) ? row : {};
 }
 
-/** What the application's hook says of user and tags. It may return other things, which mean nothing here. */
 function readUserAndTags(result: unknown): UserAndTags | undefined {
   if (typeof result !== 'object' || result === null || !('user' in result || 'tags' in result))
     return undefined;
@@ -96,11 +94,10 @@ function createReport({ endpointPolicy, log, redactSubscriptions }: Settings) {
   };
 }
 
-/** Writes the log out, once for all that ask for it in one turn of the event loop: rows of one commit share a write. */
+/** Flushes the log once for all callers of one turn of the event loop. */
 function createWriteOut(log: Log): () => Promise<void> {
   let next: Promise<void> | undefined;
   const writeOut = async (): Promise<void> => {
-    // comes once everything else of this turn has run
     await new Promise<void>((resolve) => process.nextTick(resolve));
     next = undefined;
     log.flush?.();

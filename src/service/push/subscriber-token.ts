@@ -1,5 +1,6 @@
-// Subscriber tokens: JWTs by which an application's backend says whose a subscription is. The client sends one with
-// `POST /webPush`, as `Authorization: Bearer`. The claims: `sub` is the user, `tags` the tags, `exp` and `aud` as in RFC 7519.
+// Subscriber tokens: JWTs with which an application's backend says whose a subscription is. The client sends one with
+// `POST /webPush`, as `Authorization: Bearer`. Claims: `sub` is the user, `tags` the tags, `exp` and `aud` as in RFC
+// 7519.
 import { createPublicKey } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errors, jwtVerify, SignJWT, type JWTPayload } from 'jose';
@@ -17,29 +18,27 @@ import {
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { type UserAndTags, checkUserAndTags } from '../../audience/user-and-tags.ts';
 
-/** How tokens are signed, and for whom. No other algorithm is taken, whatever a token says of itself. */
+/** How tokens are signed, and for whom. No other algorithm is accepted, whatever a token says. */
 export type SubscriberTokens =
   | {
       readonly algorithm: 'HS256';
-      /** 32 bytes at least, which the application's backend has as well. */
+      /** At least 32 bytes, shared with the application's backend. */
       readonly key: Uint8Array;
       readonly audience: string;
     }
   | {
       readonly algorithm: 'EdDSA';
-      /** Of the application's backend, Ed25519, as PEM (SPKI). */
+      /** The backend's Ed25519 public key, as PEM (SPKI). */
       readonly publicKey: string;
       readonly audience: string;
     };
 
 export const maxLifetimeSeconds = 3600;
-/** Clocks of two machines may differ by so much. */
 const clockToleranceSeconds = 60;
 const minKeyBytes = 32;
 
-/** Of `createSubscriberToken`. */
+/** Options of `createSubscriberToken`. */
 export interface SubscriberTokenOptions {
-  /** As in `SubscriberTokens`. */
   readonly key: Uint8Array;
   readonly audience: string;
   readonly user: string;
@@ -56,17 +55,12 @@ const isKey = mustBe(
 const subscriberTokenChecks: OptionChecks<SubscriberTokenOptions> = {
   key: isKey,
   audience: isText,
-  // these are fields of the token
   user: isCheckedElsewhere,
   tags: isCheckedElsewhere,
   lifetimeSeconds: isCheckedElsewhere,
 };
 
-/**
- * Makes a token, signed with HS256.
- *
- * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FIELD_VALUE, ERR_FIELD_TYPE
- */
+/** Makes a token signed with HS256. @throws {DeskbellError} ERR_CONFIGURATION, ERR_FIELD_VALUE, ERR_FIELD_TYPE */
 export async function createSubscriberToken(options: SubscriberTokenOptions): Promise<string> {
   checkOptions(options, subscriberTokenChecks, { required: ['key', 'audience'] });
   const { key, audience, lifetimeSeconds = maxLifetimeSeconds, ...userAndTags } = options;
@@ -86,7 +80,7 @@ export async function createSubscriberToken(options: SubscriberTokenOptions): Pr
 }
 
 /**
- * What the token of a request says: `undefined` where there is none that this service looks at.
+ * Returns user and tags of a request's token; `undefined` if there is none that this service reads.
  *
  * @throws {DeskbellError} ERR_SUBSCRIBER_TOKEN says why a token is refused
  */
@@ -108,7 +102,7 @@ export function createReadSubscriberToken(tokens: SubscriberTokens | undefined):
     const { payload } = await jwtVerify(token, key, {
       algorithms,
       audience,
-      // "aud" is required as well, since it is compared
+      // comparing "aud" requires it too
       requiredClaims: ['exp', 'sub'],
       clockTolerance: clockToleranceSeconds,
     });
@@ -136,7 +130,6 @@ const tokensChecks: Readonly<Record<SubscriberTokens['algorithm'], OptionChecks<
   EdDSA: { algorithm: isText, publicKey: isCheckedElsewhere, audience: isAudience },
 };
 
-/** Of the option `subscriberTokens`. */
 export const areSubscriberTokens: OptionCheck = (value, name) => {
   isObject(value, name);
   readKey(value as SubscriberTokens);
@@ -164,11 +157,11 @@ function readClaims({ sub, tags, exp = 0 }: JWTPayload): UserAndTags {
   if (seconds > maxLifetimeSeconds + clockToleranceSeconds) {
     throw new DeskbellError('ERR_FIELD_VALUE', 'It is valid for more than an hour.');
   }
-  // null is what some languages make of a list that is not there
+  // some languages write an absent list as null
   return checkUserAndTags({ user: sub, tags: (tags ?? []) as readonly string[] });
 }
 
-/** Says what is wrong, without anything of the token. Other faults are passed through. */
+/** Says what is wrong without showing the token. Other faults pass through. */
 function tokenError(error: unknown, tokens: SubscriberTokens): unknown {
   if (!(error instanceof errors.JOSEError || error instanceof DeskbellError)) return error;
   return new DeskbellError(

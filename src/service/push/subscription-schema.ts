@@ -1,5 +1,4 @@
-// The bodies of POST and DELETE /webPush as schemas, as strict as a schema can be: that p256dh is a point on
-// the curve is beyond it and stated as a format.
+// The bodies of POST and DELETE /webPush as schemas; only a format can say that p256dh is a point on the curve.
 import { Type } from '../../http/schema.ts';
 
 import { maxEndpointLength } from '../../protocol/endpoint-policy.ts';
@@ -24,7 +23,7 @@ const keys = {
   }),
 };
 
-/** What is no language or time zone counts as absent: no subscription is lost for it. */
+/** A value that is no language or time zone counts as absent: no subscription is lost for it. */
 const readerFacts = {
   language: Type.Optional(
     Type.Unsafe<unknown>({
@@ -39,10 +38,9 @@ const readerFacts = {
   ),
 };
 
-/** Nothing that a URL parser would escape or resolve: no dot segments, plain or escaped. */
+/** Excludes what a URL parser would escape or resolve: no dot segments, plain or escaped. */
 const pathPattern = String.raw`(?![^?]*/(?:\.|%2[eE]){1,2}(?:[/?]|$))(?:/[\w.~!$&'()*+,;=:@%|/-]*)?(?:\?[\w.~!$&()*+,;=:@%|/?-]+)?`;
 
-/** @param originPattern of the endpoint policy */
 export function createSubscriptionBody(originPattern: string) {
   const endpoint = Type.String({
     description:

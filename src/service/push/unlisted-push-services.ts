@@ -1,5 +1,4 @@
-// What is asked of a subscription whose push service nobody has listed: that not too many new ones come from there in a minute, and
-// that there are not too many such push services.
+// Limits push services that nobody has listed: their number, and new subscriptions of each a minute.
 import type { FastifyReply } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { defaultMaxPushServices, unlistedLimits } from '../../protocol/unlisted-push-services.ts';
@@ -12,7 +11,10 @@ const warnAtShare = 0.9;
 const remedy =
   'List those that you want in pushServices, remove others with "deskbell subscriptions remove --push-service", or raise maxPushServices.';
 
-/** Stores a subscription of the endpoint, where it may. @throws {DeskbellError} ERR_RATE_LIMITED, ERR_PUSH_SERVICE_LIMIT */
+/**
+ * Stores a subscription of the endpoint if the limits allow. @throws {DeskbellError} ERR_RATE_LIMITED,
+ * ERR_PUSH_SERVICE_LIMIT
+ */
 export type WithinLimits = (
   endpoint: string,
   reply: Pick<FastifyReply, 'header'>,
@@ -36,7 +38,7 @@ export function createWithinLimits(settings: Settings): WithinLimits {
   return async (endpoint, reply, work) => {
     const { origin, host } = new URL(endpoint);
     if (!endpointPolicy.isUnlisted(origin)) return work();
-    // one that is stored may always be changed
+    // a stored one may always be changed
     if ((await store.subscriptions.findByEndpoint(endpoint)) !== undefined) return work();
     const { requests, endsInMs } = await limits.count(`${host} registered`, windowMs, max);
     if (requests <= max) {

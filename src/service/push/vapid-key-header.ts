@@ -1,5 +1,5 @@
-// Which VAPID key a browser subscribed with: the client names it in a request header. Push services accept messages
-// for a subscription from that key only, so the service cannot use a subscription of a key that it does not have.
+// Reads the VAPID key that a browser subscribed with from a request header. Push services accept only messages signed
+// with that key, so the service refuses keys that it does not have.
 import type { IncomingHttpHeaders } from 'node:http';
 
 import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
@@ -12,7 +12,7 @@ export const vapidKeyHeader = 'Deskbell-Vapid-Key';
 export type VapidPublicKeys = Pick<Settings, 'vapidPublicKey' | 'previousVapidPublicKeys'>;
 
 /**
- * The public key that a registration was made with: the current one where the header is absent.
+ * Returns the public key of a registration: the current one if the header is absent.
  *
  * @throws {ProblemError} ERR_VAPID_KEY_UNKNOWN; its problem has the current key in `vapidPublicKey`
  */

@@ -1,4 +1,4 @@
-// GET /vapidKey: the public half of the key pair, as browsers take it for `applicationServerKey`.
+// GET /vapidKey: the public key, as browsers take it for `applicationServerKey`.
 import { Type } from '../../http/schema.ts';
 
 import { represent, sendRepresentation, type Representation } from '../../http/etag.ts';
@@ -8,7 +8,6 @@ import type { Operation } from '../../http/description/operation.ts';
 import { jsonContentType } from '../../http/json-text.ts';
 import type { ReadVapidKeys } from './current-keys.ts';
 
-/** @param exampleKey is shown in the description */
 export function addVapidKeyRoute(app: ServiceApp, readVapidKeys: ReadVapidKeys, exampleKey: string): void {
   const operation: Operation = {
     operationId: 'getVapidKey',

@@ -1,5 +1,6 @@
-// POST /webPush stores a subscription, durably before its 200; DELETE /webPush removes it. A subscriber token says whose it is;
-// DELETE /webPush/user makes it nobody's. Some proxies drop the body of a DELETE, or refuse it: both have a POST form.
+// POST /webPush stores a subscription, durably before its 200; DELETE /webPush removes it. A subscriber token says
+// whose it is; DELETE /webPush/user makes it nobody's. Some proxies drop the body of a DELETE or refuse it, so both
+// have a POST form.
 import type { FastifyRequest } from 'fastify';
 import { Type } from '../../http/schema.ts';
 
@@ -67,7 +68,6 @@ const postOperation: Operation = {
     'ERR_STORE_UNAVAILABLE',
   ],
 };
-/** @param what the request does; `done` is what there is then */
 const removal = (operationId: string, summary: string, what: string, done: string): Operation => ({
   operationId,
   tag: 'Web Push',
@@ -123,7 +123,7 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
     },
   );
 
-  /** Text that is not base64 is a wrong `auth` like any other; the response does not show whether there was a row. */
+  /** Text that is not base64 is treated as a wrong `auth`; the response does not show whether there was a row. */
   const addRemoval = (path: string, postPath: string, operation: Operation, remove: Removal): void => {
     const postForm = {
       ...operation,
@@ -160,7 +160,7 @@ export function addWebPushRoutes(app: ServiceApp, settings: Settings, readVapidK
 
 type Removal = (endpoint: string, auth: Uint8Array, request: FastifyRequest) => Promise<void>;
 
-/** The row is deleted by now, and the response must not show that: what the application throws is logged. */
+/** The row is deleted by now, and the response must not show that, so the application's errors are logged. */
 async function reportRemoval(
   stored: StoredSubscription,
   request: FastifyRequest,

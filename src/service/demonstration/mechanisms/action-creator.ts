@@ -1,25 +1,24 @@
-// The action creator: wraps every action of a scope, attached by one entry. It receives the request with its body and
-// session, and the action's result as an opaque entity that it must return.
+// The action creator wraps every action of a scope; the action's result is opaque to it.
 import type { FastifyInstance } from 'fastify';
 
 import { ActionRequest, type ReadSession } from './action-request.ts';
 import { createSealer, type SealedValue } from '../../../http/sealed-value.ts';
 import { requestRecord, type RecordLog } from './record.ts';
 
-/** The result of an action. Its body is opaque to an action creator. */
+/** An action's result; its body is opaque. */
 export interface ActionResult {
-  /** True where the action threw; what it threw is in the entity. */
+  /** True if the action threw; the entity is then what it threw. */
   readonly isFailure: boolean;
   readonly entity: SealedValue;
 }
 
-/** Runs the action, once, and returns its result. */
+/** Runs the action once and returns its result. */
 export type ActionCreator = (
   request: ActionRequest,
   action: () => Promise<ActionResult>,
 ) => Promise<ActionResult>;
 
-/** Wraps every route that is added to the scope afterwards. Handlers there return what they answer. */
+/** Wraps every route that is added to the scope afterwards. Their handlers return what they answer. */
 export function useActionCreator(
   app: FastifyInstance,
   creator: ActionCreator,
@@ -42,7 +41,6 @@ export function useActionCreator(
   });
 }
 
-/** Writes one record before the action and one after it. */
 export function createLoggingActionCreator(log: RecordLog): ActionCreator {
   return async (request, action) => {
     const mechanism = 'action-creator';

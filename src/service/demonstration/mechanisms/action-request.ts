@@ -1,19 +1,17 @@
-// A request as actions, authenticators and action creators receive it: method, URL, body and session. The response cannot
-// be reached from it.
 import type { FastifyRequest } from 'fastify';
 
-/** The entries of a session by name; empty where there is none. */
+/** A session's entries by name; empty without a session. */
 export type SessionEntries = Readonly<Record<string, string>>;
 
-/** Reads the session of a request; empty where it has none. */
+/** Reads the session of a request; empty without one. */
 export type ReadSession = (request: FastifyRequest) => SessionEntries;
 
-/** What authenticators and action creators see of a request: method, URL, body and session. */
+/** A request as actions, authenticators and action creators see it. The response cannot be reached from it. */
 export class ActionRequest {
   readonly method: string;
   /** Path and query, unchanged. */
   readonly url: string;
-  /** As parsed; `undefined` where there is none. */
+  /** Parsed; `undefined` without a body. */
   readonly body: unknown;
   readonly session: SessionEntries;
 

@@ -1,5 +1,5 @@
-// Authenticators: attached to one action, or to a class of actions, by annotation of the route. It receives
-// the request with its body and session before the action runs, so that there is no response to see.
+// Authenticators are attached to actions by annotating routes, and run before the action, when there is no response to
+// see.
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
@@ -14,14 +14,12 @@ export type Authenticator = (request: ActionRequest) => Verdict | Promise<Verdic
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Annotation of a route: who may pass to its action. */
     authenticator?: Authenticator;
   }
 }
 
-/** Enforces the annotation `config: { authenticator }` on every route of the scope that comes after. */
+/** Enforces `config: { authenticator }` on every route that is added to the scope afterwards. */
 export function enforceAuthenticators(app: FastifyInstance, readSession: ReadSession): void {
-  /** Requests whose body is being read; their authenticators have not been asked. */
   const pending = new WeakSet<FastifyRequest>();
   app.addHook('onRoute', (route) => {
     const authenticator = route.config?.authenticator;
@@ -41,7 +39,7 @@ export function enforceAuthenticators(app: FastifyInstance, readSession: ReadSes
     });
     // After the body is parsed, before it is validated.
     route.preValidation = [preValidation, authenticate].flat();
-    // A body that cannot be parsed ends the request earlier; without a session it is a 401 as well.
+    // A body that cannot be parsed ends the request earlier; without a session that is a 401 too.
     route.errorHandler = async function authenticateFirst(cause, request, reply): Promise<unknown> {
       const isUnreadable = pending.has(request) && !request.raw.socket.destroyed;
       const fault = isUnreadable ? await authenticate(request).then(() => cause, toError) : cause;
@@ -62,7 +60,7 @@ function assertPassed(verdict: Verdict): void {
   }
 }
 
-/** Annotates a whole class of actions: every route of the scope that comes after and has no annotation of its own. */
+/** Annotates every route that is added to the scope afterwards and has no authenticator of its own. */
 export function annotateClass(app: FastifyInstance, authenticator: Authenticator): void {
   app.addHook('onRoute', (route) => {
     route.config = { authenticator, ...route.config };
@@ -72,7 +70,7 @@ export function annotateClass(app: FastifyInstance, authenticator: Authenticator
 /** @param session the entry `SESSION`, present but perhaps empty */
 export type Authorize = (session: string, request: ActionRequest) => boolean | Promise<boolean>;
 
-/** Passes requests with the session entry `SESSION`, even an empty one, unless `authorize` rejects its value. */
+/** Passes requests whose session has the entry `SESSION`, even an empty one, unless `authorize` rejects its value. */
 export function createSessionAuthenticator(authorize: Authorize, log?: RecordLog): Authenticator {
   return async (request) => {
     const verdict = await verdictOf(request, authorize);

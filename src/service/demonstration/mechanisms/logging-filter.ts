@@ -1,4 +1,3 @@
-// The logging filter: one record for each request, and the header `Request-Time` on each response.
 import type { Filter } from '../../../http/filter.ts';
 import type { RecordLog } from './record.ts';
 
