@@ -216,6 +216,7 @@ async function prepare(folder: string, flags: readonly string[]) {
     databaseDir: join(folder, 'data'),
     port,
     password,
+    authMethod: 'scram-sha-256',
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C', '-c', 'scram_iterations=1'],

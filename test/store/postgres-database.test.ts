@@ -180,7 +180,14 @@ test('a URL is read as pg reads it, sockets too, and what neither knows is refus
       [host || 'localhost', Number(port || 5432), user, password || null, database],
     );
   }
-  for (const name of ['schema', 'search_path', 'connect_timeout', 'constructor'])
+  for (const [parameter, words] of [
+    ['channel_binding=always', /its channel_binding is "always"; it must be one of disable, prefer, require/],
+    ['connect_timeout=0', /its connect_timeout is "0"; it must be a number of seconds/],
+    ['connect_timeout=1s', /its connect_timeout is "1s"/],
+  ] as const)
+    assert.throws(() => checkDatabaseUrl(`postgres://h/d?${parameter}`), { message: words });
+  checkDatabaseUrl('postgres://h/d?sslmode=require&channel_binding=require&connect_timeout=10');
+  for (const name of ['schema', 'search_path', 'constructor'])
     assert.throws(() => checkDatabaseUrl(`postgres://h/d?sslmode=disable&${name}=x`), {
       code: 'ERR_CONFIGURATION',
       message: new RegExp(`its parameter "${name}" is not supported`),

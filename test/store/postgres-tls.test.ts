@@ -109,6 +109,20 @@ describe('TLS to PostgreSQL', { skip: skipWithout('the tests of TLS', [openssl])
     }
   });
 
+  test('binds the login to the TLS connection, if channel_binding asks for it', async () => {
+    const binding = { sslmode: 'require', channel_binding: 'require' };
+    assert.equal(await isEncrypted(withTls('127.0.0.1', binding)), true);
+    assert.equal(await isEncrypted(ofSeveral(withTls('127.0.0.1', binding))), true);
+    const withoutTls = withTls('127.0.0.1', { ...binding, sslmode: 'disable' });
+    const reason = {
+      code: 'ERR_CONFIGURATION',
+      message: /its channel_binding is "require", and the server does not offer SCRAM-SHA-256-PLUS/,
+    };
+    await assert.rejects(openPostgresStore({ url: withoutTls }), reason);
+    await assert.rejects(openPostgresStore({ url: ofSeveral(withoutTls) }), reason);
+    assert.equal(await isEncrypted(withTls('127.0.0.1', { channel_binding: 'prefer' })), false);
+  });
+
   test('names the file that is missing, and what must not be left out', async () => {
     const missing = join(folder, 'none.pem');
     for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {

@@ -58,10 +58,11 @@ const classesOfSeveralHosts = new Map<string, typeof Client>();
 
 function clientClass(driver: typeof Client, url: string): typeof Client {
   const urls = urlsOfHosts(url);
-  if (urls.length === 1) return endingQuietly(driver);
+  const single = endingQuietly(driver, urls[0].searchParams.get('channel_binding') === 'require');
+  if (urls.length === 1) return single;
   let chosen = classesOfSeveralHosts.get(url);
   if (chosen === undefined) {
-    chosen = connectToWritable(endingQuietly(driver), urls.map(withLibpqTls));
+    chosen = connectToWritable(single, urls.map(withLibpqTls));
     classesOfSeveralHosts.set(url, chosen);
   }
   return chosen;
@@ -72,11 +73,12 @@ function clientClass(driver: typeof Client, url: string): typeof Client {
  * could not be made is closed: `pg` leaves it open after a login that failed on its own side, and the process would wait for the
  * server to close it.
  */
-const endingQuietly = (driver: typeof Client): typeof Client =>
+const endingQuietly = (driver: typeof Client, mustBind: boolean): typeof Client =>
   class extends driver {
     constructor(config?: ClientConfig) {
       super(config);
       this.on('error', () => {});
+      if (mustBind) requireChannelBinding(this);
     }
 
     override connect(): Promise<this>;
@@ -95,18 +97,49 @@ const endingQuietly = (driver: typeof Client): typeof Client =>
     }
   };
 
+const boundMechanism = 'SCRAM-SHA-256-PLUS';
+
+/** As libpq does for `channel_binding=require`: `pg` would log in without it if the server does not offer it. */
+function requireChannelBinding({ connection }: Client): void {
+  const refuse = (): void => {
+    const reason = `its channel_binding is "require", and the server does not offer ${boundMechanism} over TLS`;
+    connection.stream.destroy(new DeskbellError('ERR_CONFIGURATION', reason));
+  };
+  let isBound = false;
+  // before the listeners of `pg`, which send the password
+  connection.prependListener(
+    'authenticationSASL',
+    ({ mechanisms }: { readonly mechanisms: readonly string[] }) => {
+      isBound = mechanisms.includes(boundMechanism);
+      if (!isBound) refuse();
+    },
+  );
+  for (const event of ['authenticationCleartextPassword', 'authenticationMD5Password'])
+    connection.prependListener(event, refuse);
+  connection.prependListener('authenticationOk', () => {
+    if (!isBound) refuse();
+  });
+}
+
 const clientConfig = ({
   url,
-  connectTimeoutMs = defaultConnectTimeoutMs,
+  connectTimeoutMs,
   statementTimeoutMs = defaultStatementTimeoutMs,
-}: ConnectionOptions): ClientConfig => ({
-  connectionString: withLibpqTls(urlsOfHosts(url)[0]),
-  connectionTimeoutMillis: connectTimeoutMs,
-  query_timeout: statementTimeoutMs + answerTimeoutMs,
-  keepAlive: true,
-  keepAliveInitialDelayMillis: keepAliveAfterMs,
-  fallback_application_name: 'deskbell',
-});
+}: ConnectionOptions): ClientConfig => {
+  const [first] = urlsOfHosts(url);
+  const { searchParams } = first;
+  const inUrlMs = Number(searchParams.get('connect_timeout')) * 1000;
+  const binding = searchParams.get('channel_binding') ?? 'disable';
+  return {
+    connectionString: withLibpqTls(first),
+    connectionTimeoutMillis: connectTimeoutMs ?? (inUrlMs || defaultConnectTimeoutMs),
+    enableChannelBinding: binding !== 'disable',
+    query_timeout: statementTimeoutMs + answerTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveAfterMs,
+    fallback_application_name: 'deskbell',
+  };
+};
 
 /** Of every connection. A process that hangs within a transaction must not keep others waiting for its locks. */
 const serverSettings = (statementTimeoutMs: number): Readonly<Record<string, string>> => ({
@@ -153,8 +186,9 @@ function checkTlsFiles(text: string): void {
 /** `pg` reads `sslmode` in its own way unless it is told to read it as libpq does. */
 function withLibpqTls(address: URL): string {
   const url = new URL(address);
-  // of libpq alone; see `writable-server.ts`
-  url.searchParams.delete('target_session_attrs');
+  // of libpq alone; see `writable-server.ts` and `clientConfig`
+  for (const name of ['target_session_attrs', 'channel_binding', 'connect_timeout'])
+    url.searchParams.delete(name);
   if (url.searchParams.has('sslmode')) url.searchParams.set('uselibpqcompat', 'true');
   return url.href;
 }

@@ -4,13 +4,16 @@ import { decodePercent } from '../../errors/decode-percent.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'];
+const channelBindings = ['disable', 'prefer', 'require'];
 /** libpq has others, which would choose a standby. */
 const sessionAttributes = ['read-write', 'primary'];
 
 /** What a URL may have behind its "?": what `pg` or this file reads. Anything else would be ignored without a word. */
 const parameters: ReadonlySet<string> = new Set([
   'application_name',
+  'channel_binding',
   'client_encoding',
+  'connect_timeout',
   'fallback_application_name',
   'host',
   'idle_in_transaction_session_timeout',
@@ -49,7 +52,12 @@ export function checkDatabaseUrl(text: string): void {
     throw wrongUrl(`its parameter "${name.slice(0, 40)}" is not supported; leave it out. There are ${known}`);
   }
   checkParameter('sslmode', searchParams.get('sslmode'), sslModes);
+  checkParameter('channel_binding', searchParams.get('channel_binding'), channelBindings);
   checkParameter('target_session_attrs', searchParams.get('target_session_attrs'), sessionAttributes);
+  const seconds = searchParams.get('connect_timeout');
+  if (seconds !== null && !/^[1-9]\d{0,3}$/.test(seconds)) {
+    throw wrongUrl(`its connect_timeout is "${seconds}"; it must be a number of seconds from 1 to 9999`);
+  }
 }
 
 const wrongUrl = (message: string): DeskbellError => new DeskbellError('ERR_CONFIGURATION', message);
