@@ -210,7 +210,7 @@ class DeskbellClient extends EventTarget {
       await withLock(async () => {
         const { registration, subscription, body } = await this.#current();
         if (registration) {
-          await updateState(registration.scope, { storedBody: undefined });
+          await updateState(registration.scope, { storedBody: undefined, formerBody: undefined });
           await clearHistory(registration.scope);
         }
         try {
@@ -226,7 +226,10 @@ class DeskbellClient extends EventTarget {
     if (lacksSupport()) return;
     await withLock(async () => {
       const { registration, body } = await this.#current();
-      if (registration) await clearHistory(registration.scope);
+      if (registration) {
+        await updateState(registration.scope, { formerBody: undefined });
+        await clearHistory(registration.scope);
+      }
       if (body) await this.#service.signOut(body);
     });
   }

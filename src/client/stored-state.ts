@@ -12,6 +12,8 @@ export interface StoredState {
    * push service drops the subscription, it says that the browser wants one, and which row of the service to replace.
    */
   readonly storedBody?: string | undefined;
+  /** The one that it has replaced. */
+  readonly formerBody?: string | undefined;
   /** Choices of channels that the service has not taken yet. */
   readonly choices?: Choices | undefined;
   readonly historyLimit?: number;

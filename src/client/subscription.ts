@@ -23,9 +23,11 @@ export async function reconcile(
   const existing = await pushManager.getSubscription();
   const subscription = await subscribe(pushManager, vapidKey, service.timeoutMs, isRefused);
   const body = subscriptionBody(subscription);
-  const { storedBody } = await readState(scope);
+  const { storedBody, formerBody } = await readState(scope);
   const known = storedBody ?? (existing && subscriptionBody(existing));
-  const former = known === body ? undefined : known;
+  const isStored = known === body;
+  // A service restored from a backup may know only the former one.
+  const former = isStored ? formerBody : known;
   try {
     await service.store(body, vapidKey, former);
   } catch (error) {
@@ -39,9 +41,9 @@ export async function reconcile(
     }
     throw error;
   }
-  if (former) await service.remove(former);
+  if (former && !isStored) await service.remove(former);
   await sendChoices(scope, body, service);
-  await updateState(scope, { storedBody: body });
+  await updateState(scope, { storedBody: body, formerBody: former ?? undefined });
   return subscription;
 }
 

@@ -47,6 +47,10 @@ interface Client extends EventTarget {
   messages(): AsyncIterableIterator<{ readonly title: string }>;
 }
 
+interface PushSubscriptionOfPage {
+  unsubscribe(): Promise<void>;
+}
+
 /** What a browser has beside a page. */
 interface Browser {
   readonly pageUrl?: string;
@@ -292,6 +296,43 @@ test('the service gets subscription, language and time zone, and is asked for it
     body,
   });
   assert.deepEqual(asked[3], { request: 'POST webPush', headers, body }, 'an invitation is used once');
+});
+
+test('a subscription names the last one that was stored, while the service is away and once it may have been restored', async () => {
+  let status = 200;
+  const { client, asked } = openPage(
+    {},
+    { service: (request) => [request === 'POST webPush' ? status : 200, vapidKey] },
+  );
+  const renew = async (): Promise<void> => {
+    const { subscription } = await client.state();
+    await (subscription as unknown as PushSubscriptionOfPage).unsubscribe();
+    await client.resync().catch(() => undefined);
+  };
+  const sent = (): readonly unknown[] => {
+    const { headers, body } = asked.findLast(({ request }) => request === 'POST webPush')!;
+    const former = JSON.parse(headers['deskbell-former-subscription'] ?? '{}') as {
+      readonly endpoint?: string;
+    };
+    return [body['endpoint'], former.endpoint];
+  };
+  const [first, third, fourth] = [1, 3, 4].map((number) => `https://push.example/${number}`);
+  await client.subscribe();
+  status = 0;
+  await renew();
+  await renew();
+  assert.deepEqual(sent(), [third, first], 'not the second one, which the service has never seen');
+  status = 200;
+  for (const visit of ['stored', 'sent again', 'sent again']) {
+    await client.resync();
+    assert.deepEqual(sent(), [third, first], visit);
+  }
+  assert.equal(asked.filter(({ request }) => request === 'DELETE webPush').length, 1, 'removed once');
+  await renew();
+  assert.deepEqual(sent(), [fourth, third]);
+  await client.signOut();
+  await client.resync();
+  assert.deepEqual(sent(), [fourth, undefined], 'a former user must not come back');
 });
 
 test('a new subscription that the service refuses is ended again; one that it could not take, or knew, is not', async () => {
