@@ -2,7 +2,7 @@
 import { maxTitleCharacters, maxTitles, type Channel } from '../audience/channels.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { Type } from '../http/schema.ts';
-import { maxLanguageCharacters } from '../protocol/language.ts';
+import { maxLanguageCharacters, readLanguage } from '../protocol/language.ts';
 import type { ChannelStore } from '../store/channels.ts';
 import { operation, watchers, type NamedList } from './operation.ts';
 import type { View } from './view.ts';
@@ -11,7 +11,7 @@ const titleSchema = (description: string) =>
   Type.String({ minLength: 1, maxLength: maxTitleCharacters, format: 'channel-title', description });
 
 const members = {
-  title: titleSchema('As readers see it, where there is no title in their language.'),
+  title: titleSchema('For readers whose language has no title of its own.'),
   titles: Type.Unsafe<Channel['titles']>({
     type: 'object',
     maxProperties: maxTitles,
@@ -31,16 +31,25 @@ const example = {
   isOnByDefault: true,
 };
 
-/** What a channel is to be. */
 const channelBody = Type.Model(
   'ChannelUpdate',
   Type.Object(
     {
-      title: members.title,
-      titles: Type.Optional(members.titles),
-      isOnByDefault: Type.Optional({ ...members.isOnByDefault, default: true }),
+      title: Type.Optional(
+        titleSchema('Title for readers whose language has no title of its own. A new channel needs it.'),
+      ),
+      titles: Type.Optional(
+        Type.Unsafe<Readonly<Record<string, string | null>>>({
+          ...members.titles,
+          additionalProperties: { ...titleSchema('In this language.'), type: ['string', 'null'] },
+          description: 'By language (BCP 47); null removes one.',
+        }),
+      ),
+      isOnByDefault: Type.Optional(
+        Type.Boolean({ description: 'For readers who have chosen nothing. A new channel is on.' }),
+      ),
     },
-    { additionalProperties: false, examples: [example] },
+    { additionalProperties: false, minProperties: 1, examples: [example] },
   ),
 );
 
@@ -69,20 +78,30 @@ export const listChannels: NamedList<Channel> = {
 export const findChannel = async (channels: ChannelStore, name: string): Promise<Channel | undefined> =>
   (await channels.list()).find((channel) => channel.name === name.normalize('NFC'));
 
-export const putChannel = operation({
-  route: 'PUT /v1/channels/:name',
+export const updateChannel = operation({
+  route: 'PATCH /v1/channels/:name',
   tag: 'Subscriptions',
-  operationId: 'putChannel',
-  summary: 'Makes a channel, or replaces the one of this name',
-  description: 'Choices that readers have made stay.',
+  operationId: 'updateChannel',
+  summary: 'Makes a channel, or changes one',
+  description: 'What is not given stays as it is, and so do the choices of readers.',
   params,
   body: channelBody,
   answer: channelView,
-  errors: ['ERR_FIELD_VALUE', 'ERR_FIELD_TYPE'],
+  errors: ['ERR_CHANNEL_NOT_FOUND', 'ERR_FIELD_VALUE', 'ERR_FIELD_TYPE'],
   action: 'channel.put',
   target,
-  run: ({ store }, { name, title, titles = {}, isOnByDefault = true }) =>
-    store.channels.put({ name, title, titles, isOnByDefault }),
+  run: async ({ store: { channels } }, { name, titles = {}, ...given }) => {
+    const known = await findChannel(channels, name);
+    const title = given.title ?? known?.title;
+    if (title === undefined)
+      throw new DeskbellError('ERR_CHANNEL_NOT_FOUND', `There is no channel "${name}" yet; give it a title.`);
+    return channels.put({
+      name,
+      title,
+      titles: mergeTitles(known?.titles, titles),
+      isOnByDefault: given.isOnByDefault ?? known?.isOnByDefault ?? true,
+    });
+  },
 });
 
 export const removeChannel = operation({
@@ -102,3 +121,14 @@ export const removeChannel = operation({
     throw new DeskbellError('ERR_CHANNEL_NOT_FOUND', `There is no channel "${name}".`);
   },
 });
+
+/** Each language in its one spelling, so that a title replaces the one that is there. */
+function mergeTitles(
+  known: Channel['titles'] = {},
+  given: Readonly<Record<string, string | null>>,
+): Channel['titles'] {
+  const titles = new Map<string, string | null>(Object.entries(known));
+  for (const [language, title] of Object.entries(given))
+    titles.set(readLanguage(language) ?? language, title);
+  return Object.fromEntries([...titles].filter((entry): entry is [string, string] => entry[1] !== null));
+}

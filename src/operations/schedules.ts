@@ -107,7 +107,7 @@ export const removeSchedule = operation({
   route: 'DELETE /v1/schedules/:id',
   operationId: 'removeSchedule',
   summary: 'Removes a schedule',
-  description: 'Broadcasts that it has made stay.',
+  description: 'Broadcasts that it has made stay; cancel them if they are to end too.',
   errors: ['ERR_SCHEDULE_NOT_FOUND'],
   action: 'schedule.remove',
   run: async ({ store }, { id }) => {

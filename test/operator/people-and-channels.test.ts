@@ -4,19 +4,22 @@ import { test } from 'node:test';
 import type { Problem } from '../../src/http/problem.ts';
 import { startStage } from './running-operator.ts';
 
-test('channels are made, replaced, listed by pages and removed', async (t) => {
+test('channels are made, changed, listed by pages and removed', async (t) => {
   const { ask, read, add } = await startStage(t);
-  const put = (name: string, body: object) =>
-    read(`/v1/channels/${encodeURIComponent(name)}`, { method: 'PUT', body });
-  assert.deepEqual(await put('sport', { title: 'Sport', isOnByDefault: false }), {
+  const change = (name: string, body: object) =>
+    read(`/v1/channels/${encodeURIComponent(name)}`, { method: 'PATCH', body });
+  assert.deepEqual(await change('sport', { title: 'Sport', isOnByDefault: false }), {
     name: 'sport',
     title: 'Sport',
     titles: {},
     isOnByDefault: false,
   });
   const news = { name: 'news', title: 'News', titles: { de: 'Nachrichten' }, isOnByDefault: true };
-  await put('news', { title: 'Old', isOnByDefault: false });
-  assert.deepEqual(await put('news', { title: 'News', titles: { DE: 'Nachrichten' } }), news);
+  const untitled = await ask('/v1/channels/news', { method: 'PATCH', body: { isOnByDefault: true } });
+  assert.match(((await untitled.json()) as Problem).detail, /no channel "news" yet; give it a title/);
+  await change('news', { title: 'Old', titles: { de: 'Neues', fr: 'Actualités' }, isOnByDefault: false });
+  await change('news', { titles: { DE: 'Nachrichten', fr: null } });
+  assert.deepEqual(await change('news', { title: 'News', isOnByDefault: true }), news);
   const first = await read<{ readonly next: string }>('/v1/channels?limit=1');
   assert.deepEqual(first, { items: [news], next: 'news' });
   const rest = await read<{ readonly items: readonly { readonly name: string }[] }>(
@@ -48,7 +51,7 @@ test('channels are made, replaced, listed by pages and removed', async (t) => {
 test('a person is set and cleared member by member, and removed with all that was set', async (t) => {
   const { ask, read, store } = await startStage(t, [{ user: 'ada' }]);
   const patch = (body: object) => read('/v1/people/ada', { method: 'PATCH', body });
-  await read('/v1/channels/news', { method: 'PUT', body: { title: 'News' } });
+  await read('/v1/channels/news', { method: 'PATCH', body: { title: 'News' } });
   assert.deepEqual(await read('/v1/people/ada'), { user: 'ada', data: {}, channels: {} });
   await patch({ data: { name: 'Ada', points: 3 }, language: 'PT-br', timeZone: 'Europe/Berlin' });
   assert.deepEqual(await patch({ data: { points: null }, timeZone: null, channels: { news: false } }), {

@@ -148,7 +148,7 @@ const faults: readonly (readonly [string, unknown, readonly string[]])[] = [
     ['user is of type number; give 1 to 128 bytes of UTF-8 without control characters or null.'],
   ],
   [
-    'PUT /v1/channels/b%20d',
+    'PATCH /v1/channels/b%20d',
     { title: 'News' },
     [
       'name is not usable: The name of a channel must be 1 to 64 bytes of letters, digits and ". _ : -", and begin with a letter or digit.',

@@ -5,9 +5,8 @@ import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { acknowledge, listAlarms } from '../../operations/alarms.ts';
 import { createCommand } from '../command.ts';
 import { createChangeCommand, createNamedListCommand, processUser } from '../data/operation-command.ts';
-import { parseNote, parseOperatorName } from '../flags/arguments.ts';
+import { parseOperatorName } from '../flags/arguments.ts';
 import type { Context } from '../context.ts';
-import type { JsonFlag } from '../output/output.ts';
 
 export function alarmsCommand(context: Context): Command {
   return createCommand({
@@ -27,32 +26,19 @@ export function alarmsCommand(context: Context): Command {
     .addCommand(acknowledgeCommand(context));
 }
 
-interface AcknowledgeFlags extends JsonFlag {
-  readonly note: string;
-  readonly name?: string;
-}
-
 const acknowledgeCommand = (context: Context): Command =>
   createChangeCommand(context, acknowledge, {
     name: 'acknowledge',
-    description:
-      'Notes that somebody knows of an alarm, until its condition ends, concerns twice as many, or begins again.',
     examples: ['deskbell alarms acknowledge no-worker --note "The machine is being replaced."'],
-    argument: ['<id>', 'Alarm as `deskbell alarms list` shows it.'],
-    input: (id: string, { note }: AcknowledgeFlags) => ({ id, note }),
-    operatorOf: ({ name = processUser() }) => name,
+    argument: 'Alarm as `deskbell alarms list` shows it.',
+    flags: { note: ['--note <text>', `For other operators, at most ${maxNoteLength} characters.`] },
+    operatorOf: ({ name = processUser() }) => String(name),
     toText: ({ id, acknowledgement }) => `Acknowledged ${id} as ${acknowledgement?.operator ?? ''}.`,
-  })
-    .addOption(
-      new Option('--note <text>', `For other operators, at most ${maxNoteLength} characters.`)
-        .argParser(parseNote)
-        .makeOptionMandatory(),
-    )
-    .addOption(
-      new Option('--name <name>', 'Who acknowledges it. Default: the user of this process.').argParser(
-        parseOperatorName,
-      ),
-    );
+  }).addOption(
+    new Option('--name <name>', 'Who acknowledges it. Default: the user of this process.').argParser(
+      parseOperatorName,
+    ),
+  );
 
 function toText(alarm: StandingAlarm): string {
   const { id, what, remedy, sinceMs, broadcastIds, acknowledgement } = alarm;

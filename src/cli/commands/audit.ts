@@ -6,7 +6,7 @@ import { auditView } from '../../operations/audit.ts';
 import { parseOperatorName, parsePositiveInteger, parseTime } from '../flags/arguments.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
-import type { JsonFlag } from '../output/output.ts';
+import { inColumns, type JsonFlag } from '../output/output.ts';
 
 interface AuditFlags extends JsonFlag {
   readonly operator?: string;
@@ -40,8 +40,7 @@ export function auditCommand({ environment, output }: Context): Command {
       await output.table(flags, {
         rows: recordsOf(store.audit, filter, limit),
         toJson: auditView.toJson,
-        toText: formatRecord,
-        header: columns('AT', 'OPERATOR', 'ACTION', 'STATUS', 'TARGET'),
+        ...columns,
         ifEmpty: 'No such changes.',
       });
     });
@@ -63,8 +62,10 @@ async function* recordsOf(
   }
 }
 
-const formatRecord = ({ atMs, operator, action, status, target = '' }: AuditRecord): string =>
-  columns(isoTime(atMs), operator, action, status === undefined ? '-' : String(status), target);
-
-const columns = (at: string, operator: string, action: string, status: string, target: string): string =>
-  [at.padEnd(24), operator.padEnd(12), action.padEnd(20), status.padEnd(6), target].join('  ').trimEnd();
+const columns = inColumns<AuditRecord>([
+  ['AT', 24, ({ atMs }) => isoTime(atMs)],
+  ['OPERATOR', 12, ({ operator }) => operator],
+  ['ACTION', 20, ({ action }) => action],
+  ['STATUS', 6, ({ status }) => (status === undefined ? '-' : String(status))],
+  ['TARGET', 0, ({ target = '' }) => target],
+]);

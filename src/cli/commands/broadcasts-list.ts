@@ -4,13 +4,13 @@ import { cutText } from '../../errors/cut-text.ts';
 import { formatCount } from '../../errors/format-count.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
-import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { isoTime, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { countNames, type CountName } from '../../delivery/broadcast/count-meanings.ts';
 import { broadcastView } from '../../operations/broadcast.ts';
 import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
-import type { JsonFlag } from '../output/output.ts';
+import { inColumns, type Column, type JsonFlag } from '../output/output.ts';
 
 const defaultLimit = 20;
 const maxTitle = 60;
@@ -33,12 +33,10 @@ export function listCommand({ environment, output }: Context): Command {
       const shown = countNames.filter(
         (name) => isAlwaysShown(name) || rows.some(({ counts }) => counts[name] !== 0),
       );
-      const names = ['recipients', ...shown, 'alarms'].map((name) => name.toUpperCase());
       await output.table(flags, {
         rows,
         toJson: broadcastView.toJson,
-        toText: (broadcast) => formatColumns(broadcast, shown),
-        header: `${columns('ID', 'STATE', 'START', ...names)}  TITLE`,
+        ...columnsOf(shown),
         ifEmpty: 'No broadcasts yet.',
       });
     });
@@ -47,18 +45,19 @@ export function listCommand({ environment, output }: Context): Command {
 /** Every count has its column where one of the broadcasts has some. */
 const isAlwaysShown = (name: CountName): boolean => ['accepted', 'rejected', 'pending'].includes(name);
 
-function formatColumns(broadcast: Broadcast, shown: readonly CountName[]): string {
-  const { id, startAtMs, recipients, counts, alarms, payload } = broadcast;
-  const cells = columns(
-    String(id),
-    stateOf(broadcast),
-    new Date(startAtMs).toISOString().replace(/\.\d+Z$/, 'Z'),
-    ...[recipients, ...shown.map((name) => counts[name]), alarms.length].map(formatCount),
-  );
-  return `${cells}  ${cutText(readPayloadTexts(payload).title, maxTitle)}`.trimEnd();
-}
+const numberColumn = (name: string, countOf: (broadcast: Broadcast) => number): Column<Broadcast> => [
+  name.toUpperCase(),
+  -10,
+  (broadcast) => formatCount(countOf(broadcast)),
+];
 
-function columns(id: string, state: string, start: string, ...numbers: readonly string[]): string {
-  const cells = numbers.map((number) => number.padStart(11)).join('');
-  return `${id.padStart(6)}  ${state.padEnd(9)}  ${start.padEnd(20)}${cells}`.trimEnd();
-}
+const columnsOf = (shown: readonly CountName[]) =>
+  inColumns<Broadcast>([
+    ['ID', -6, ({ id }) => String(id)],
+    ['STATE', 9, stateOf],
+    ['START', 20, ({ startAtMs }) => isoTime(startAtMs).replace(/\.\d+Z$/, 'Z')],
+    numberColumn('recipients', ({ recipients }) => recipients),
+    ...shown.map((name) => numberColumn(name, ({ counts }) => counts[name])),
+    numberColumn('alarms', ({ alarms }) => alarms.length),
+    ['TITLE', 0, ({ payload }) => cutText(readPayloadTexts(payload).title, maxTitle)],
+  ]);

@@ -9,13 +9,11 @@ import { createChangeCommand, createNamedListCommand } from '../data/operation-c
 import type { Context } from '../context.ts';
 
 export function heldDeletionsCommand(context: Context): Command {
-  const decision = (name: keyof typeof decisions, does: string, done: string): Command =>
+  const decision = (name: keyof typeof decisions, done: string): Command =>
     createChangeCommand(context, decisions[name], {
       name,
-      description: `${does} the held subscriptions of a push service.`,
       examples: [`deskbell held-deletions ${name} https://fcm.googleapis.com`],
-      argument: ['<origin>', 'Push service as `deskbell held-deletions list` shows it.', parseOrigin],
-      input: (origin) => ({ origin }),
+      argument: ['Push service as `deskbell held-deletions list` shows it.', parseOrigin],
       toText: ({ origin, subscriptions }) => `${done} ${countOf(subscriptions, 'subscription')} of ${origin}`,
     });
   return createCommand({
@@ -33,6 +31,6 @@ export function heldDeletionsCommand(context: Context): Command {
         ifEmpty: 'No deletions are held.',
       }),
     )
-    .addCommand(decision('confirm', 'Deletes', 'Deleted'))
-    .addCommand(decision('discard', 'Keeps', 'Kept'));
+    .addCommand(decision('confirm', 'Deleted'))
+    .addCommand(decision('discard', 'Kept'));
 }

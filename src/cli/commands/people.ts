@@ -1,22 +1,14 @@
 // `deskbell people`: what is known of a person, and what the person has chosen.
-import { InvalidArgumentError, type Command } from 'commander';
-import type { Person, PersonChange } from '../../audience/person.ts';
+import type { Command } from 'commander';
+import type { Person } from '../../audience/person.ts';
 import type { Choices } from '../../audience/channels.ts';
 import type { Store } from '../../store/store.ts';
-import { parseJsonObject } from '../../protocol/json-object.ts';
 import { personView, updatePerson } from '../../operations/people.ts';
 import { createCommand } from '../command.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import { createChangeCommand } from '../data/operation-command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
-
-interface SetFlags extends JsonFlag {
-  readonly values?: PersonChange['data'];
-  readonly language?: string;
-  readonly timezone?: string;
-  readonly channel?: PersonChange['channels'];
-}
 
 export function peopleCommand(context: Context): Command {
   return createCommand({
@@ -47,50 +39,28 @@ const setCommand = (context: Context): Command =>
   createChangeCommand(context, updatePerson, {
     name: 'set',
     description: 'Sets what is known of a person. What is not given stays as it is.',
-    json: 'Prints JSON: the person as it is then.',
     examples: [
       `deskbell people set 42 --values '{"name": "Ada", "points": 3}' --language de --timezone Europe/Berlin`,
       'deskbell people set 42 --channel news=off --channel offers=default',
     ],
-    argument: ['<user>', 'The person.'],
-    input: (user: string, flags: SetFlags) => ({
-      user,
-      data: flags.values,
-      language: flags.language === '' ? null : flags.language,
-      timeZone: flags.timezone === '' ? null : flags.timezone,
-      channels: flags.channel,
-    }),
-    toText: (person, _user, store) => formatPerson(person, store),
-  })
-    .option(
-      '--values <json>',
-      'Texts and numbers for placeholders, as a JSON object; null removes a value.',
-      parseData,
-    )
-    .option('--language <tag>', 'Language (BCP 47), such as pt-BR; empty: that of each browser.')
-    .option('--timezone <name>', 'Time zone (IANA), such as Europe/Berlin; empty: that of each browser.')
-    .option(
-      '--channel <name=state>',
-      'Switches a channel on or off; default withdraws the choice. May be given several times.',
-      addChoice,
-    );
-
-/** Its members are checked where they are stored. */
-function parseData(text: string): NonNullable<PersonChange['data']> {
-  const data = parseJsonObject(text);
-  if (data === undefined)
-    throw new InvalidArgumentError(`It must be a JSON object, such as '{"name": "Ada"}'.`);
-  return data as NonNullable<PersonChange['data']>;
-}
-
-const choices = { on: true, off: false, default: null };
-
-function addChoice(given: string, former: PersonChange['channels'] = {}): PersonChange['channels'] {
-  const [, name = '', state = ''] = /^(.+)=(on|off|default)$/.exec(given) ?? [];
-  if (name === '')
-    throw new InvalidArgumentError('It must be a channel and on, off or default, such as news=off.');
-  return { ...former, [name]: choices[state as keyof typeof choices] };
-}
+    argument: 'The person.',
+    flags: {
+      data: [
+        '--values <json>',
+        'Texts and numbers for placeholders, as a JSON object; null removes a value.',
+      ],
+      language: ['--language <tag>', 'Language (BCP 47), such as pt-BR; empty: that of each browser.'],
+      timeZone: [
+        '--timezone <name>',
+        'Time zone (IANA), such as Europe/Berlin; empty: that of each browser.',
+      ],
+      channels: [
+        '--channel <name=state>',
+        'Switches a channel on or off; default withdraws the choice. May be given several times.',
+      ],
+    },
+    toText: (person, _input, store) => formatPerson(person, store),
+  });
 
 async function formatPerson(
   { user, data, language, timeZone, channels }: Person,

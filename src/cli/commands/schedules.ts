@@ -29,9 +29,30 @@ export function schedulesCommand(context: Context): Command {
   })
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
-    .addCommand(pauseCommand(context))
-    .addCommand(resumeCommand(context))
-    .addCommand(removeCommand(context));
+    .addCommand(
+      createChangeCommand(context, pauseSchedule, {
+        name: 'pause',
+        examples: ['deskbell schedules pause 3'],
+        argument,
+        toText: (_schedule, { id }) => `Schedule ${id} is paused.`,
+      }),
+    )
+    .addCommand(
+      createChangeCommand(context, continueSchedule, {
+        name: 'resume',
+        examples: ['deskbell schedules resume 3'],
+        argument,
+        toText: ({ nextAtMs }, { id }) => `Schedule ${id} sends next at ${isoTime(nextAtMs)}.`,
+      }),
+    )
+    .addCommand(
+      createChangeCommand(context, removeSchedule, {
+        name: 'remove',
+        examples: ['deskbell schedules remove 3'],
+        argument,
+        toText: (_removed, { id }) => `Removed schedule ${id}`,
+      }),
+    );
 }
 
 const listCommand = (context: Context): Command =>
@@ -44,7 +65,7 @@ const listCommand = (context: Context): Command =>
     ifEmpty: 'No schedules yet.',
   });
 
-const argument = ['<id>', 'Schedule, as "schedules list" prints it.', parsePositiveInteger] as const;
+const argument = 'Schedule, as "schedules list" prints it.';
 
 const showCommand = ({ environment, output }: Context): Command =>
   createDataCommand(environment, {
@@ -53,48 +74,13 @@ const showCommand = ({ environment, output }: Context): Command =>
     json: 'Prints JSON.',
     examples: ['deskbell schedules show 3'],
   })
-    .argument(...argument)
+    .argument('<id>', argument, parsePositiveInteger)
     .onData(async ({ store }, id: number, flags: JsonFlag) => {
       const schedule = await withTimes(await store.schedules.get(id));
       const { lastBroadcastId } = schedule;
       const last = lastBroadcastId === undefined ? undefined : await store.broadcasts.find(lastBroadcastId);
       await output.result(flags, scheduleWithTimesView.toJson(schedule), formatWhole(schedule, last));
     });
-
-const pauseCommand = (context: Context): Command =>
-  createChangeCommand(context, pauseSchedule, {
-    name: 'pause',
-    description:
-      'Pauses a schedule: it makes no broadcasts until it is resumed. Those that it has made go on.',
-    json: 'Prints the schedule as JSON.',
-    examples: ['deskbell schedules pause 3'],
-    argument,
-    input: (id) => ({ id }),
-    toText: (_schedule, id) => `Schedule ${id} is paused.`,
-  });
-
-const resumeCommand = (context: Context): Command =>
-  createChangeCommand(context, continueSchedule, {
-    name: 'resume',
-    description:
-      'Resumes a schedule. It goes on with its next time; times that have passed during the pause are left out.',
-    json: 'Prints the schedule as JSON.',
-    examples: ['deskbell schedules resume 3'],
-    argument,
-    input: (id) => ({ id }),
-    toText: ({ nextAtMs }, id) => `Schedule ${id} sends next at ${isoTime(nextAtMs)}.`,
-  });
-
-const removeCommand = (context: Context): Command =>
-  createChangeCommand(context, removeSchedule, {
-    name: 'remove',
-    description: 'Removes a schedule. Broadcasts that it has made stay; "broadcasts cancel" ends one.',
-    examples: ['deskbell schedules remove 3'],
-    argument,
-    input: (id) => ({ id }),
-    toJson: (_removed, id) => ({ id, removed: true }),
-    toText: (_removed, id) => `Removed schedule ${id}`,
-  });
 
 function formatWhole(schedule: ScheduleWithTimes, last: Broadcast | undefined): string {
   const { createdAtMs, lastBroadcastId, nextTimes } = schedule;

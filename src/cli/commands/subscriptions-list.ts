@@ -1,11 +1,12 @@
 // `deskbell subscriptions list`: one line per subscription, of all or of some people, without endpoint and keys.
 import type { Command } from 'commander';
 import { checkExpression } from '../../audience/user-and-tags.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { subscriptionView } from '../../operations/subscriptions.ts';
 import type { Context } from '../context.ts';
 import { createDataCommand } from '../data/data-command.ts';
-import type { JsonFlag } from '../output/output.ts';
+import { inColumns, type JsonFlag } from '../output/output.ts';
 import { addPeopleFlags, expressionOf, type PeopleFlags } from '../flags/people-flags.ts';
 import { subscriptionPages } from '../input/subscription-pages.ts';
 
@@ -27,8 +28,7 @@ export function listCommand({ environment, output, stopPrinting }: Context): Com
     await output.table(flags, {
       rows: rowsOf(subscriptionPages(store.subscriptions, stopPrinting, matching)),
       toJson: subscriptionView.toJson,
-      toText: formatColumns,
-      header: columns('ID', 'REGISTERED', 'RENEWED', 'PUSH SERVICE', 'USER', 'TAGS'),
+      ...columns,
       ifEmpty: matching ? 'No such subscriptions.' : 'No subscriptions yet.',
     });
   });
@@ -38,21 +38,13 @@ async function* rowsOf<Row>(pages: AsyncIterable<readonly Row[]>): AsyncGenerato
   for await (const page of pages) yield* page;
 }
 
-function formatColumns(row: StoredSubscription): string {
-  return columns(
-    String(row.id),
-    formatTime(row.createdAtMs),
-    formatTime(row.updatedAtMs),
-    new URL(row.endpoint).origin,
-    row.user ?? '-',
-    row.tags.join(','),
-  );
-}
+const toTime = (timeMs: number): string => isoTime(timeMs).replace(/\.\d+Z$/, 'Z');
 
-function columns(id: string, ...others: readonly string[]): string {
-  const widths = [20, 20, 40, 12, 0];
-  const padded = others.map((text, index) => text.padEnd(widths[index] ?? 0));
-  return [id.padStart(8), ...padded].join('  ').trimEnd();
-}
-
-const formatTime = (timeMs: number): string => new Date(timeMs).toISOString().replace(/\.\d+Z$/, 'Z');
+const columns = inColumns<StoredSubscription>([
+  ['ID', -8, ({ id }) => String(id)],
+  ['REGISTERED', 20, ({ createdAtMs }) => toTime(createdAtMs)],
+  ['RENEWED', 20, ({ updatedAtMs }) => toTime(updatedAtMs)],
+  ['PUSH SERVICE', 40, ({ endpoint }) => new URL(endpoint).origin],
+  ['USER', 12, ({ user = '-' }) => user],
+  ['TAGS', 0, ({ tags }) => tags.join(',')],
+]);

@@ -9,6 +9,8 @@ import type { Store } from '../../store/store.ts';
 import type { CommandDescription } from '../command.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../output/output.ts';
+import { parsePositiveInteger } from '../flags/arguments.ts';
+import { addMemberFlags, readMemberFlags, type MemberFlags } from '../flags/member-flags.ts';
 import { createPersonHash } from '../serve/person-hash.ts';
 import { createDataCommand, createListCommand } from './data-command.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -28,40 +30,47 @@ export const createNamedListCommand = <Row>(
     rowsOf: (data) => read({ store: data.store, readWarnings: warningsOf(data) }),
   });
 
-interface ChangeCommand<Given, Flags, Input, Result> extends Pick<
-  CommandDescription,
-  'name' | 'description'
-> {
-  readonly json?: string;
-  readonly examples: CommandDescription['examples'];
-  /** What is changed: its placeholder, description and parser. */
-  readonly argument: readonly [name: string, description: string, parse?: (text: string) => Given];
-  /** What the operation is given. */
-  input(given: Given, flags: Flags, store: Store): Input | Promise<Input>;
-  /** Default: as the API shows it. */
-  toJson?(result: Result, given: Given): object;
-  toText(result: Result, given: Given, store: Store): string | Promise<string>;
+interface ChangeCommand<Input, Result> extends Pick<CommandDescription, 'name' | 'examples'> {
+  /** Default: what the API says of the operation. */
+  readonly description?: string;
+  /** What is changed: the words for it, and how its text is read if the schema does not say that. */
+  readonly argument: string | readonly [description: string, parse: (text: string) => unknown];
+  /** Flags for members of the body. */
+  readonly flags?: { readonly [Member in keyof Input]?: MemberFlags[string] };
+  /** Default: the answer of the API, or what was removed. */
+  toJson?(result: Result): object;
+  toText(result: Result, input: Input, store: Store): string | Promise<string>;
   /** Who asks. Default: the user of this process. */
-  operatorOf?(flags: Flags): string;
+  operatorOf?(flags: Readonly<Record<string, unknown>>): string;
 }
 
 /** A command that changes one thing. */
-export const createChangeCommand = <Given, Flags extends JsonFlag, Input, Result>(
+export function createChangeCommand<Input, Result>(
   { environment, output }: Context,
-  operation: Change<Input, Result> & Pick<Operation<Input, Result>, 'answer'>,
-  change: ChangeCommand<Given, Flags, Input, Result>,
-): Command => {
-  const { name, description, json = 'Prints JSON.', examples, argument, input, toText } = change;
-  const { toJson = operation.answer?.toJson, operatorOf = processUser } = change;
-  const [placeholder, about, parse] = argument;
-  const command = createDataCommand(environment, { name, description, json, examples });
-  return (
-    parse === undefined ? command.argument(placeholder, about) : command.argument(placeholder, about, parse)
-  ).onData(async (data, given: Given, flags: Flags) => {
-    const result = await perform(data, operation, await input(given, flags, data.store), operatorOf(flags));
-    await output.result(flags, toJson!(result, given), await toText(result, given, data.store));
-  });
-};
+  operation: Operation<Input, Result>,
+  { name, description, examples, argument, toText, ...change }: ChangeCommand<Input, Result>,
+): Command {
+  const { params, query, body, answer, summary, description: details } = operation;
+  const [key, schema] = Object.entries({ ...params, ...query })[0]!;
+  const [about, parse] = typeof argument === 'string' ? [argument] : argument;
+  const parseKey = parse ?? (schema['type'] === 'integer' ? parsePositiveInteger : String);
+  const flags = (change.flags ?? {}) as MemberFlags;
+  const command = createDataCommand(environment, {
+    name,
+    description: description ?? `${summary}.${details === undefined ? '' : ` ${details}`}`,
+    json: 'Prints JSON.',
+    examples,
+  }).argument(`<${key}>`, about, (text: string) => parseKey(text));
+  if (body !== undefined) addMemberFlags(command, body, flags);
+  return command.onData(
+    async (data, given: unknown, options: JsonFlag & Readonly<Record<string, unknown>>) => {
+      const input = { [key]: given, ...readMemberFlags(options, body, flags) } as Input;
+      const result = await perform(data, operation, input, change.operatorOf?.(options));
+      const { toJson = answer?.toJson ?? (() => ({ [key]: given, removed: true })) } = change;
+      await output.result(options, toJson(result), await toText(result, input, data.store));
+    },
+  );
+}
 
 /** Does it, and leaves its record in the audit. @param operator default: the user of this process */
 export function perform<Input, Result>(

@@ -1,6 +1,5 @@
 // Parses the values of flags and arguments that are not configuration.
 import { InvalidArgumentError } from 'commander';
-import { maxNoteLength } from '../../delivery/alarms/standing-alarm.ts';
 import { parseIsoTime } from '../../delivery/parse-iso-time.ts';
 
 const wholeNumber =
@@ -23,13 +22,6 @@ export function parseIds(text: string): readonly number[] {
 export function parseOperatorName(text: string): string {
   if (/^[\w.@-]{1,64}$/.test(text)) return text;
   throw new InvalidArgumentError('It must be 1 to 64 letters, digits, or any of "." "_" "-" "@".');
-}
-
-/** Of an acknowledgement. */
-export function parseNote(text: string): string {
-  const note = text.trim();
-  if (note !== '' && note.length <= maxNoteLength) return note;
-  throw new InvalidArgumentError(`It must have 1 to ${maxNoteLength} characters.`);
 }
 
 /** Scheme, host and port of a push service, as `URL.origin` gives it. */

@@ -20,6 +20,25 @@ export interface Table<Row> {
   readonly ifEmpty?: string;
 }
 
+/** Its heading, its width (negative: aligned to the right), and what stands there for a row. */
+export type Column<Row> = readonly [heading: string, width: number, textOf: (row: Row) => string];
+
+/** A table whose rows stand below each other. */
+export function inColumns<Row>(columns: readonly Column<Row>[]): Pick<Table<Row>, 'header' | 'toText'> {
+  const toLine = (textOf: (column: Column<Row>) => string): string =>
+    columns
+      .map((column) => {
+        const [, width] = column;
+        return width < 0 ? textOf(column).padStart(-width) : textOf(column).padEnd(width);
+      })
+      .join('  ')
+      .trimEnd();
+  return {
+    header: toLine(([heading]) => heading),
+    toText: (row) => toLine(([, , textOf]) => textOf(row)),
+  };
+}
+
 export interface Output {
   /** Writes one line of the result; resolves when the stream accepts more, so that a slow reader slows the command. */
   line(text: string): Promise<void>;

@@ -7,7 +7,7 @@ import { Type, type SchemaTypeProvider } from '../../http/schema.ts';
 import { readJsonBodies, readTextBodies } from '../../http/json-body.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 import { acknowledge, listAlarms } from '../../operations/alarms.ts';
-import { listChannels, putChannel, removeChannel } from '../../operations/channels.ts';
+import { listChannels, updateChannel, removeChannel } from '../../operations/channels.ts';
 import { decisions, listHeldDeletions } from '../../operations/held-deletions.ts';
 import { personView, updatePerson, userParams } from '../../operations/people.ts';
 import { requireToken } from '../authorize.ts';
@@ -52,7 +52,7 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
   addOutcomeRoutes(app, parts);
   addScheduleRoutes(app, parts);
   addSubscriptionRoutes(app, parts);
-  addOperations(app, parts, [listChannels, putChannel, removeChannel]);
+  addOperations(app, parts, [listChannels, updateChannel, removeChannel]);
   operationsOf(app, 'Subscriptions').add('GET /v1/people/:user', {
     operationId: 'getPerson',
     summary: 'What is known of a person',

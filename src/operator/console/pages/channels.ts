@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { maxTitleCharacters, type Channel } from '../../../audience/channels.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import { findChannel, putChannel, removeChannel } from '../../../operations/channels.ts';
+import { findChannel, updateChannel, removeChannel } from '../../../operations/channels.ts';
 import type { OperatorContext } from '../../context.ts';
 import { onOff, prose, table, untrusted, urlWith } from '../components.ts';
 import { csrfField } from '../csrf.ts';
@@ -45,21 +45,25 @@ export function addChannelPages(app: FastifyInstance, parts: OperatorContext): v
 
   app.post(
     '/channels/edit',
-    audited(putChannel.action, ({ body }) => `channel ${textField(body, 'name').trim()}`),
+    audited(updateChannel.action, ({ body }) => `channel ${textField(body, 'name').trim()}`),
     async (request, reply) => {
       const { operator } = sessionOf(request);
       const fields = textFields(request.body, fieldNames);
       const name = textField(fields, 'name').trim();
       try {
-        if (fields['isKnown'] !== 'yes' && (await find(name)) !== undefined)
+        const known = await find(name);
+        if (fields['isKnown'] !== 'yes' && known !== undefined)
           throw fieldFault('name', 'There is a channel of this name already; change that one.');
         const channel = {
           name,
           title: textField(fields, 'title'),
-          titles: readTitles(textField(fields, 'titles')),
+          titles: {
+            ...Object.fromEntries(Object.keys(known?.titles ?? {}).map((language) => [language, null])),
+            ...readTitles(textField(fields, 'titles')),
+          },
           isOnByDefault: fields['isOn'] === 'yes',
         };
-        await putChannel.run(parts, channel, operator.name);
+        await updateChannel.run(parts, channel, operator.name);
       } catch (error) {
         const faults = toFaults(error, fields);
         if (Object.keys(faults).length === 0) throw error;
@@ -162,7 +166,7 @@ function renderForm(form: FormState, isKnown: boolean, session: ConsoleSession):
     }
     ${textInput(form, 'title', {
       label: 'Title',
-      hint: `As readers see it, where there is no title in their language; at most ${maxTitleCharacters} characters.`,
+      hint: `For readers whose language has no title of its own; at most ${maxTitleCharacters} characters.`,
       attributes: needed,
     })}
     ${textArea(form, 'titles', {
