@@ -2,7 +2,7 @@
 // second server without our limits, so connections to the other address are handed to the one server.
 import type { FastifyInstance } from 'fastify';
 import { lookup } from 'node:dns/promises';
-import { createServer, type ListenOptions, type Server } from 'node:net';
+import { createServer as createTcpServer, type ListenOptions, type Server } from 'node:net';
 
 export type FindAddresses = (host: string) => Promise<readonly { readonly address: string }[]>;
 
@@ -54,7 +54,7 @@ function handConnectionsTo({ server }: FastifyInstance, isSecure: boolean, host:
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;
   const options = { allowHalfOpen: !isSecure, noDelay: true };
-  const other = createServer(options, (socket) => void server.emit('connection', socket));
+  const other = createTcpServer(options, (socket) => void server.emit('connection', socket));
   other.maxConnections = server.maxConnections;
   return other.on('error', () => {}).listen({ host, port });
 }

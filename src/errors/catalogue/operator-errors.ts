@@ -1,5 +1,5 @@
 // The errors of the operator's listener with their HTTP status, those of the service and the library included.
-import { answerEntry as entry, type CatalogueEntry, type ServiceErrorEntry } from './catalogue-entry.ts';
+import { answerEntry, type CatalogueEntry, type ServiceErrorEntry } from './catalogue-entry.ts';
 import { fieldErrors } from './field-errors.ts';
 import { libraryErrors } from './library-errors.ts';
 import { serviceErrors } from './service-errors.ts';
@@ -7,39 +7,39 @@ import { serviceErrors } from './service-errors.ts';
 const answer = (status: number, words: CatalogueEntry): ServiceErrorEntry => ({ status, ...words });
 
 export const ownOperatorErrors = {
-  ERR_TOKEN_INVALID: entry(
+  ERR_TOKEN_INVALID: answerEntry(
     401,
     'The token is missing or not valid',
     'Send "authorization: Bearer" with a token that `deskbell operators add` printed.',
   ),
-  ERR_SIGNED_OUT: entry(401, 'You are not signed in', 'Sign in to the console again.'),
-  ERR_TOKEN_ROLE: entry(
+  ERR_SIGNED_OUT: answerEntry(401, 'You are not signed in', 'Sign in to the console again.'),
+  ERR_TOKEN_ROLE: answerEntry(
     403,
     'The token does not permit this',
     'Use a token of an operator with another role; see `deskbell operators list`.',
   ),
-  ERR_HOST_REFUSED: entry(
+  ERR_HOST_REFUSED: answerEntry(
     421,
     'The listener does not accept this host',
     'Use the address that the listener printed, or add the host to "operatorHosts".',
   ),
-  ERR_ORIGIN_REFUSED: entry(
+  ERR_ORIGIN_REFUSED: answerEntry(
     403,
     'The request comes from a page of another origin',
     'Send it from a program, or from a page of this listener.',
   ),
-  ERR_MESSAGE_IN_DOUBT: entry(
+  ERR_MESSAGE_IN_DOUBT: answerEntry(
     409,
     'The message of this idempotency key may have been sent',
     'Repeat the request in a minute. If there is still no answer, the process ended while it sent the message. Send it with a new key; some recipients may get it twice.',
   ),
-  ERR_MESSAGE_RETRY: entry(
+  ERR_MESSAGE_RETRY: answerEntry(
     503,
     'No push service has accepted the message yet',
     'Repeat the request, after the time that Retry-After names if there is one; the message is not stored. `items` says what each push service answered. With an Idempotency-Key, where an attempt got no answer at all, the repeated request gets ERR_MESSAGE_IN_DOUBT.',
     true,
   ),
-  ERR_METRICS_PACKAGE: entry(
+  ERR_METRICS_PACKAGE: answerEntry(
     501,
     'The package for metrics is not installed',
     'Install it beside Deskbell: npm install @prometheus-io/client@0.16.1',

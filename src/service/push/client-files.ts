@@ -3,7 +3,7 @@ import type { ServiceApp } from '../../http/service-app.ts';
 import { serveFile } from '../../http/description/served-file.ts';
 
 /** URL path, file in the client's folder, operation and summary. A service worker's path is its scope. */
-const files = [
+const clientFiles = [
   ['/client/index.js', 'index.js', 'getPageLibrary', 'The page library'],
   ['/client/subscribe.js', 'subscribe.js', 'getSubscribeElement', 'The element `<deskbell-subscribe>`'],
   [
@@ -16,7 +16,7 @@ const files = [
 ] as const;
 
 export function addClientFiles(app: ServiceApp): void {
-  for (const [path, file, operationId, summary] of files) {
+  for (const [path, file, operationId, summary] of clientFiles) {
     serveFile(app, path, {
       ...clientFile(file),
       operationId,

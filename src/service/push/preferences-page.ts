@@ -3,7 +3,7 @@ import { clientFile } from '../../http/client-assets.ts';
 import { serveFile, serveFiles } from '../../http/description/served-file.ts';
 import type { ServiceApp } from '../../http/service-app.ts';
 
-const files = [
+const pageFiles = [
   ['/client/preferences/preferences.js', 'preferences/preferences.js', 'getPreferencesScript'],
   ['/client/preferences/preferences.css', 'preferences/preferences.css', 'getPreferencesStyle'],
 ] as const;
@@ -21,5 +21,5 @@ export function addPreferencesPage(app: ServiceApp): void {
     contentSecurityPolicy,
     otherSpelling: { path: '/preferences/', location: '../preferences' },
   });
-  serveFiles(app, files, { tag, summary: 'A file of that page', contentSecurityPolicy });
+  serveFiles(app, pageFiles, { tag, summary: 'A file of that page', contentSecurityPolicy });
 }
