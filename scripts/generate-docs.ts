@@ -13,11 +13,13 @@ import {
   type SettingName,
 } from '../src/cli/configuration/configuration.ts';
 import type { Setting } from '../src/cli/configuration/setting.ts';
-import type { CatalogueEntry } from '../src/errors/catalogue/catalogue-entry.ts';
-import { fieldErrors } from '../src/errors/catalogue/field-errors.ts';
-import { libraryErrors } from '../src/errors/catalogue/library-errors.ts';
-import { operatorErrors } from '../src/errors/catalogue/operator-errors.ts';
-import { serviceErrors } from '../src/errors/catalogue/service-errors.ts';
+import {
+  type CatalogueEntry,
+  fieldErrors,
+  libraryErrors,
+  operatorErrors,
+  serviceErrors,
+} from '../src/errors/catalogue.ts';
 import { tableRow, writePage } from './write-page.ts';
 
 await writePage('docs/errors.md', renderErrors());

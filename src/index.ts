@@ -82,4 +82,4 @@ export type { Subscription } from './protocol/subscription.ts';
 
 export { DeskbellError } from './errors/deskbell-error.ts';
 export type { FieldError } from './errors/deskbell-error.ts';
-export type { ErrorCode } from './errors/catalogue/catalogue.ts';
+export type { ErrorCode } from './errors/catalogue.ts';

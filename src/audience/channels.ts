@@ -1,7 +1,7 @@
 // Channels, which readers switch on and off, and their choices, as applications write them. Whoever takes them from outside
 // checks them here first.
-import { fieldError } from '../errors/field-error.ts';
-import { isPlainText } from '../errors/plain-text.ts';
+import { fieldError } from '../errors/deskbell-error.ts';
+import { isPlainText } from '../errors/untrusted-text.ts';
 import { isJsonObject } from '../protocol/json-object.ts';
 import { checkLanguage } from './reader-facts.ts';
 import { checkName } from './user-and-tags.ts';

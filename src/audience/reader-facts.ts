@@ -1,6 +1,6 @@
 // What is known of who reads: language, time zone, and the data that texts are filled with, as applications and browsers write
 // them. Whoever takes them from outside checks them here first.
-import { fieldError } from '../errors/field-error.ts';
+import { fieldError } from '../errors/deskbell-error.ts';
 import { isJsonObject } from '../protocol/json-object.ts';
 import { valueName } from '../protocol/message/placeholders.ts';
 import { readLanguage } from '../protocol/language.ts';

@@ -1,8 +1,7 @@
 // Whose a subscription is, as the application says: a user, and tags; what these and an expression of them may be. Whoever
 // takes them from outside checks them here first.
-import { DeskbellError } from '../errors/deskbell-error.ts';
-import { fieldError } from '../errors/field-error.ts';
-import { isPlainText } from '../errors/plain-text.ts';
+import { DeskbellError, fieldError } from '../errors/deskbell-error.ts';
+import { isPlainText } from '../errors/untrusted-text.ts';
 
 /** Both are the application's own. A subscription without a user is anonymous. */
 export interface UserAndTags {

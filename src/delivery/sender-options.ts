@@ -1,6 +1,6 @@
 // The options of a sender, and what each part of it is told.
 import type { Encrypt } from '../protocol/message-encryption.ts';
-import { guardCallback } from '../errors/guard-callback.ts';
+import { guardCallback } from '../errors/check-options.ts';
 import type { Store } from '../store/store.ts';
 import type { TransportOptions } from '../transport/transport.ts';
 import type { OnFigures } from './figures.ts';

@@ -1,6 +1,6 @@
 // Checks options that a caller passes, since types do not hold at run time and say nothing about ranges. Each entry of
 // the package has one table with a check for every option; unknown options are refused.
-import type { ErrorCode } from './catalogue/catalogue.ts';
+import type { ErrorCode } from './catalogue.ts';
 import { DeskbellError } from './deskbell-error.ts';
 
 /** Throws if a value is not usable. It runs only for options that are given or required. */
@@ -114,4 +114,35 @@ function checkObject(
   const isPlain = typeof value === 'object' && value !== null && !Array.isArray(value);
   if (isPlain && !(value instanceof Promise)) return;
   throw wrong(name, `must be an object, not ${kindOf(value)}`, { code });
+}
+
+/** `typeof`, except that null and arrays have names of their own. */
+export function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+/**
+ * Wraps a callback so that it neither throws nor rejects; its first error becomes a process warning.
+ *
+ * @param name of the callback, for the warning
+ */
+export function guardCallback<Words extends readonly unknown[]>(
+  name: string,
+  callback: (...words: Words) => unknown,
+): (...words: Words) => void {
+  let isReported = false;
+  const report = (error: unknown): void => {
+    if (!isReported)
+      process.emitWarning(`${name} threw an error, and its errors are ignored: ${String(error)}`);
+    isReported = true;
+  };
+  return (...words) => {
+    try {
+      const result = callback(...words);
+      if (result instanceof Promise) result.catch(report);
+    } catch (error) {
+      report(error);
+    }
+  };
 }

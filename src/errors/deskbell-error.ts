@@ -1,7 +1,7 @@
 // The one error class. Its code is stable. Secrets (keys, `auth`, payloads, whole endpoints, passwords in URLs) never
 // appear in a message.
-import { catalogue, type ErrorCode } from './catalogue/catalogue.ts';
-import { hidePasswords } from './hide-passwords.ts';
+import { catalogue, type ErrorCode } from './catalogue.ts';
+import { hidePasswords } from './untrusted-text.ts';
 
 /** What is wrong with one field of an input. `pointer` is a JSON Pointer (RFC 6901), `''` for the whole value. */
 export interface FieldError {
@@ -36,3 +36,10 @@ export class DeskbellError extends Error {
     return catalogue[this.code].isRetryable;
   }
 }
+
+/**
+ * @param pointer to the field, a JSON Pointer (RFC 6901)
+ * @param detail what is wrong with it, in a sentence
+ */
+export const fieldError = (code: ErrorCode, pointer: string, detail: string): DeskbellError =>
+  new DeskbellError(code, detail, { fields: [{ pointer, code, detail }] });

@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Duplex } from 'node:stream';
 
-import { serviceErrors, type ServiceErrorCode } from '../errors/catalogue/service-errors.ts';
+import { type ServiceErrorCode, serviceErrors } from '../errors/catalogue.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { renderError, type RenderedResponse } from './render-error.ts';
 import { endConnection, linger } from './end-connection.ts';

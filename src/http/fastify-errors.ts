@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { serviceErrors, type ServiceErrorCode } from '../errors/catalogue/service-errors.ts';
+import { type ServiceErrorCode, serviceErrors } from '../errors/catalogue.ts';
 
 const invalid: ReadonlyMap<unknown, string> = new Map([
   ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', 'The body is not as long as its content-length says.'],

@@ -1,6 +1,6 @@
 // Log records as lines for people: time, level, event, other members as JSON, and an error's stack below.
 
-import { escapeControls } from '../errors/escape-controls.ts';
+import { escapeControls } from '../errors/untrusted-text.ts';
 
 interface LogRecord {
   /** As pino counts: 30 is info, 50 error. */

@@ -1,7 +1,7 @@
 // JSON answers with every digit of an int64, and with characters escaped that a terminal would obey.
 import type { FastifyReply } from 'fastify';
 
-import { escapeControls } from '../errors/escape-controls.ts';
+import { escapeControls } from '../errors/untrusted-text.ts';
 
 export const jsonContentType = 'application/json; charset=utf-8';
 

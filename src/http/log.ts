@@ -2,9 +2,15 @@
 import { closeSync } from 'node:fs';
 import { pino, type DestinationStream } from 'pino';
 
-import { checkOptions, hasMethods, isFlag, isText, type OptionChecks } from '../errors/check-options.ts';
-import { escapeControls } from '../errors/escape-controls.ts';
-import { guardCallback } from '../errors/guard-callback.ts';
+import {
+  checkOptions,
+  guardCallback,
+  hasMethods,
+  isFlag,
+  isText,
+  type OptionChecks,
+} from '../errors/check-options.ts';
+import { escapeControls } from '../errors/untrusted-text.ts';
 import { createBatchWriter, type BatchWriter } from './batch-writer.ts';
 import { formatRecord } from './format-record.ts';
 import { openLogFile } from './log-file.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 
-import type { ErrorCode } from '../errors/catalogue/catalogue.ts';
+import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
-import { escapeControls } from '../errors/escape-controls.ts';
+import { escapeControls } from '../errors/untrusted-text.ts';
 import { toFault } from './fastify-errors.ts';
 import type { Log } from './log.ts';
 import type { AnsweredErrors, ResponseRules } from './response-rules.ts';

@@ -1,8 +1,7 @@
 // Rules for every response of a listener, including those without a route.
 import type { IncomingMessage } from 'node:http';
 
-import type { ErrorCode } from '../errors/catalogue/catalogue.ts';
-import type { ServiceErrorEntry } from '../errors/catalogue/catalogue-entry.ts';
+import type { ErrorCode, ServiceErrorEntry } from '../errors/catalogue.ts';
 import type { Filter } from './filter.ts';
 
 /** The errors that a listener answers with, and their statuses. Others are answered as ERR_INTERNAL. */

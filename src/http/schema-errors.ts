@@ -10,7 +10,7 @@ import {
   type Format,
   type Formats,
 } from '../errors/describe-schema.ts';
-import { typeOf } from '../errors/type-of.ts';
+import { typeOf } from '../errors/check-options.ts';
 import { cut } from './problem.ts';
 import { lookUp } from '../errors/look-up.ts';
 

@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodeBase64, encodeBase64url } from '../protocol/base64.ts';
-import { pairAdvice, vapidFileName } from './key-file.ts';
-import { listPairFiles, pairFile } from './key-ring.ts';
+import { listPairFiles, pairAdvice, pairFile, vapidFileName } from './vapid-key-files.ts';
 import { readPrivateFile, unusableError, writePrivateFile } from './private-file.ts';
 
 const secretBytes = 32;

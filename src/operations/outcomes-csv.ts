@@ -1,7 +1,7 @@
 // What came of each subscription in a broadcast as CSV (RFC 4180), made while it is read: a line for each subscription that the
 // store knows of, in the order of ids. It has no endpoints and no keys.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
-import { escapeControls } from '../errors/escape-controls.ts';
+import { escapeControls } from '../errors/untrusted-text.ts';
 import type { AttemptStore, RowOutcome } from '../store/attempts.ts';
 
 type Cell = string | number | undefined;

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 
 import { createWarningReader, type ReadWarnings } from '../delivery/installation-warnings.ts';
-import { operatorErrors } from '../errors/catalogue/operator-errors.ts';
+import { operatorErrors } from '../errors/catalogue.ts';
 import { readForwarded } from '../http/client-address.ts';
 import { createHttpServer, type HttpServerOptions, type TlsFiles } from '../http/create-http-server.ts';
 import { assertHost } from '../http/host.ts';

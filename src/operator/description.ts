@@ -1,5 +1,5 @@
 // What the description document says of the operator's API as a whole.
-import { operatorErrors } from '../errors/catalogue/operator-errors.ts';
+import { operatorErrors } from '../errors/catalogue.ts';
 import { license, type Description } from '../http/description/openapi-document.ts';
 import { operatorFormats } from './validator.ts';
 

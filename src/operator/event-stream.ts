@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 
-import { escapeControls } from '../errors/escape-controls.ts';
+import { escapeControls } from '../errors/untrusted-text.ts';
 
 export interface ServerEvent {
   readonly event: string;

@@ -8,7 +8,7 @@ import { checkTags, checkUser } from '../audience/user-and-tags.ts';
 import { parseIsoTime } from '../delivery/parse-iso-time.ts';
 import { readRecurrence } from '../delivery/schedule/recurrence.ts';
 import type { Formats } from '../errors/describe-schema.ts';
-import { controls, isPlainText, plainTextPattern } from '../errors/plain-text.ts';
+import { controls, isPlainText, plainTextPattern } from '../errors/untrusted-text.ts';
 import { createValidatorCompiler } from '../http/validation.ts';
 import { decodeBase64 } from '../protocol/base64.ts';
 import { messageFormats } from '../protocol/message/value-schema.ts';

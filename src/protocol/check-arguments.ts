@@ -1,8 +1,8 @@
 // Checks of the numbers and byte strings that a caller hands over. TypeScript cannot tell a whole number from another,
 // nor 16 bytes from 15.
-import type { ErrorCode } from '../errors/catalogue/catalogue.ts';
+import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { typeOf } from '../errors/type-of.ts';
+import { typeOf } from '../errors/check-options.ts';
 
 /** What a whole number is called, and the least and the greatest that is allowed. */
 export interface IntegerBounds {

@@ -1,7 +1,7 @@
 // Which endpoints are admitted: the browsers' own push services and those that the operator added, or any public host.
 // The host is taken from the parsed URL, never searched for in its text. The address that a host resolves to is
 // guarded where the connection is made.
-import { cutText } from '../errors/cut-text.ts';
+import { cutText } from '../errors/untrusted-text.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { parseEndpoint, splitEndpoint, type ParsedEndpoint } from './endpoint.ts';
 import { anyPath, knownDomains, knownHosts, type KnownPaths } from './known-push-services.ts';

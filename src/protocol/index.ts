@@ -33,4 +33,4 @@ export {
 } from './vapid-authorizer.ts';
 export { verifyVapidAuthorization, type VapidClaims, type VapidFault } from './vapid-verification.ts';
 export { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
-export type { ErrorCode } from '../errors/catalogue/catalogue.ts';
+export type { ErrorCode } from '../errors/catalogue.ts';

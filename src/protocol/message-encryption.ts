@@ -2,11 +2,10 @@
 // for this message alone. Node's builtins only; src/accelerator has another way, for batches.
 import { createECDH, randomFillSync, type ECDH } from 'node:crypto';
 
-import { checkOptions, isCheckedElsewhere, type OptionChecks } from '../errors/check-options.ts';
+import { checkOptions, isCheckedElsewhere, type OptionChecks, typeOf } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { encodeAes128gcm, saltBytes } from './aes128gcm.ts';
 import { assertBytes, assertInteger } from './check-arguments.ts';
-import { typeOf } from '../errors/type-of.ts';
 import { deriveKeyingMaterial } from './keying-material.ts';
 import { curve, pointBytes, scalarBytes } from './p256.ts';
 import { authBytes, type Subscription } from './subscription.ts';

@@ -1,6 +1,6 @@
 // The reason that a push service gives for a refusal: Windows in a header field, Apple and autopush in JSON, FCM in text
 // or HTML. The form is recognized by the response, not by the host, since others host autopush too.
-import { cutText } from '../errors/cut-text.ts';
+import { cutText } from '../errors/untrusted-text.ts';
 import { parseJsonObject } from './json-object.ts';
 import type { PushResponse } from './push-response.ts';
 

@@ -2,10 +2,9 @@
 // services. The body is the encrypted message; `content-length` is added by the transport.
 import { createHash } from 'node:crypto';
 
-import { checkOptions, type OptionChecks } from '../errors/check-options.ts';
+import { checkOptions, type OptionChecks, typeOf } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { assertInteger } from './check-arguments.ts';
-import { typeOf } from '../errors/type-of.ts';
 import { isWindowsPushService } from './known-push-services.ts';
 
 /** RFC 8030 §5.3, from the least to the most urgent. */

@@ -1,9 +1,9 @@
 // Push subscriptions: what a browser gives an application server to send messages to, strictly parsed. Which push
 // services are admitted is decided by the endpoint policy that is passed in.
-import type { ErrorCode } from '../errors/catalogue/catalogue.ts';
+import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { decodeBase64 } from './base64.ts';
-import { typeOf } from '../errors/type-of.ts';
+import { typeOf } from '../errors/check-options.ts';
 import { normalizeEndpoint } from './endpoint.ts';
 import type { EndpointPolicy } from './endpoint-policy.ts';
 import { isJsonObject, type JsonObject } from './json-object.ts';

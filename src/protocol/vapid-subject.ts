@@ -1,7 +1,7 @@
 // The VAPID subject (RFC 8292 §2.1): the contact that push services are given. What is refused for all of them, and what Apple's
 // push service refuses beyond that: it answers 403 BadJwtToken where the contact is not at a domain that can exist.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { typeOf } from '../errors/type-of.ts';
+import { typeOf } from '../errors/check-options.ts';
 
 /**
  * Checks the contact that push services are given. Apple refuses the token of a subject that it does not accept with

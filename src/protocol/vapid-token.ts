@@ -4,7 +4,7 @@ import { createECDH, createPrivateKey, sign, type KeyObject } from 'node:crypto'
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodeBase64, encodeBase64url } from './base64.ts';
-import { typeOf } from '../errors/type-of.ts';
+import { typeOf } from '../errors/check-options.ts';
 import { curve, generateP256Pair, isP256Point, pointToJwk } from './p256.ts';
 
 /** A P-256 pair, both halves in unpadded base64url. */

@@ -1,4 +1,4 @@
-import { serviceErrors } from '../errors/catalogue/service-errors.ts';
+import { serviceErrors } from '../errors/catalogue.ts';
 import { license, type Description, type SecuritySchemes } from '../http/description/openapi-document.ts';
 import { serviceFormats } from './validator.ts';
 

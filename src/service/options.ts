@@ -13,7 +13,7 @@ import type { ExampleUsers } from './demonstration/example-users.ts';
 import type { Authorize } from './demonstration/mechanisms/authenticator.ts';
 import { createLoggingFilter } from './demonstration/mechanisms/logging-filter.ts';
 import type { ResponseRules } from '../http/response-rules.ts';
-import { serviceErrors } from '../errors/catalogue/service-errors.ts';
+import { serviceErrors } from '../errors/catalogue.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import type { LoggingMechanism } from './demonstration/mechanisms/record.ts';
 import type { SubscriberTokens } from './push/subscriber-token.ts';

@@ -1,8 +1,7 @@
 // Channels: what readers switch on and off. A channel that is removed leaves the choices that were made for it: nobody sees them,
 // and where a channel of its name is made anew, they hold again.
 import { checkChannel, maxChannels, type Channel } from '../audience/channels.ts';
-import type { DeskbellError } from '../errors/deskbell-error.ts';
-import { fieldError } from '../errors/field-error.ts';
+import { type DeskbellError, fieldError } from '../errors/deskbell-error.ts';
 import { run, type PortableDatabase } from './portable-sql.ts';
 
 /** Channels, at most 100. */

@@ -10,7 +10,7 @@ import {
   type OptionChecks,
   wrong,
 } from '../errors/check-options.ts';
-import { isPlainText } from '../errors/plain-text.ts';
+import { isPlainText } from '../errors/untrusted-text.ts';
 import type { ValueSchema } from '../protocol/message/value-schema.ts';
 import { pushOptionChecks, urgencies, type PushOptions } from '../protocol/request.ts';
 import { checkChannelName } from '../audience/channels.ts';

@@ -1,7 +1,7 @@
 // SQL that is the same in both databases: what the roles without a hot path are written in, once, in the file of the role. It
 // names tables with their schema (`deskbell.audit`) and values by name (`:nowMs`). Roles that differ, or that are called for
 // each message, have a file of their own name in `sqlite/` and in `postgres/`.
-import { fieldError } from '../errors/field-error.ts';
+import { fieldError } from '../errors/deskbell-error.ts';
 import type { StoredSubscription } from './subscriptions.ts';
 
 /** Numbers are what `isOneOf` compares with. */

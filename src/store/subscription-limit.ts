@@ -2,13 +2,13 @@
 // thousandth insert, since counting a million takes milliseconds: several processes may exceed the limit by a thousand each.
 import {
   checkOptions,
+  guardCallback,
   isFunction,
   isWholeNumber,
   type OptionCheck,
   type OptionChecks,
 } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { guardCallback } from '../errors/guard-callback.ts';
 
 const insertsPerCount = 1000;
 const countAgainAfterMs = 1000;

@@ -1,6 +1,6 @@
 // The HTTP proxy that connections may have to go through, and how it is given. SOCKS, proxy configuration files and proxy
 // authentication other than Basic are left out.
-import { decodePercent } from '../errors/decode-percent.ts';
+import { decodePercent } from '../errors/untrusted-text.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
 export interface Proxy {

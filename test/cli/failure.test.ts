@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeSync } from 'node:fs';
 import { test } from 'node:test';
-import { catalogue, type ErrorCode } from '../../src/errors/catalogue/catalogue.ts';
+import { catalogue, type ErrorCode } from '../../src/errors/catalogue.ts';
 import { exitCodeOf, formatError } from '../../src/cli/output/failure.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 

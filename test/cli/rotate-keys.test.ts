@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { rotateKeys } from '../../src/cli/data/key-rotation.ts';
-import { readKeyFile } from '../../src/keys/key-file.ts';
-import { readKeyRing, removeKeyPair } from '../../src/keys/key-ring.ts';
+import { readKeyFile, readKeyRing, removeKeyPair } from '../../src/keys/vapid-key-files.ts';
 import type { VapidKeyStore } from '../../src/store/vapid-keys.ts';
 import { temporaryFolder } from './run-command.ts';
 

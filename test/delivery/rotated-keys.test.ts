@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { retireKey, rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { createSender, type Sender, type SubscriptionInput } from '../../src/delivery/sender.ts';
-import { addKeyPair } from '../../src/keys/key-ring.ts';
+import { addKeyPair } from '../../src/keys/vapid-key-files.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';

@@ -1,7 +1,7 @@
 // Text of strangers made safe to print: by ranges of code points that are written out here, not by what the code uses.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { escapeControls, escapeProse } from '../../src/errors/escape-controls.ts';
+import { escapeControls, escapeProse } from '../../src/errors/untrusted-text.ts';
 
 /** Code points from the first to the last. */
 const ranges: Readonly<Record<string, readonly [first: number, last: number]>> = {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { guardCallback } from '../../src/errors/guard-callback.ts';
+import { guardCallback } from '../../src/errors/check-options.ts';
 
 const warnings: string[] = [];
 const collect = ({ message }: Error): void => void warnings.push(message);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import { hidePasswords } from '../../src/errors/hide-passwords.ts';
+import { hidePasswords } from '../../src/errors/untrusted-text.ts';
 
 test('a password is hidden, in a URL that is one and in one that is none', () => {
   for (const [text, shown] of [

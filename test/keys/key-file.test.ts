@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
-import { loadOrCreateKeyFile, readKeyFile, writeKeyFile } from '../../src/keys/key-file.ts';
+import { loadOrCreateKeyFile, readKeyFile, writeKeyFile } from '../../src/keys/vapid-key-files.ts';
 import { loadOrCreateSecret } from '../../src/keys/secret-files.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 

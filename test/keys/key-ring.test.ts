@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { retireKey, rotateKeys } from '../../src/cli/data/key-rotation.ts';
-import { readKeyFile } from '../../src/keys/key-file.ts';
-import { addKeyPair, readKeyRing } from '../../src/keys/key-ring.ts';
+import { addKeyPair, readKeyFile, readKeyRing } from '../../src/keys/vapid-key-files.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 

@@ -1,7 +1,7 @@
 // Which keys are missing: those that subscriptions need, and whose private half was not removed on purpose.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findMissingKeys } from '../../src/keys/missing-keys.ts';
+import { findMissingKeys } from '../../src/keys/vapid-key-files.ts';
 
 test('a key that was retired or was never ours is not missing, nor is a former one that nobody needs', () => {
   const states = ['next', 'current', 'previous', 'retired', undefined] as const;

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { toStoreError } from '../../src/store/sqlite/database-errors.ts';
 import { databasePathOf, openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { checkData } from '../../src/cli/doctor/check-data.ts';
-import { writeKeyFile } from '../../src/keys/key-file.ts';
+import { writeKeyFile } from '../../src/keys/vapid-key-files.ts';
 import { adviceFor, secretFileNames } from '../../src/keys/secret-files.ts';
 import { readSecretFiles } from '../../src/keys/secret-files.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
@@ -97,7 +97,7 @@ describe('what belongs to another user', { skip }, () => {
       for (const check of [() => assertOwned('planted', { uid: 4 }), () => assertDirectoryIsProtected(process.argv[3])])
         try { check() } catch ({ code }) { console.log(code) }
     `;
-    const module = new URL('../../src/keys/file-permissions.ts', import.meta.url).href;
+    const module = new URL('../../src/keys/private-file.ts', import.meta.url).href;
     const { stdout } = await promisify(execFile)(process.execPath, [
       '--input-type=module',
       '-e',

@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { serviceErrors, type ServiceErrorCode } from '../../src/errors/catalogue/service-errors.ts';
+import { type ServiceErrorCode, serviceErrors } from '../../src/errors/catalogue.ts';
 import {
   assertNamedModels,
   assertPatternsOfFormats,

@@ -7,7 +7,7 @@ import { connect as connectTcp, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls, type Server as TlsServer } from 'node:tls';
 import { test, type TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
-import { operatorErrors } from '../../src/errors/catalogue/operator-errors.ts';
+import { operatorErrors } from '../../src/errors/catalogue.ts';
 import { createHttpServer, type HttpServerOptions } from '../../src/http/create-http-server.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import { until, within } from '../../tools/until.ts';

@@ -1,6 +1,6 @@
 // `deskbell broadcasts list`: one line per broadcast, newest first.
 import type { Command } from 'commander';
-import { cutText } from '../../errors/cut-text.ts';
+import { cutText } from '../../errors/untrusted-text.ts';
 import { formatCount } from '../../errors/format-count.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';

@@ -1,7 +1,11 @@
 // `deskbell keys list`: the VAPID key pairs, and how many subscriptions were made with each.
 import type { Command } from 'commander';
-import { readKeyRing } from '../../keys/key-ring.ts';
-import { describeMissingKeys, findMissingKeys, missingKeysRemedy } from '../../keys/missing-keys.ts';
+import {
+  describeMissingKeys,
+  findMissingKeys,
+  missingKeysRemedy,
+  readKeyRing,
+} from '../../keys/vapid-key-files.ts';
 import type { VapidKeyState } from '../../store/vapid-keys.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';

@@ -87,7 +87,7 @@ function showCommand({ environment, output }: Context): Command {
     .action(async (flags: { readonly private?: true; readonly json?: true }) => {
       const { data } = await readConfiguration({ flags, environment });
       await requireData(data);
-      const { readKeyFile } = await import('../../keys/key-file.ts');
+      const { readKeyFile } = await import('../../keys/vapid-key-files.ts');
       const { publicKey, privateKey } = await readKeyFile(data);
       const shown = flags.private ? { publicKey, privateKey } : { publicKey };
       await output.result(

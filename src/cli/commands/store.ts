@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { countOf, formatCount } from '../../errors/format-count.ts';
-import { vapidFileName } from '../../keys/key-file.ts';
+import { vapidFileName } from '../../keys/vapid-key-files.ts';
 import type { Progress } from '../../store/copy/copy-database.ts';
 import type { CopyState } from '../../store/copy/copy-store.ts';
 import { createCommand } from '../command.ts';

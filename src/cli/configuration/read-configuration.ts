@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { allowGroupAccess } from '../../keys/file-permissions.ts';
+import { allowGroupAccess } from '../../keys/private-file.ts';
 import { isJsonObject } from '../../protocol/json-object.ts';
 import {
   settingNames,

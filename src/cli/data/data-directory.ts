@@ -6,10 +6,14 @@ import { dirname, join } from 'node:path';
 import { checkOptions, isFlag, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { VapidKeys } from '../../protocol/vapid-token.ts';
-import { allowGroupAccess } from '../../keys/file-permissions.ts';
-import { loadOrCreateKeyFile, readKeyFile } from '../../keys/key-file.ts';
+import { allowGroupAccess } from '../../keys/private-file.ts';
+import {
+  copyCurrentPair,
+  loadOrCreateKeyFile,
+  readKeyFile,
+  readKeyRing,
+} from '../../keys/vapid-key-files.ts';
 import { loadOrCreateSecret } from '../../keys/secret-files.ts';
-import { copyCurrentPair, readKeyRing } from '../../keys/key-ring.ts';
 import type { SqliteStoreOptions } from '../../store/sqlite/open-store.ts';
 import type { Store } from '../../store/store.ts';
 import { isSubscriptionLimit } from '../../store/subscription-limit.ts';

@@ -2,7 +2,7 @@
 // in which every subscription can be sent to; whoever rotates after a crash completes what was begun.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { countOf } from '../../errors/format-count.ts';
-import { addKeyPair, copyCurrentPair, readKeyRing, removeKeyPair } from '../../keys/key-ring.ts';
+import { addKeyPair, copyCurrentPair, readKeyRing, removeKeyPair } from '../../keys/vapid-key-files.ts';
 import { generateVapidKeys, type VapidKeys } from '../../protocol/vapid-token.ts';
 import type { Store } from '../../store/store.ts';
 import type { VapidKeyStore } from '../../store/vapid-keys.ts';

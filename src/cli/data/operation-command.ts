@@ -2,7 +2,7 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { createWarningReader } from '../../delivery/installation-warnings.ts';
-import { operatorErrors } from '../../errors/catalogue/operator-errors.ts';
+import { operatorErrors } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Change, NamedList, Operation } from '../../operations/operation.ts';
 import type { Store } from '../../store/store.ts';

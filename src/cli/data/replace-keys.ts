@@ -2,8 +2,13 @@
 import { join } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { countOf } from '../../errors/format-count.ts';
-import { readPairFile, vapidFileName, writeKeyFile } from '../../keys/key-file.ts';
-import { readKeyRing, removeKeyPair } from '../../keys/key-ring.ts';
+import {
+  readKeyRing,
+  readPairFile,
+  removeKeyPair,
+  vapidFileName,
+  writeKeyFile,
+} from '../../keys/vapid-key-files.ts';
 import type { VapidKeys } from '../../protocol/vapid-token.ts';
 import type { Store } from '../../store/store.ts';
 import { databasePathOf, makeDirectory, openStore } from './data-directory.ts';

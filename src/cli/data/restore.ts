@@ -5,7 +5,7 @@ import { chmod, copyFile, mkdir, readdir, rm, stat, writeFile } from 'node:fs/pr
 import { join } from 'node:path';
 import { describeResumption, type Resumption } from '../../delivery/resume-sending.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { vapidFileName } from '../../keys/key-file.ts';
+import { vapidFileName } from '../../keys/vapid-key-files.ts';
 import { linkUnlessThere, syncDirectory } from '../../keys/private-file.ts';
 import { isSecretFile, readSecretFiles, writeSecretFiles } from '../../keys/secret-files.ts';
 import { checkBackup, takeBackupFiles } from '../../store/sqlite/backup.ts';

@@ -3,8 +3,12 @@ import { existsSync } from 'node:fs';
 import { countOf } from '../../errors/format-count.ts';
 import { describePause, pauseRemedy } from '../../delivery/installation-warnings.ts';
 import { checkSecrets } from '../../keys/secret-files.ts';
-import { describeMissingKeys, findMissingKeys, missingKeysRemedy } from '../../keys/missing-keys.ts';
-import { readKeyRing } from '../../keys/key-ring.ts';
+import {
+  describeMissingKeys,
+  findMissingKeys,
+  missingKeysRemedy,
+  readKeyRing,
+} from '../../keys/vapid-key-files.ts';
 import { findAppleSubjectFault } from '../../protocol/vapid-subject.ts';
 import type { DatabaseContent, DatabaseState } from '../../store/database-content.ts';
 import { describeDatabase as describeUrl } from '../../store/postgres/database-url.ts';

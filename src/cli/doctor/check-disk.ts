@@ -1,6 +1,6 @@
 // The disk of the data directory: whether it can be written, and its free space.
 import { statfs } from 'node:fs/promises';
-import { isOnReadOnlyDisk } from '../../keys/file-permissions.ts';
+import { isOnReadOnlyDisk } from '../../keys/private-file.ts';
 import { formatBytes } from '../output/format-bytes.ts';
 import { ok, type Outcome } from './finding.ts';
 

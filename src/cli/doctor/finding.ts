@@ -1,5 +1,5 @@
 // What `deskbell doctor` has found out about one thing.
-import { catalogue } from '../../errors/catalogue/catalogue.ts';
+import { catalogue } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { describeError } from '../output/failure.ts';
 

@@ -1,6 +1,6 @@
 // Finds the rows in a value of a file: the value itself, or what is in its arrays and objects, in whatever shape programs export.
-import { fieldError } from '../../errors/field-error.ts';
-import { typeOf } from '../../errors/type-of.ts';
+import { fieldError } from '../../errors/deskbell-error.ts';
+import { typeOf } from '../../errors/check-options.ts';
 import { isJsonObject } from '../../protocol/json-object.ts';
 import { hasSubscription, type Row } from './given-members.ts';
 import { isPlainName, type MemberOf } from './member-names.ts';

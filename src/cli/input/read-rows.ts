@@ -1,6 +1,5 @@
 // The rows of an import, from text to objects: the values of JSON in any arrangement, or a table in CSV. The first line tells which.
-import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { fieldError } from '../../errors/field-error.ts';
+import { DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
 import type { JsonObject } from '../../protocol/json-object.ts';
 import { findProvider } from './find-provider.ts';
 import { isPlainName, listNames, memberNames, type MemberOf } from './member-names.ts';

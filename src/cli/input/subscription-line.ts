@@ -2,15 +2,14 @@
 // `PushSubscription.toJSON()`, which other web push tools accept, with what else the store knows; what it imports may have
 // the forms in which applications store subscriptions.
 import { findIana } from 'windows-iana';
-import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
-import { fieldError } from '../../errors/field-error.ts';
+import { DeskbellError, type FieldError, fieldError } from '../../errors/deskbell-error.ts';
 import { checkChoices, type Choices } from '../../audience/channels.ts';
 import { readTimeZone } from '../../audience/reader-facts.ts';
 import { checkNewUser, checkTags, type UserAndTags } from '../../audience/user-and-tags.ts';
 import type { ReaderFacts } from '../../store/readers.ts';
 import type { NewSubscription, StoredSubscription } from '../../store/subscriptions.ts';
 import { encodeBase64url } from '../../protocol/base64.ts';
-import { typeOf } from '../../errors/type-of.ts';
+import { typeOf } from '../../errors/check-options.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { isJsonObject } from '../../protocol/json-object.ts';
 import { readLanguage } from '../../protocol/language.ts';

@@ -1,5 +1,5 @@
 // Commands to suggest to the user, with the configuration that is in use, so that they work as they are.
-import { hidePasswords } from '../../errors/hide-passwords.ts';
+import { hidePasswords } from '../../errors/untrusted-text.ts';
 import {
   dataSettings,
   senderSettings,

@@ -1,8 +1,8 @@
 // How a command reports an error: one line on standard error with what was wrong, the remedy and the code, and the
 // exit code. The stack trace is printed only on request (--debug).
-import type { ErrorCode } from '../../errors/catalogue/catalogue.ts';
+import type { ErrorCode } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { hidePasswords } from '../../errors/hide-passwords.ts';
+import { hidePasswords } from '../../errors/untrusted-text.ts';
 
 export const exitCodes = { done: 0, failed: 1, wrongUsage: 2 } as const;
 

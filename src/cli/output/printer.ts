@@ -2,7 +2,7 @@
 // a stranger's and is escaped.
 import { styleText } from 'node:util';
 
-import { escapeControls } from '../../errors/escape-controls.ts';
+import { escapeControls } from '../../errors/untrusted-text.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 

@@ -1,8 +1,7 @@
 // Broadcasts of a store: creates them, and works on one of them or on whatever comes.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mustBe } from '../../errors/check-options.ts';
+import { guardCallback, mustBe } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { guardCallback } from '../../errors/guard-callback.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import { createBroadcast } from './create-broadcast.ts';

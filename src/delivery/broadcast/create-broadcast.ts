@@ -1,10 +1,9 @@
 // Writes a broadcast to the store: from then on any worker of any process may deliver it.
 import { createHash } from 'node:crypto';
 import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
 import type { BroadcastCreator } from '../../store/broadcast-source.ts';
 import { repeatBroadcast, type Broadcast } from '../../store/broadcasts.ts';
-import { fieldError } from '../../errors/field-error.ts';
 import type { Store } from '../../store/store.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { actionNames } from '../../protocol/message/check-message.ts';

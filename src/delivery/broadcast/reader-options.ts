@@ -3,7 +3,7 @@
 import { checkKnown } from '../../audience/channels.ts';
 import { formatWallTime, nextTimeOfDay, parseTimeOfDay, parseWallTime } from '../../audience/zone-time.ts';
 import { wrong } from '../../errors/check-options.ts';
-import { fieldError } from '../../errors/field-error.ts';
+import { fieldError } from '../../errors/deskbell-error.ts';
 import type { EncodedMessage } from '../../protocol/message/encode-payload.ts';
 import { memberError } from '../../protocol/message/message-error.ts';
 import type { Placeholder } from '../../protocol/message/placeholders.ts';

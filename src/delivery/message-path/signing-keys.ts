@@ -2,7 +2,7 @@
 // without those that are retired.
 // A pair is in its file before any subscription is made with it, so that reading the files again for a key that is not
 // held finds every pair of ours, in a process that was started before the pair was made too.
-import { readKeyRing } from '../../keys/key-ring.ts';
+import { readKeyRing } from '../../keys/vapid-key-files.ts';
 import { createVapidAuthorizer } from '../../protocol/vapid-authorizer.ts';
 import type { VapidKeys } from '../../protocol/vapid-token.ts';
 import { createHeaderSource, type HeaderSource } from './header-source.ts';

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { catalogue, type ErrorCode } from '../../errors/catalogue/catalogue.ts';
+import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { WorkerOptions } from './create-worker.ts';
 import { startThread } from './thread-heap.ts';

@@ -2,7 +2,7 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { ObjectSchema, Schema } from '../schema.ts';
 
-import type { ErrorCode } from '../../errors/catalogue/catalogue.ts';
+import type { ErrorCode } from '../../errors/catalogue.ts';
 import type { Formats } from '../../errors/describe-schema.ts';
 import type { AnsweredErrors } from '../response-rules.ts';
 import { nameModels } from './models.ts';

@@ -1,8 +1,7 @@
 // Describes a route's answers: one entry per status, each with an example; errors come from the catalogue.
 import { Type, type Schema } from '../schema.ts';
 
-import type { ErrorCode } from '../../errors/catalogue/catalogue.ts';
-import type { ServiceErrorEntry } from '../../errors/catalogue/catalogue-entry.ts';
+import type { ErrorCode, ServiceErrorEntry } from '../../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
 import { problemType, toProblem } from '../problem.ts';
 import type { AnsweredErrors } from '../response-rules.ts';

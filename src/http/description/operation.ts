@@ -1,6 +1,6 @@
 import type { RouteOptions } from 'fastify';
 
-import type { ErrorCode } from '../../errors/catalogue/catalogue.ts';
+import type { ErrorCode } from '../../errors/catalogue.ts';
 import type { Responses } from './openapi-responses.ts';
 
 declare module 'fastify' {

@@ -1,6 +1,6 @@
 // The console: pages for people, at the operator's listener under /console/. Its pages call what the API calls.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { operatorErrors } from '../../errors/catalogue/operator-errors.ts';
+import { operatorErrors } from '../../errors/catalogue.ts';
 import { html } from '../../http/description/html.ts';
 import { toProblem } from '../../http/problem.ts';
 import { toFault } from '../../http/fastify-errors.ts';

@@ -2,7 +2,7 @@
 // `untrusted`.
 import { formatCount } from '../../errors/format-count.ts';
 import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { escapeControls, escapeProse } from '../../errors/escape-controls.ts';
+import { escapeControls, escapeProse } from '../../errors/untrusted-text.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Fields } from './forms.ts';

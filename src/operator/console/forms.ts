@@ -1,8 +1,7 @@
 // Forms: their bodies, and their fields as text.
 import { parse as parseQuery } from 'node:querystring';
 import type { FastifyInstance } from 'fastify';
-import type { DeskbellError } from '../../errors/deskbell-error.ts';
-import { fieldError } from '../../errors/field-error.ts';
+import { type DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
 import { limitBodies } from '../../http/json-body.ts';
 import type { AuditedAction } from '../audit-changes.ts';
 import { lookUp } from '../../errors/look-up.ts';

@@ -1,6 +1,6 @@
 // The frame of every page of the console: where one is, who one is, and what the page shows.
 import type { FastifyReply } from 'fastify';
-import { escapeControls } from '../../errors/escape-controls.ts';
+import { escapeControls } from '../../errors/untrusted-text.ts';
 import { html, htmlText, type Html } from '../../http/description/html.ts';
 import { exactTime, notice } from './components.ts';
 import { csrfField } from './csrf.ts';

@@ -1,6 +1,6 @@
 // The body of a webhook: `{type, timestamp, data}`.
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
-import { escapeControls } from '../../errors/escape-controls.ts';
+import { escapeControls } from '../../errors/untrusted-text.ts';
 import type { BroadcastStore } from '../../store/broadcasts.ts';
 import type { WebhookEvent } from '../../store/webhook-outbox.ts';
 import { broadcastToJson } from '../../operations/broadcast.ts';

@@ -2,7 +2,7 @@
 // without telling the sender. Errors name the member and never show its value.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { describeSchema } from '../../errors/describe-schema.ts';
-import { typeOf } from '../../errors/type-of.ts';
+import { typeOf } from '../../errors/check-options.ts';
 import { localizeMessage, type LocalizedMessage } from './localize-message.ts';
 import { memberDescriptions, messageSchema } from './members.ts';
 import { messageError } from './message-error.ts';

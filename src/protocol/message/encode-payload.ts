@@ -1,8 +1,7 @@
 // The payload of a push message: what the service worker receives and shows. What does not fit is refused.
 import { createHash } from 'node:crypto';
-import { checkOptions, isFlag, isText, type OptionChecks } from '../../errors/check-options.ts';
+import { checkOptions, isFlag, isText, type OptionChecks, typeOf } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { typeOf } from '../../errors/type-of.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
 import { chooseLanguage } from './choose-language.ts';
 import {

@@ -1,5 +1,5 @@
 // The errors for a member of a message. They name the member and never show its value.
-import type { ErrorCode } from '../../errors/catalogue/catalogue.ts';
+import type { ErrorCode } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 /**

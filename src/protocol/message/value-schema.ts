@@ -1,8 +1,8 @@
 // The part of JSON Schema that members of a message are described by, and which values fit.
 import type { Formats } from '../../errors/describe-schema.ts';
-import { isPlainText, plainTextPattern } from '../../errors/plain-text.ts';
+import { isPlainText, plainTextPattern } from '../../errors/untrusted-text.ts';
 import { readLanguage } from '../language.ts';
-import { typeOf } from '../../errors/type-of.ts';
+import { typeOf } from '../../errors/check-options.ts';
 import { lookUp } from '../../errors/look-up.ts';
 
 /** Without a `type` it is any value that JSON can hold. */

@@ -1,6 +1,6 @@
 // The URL of a PostgreSQL database, as libpq reads it: checked, taken apart into one URL for each of its hosts, and named
 // without its password.
-import { decodePercent } from '../../errors/decode-percent.ts';
+import { decodePercent } from '../../errors/untrusted-text.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'];

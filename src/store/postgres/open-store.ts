@@ -1,12 +1,12 @@
 // The store in PostgreSQL: any number of processes on any number of machines.
 import {
   checkOptions,
+  guardCallback,
   isFunction,
   isText,
   isWholeNumber,
   type OptionChecks,
 } from '../../errors/check-options.ts';
-import { guardCallback } from '../../errors/guard-callback.ts';
 import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
 import { createBroadcasts } from '../broadcast-control.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { DiskFullError } from '../disk-full.ts';
-import { isOnReadOnlyDisk } from '../../keys/file-permissions.ts';
+import { isOnReadOnlyDisk } from '../../keys/private-file.ts';
 
 // https://sqlite.org/rescode.html: the primary code is the low byte
 const primaryCodeMask = 0xff;

@@ -1,7 +1,7 @@
 // What a file must be before it is used as a database, or as the log or index beside one.
 import { statSync } from 'node:fs';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { assertOwned, fileKind, formatMode, isOpenToOthers } from '../../keys/file-permissions.ts';
+import { assertOwned, fileKind, formatMode, isOpenToOthers } from '../../keys/private-file.ts';
 
 /** A FIFO would be waited for. @throws {DeskbellError} ERR_STORE_CORRUPT */
 export function assertRegular(file: string): void {

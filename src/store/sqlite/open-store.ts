@@ -1,7 +1,7 @@
 // The embedded store: one SQLite file, any number of processes.
 import { dirname } from 'node:path';
 import { checkOptions, isFlag, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
-import { allowGroupAccess } from '../../keys/file-permissions.ts';
+import { allowGroupAccess } from '../../keys/private-file.ts';
 import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
 import { createBroadcasts } from '../broadcast-control.ts';

@@ -1,0 +1,188 @@
+// The current VAPID pair. It is never replaced silently: a new pair would lose every subscriber.
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { countOf } from '../errors/format-count.ts';
+import { checkVapidKeys, generateVapidKeys, type VapidKeys } from '../protocol/vapid-token.ts';
+import { readPrivateFile, removePrivateFile, unusableError, writePrivateFile } from './private-file.ts';
+
+/** `{"publicKey": "…", "privateKey": "…"}`, like the files of other web push tools. */
+export const vapidFileName = 'vapid-keys.json';
+export const pairAdvice = 'Restore it from a backup; a new pair would lose every subscriber.';
+/**
+ * Reads the VAPID pair of a data directory.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+ */
+export async function readKeyFile(directory: string): Promise<VapidKeys> {
+  const keys = await readPairFile(join(directory, vapidFileName));
+  if (keys !== undefined) return keys;
+  throw new DeskbellError('ERR_KEY_FILE_MISSING', `There is no key file ${join(directory, vapidFileName)}.`);
+}
+
+/**
+ * Reads the VAPID pair; creates one if there is none. Call it only if no subscription can be lost by a new pair.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+ */
+export async function loadOrCreateKeyFile(directory: string): Promise<VapidKeys> {
+  const existing = await readPairFile(join(directory, vapidFileName));
+  if (existing !== undefined) return existing;
+  const created = generateVapidKeys();
+  const isWritten = await writePairFile(join(directory, vapidFileName), created, { replace: false });
+  return isWritten ? created : readKeyFile(directory);
+}
+
+/**
+ * @param options `force` replaces an existing pair and so loses its subscribers
+ * @throws {DeskbellError} ERR_KEY_FILE_EXISTS, ERR_VAPID_KEY_INVALID
+ */
+export async function writeKeyFile(
+  directory: string,
+  keys: VapidKeys,
+  options: { readonly force: boolean },
+): Promise<void> {
+  checkVapidKeys(keys);
+  const path = join(directory, vapidFileName);
+  if (await writePairFile(path, keys, { replace: options.force })) return;
+  throw new DeskbellError('ERR_KEY_FILE_EXISTS', `The key file ${path} exists already.`);
+}
+
+/**
+ * @returns `undefined` if there is no such file
+ * @throws {DeskbellError} ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+ */
+export async function readPairFile(path: string): Promise<VapidKeys | undefined> {
+  const text = await readPrivateFile(path, pairAdvice);
+  return text === undefined ? undefined : parsePair(text, path);
+}
+
+/**
+ * @returns false if the file exists and may not be replaced
+ * @throws {DeskbellError} ERR_FILE
+ */
+export function writePairFile(
+  path: string,
+  keys: VapidKeys,
+  options: { readonly replace: boolean },
+): Promise<boolean> {
+  const { publicKey, privateKey } = keys;
+  return writePrivateFile(path, `${JSON.stringify({ publicKey, privateKey })}\n`, options);
+}
+
+function parsePair(text: string, path: string): VapidKeys {
+  try {
+    const { publicKey, privateKey } = JSON.parse(text) as VapidKeys;
+    checkVapidKeys({ publicKey, privateKey });
+    return { publicKey, privateKey };
+  } catch (error) {
+    if (error instanceof DeskbellError) throw unusableError(path, error.message, pairAdvice, error);
+    // the parser's message would quote the file
+    const reason = 'it is not JSON with publicKey and privateKey; it may be half-written.';
+    throw unusableError(path, reason, pairAdvice);
+  }
+}
+
+// All VAPID pairs of a data directory. Each has its own file, written before any service offers its public key, so
+// concurrent changes lose no pair. `vapid-keys.json` is a copy of the current pair, for other tools.
+
+/** Characters of the public key: 15 bytes of its point tell pairs apart. */
+const nameLength = 21;
+export const pairFile = new RegExp(`^vapid-keys-[\\w-]{${nameLength}}\\.json$`);
+
+const pathOf = (directory: string, publicKey: string): string =>
+  join(directory, `vapid-keys-${publicKey.slice(0, nameLength)}.json`);
+
+/**
+ * Reads all pairs; that of `vapid-keys.json` comes first.
+ *
+ * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
+ */
+export async function readKeyRing(directory: string): Promise<readonly VapidKeys[]> {
+  const ring = new Map<string, VapidKeys>();
+  const first = await readKeyFile(directory);
+  ring.set(first.publicKey, first);
+  for (const name of await listPairFiles(directory)) {
+    const keys = await readPairFile(join(directory, name));
+    // a file may have been removed since the folder was listed
+    if (keys !== undefined) ring.set(keys.publicKey, keys);
+  }
+  return [...ring.values()];
+}
+
+/** @throws {DeskbellError} ERR_FILE */
+export async function addKeyPair(directory: string, keys: VapidKeys): Promise<void> {
+  await writePairFile(pathOf(directory, keys.publicKey), keys, { replace: false });
+}
+
+/**
+ * Makes `vapid-keys.json` a copy of this pair; the former pair keeps its own file.
+ *
+ * @throws {DeskbellError} as `readKeyRing` does
+ */
+export async function copyCurrentPair(directory: string, keys: VapidKeys): Promise<void> {
+  const former = await readKeyFile(directory);
+  if (former.publicKey === keys.publicKey) return;
+  await addKeyPair(directory, former);
+  await addKeyPair(directory, keys);
+  await writePairFile(join(directory, vapidFileName), keys, { replace: true });
+}
+
+/** Removes the file of a pair that is not current. @throws {DeskbellError} ERR_FILE */
+export async function removeKeyPair(directory: string, publicKey: string): Promise<void> {
+  await removePrivateFile(pathOf(directory, publicKey));
+}
+
+/** @throws {DeskbellError} ERR_FILE */
+export async function listPairFiles(directory: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(directory)).filter((name) => pairFile.test(name)).toSorted();
+  } catch (cause) {
+    throw new DeskbellError('ERR_FILE', `The key files in ${directory} cannot be listed`, { cause });
+  }
+}
+
+// Finds VAPID pairs that subscriptions need but no key file has: without the private key nothing can be sent to them.
+
+interface KnownKey {
+  readonly publicKey: string;
+  /** `undefined` for a key that was never ours; `retired` if its private key was removed on purpose. */
+  readonly state: 'next' | 'current' | 'previous' | 'retired' | undefined;
+}
+
+export interface MissingKey extends KnownKey {
+  readonly subscriptions: number;
+}
+
+/**
+ * @param counts subscriptions by public key
+ * @param ring the pairs of the key files
+ */
+export function findMissingKeys(
+  known: readonly KnownKey[],
+  counts: ReadonlyMap<string, number>,
+  ring: readonly Pick<VapidKeys, 'publicKey'>[],
+): readonly MissingKey[] {
+  const present = new Set(ring.map(({ publicKey }) => publicKey));
+  return known
+    .filter(({ publicKey, state }) => hasPrivateHalf(state) && !present.has(publicKey))
+    .map(({ publicKey, state }) => ({ publicKey, state, subscriptions: counts.get(publicKey) ?? 0 }))
+    .filter(({ state, subscriptions }) => subscriptions > 0 || state === 'current');
+}
+
+export const hasPrivateHalf = (state: KnownKey['state']): boolean =>
+  state !== undefined && state !== 'retired';
+
+export function describeMissingKeys(missing: readonly MissingKey[], directory: string): string {
+  const keys = missing.map(
+    ({ publicKey, subscriptions, state }) =>
+      `${publicKey} (${state}, ${countOf(subscriptions, 'subscription')})`,
+  );
+  return (
+    `No key file in ${directory} has the private half of the VAPID ${keys.length === 1 ? 'key' : 'keys'} ${keys.join(', ')}: ` +
+    'without it nothing can be sent to subscriptions that were made with it.'
+  );
+}
+
+export const missingKeysRemedy =
+  'Put the key file back from a backup or from another machine; another pair cannot send to these subscribers.';
