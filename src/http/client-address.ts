@@ -1,7 +1,7 @@
+import { isIP } from 'node:net';
 import proxyAddress from '@fastify/proxy-addr';
 import type { FastifyInstance } from 'fastify';
 import ipaddr from 'ipaddr.js';
-import { isIP } from 'node:net';
 
 /** All clients without a usable address count as one. */
 const unknownClient = 'unknown';
@@ -74,4 +74,9 @@ function hopsOf(forwarded: string): readonly string[] {
     if (end === '') return hops;
     hop = unknownClient;
   }
+}
+
+/** True if the host is this machine. @param host a name or address, without port and brackets */
+export function isLoopback(host: string): boolean {
+  return /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i.test(host);
 }

@@ -1,17 +1,13 @@
 // Answers requests that Node's parser rejects: oversized, slow, malformed, or with an unknown method. Each gets one
 // response, after those to earlier requests of the connection.
-import type { FastifyInstance } from 'fastify';
 import type { Duplex } from 'node:stream';
-
+import type { FastifyInstance } from 'fastify';
 import { type ServiceErrorCode, serviceErrors } from '../errors/catalogue.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { renderError, type RenderedResponse } from './render-error.ts';
-import { endConnection, linger } from './end-connection.ts';
-import { newestResponse } from './open-responses.ts';
-import { openingBytes, requestStartMs } from './request-start.ts';
-import { rejectUnmatched } from './unknown-paths.ts';
-import type { ResponseRules } from './response-rules.ts';
 import { lookUp } from '../errors/look-up.ts';
+import { newestResponse, openingBytes, requestStartMs } from './connections.ts';
+import { type RenderedResponse, renderError, type ResponseRules } from './problem.ts';
+import { rejectUnmatched } from './unknown-paths.ts';
 
 export interface ClientError extends Error {
   readonly code?: string | undefined;
@@ -95,4 +91,32 @@ function rejectedLine({ rawPacket, bytesParsed = 0 }: ClientError, socket: Rejec
 function toFault(cause: ClientError): DeskbellError {
   const code = lookUp(errorCodes, cause.code ?? '') ?? 'ERR_REQUEST_INVALID';
   return new DeskbellError(code, `${serviceErrors[code].title}.`, { cause });
+}
+
+// Not imported: that would load Node's WebSocket and undici too, 80 ms.
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
+
+export function endConnection(socket: Duplex, { status, headers, body }: RenderedResponse): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const fields = {
+    ...headers,
+    'content-length': body.length,
+    date: new Date().toUTCString(),
+    connection: 'close',
+  };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n`);
+  socket.end(body);
+  linger(socket);
+}
+
+const lingerMs = 500;
+
+/** Reads what the client is still sending for a moment, since a reset could destroy the answer. */
+function linger(socket: Duplex): void {
+  socket.resume();
+  setTimeout(() => socket.destroy(), lingerMs).unref();
 }

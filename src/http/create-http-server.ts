@@ -1,17 +1,17 @@
 // A Fastify instance for all our listeners, with limits for each client and our form of errors.
+import { lookup } from 'node:dns/promises';
+import { createServer as createTcpServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
-import type { Socket } from 'node:net';
-
 import { createTrust, type TrustedProxies } from './client-address.ts';
 import { handleClientError } from './client-errors.ts';
-import { serveAllOfLocalhost, type FindAddresses } from './localhost.ts';
-import { limitConnectionsOfClients } from './connections-of-clients.ts';
+import {
+  closeUnreadResponses,
+  limitConnectionsOfClients,
+  limitOpenResponses,
+  trackRequestStarts,
+} from './connections.ts';
 import { dropContentType, handleConnectAndExpect, renderMalformedUrl } from './malformed-requests.ts';
-import { limitOpenResponses } from './open-responses.ts';
-import { trackRequestStarts } from './request-start.ts';
-import type { ResponseRules } from './response-rules.ts';
-import { defaultTimeLimits, type TimeLimits } from './time-limits.ts';
-import { closeUnreadResponses } from './unread-responses.ts';
+import type { ResponseRules } from './problem.ts';
 
 // Not imported: that would load Node's WebSocket and undici too, 80 ms.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -119,4 +119,91 @@ function closeConnections(app: FastifyInstance, graceMs: number): void {
     clearInterval(timer);
     clearTimeout(grace);
   });
+}
+
+interface TimeLimits {
+  /** Time for a request's headers to arrive, also counted from the start of the connection. Default: 10 000. */
+  readonly headersTimeoutMs?: number | undefined;
+  /** Time for a whole request to arrive. Default: 30 000. */
+  readonly requestTimeoutMs?: number | undefined;
+  /** Idle time between two requests of a connection. Default: 10 000. */
+  readonly keepAliveTimeoutMs?: number | undefined;
+  /**
+   * Time in which a client must read more of its response; the connection closes after one to two times this. Default:
+   * 60 000.
+   */
+  readonly readTimeoutMs?: number | undefined;
+  /**
+   * Time for requests in progress when the server is closed; then all connections are closed. Default: 11 000, a second
+   * more than a sender takes to close.
+   */
+  readonly closeGraceMs?: number | undefined;
+  readonly timeoutCheckIntervalMs?: number | undefined;
+}
+
+export const defaultTimeLimits = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 10_000,
+  readTimeoutMs: 60_000,
+  closeGraceMs: 11_000,
+  timeoutCheckIntervalMs: 1000,
+} as const satisfies TimeLimits;
+
+// On most machines `localhost` is 127.0.0.1 and ::1, and a Node server listens only on the first. Fastify would open a
+// second server without our limits, so connections to the other address are handed to the one server.
+
+type FindAddresses = (host: string) => Promise<readonly { readonly address: string }[]>;
+
+/** @param isSecure the server speaks TLS */
+function serveAllOfLocalhost(
+  app: FastifyInstance,
+  isSecure: boolean,
+  findAddresses: FindAddresses = (host) => lookup(host, { all: true }),
+): void {
+  const { server } = app;
+  const listen = server.listen.bind(server) as (options: ListenOptions) => unknown;
+  const close = server.close.bind(server);
+  const others: Server[] = [];
+  let isClosed = false;
+
+  const listenOnAll = async (options: ListenOptions): Promise<void> => {
+    const [first, ...rest] = await findAddresses('localhost');
+    if (isClosed) return;
+    server.once('listening', () => {
+      for (const { address } of rest) others.push(handConnectionsTo(app, isSecure, address));
+    });
+    listen({ ...options, host: first?.address ?? 'localhost' });
+  };
+
+  Object.assign(server, {
+    listen(options: ListenOptions) {
+      if (options.host === 'localhost') {
+        listenOnAll(options).catch((error: unknown) => server.emit('error', error));
+      } else listen(options);
+      return server;
+    },
+    close(done?: (error?: Error) => void) {
+      let open = 1 + others.length;
+      const ended = (error?: Error): void => {
+        open -= 1;
+        if (open === 0) done?.(error);
+      };
+      for (const other of others) other.close(() => ended());
+      return close(ended);
+    },
+  });
+  app.addHook('preClose', async () => {
+    isClosed = true;
+  });
+}
+
+/** Listens on the server's port at another address, unless the machine does not have it. */
+function handConnectionsTo({ server }: FastifyInstance, isSecure: boolean, host: string): Server {
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const options = { allowHalfOpen: !isSecure, noDelay: true };
+  const other = createTcpServer(options, (socket) => void server.emit('connection', socket));
+  other.maxConnections = server.maxConnections;
+  return other.on('error', () => {}).listen({ host, port });
 }

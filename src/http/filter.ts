@@ -1,10 +1,8 @@
 // Global filters run around every request of a scope, whatever its outcome. A filter gets the request's method and URL,
 // and the response's status, headers and an opaque entity; it cannot reach a body or session.
-import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-
-import { opaqueValue, type SealedValue } from './sealed-value.ts';
-import { requestStartMs } from './request-start.ts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { requestStartMs } from './connections.ts';
 
 /** What a filter sees of a request: no body, no session. */
 export interface RequestHead {
@@ -61,3 +59,27 @@ export function enableFilters(app: FastifyInstance, filters: readonly Filter[]):
     done();
   });
 }
+
+// A body as an opaque entity, which can be passed on but not read.
+
+/** Only the holder of its opener can read the value. */
+export type SealedValue = Readonly<Record<never, never>>;
+
+export function createSealer<Value>() {
+  const values = new WeakMap<SealedValue, Value>();
+  return {
+    seal(value: Value): SealedValue {
+      const entity = Object.freeze(Object.create(null));
+      values.set(entity, value);
+      return entity;
+    },
+    /** @throws {TypeError} for an entity that this opener did not seal */
+    open(entity: SealedValue): Value {
+      if (!values.has(entity)) throw new TypeError('Not an entity that was handed out here.');
+      return values.get(entity) as Value;
+    },
+  };
+}
+
+/** For code that may know only that there is a body. */
+export const opaqueValue: SealedValue = Object.freeze(Object.create(null));

@@ -1,9 +1,11 @@
 // Reads request bodies: JSON in strict UTF-8 (RFC 8259 §8.1), and plain text on some routes. `JSON.parse` makes
 // `__proto__` a plain own property, which nothing reads, and does not recurse, so the body limit bounds nesting.
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import { MIMEType } from 'node:util';
-import type { FastifyInstance } from 'fastify';
-
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { escapeControls } from '../errors/untrusted-text.ts';
 
 /** Default of the public service. */
 export const defaultBodyLimitBytes = 16_384;
@@ -64,3 +66,49 @@ function decode(body: Buffer): string {
 
 const malformed = (body: Buffer, what: string, cause: unknown): DeskbellError =>
   new DeskbellError('ERR_JSON_MALFORMED', `The body (${body.length} bytes) is not ${what}.`, { cause });
+
+// Takes bodies that other code has read before, such as express.json() ahead of the mount, from `request.body`. If they
+// are not there the request fails at once, since the stream would never end.
+
+type ParsedMessage = IncomingMessage & { readonly body?: unknown };
+
+export function acceptConsumedBodies(app: FastifyInstance): void {
+  app.addHook('preParsing', ({ raw }: { readonly raw: ParsedMessage }, _reply, payload, done) => {
+    // without a body or a type Fastify reads nothing, and Node has already ended the request
+    const isRead = hasBody(raw) || raw.headers['content-type'] !== undefined;
+    if (!isRead || (!raw.readableDidRead && !raw.readableEnded)) return done(null, payload);
+    const bytes = hasBody(raw) ? toBytes(raw.body) : Buffer.alloc(0);
+    if (bytes === undefined) {
+      const message = 'The body was read before the request reached the service, and is not in request.body.';
+      return done(new DeskbellError('ERR_BODY_CONSUMED', message));
+    }
+    // Fastify compares this with content-length.
+    const receivedEncodedLength = Number(raw.headers['content-length'] ?? bytes.length);
+    done(null, Object.assign(Readable.from([bytes]), { receivedEncodedLength }));
+  });
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined;
+}
+
+function toBytes(body: unknown): Buffer | undefined {
+  if (body === undefined) return undefined;
+  if (body instanceof Uint8Array) return Buffer.from(body);
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+// JSON answers with every digit of an int64, and with characters escaped that a terminal would obey.
+
+export const jsonContentType = 'application/json; charset=utf-8';
+
+// In Node since 21, but not in TypeScript's library yet.
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+
+export function exactNumber(integer: bigint): unknown {
+  return rawJSON(String(integer));
+}
+
+export function sendJson(reply: FastifyReply, value: unknown): FastifyReply {
+  return reply.header('content-type', jsonContentType).send(escapeControls(JSON.stringify(value)));
+}

@@ -1,7 +1,6 @@
 // Writes records: readable lines on a terminal, else JSON lines in batches, at most a fifth of a second late.
-import { closeSync } from 'node:fs';
-import { pino, type DestinationStream } from 'pino';
-
+import { closeSync, constants, fchmodSync, fstatSync, openSync, writeSync } from 'node:fs';
+import { type DestinationStream, pino } from 'pino';
 import {
   checkOptions,
   guardCallback,
@@ -10,10 +9,8 @@ import {
   isText,
   type OptionChecks,
 } from '../errors/check-options.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
 import { escapeControls } from '../errors/untrusted-text.ts';
-import { createBatchWriter, type BatchWriter } from './batch-writer.ts';
-import { formatRecord } from './format-record.ts';
-import { openLogFile } from './log-file.ts';
 
 /** What the service needs of a logger, such as pino's. */
 export interface Log {
@@ -104,4 +101,130 @@ function linesTo(writer: BatchWriter, isReadable: boolean): DestinationStream {
       if (isReadable) writer.flush();
     },
   };
+}
+
+// Log records as lines for people: time, level, event, other members as JSON, and an error's stack below.
+
+interface LogRecord {
+  /** As pino counts: 30 is info, 50 error. */
+  readonly level: number;
+  readonly time: string;
+  readonly event?: string;
+  readonly mechanism?: string;
+  readonly phase?: string;
+  readonly method?: string;
+  readonly url?: string;
+  readonly error?: { readonly stack: string };
+}
+
+export function formatRecord(json: string): string {
+  const { level, time, event, mechanism, phase, method, url, error, ...members } = JSON.parse(
+    json,
+  ) as LogRecord;
+  const words = [
+    timeOfDay(new Date(time)),
+    level >= 50 ? 'ERROR' : 'INFO ',
+    ...[event, mechanism, phase, method, url].filter((word) => word !== undefined),
+  ];
+  if (Object.keys(members).length > 0) words.push(JSON.stringify(members));
+  const stack = error === undefined ? [] : error.stack.split('\n').map((line) => `    ${line}`);
+  return [words.join(' '), ...stack].map((line) => `${escapeControls(line)}\n`).join('');
+}
+
+/** `09:05:07.042`, in the local time zone. */
+function timeOfDay(date: Date): string {
+  const parts = [date.getHours(), date.getMinutes(), date.getSeconds()];
+  const clock = parts.map((part) => String(part).padStart(2, '0')).join(':');
+  return `${clock}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+}
+
+// Writes lines to a descriptor in batches of about a hundred records, in order, synchronously, so nothing is in flight
+// when the process ends. If a batch cannot be written, its records are lost and the service goes on.
+
+export type BatchWriter = ReturnType<typeof createBatchWriter>;
+
+const batchCharacters = 16_384;
+const flushIntervalMs = 200;
+/** Beyond this, output that a slow reader has not taken is dropped. */
+const maxWaitingBytes = 16 * 1024 * 1024;
+
+/** One exit listener for all open writers: Node warns of more than ten. */
+const flushes = new Set<() => void>();
+const flushAll = (): void => flushes.forEach((flush) => flush());
+
+export function createBatchWriter(firstFd: number) {
+  let fd = firstFd;
+  let batch = '';
+  let rest: Buffer = Buffer.alloc(0);
+  let isWarned = false;
+
+  const drop = (why: string): void => {
+    rest = Buffer.alloc(0);
+    if (!isWarned) process.emitWarning(`Log records are lost: ${why}`);
+    isWarned = true;
+  };
+  const flush = (): void => {
+    const bytes = Buffer.concat([rest, Buffer.from(batch)]);
+    batch = '';
+    if (bytes.length === 0) return;
+    try {
+      rest = bytes.subarray(writeSync(fd, bytes));
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code !== 'EAGAIN') return drop(message);
+      rest = bytes;
+    }
+    if (rest.length > maxWaitingBytes) drop('their reader does not keep up.');
+  };
+  const timer = setInterval(flush, flushIntervalMs).unref();
+  if (flushes.size === 0) process.once('exit', flushAll);
+  flushes.add(flush);
+  return {
+    write(line: string): void {
+      batch += line;
+      if (batch.length >= batchCharacters) flush();
+    },
+    flush,
+    redirect(nextFd: number): void {
+      flush();
+      fd = nextFd;
+    },
+    close(): void {
+      clearInterval(timer);
+      flushes.delete(flush);
+      if (flushes.size === 0) process.off('exit', flushAll);
+      flush();
+    },
+  };
+}
+
+// The log file. Records of registrations have endpoints and keys, so other users must not read it.
+
+const ownerOnly = 0o600;
+const othersMask = 0o007;
+
+/**
+ * Opens a file for appending. A new file is readable only by its owner. Other users lose every right to an existing
+ * one; its group keeps its rights.
+ *
+ * @throws {DeskbellError} ERR_FILE
+ */
+export function openLogFile(path: string): number {
+  const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
+  let fd: number | undefined;
+  try {
+    // Without O_NONBLOCK, a pipe without a reader would block the process here.
+    fd = openSync(path, O_APPEND | O_CREAT | O_NONBLOCK | O_WRONLY, ownerOnly);
+    const status = fstatSync(fd);
+    if (status.isFile() && (status.mode & othersMask) !== 0)
+      fchmodSync(fd, status.mode & 0o7777 & ~othersMask);
+    return fd;
+  } catch (cause) {
+    if (fd !== undefined) closeSync(fd);
+    const what =
+      fd === undefined
+        ? `The log file ${path} cannot be written`
+        : `All users may read the log file ${path}, and that cannot be changed`;
+    throw new DeskbellError('ERR_FILE', what, { cause });
+  }
 }

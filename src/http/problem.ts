@@ -1,11 +1,15 @@
-import type { FastifyInstance } from 'fastify';
-
-import type { ErrorCode } from '../errors/catalogue.ts';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import {
+  type ErrorCode,
+  type ServiceErrorCode,
+  type ServiceErrorEntry,
+  serviceErrors,
+} from '../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { escapeControls } from '../errors/untrusted-text.ts';
-import { toFault } from './fastify-errors.ts';
+import { type Filter, opaqueValue, type RequestHead } from './filter.ts';
 import type { Log } from './log.ts';
-import type { AnsweredErrors, ResponseRules } from './response-rules.ts';
 
 export const problemType = 'application/problem+json';
 
@@ -101,4 +105,106 @@ function boundErrors(app: FastifyInstance): void {
       new DeskbellError('ERR_REQUEST_INVALID', 'The request is not valid, and too long to be shown again.'),
     );
   });
+}
+
+// Rules for every response of a listener, including those without a route.
+
+/** The errors that a listener answers with, and their statuses. Others are answered as ERR_INTERNAL. */
+export type AnsweredErrors = Readonly<Partial<Record<ErrorCode, ServiceErrorEntry>>> & {
+  readonly ERR_INTERNAL: ServiceErrorEntry;
+};
+
+export interface ResponseRules {
+  readonly errors: AnsweredErrors;
+  /** Header fields of every response, in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly filters: readonly Filter[];
+  /** Further header fields of a preflight's 204; `undefined` for any other request. */
+  preflightHeaders(request: IncomingMessage): Readonly<Record<string, string>> | undefined;
+}
+
+// Converts errors of Fastify and of routes.
+
+const invalid: ReadonlyMap<unknown, string> = new Map([
+  ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', 'The body is not as long as its content-length says.'],
+  ['ECONNRESET', 'The request ended before its body was complete.'],
+]);
+
+/** Statuses with which applications refuse, as in `http-errors` and Fastify's plug-ins. */
+const refusals: ReadonlyMap<number, ServiceErrorCode> = new Map([
+  [401, 'ERR_UNAUTHENTICATED'],
+  [403, 'ERR_FORBIDDEN'],
+  [429, 'ERR_RATE_LIMITED'],
+]);
+
+const contentTypes = ['application/json', 'text/plain', 'application/x-www-form-urlencoded'];
+
+interface ThrownError {
+  readonly code?: unknown;
+  readonly statusCode?: unknown;
+  readonly message?: unknown;
+  /** The message is for clients (`http-errors`). */
+  readonly expose?: unknown;
+}
+
+export function toFault(error: unknown, { routeOptions, server }: FastifyRequest): DeskbellError {
+  if (error instanceof DeskbellError) return error;
+  const { code, statusCode, message, expose } = Object(error) as ThrownError;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const detail = `The body is larger than the ${routeOptions.bodyLimit} bytes that are read.`;
+    return new DeskbellError('ERR_BODY_TOO_LARGE', detail, { cause: error });
+  }
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    const types = contentTypes.filter((type) => server.hasContentTypeParser(type)).join(' or ');
+    return new DeskbellError('ERR_CONTENT_TYPE', `The body must have content-type: ${types}.`, {
+      cause: error,
+    });
+  }
+  const fault = invalid.get(code);
+  if (fault !== undefined) return new DeskbellError('ERR_REQUEST_INVALID', fault, { cause: error });
+  const status = typeof statusCode === 'number' ? statusCode : 500;
+  const isRefusal = status >= 400 && status < 500;
+  const fallback = refusals.get(status) ?? (isRefusal ? 'ERR_REQUEST_INVALID' : 'ERR_INTERNAL');
+  const detail =
+    isRefusal && expose === true && typeof message === 'string' ? message : serviceErrors[fallback].title;
+  return new DeskbellError(fallback, detail, { cause: error });
+}
+
+export interface RenderedResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+export interface Rejection {
+  readonly fault: DeskbellError;
+  /** Value of the `allow` header. */
+  readonly allow?: string;
+}
+
+export function renderError(
+  head: RequestHead,
+  { fault, allow }: Rejection,
+  rules: ResponseRules,
+): RenderedResponse {
+  const problem = toProblem(fault, rules.errors);
+  const headers = { 'content-type': problemType, ...(allow !== undefined && { allow }) };
+  return render(head, problem.status, headers, Buffer.from(JSON.stringify(problem)), rules);
+}
+
+/** Renders a response that no route answers, with the enabled filters and the header fields of every response. */
+export function render(
+  head: RequestHead,
+  status: number,
+  ownHeaders: Readonly<Record<string, string>>,
+  body: Buffer,
+  rules: ResponseRules,
+): RenderedResponse {
+  const headers: Record<string, string> = { ...rules.headers, ...ownHeaders };
+  const setHeader = (name: string, value: string): void => {
+    headers[name] = value;
+  };
+  const response = { status, entity: opaqueValue, isAborted: false, setHeader };
+  for (const filter of rules.filters) filter(head)(response);
+  return { status, headers, body };
 }

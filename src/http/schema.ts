@@ -1,6 +1,7 @@
 // JSON Schemas with the TypeScript type of their values: one schema validates, types handlers, and is in the
 // description.
-import type { FastifyTypeProvider } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify';
 import { lookUp } from '../errors/look-up.ts';
 
 declare const value: unique symbol;
@@ -98,3 +99,13 @@ export const Type = {
   /** A schema whose values have another type in TypeScript. */
   Unsafe: <Value>(schema: Keywords): Schema<Value> => schema,
 };
+
+// The Fastify instance for routes, with types from their schemas.
+
+export type ServiceApp = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  SchemaTypeProvider
+>;

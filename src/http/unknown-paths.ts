@@ -1,10 +1,8 @@
 // Requests that match no route: 404, or 405 with `allow` if the path has other methods. OPTIONS is answered on every
 // path with a route; preflights are answered earlier.
 import type { FastifyInstance, FastifyServerOptions } from 'fastify';
-
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { isOneSegment } from './wildcard-param.ts';
-import type { Rejection } from './render-error.ts';
+import type { Rejection } from './problem.ts';
 
 /**
  * Answers OPTIONS on each path of this scope, even if the host application answers unknown paths, and HEAD for every
@@ -68,4 +66,45 @@ export function hasRoute(app: FastifyInstance, method: string, url: string): boo
   if (route?.searchParams === undefined) return false;
   const wildcard = route.params['*'];
   return wildcard === undefined || isOneSegment(path, wildcard);
+}
+
+// Routes whose last path segment is a parameter of any length. The router would answer a long parameter in its own
+// form, but limits no wildcard, so these routes end in `/*` and are checked here.
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    wildcardParam?: string | undefined;
+  }
+}
+
+/** Names the last segment of annotated routes; a path with more segments is not found. */
+export function readWildcardParams(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const { wildcardParam } = request.routeOptions.config;
+    if (wildcardParam === undefined) return done();
+    const { '*': value } = request.params as { '*': string };
+    if (!isOneSegment(request.url, value)) return void reply.callNotFound();
+    request.params = { [wildcardParam]: value };
+    done();
+  });
+}
+
+/** @param value the wildcard's match, decoded: a `/` in it may have been encoded */
+function isOneSegment(url: string, value: string): boolean {
+  const [path = ''] = url.split(/[?#]/, 1);
+  // Routers may end the path at ";", and ignore slashes at its end.
+  return [path, ...path.split(';', 1)]
+    .flatMap((end) => [end, end.replace(/\/+$/, '')])
+    .some((end) => decodeURIComponent(end.slice(end.lastIndexOf('/') + 1)) === value);
+}
+
+// A router that treats paths as one although their slashes differ refuses the second route as a duplicate.
+
+/** Adds a route for a second spelling, unless the router treats both as one. */
+export function addSpelling(add: () => unknown): void {
+  try {
+    add();
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== 'FST_ERR_DUPLICATED_ROUTE') throw error;
+  }
 }

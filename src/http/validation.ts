@@ -1,15 +1,21 @@
 // Validates requests with the routes' schemas. Bodies are not coerced. Wrong fields are named by JSON Pointers (RFC
 // 6901): all of them in short values, such as people write, otherwise only the first, so that a wrong value takes no
 // longer than a right one.
-import { Ajv, type Options, type ValidateFunction } from 'ajv';
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
-import { maxFields } from './problem.ts';
-import type { Schema } from './schema.ts';
-
-import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Format, Formats } from '../errors/describe-schema.ts';
-import { toFieldErrors, type RequestPart } from './schema-errors.ts';
+import { typeOf } from '../errors/check-options.ts';
+import {
+  type DescribedSchema,
+  describeSchema,
+  type Format,
+  type Formats,
+  listWords,
+} from '../errors/describe-schema.ts';
+import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
+import { countOf } from '../errors/format-count.ts';
 import { lookUp } from '../errors/look-up.ts';
+import { cut, maxFields } from './problem.ts';
+import type { Schema } from './schema.ts';
 
 /** Most members and items of a value of which every wrong one is named. */
 const maxThoroughValues = 100;
@@ -87,3 +93,164 @@ function isShort(value: unknown): boolean {
   }
   return true;
 }
+
+// Describes Ajv's errors in our own words: the field, its fault, and what to give instead. Only this file knows Ajv's
+// keywords. Values are never shown, unless they are numbers.
+
+interface RequestPart {
+  /** Its name in the error if it is wrong as a whole. */
+  readonly name: string;
+  /** All values are texts, whatever they are read as. */
+  readonly isText: boolean;
+}
+
+interface Fault {
+  readonly code?: FieldError['code'];
+  readonly what: string;
+  /** What to give, if it is not what the schema allows; empty if the fault already says it. */
+  readonly remedy?: string;
+  readonly member?: string;
+}
+
+/** A name may be as long as a body. */
+const maxNameCharacters = 100;
+
+/** @returns one for each wrong field, in the order found */
+function toFieldErrors(
+  errors: readonly ErrorObject[],
+  part: RequestPart,
+  formats: Formats,
+): readonly FieldError[] {
+  const byPointer = new Map<string, FieldError>();
+  for (const error of reduceAlternatives(errors)) {
+    const { instancePath, parentSchema, propertyName } = error;
+    // it repeats what is wrong with the name
+    if (error.keyword === 'propertyNames') continue;
+    const fault = findFault(error, part, formats);
+    const {
+      code = 'ERR_FIELD_VALUE',
+      what,
+      remedy = `; give ${describeSchema(parentSchema as DescribedSchema, formats)}`,
+      member = propertyName,
+    } = fault;
+    const pointer = member === undefined ? instancePath : `${instancePath}/${escapePointer(member)}`;
+    const name = cut(toName(pointer) || part.name, maxNameCharacters);
+    const field = { pointer, code, detail: `${name} ${what}${remedy}.` };
+    if (!byPointer.has(pointer)) byPointer.set(pointer, field);
+  }
+  return [...byPointer.values()];
+}
+
+function findFault(
+  { keyword, params, data, parentSchema }: ErrorObject,
+  part: RequestPart,
+  formats: Formats,
+): Fault {
+  const { properties = {} } = parentSchema as DescribedSchema;
+  switch (keyword) {
+    case 'required': {
+      const { missingProperty: member } = params as { readonly missingProperty: string };
+      const schema = (lookUp(properties, member) ?? {}) as DescribedSchema;
+      const remedy = `; give ${describeSchema(schema, formats)}`;
+      return { code: 'ERR_FIELD_MISSING', what: 'is missing', remedy, member };
+    }
+    case 'additionalProperties': {
+      const { additionalProperty: member } = params as { readonly additionalProperty: string };
+      const names = Object.keys(properties);
+      const remedy = `; there ${names.length === 1 ? 'is' : 'are'} ${listWords(names, 'and')}`;
+      return { what: 'is unknown', remedy, member };
+    }
+    case 'type':
+      return { code: 'ERR_FIELD_TYPE', what: describeType(data, part) };
+    case 'anyOf':
+      return { what: 'has none of the forms that are allowed' };
+    case 'const':
+    case 'enum':
+      return { what: 'is not an allowed value' };
+    case 'minLength':
+    case 'maxLength':
+      return { what: describeLength(Array.from(data as string).length, 'character') };
+    case 'minItems':
+    case 'maxItems':
+      return { what: describeLength((data as readonly unknown[]).length, 'item') };
+    case 'minProperties':
+      return { what: 'is empty' };
+    case 'maxProperties':
+      return { what: describeLength(Object.keys(data as object).length, 'member') };
+    case 'minimum':
+    case 'maximum':
+      return { what: `is ${data as number}` };
+    case 'not':
+      return { what: 'is not allowed here', remedy: '; leave it out' };
+    case 'format': {
+      const { format } = params as { readonly format: string };
+      const words = explain(lookUp(formats, format)!, data);
+      return words === undefined
+        ? { what: 'is not usable' }
+        : { what: `is not usable: ${words}`, remedy: '' };
+    }
+    default:
+      // a pattern, whose words are those of its format
+      return { what: 'is not usable' };
+  }
+}
+
+function explain({ fits }: Format, value: unknown): string | undefined {
+  try {
+    fits(value as never);
+  } catch (error) {
+    if (error instanceof DeskbellError) return error.message.replace(/\.$/, '');
+  }
+  return undefined;
+}
+
+function describeType(value: unknown, { isText }: RequestPart): string {
+  if (value === undefined) return 'is missing';
+  return isText ? 'is not usable' : `is of type ${typeOf(value)}`;
+}
+
+/** Replaces the errors of all alternatives by those of the one that was meant, or by a single error. */
+function reduceAlternatives(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const choice = errors.findLast(({ keyword }) => keyword === 'anyOf');
+  if (choice === undefined) return errors;
+  const isInside = ({ schemaPath, instancePath }: ErrorObject): boolean =>
+    schemaPath.startsWith(`${choice.schemaPath}/`) && instancePath.startsWith(choice.instancePath);
+  const meant = findMeant(choice.data, choice.schema as readonly DescribedSchema[]);
+  const inside =
+    meant === undefined
+      ? [choice]
+      : reduceAlternatives(
+          errors.filter(
+            (error) => isInside(error) && error.schemaPath.startsWith(`${choice.schemaPath}/${meant}/`),
+          ),
+        );
+  const before = errors.slice(0, errors.indexOf(choice)).filter((error) => !isInside(error));
+  const after = errors.slice(errors.indexOf(choice) + 1);
+  return [...reduceAlternatives(before), ...inside, ...after];
+}
+
+/** Finds the alternative that shares the most members with the value, if exactly one does. */
+function findMeant(value: unknown, alternatives: readonly DescribedSchema[]): number | undefined {
+  if (typeOf(value) !== 'object') return undefined;
+  const names = Object.keys(value as object);
+  const [best, next] = alternatives
+    .map(({ properties = {} }, index) => {
+      return { index, count: names.filter((name) => Object.hasOwn(properties, name)).length };
+    })
+    .toSorted((one, other) => other.count - one.count);
+  return best !== undefined && best.count > (next?.count ?? 0) ? best.index : undefined;
+}
+
+const describeLength = (count: number, unit: string): string =>
+  count === 0 ? 'is empty' : `has ${countOf(count, unit)}`;
+
+/** `/message/actions/0/url` → `message.actions[0].url` */
+const toName = (pointer: string): string =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((part, index) => (/^\d+$/.test(part) ? `[${part}]` : index === 0 ? part : `.${part}`))
+    .join('');
+
+const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');

@@ -6,9 +6,8 @@ import { createWarningReader, type ReadWarnings } from '../delivery/installation
 import { operatorErrors } from '../errors/catalogue.ts';
 import { readForwarded } from '../http/client-address.ts';
 import { createHttpServer, type HttpServerOptions, type TlsFiles } from '../http/create-http-server.ts';
-import { assertHost } from '../http/host.ts';
-import { sendProblems } from '../http/problem.ts';
-import type { ResponseRules } from '../http/response-rules.ts';
+import { assertHost } from '../http/malformed-requests.ts';
+import { type ResponseRules, sendProblems } from '../http/problem.ts';
 import type { SchemaTypeProvider } from '../http/schema.ts';
 import { handleUnknownPaths } from '../http/unknown-paths.ts';
 import { nameOperators, requireToken } from './authorize.ts';

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { AddressInfo } from 'node:net';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { isLoopback } from '../http/loopback.ts';
+import { isLoopback } from '../http/client-address.ts';
 
 export interface HostCheckSettings {
   /** Where the listener listens. */

@@ -1,6 +1,6 @@
 // Where the listener may be without TLS: on loopback, and behind a proxy that provides it.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { isLoopback } from '../http/loopback.ts';
+import { isLoopback } from '../http/client-address.ts';
 
 /**
  * @param isSecure where the listener, or a proxy in front of it, speaks TLS

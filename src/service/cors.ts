@@ -7,7 +7,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import { representationHeaders } from '../http/etag.ts';
+import { representationHeaders } from '../http/client-files.ts';
 
 export const corsHeaders = {
   'access-control-allow-origin': '*',

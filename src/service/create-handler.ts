@@ -7,7 +7,7 @@ import type { Response as Answer } from 'light-my-request';
 
 import { kindOf, wrong } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { renderError, type Rejection } from '../http/render-error.ts';
+import { type Rejection, renderError } from '../http/problem.ts';
 import { rejectUnmatched } from '../http/unknown-paths.ts';
 import { handlerChecks } from './check-options.ts';
 import { createMountedApp } from './mounted-app.ts';

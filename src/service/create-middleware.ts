@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { removeCors } from './cors.ts';
 import { toRequestHead } from '../http/filter.ts';
 import { allowedMethods, hasRoute } from '../http/unknown-paths.ts';
-import { render } from '../http/render-error.ts';
+import { render } from '../http/problem.ts';
 import { createMountedApp } from './mounted-app.ts';
 import { middlewareChecks } from './check-options.ts';
 import { resolveOptions, type MiddlewareOptions } from './options.ts';

@@ -9,13 +9,12 @@ import {
   securitySchemes,
 } from './demonstration/add-demonstration-routes.ts';
 import { addDemoPage } from './demonstration/demo-page.ts';
-import { addDescriptionRoutes } from '../http/description/add-description-routes.ts';
+import { addDescriptionRoutes } from '../http/description/description-routes.ts';
 import { collectRoutes } from '../http/description/openapi-document.ts';
 import { describeService } from './description.ts';
 import { addHealthRoutes } from './health.ts';
-import { readWildcardParams } from '../http/wildcard-param.ts';
+import { handleOptions, readWildcardParams } from '../http/unknown-paths.ts';
 import { prepareScope } from './scope.ts';
-import { handleOptions } from '../http/unknown-paths.ts';
 import { serviceChecks } from './check-options.ts';
 import { asPlugin, resolveOptions, type ServiceOptions, type Settings } from './options.ts';
 import { addPushRoutes, pushSecuritySchemes } from './push/add-push-routes.ts';

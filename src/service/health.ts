@@ -1,12 +1,10 @@
-import { Type, type Schema } from '../http/schema.ts';
+import { type Schema, type ServiceApp, Type } from '../http/schema.ts';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Store } from '../store/store.ts';
 import type { Settings } from './options.ts';
-import type { ServiceApp } from '../http/service-app.ts';
-import { contentResponse } from '../http/description/openapi-responses.ts';
-import type { Operation } from '../http/description/operation.ts';
-import { sendJson } from '../http/json-text.ts';
+import { contentResponse, type Operation } from '../http/description/operation.ts';
+import { sendJson } from '../http/json-body.ts';
 
 const describe = (operationId: string, summary: string, body: Schema, status: string): Operation => ({
   operationId,

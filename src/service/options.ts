@@ -12,7 +12,7 @@ import { createLog, guardLog, type Log } from '../http/log.ts';
 import type { ExampleUsers } from './demonstration/example-users.ts';
 import type { Authorize } from './demonstration/mechanisms/authenticator.ts';
 import { createLoggingFilter } from './demonstration/mechanisms/logging-filter.ts';
-import type { ResponseRules } from '../http/response-rules.ts';
+import type { ResponseRules } from '../http/problem.ts';
 import { serviceErrors } from '../errors/catalogue.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import type { LoggingMechanism } from './demonstration/mechanisms/record.ts';

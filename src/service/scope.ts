@@ -1,15 +1,13 @@
 // Rules for every path of a scope: reading and checking bodies, errors, and headers of each response.
 import type { FastifyInstance } from 'fastify';
 
-import { acceptConsumedBodies } from '../http/consumed-body.ts';
+import { acceptConsumedBodies, defaultBodyLimitBytes, readJsonBodies } from '../http/json-body.ts';
 import { readForwarded } from '../http/client-address.ts';
 import { addCorsHeaders, answerPreflights } from './cors.ts';
 import { enableFilters } from '../http/filter.ts';
-import { assertHost } from '../http/host.ts';
-import { defaultBodyLimitBytes, readJsonBodies } from '../http/json-body.ts';
+import { assertHost } from '../http/malformed-requests.ts';
 import type { Log } from '../http/log.ts';
-import { sendProblems } from '../http/problem.ts';
-import type { ResponseRules } from '../http/response-rules.ts';
+import { type ResponseRules, sendProblems } from '../http/problem.ts';
 import { handleUnknownPaths } from '../http/unknown-paths.ts';
 import { compileValidator } from './validator.ts';
 

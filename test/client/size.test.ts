@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { readClientFile } from '../../src/http/client-assets.ts';
+import { readClientFile } from '../../src/http/client-files.ts';
 
 test('page library and service worker, as built, are under 11 kB gzipped together', async (context) => {
   const library = await readClientFile('index.js');

@@ -8,7 +8,7 @@ import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
 import { maxPlaintextBytes } from '../../src/protocol/message-encryption.ts';
 import { receiptMemberBytes } from '../../src/protocol/message/receipt-token.ts';
 import { defaultWorkerSettings, maxUncommittedRows } from '../../src/delivery/worker/worker-settings.ts';
-import { defaultTimeLimits } from '../../src/http/time-limits.ts';
+import { defaultTimeLimits } from '../../src/http/create-http-server.ts';
 import { defaultMaxPushServices, unlistedLimits } from '../../src/protocol/unlisted-push-services.ts';
 import {
   defaultReceiptsPerMinute,

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { describeRoutes, type OperationObject } from '../../src/http/description/openapi-document.ts';
-import type { Responses } from '../../src/http/description/openapi-responses.ts';
+import type { Responses } from '../../src/http/description/operation.ts';
 import { problemType } from '../../src/http/problem.ts';
 import { generateOperatorToken } from '../../src/keys/operator-token.ts';
 import { operatorDescription } from '../../src/operator/description.ts';

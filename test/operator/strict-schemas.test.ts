@@ -10,7 +10,7 @@ import { dereference } from '../service/dereference.ts';
 import { valuesFitting, type FormatValues, type JsonSchema } from '../service/fitting-requests.ts';
 import { startOperator, startStage } from './running-operator.ts';
 
-/** Keywords that say something of a value; `src/http/schema-errors.ts` has words for each. */
+/** Keywords that say something of a value; `src/http/validation.ts` has words for each. */
 const knownKeywords = new Set(
   (
     'type const enum anyOf not required properties additionalProperties propertyNames minProperties maxProperties items minItems maxItems minLength ' +

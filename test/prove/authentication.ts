@@ -174,7 +174,7 @@ export const authentication: ClaimChanges = {
         "return { method, url: '', startMs:",
       ],
     }),
-    ...changesOf('src/http/sealed-value.ts', {
+    ...changesOf('src/http/filter.ts', {
       'the action creator sees the response': [
         'seal(value: Value): SealedValue {\n      const entity = Object.freeze(Object.create(null));',
         'seal(value: Value): SealedValue {\n      const entity = Object.freeze({ value });',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Fastify from 'fastify';
-import { acceptConsumedBodies } from '../../src/http/consumed-body.ts';
+import { acceptConsumedBodies } from '../../src/http/json-body.ts';
 
 test('no stream is made for a request without a body', async (t) => {
   // as createHttpServer has it

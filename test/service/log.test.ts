@@ -148,7 +148,7 @@ describe('the log', () => {
 
   test('keeps what a full pipe does not take, in order', async () => {
     const program = `
-      import { createBatchWriter } from ${JSON.stringify(import.meta.resolve('../../src/http/batch-writer.ts'))};
+      import { createBatchWriter } from ${JSON.stringify(import.meta.resolve('../../src/http/log.ts'))};
       process.stdout.on('error', () => {});
       const writer = createBatchWriter(process.stdout.fd);
       for (let count = 0; count < 50000; count += 1) writer.write(count + ' ü\\n');
@@ -171,7 +171,7 @@ describe('the log', () => {
 
   test('drops what a reader leaves that does not keep up, says so once, and goes on', async (t) => {
     const program = `
-      import { createBatchWriter } from ${JSON.stringify(import.meta.resolve('../../src/http/batch-writer.ts'))};
+      import { createBatchWriter } from ${JSON.stringify(import.meta.resolve('../../src/http/log.ts'))};
       process.stdout.on('error', () => {});
       const writer = createBatchWriter(process.stdout.fd);
       for (let count = 0; count < 40; count += 1) writer.write('x'.repeat(1024 * 1024 - 1) + '\\n');

@@ -7,7 +7,7 @@ import { inspect } from 'node:util';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { prepareScope } from '../../src/service/scope.ts';
-import type { ServiceApp } from '../../src/http/service-app.ts';
+import type { ServiceApp } from '../../src/http/schema.ts';
 import {
   useActionCreator,
   type ActionCreator,

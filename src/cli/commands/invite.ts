@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { checkNewUser } from '../../audience/user-and-tags.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { isLoopback } from '../../http/loopback.ts';
+import { isLoopback } from '../../http/client-address.ts';
 import { hashInvitation } from '../../store/invitations.ts';
 import { createCommand } from '../command.ts';
 import { dataSettings, type Configuration } from '../configuration/configuration.ts';

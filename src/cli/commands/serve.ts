@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { createWarningReader } from '../../delivery/installation-warnings.ts';
 import type { MessageLog } from '../../delivery/message-log.ts';
-import { isLoopback } from '../../http/loopback.ts';
+import { isLoopback } from '../../http/client-address.ts';
 import type { OpenLog } from '../../http/log.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
 import { machineFiguresReader } from '../serve/machine-figures.ts';

@@ -1,6 +1,6 @@
 // The URL of the service as browsers reach it, such as that of a proxy in front of it.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { isLoopback } from '../../http/loopback.ts';
+import { isLoopback } from '../../http/client-address.ts';
 
 /**
  * @returns the URL of a folder: its path ends with a slash

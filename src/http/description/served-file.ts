@@ -1,12 +1,9 @@
 // A file of the client: read at the first request, kept in memory, revalidated by its etag.
-import { Type } from '../schema.ts';
+import { type ServiceApp, Type } from '../schema.ts';
 
-import { clientFile, type ClientFile } from '../client-assets.ts';
-import { readOnce, sendRepresentation } from '../etag.ts';
-import type { ServiceApp } from '../service-app.ts';
-import { addSpelling } from '../spellings.ts';
-import { contentResponse, emptyResponse } from './openapi-responses.ts';
-import type { Operation } from './operation.ts';
+import { clientFile, type ClientFile, readOnce, sendRepresentation } from '../client-files.ts';
+import { addSpelling } from '../unknown-paths.ts';
+import { contentResponse, emptyResponse, type Operation } from './operation.ts';
 
 export interface ServedFile extends ClientFile, Pick<Operation, 'operationId' | 'tag' | 'summary'> {
   readonly contentSecurityPolicy: string;

@@ -1,11 +1,8 @@
 // The operator's API: everything here needs a token. A folder's route files each add the routes of one kind of resource.
 import { collectRoutes, createOpenApiDocument } from '../../http/description/openapi-document.ts';
-import { contentResponse } from '../../http/description/openapi-responses.ts';
-import type { Operation } from '../../http/description/operation.ts';
-import { sendJson } from '../../http/json-text.ts';
-import { Type, type SchemaTypeProvider } from '../../http/schema.ts';
-import { readJsonBodies, readTextBodies } from '../../http/json-body.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import { contentResponse, type Operation } from '../../http/description/operation.ts';
+import { readJsonBodies, readTextBodies, sendJson } from '../../http/json-body.ts';
+import { type SchemaTypeProvider, type ServiceApp, Type } from '../../http/schema.ts';
 import { acknowledge, listAlarms } from '../../operations/alarms.ts';
 import { listChannels, updateChannel, removeChannel } from '../../operations/channels.ts';
 import { decisions, listHeldDeletions } from '../../operations/held-deletions.ts';

@@ -1,6 +1,5 @@
 // GET /v1/audit: what operators have changed, newest first.
-import { Type } from '../../http/schema.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
 import { auditView } from '../../operations/audit.ts';
 import type { OperatorContext } from '../context.ts';
 import { readPage } from '../list-page.ts';

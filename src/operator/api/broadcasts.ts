@@ -1,8 +1,6 @@
 // /v1/broadcasts: makes, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
-import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
-import type { Operation } from '../../http/description/operation.ts';
-import { Type } from '../../http/schema.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
 import { assertNotBlank } from '../../protocol/message/assert-not-blank.ts';
 import { searchBroadcasts } from '../broadcast-search.ts';
 import { attemptView } from '../../operations/attempt.ts';

@@ -1,6 +1,5 @@
 // GET /v1/keys: the public halves of the VAPID key pairs.
-import { Type } from '../../http/schema.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
 import type { StoredVapidKey } from '../../store/vapid-keys.ts';
 import type { View } from '../../operations/view.ts';
 import type { OperatorContext } from '../context.ts';

@@ -1,8 +1,7 @@
 // POST /v1/messages: one message to one subscription, or to the devices of a person; answers what the push service said. To a
 // person it can be plain text.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { Type, type ObjectValue, type ValueOf } from '../../http/schema.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import { type ObjectValue, type ServiceApp, Type, type ValueOf } from '../../http/schema.ts';
 import { addresseesSchema, userKeywords, type Addressees } from '../../operations/audience.ts';
 import { pushOptionSchemas } from '../../operations/delivery-options.ts';
 import { exampleForReaders, exampleMessage, messageSchema } from '../../operations/message.ts';

@@ -2,10 +2,9 @@
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify';
 import { maxKeyCharacters } from '../../delivery/idempotency-key.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
-import { sendJson } from '../../http/json-text.ts';
-import { Type, type ObjectValue, type Properties, type Schema } from '../../http/schema.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import { contentResponse, emptyResponse } from '../../http/description/operation.ts';
+import { sendJson } from '../../http/json-body.ts';
+import { type ObjectValue, type Properties, type Schema, type ServiceApp, Type } from '../../http/schema.ts';
 import type { Described, NamedList, Operation, Route } from '../../operations/operation.ts';
 import type { View } from '../../operations/view.ts';
 import type { AuditedAction } from '../audit-changes.ts';

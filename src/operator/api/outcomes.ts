@@ -1,9 +1,7 @@
 // What came of each subscription: in a broadcast, all of them, one or those of a person, as JSON and as CSV; and the broadcasts of
 // a subscription or a person.
-import { contentResponse } from '../../http/description/openapi-responses.ts';
-import type { Operation } from '../../http/description/operation.ts';
-import { idKeywords, Type } from '../../http/schema.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import { contentResponse, type Operation } from '../../http/description/operation.ts';
+import { idKeywords, type ServiceApp, Type } from '../../http/schema.ts';
 import type { RowOutcome, RowOutcomes } from '../../store/attempts.ts';
 import type { Operator } from '../../store/operators.ts';
 import { userKeywords } from '../../operations/audience.ts';

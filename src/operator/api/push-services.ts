@@ -1,7 +1,6 @@
 // GET /v1/push-services: how sending to each goes now. GET /v1/senders: who sends.
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
-import { Type } from '../../http/schema.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
 import type { StoredSenderReport } from '../../store/senders.ts';
 import type { View } from '../../operations/view.ts';
 import type { OperatorContext } from '../context.ts';

@@ -1,6 +1,5 @@
 // /v1/schedules: makes, lists, pauses, resumes and removes schedules, by which broadcasts recur.
-import { Type } from '../../http/schema.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
 import { assertNotBlank } from '../../protocol/message/assert-not-blank.ts';
 import { recurringAudienceSchema } from '../../operations/audience.ts';
 import { deliveryOptionSchemas } from '../../operations/delivery-options.ts';

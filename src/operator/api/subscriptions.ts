@@ -1,6 +1,5 @@
 // /v1/subscriptions: lists, shows, assigns and removes subscriptions. Endpoints and keys are never shown.
-import { Type } from '../../http/schema.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import { requireSubscription } from '../../store/subscriptions.ts';
 import { attemptView } from '../../operations/attempt.ts';

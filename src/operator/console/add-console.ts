@@ -2,8 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { operatorErrors } from '../../errors/catalogue.ts';
 import { html } from '../../http/description/html.ts';
-import { toProblem } from '../../http/problem.ts';
-import { toFault } from '../../http/fastify-errors.ts';
+import { toFault, toProblem } from '../../http/problem.ts';
 import { rejectUnmatched } from '../../http/unknown-paths.ts';
 import type { OperatorContext } from '../context.ts';
 import { requireSession } from './require-session.ts';

@@ -1,7 +1,6 @@
 // The console's style, scripts and icon: our own files, read once.
 import type { FastifyInstance } from 'fastify';
-import { clientFile } from '../../http/client-assets.ts';
-import { readOnce, sendRepresentation } from '../../http/etag.ts';
+import { clientFile, readOnce, sendRepresentation } from '../../http/client-files.ts';
 
 const files = [
   ['/console.css', 'console/console.css'],

@@ -1,8 +1,6 @@
 // GET /metrics: for Prometheus, with a token of the role `metrics`.
-import { contentResponse } from '../../http/description/openapi-responses.ts';
-import type { Operation } from '../../http/description/operation.ts';
-import { Type } from '../../http/schema.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import { contentResponse, type Operation } from '../../http/description/operation.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
 import type { Metrics } from './metrics.ts';
 
 const operation: Operation = {

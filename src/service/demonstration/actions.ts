@@ -1,11 +1,9 @@
 // The demonstration actions under /api. Each answers a fixed JSON string; they show the four logging mechanisms.
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from '../../http/schema.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
 
-import type { ServiceApp } from '../../http/service-app.ts';
-import { contentResponse } from '../../http/description/openapi-responses.ts';
-import type { Operation } from '../../http/description/operation.ts';
-import { jsonContentType } from '../../http/json-text.ts';
+import { contentResponse, type Operation } from '../../http/description/operation.ts';
+import { jsonContentType } from '../../http/json-body.ts';
 import { useActionCreator, createLoggingActionCreator } from './mechanisms/action-creator.ts';
 import { createActionLogging, type Action, type InAction } from './mechanisms/action-logging.ts';
 import { ActionRequest, type ReadSession } from './mechanisms/action-request.ts';

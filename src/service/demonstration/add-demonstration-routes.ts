@@ -1,4 +1,4 @@
-import type { ServiceApp } from '../../http/service-app.ts';
+import type { ServiceApp } from '../../http/schema.ts';
 import type { Settings } from '../options.ts';
 import { addActionRoutes } from './actions.ts';
 import { rejectForgedRequests } from './csrf.ts';

@@ -1,7 +1,7 @@
 // GET /: a page that subscribes a browser and shows what it receives.
 import { escapeHtml } from '../../http/description/html.ts';
-import { readClientFile } from '../../http/client-assets.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import { readClientFile } from '../../http/client-files.ts';
+import type { ServiceApp } from '../../http/schema.ts';
 import { serveFile, serveFiles } from '../../http/description/served-file.ts';
 import type { ServiceOptions } from '../options.ts';
 

@@ -1,11 +1,9 @@
 // The example user API. Ids are int64: a decimal in the path, a JSON number with every digit in an answer.
-import { Type } from '../../http/schema.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
 
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
-import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
-import type { Operation } from '../../http/description/operation.ts';
-import { exactNumber, sendJson } from '../../http/json-text.ts';
+import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
+import { exactNumber, sendJson } from '../../http/json-body.ts';
 import { compileValidator } from '../validator.ts';
 import { firstUser, type ExampleUsers } from './example-users.ts';
 

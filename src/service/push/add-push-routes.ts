@@ -1,6 +1,6 @@
 import rateLimit from '@fastify/rate-limit';
 import { clientOf } from '../../http/client-address.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import type { ServiceApp } from '../../http/schema.ts';
 import type { Settings } from '../options.ts';
 import { addChannelsRoute } from './channels.ts';
 import { addClientFiles } from './client-files.ts';

@@ -9,11 +9,9 @@ import {
   type Choices,
 } from '../../audience/channels.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { contentResponse } from '../../http/description/openapi-responses.ts';
-import type { Operation } from '../../http/description/operation.ts';
-import { sendJson } from '../../http/json-text.ts';
-import { Type, type ValueOf } from '../../http/schema.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import { contentResponse, type Operation } from '../../http/description/operation.ts';
+import { sendJson } from '../../http/json-body.ts';
+import { type ServiceApp, Type, type ValueOf } from '../../http/schema.ts';
 import { decodeBase64 } from '../../protocol/base64.ts';
 import { readLanguage } from '../../protocol/language.ts';
 import { chooseLanguage } from '../../protocol/message/choose-language.ts';

@@ -1,5 +1,5 @@
-import { clientFile } from '../../http/client-assets.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import { clientFile } from '../../http/client-files.ts';
+import type { ServiceApp } from '../../http/schema.ts';
 import { serveFile } from '../../http/description/served-file.ts';
 
 /** URL path, file in the client's folder, operation and summary. A service worker's path is its scope. */

@@ -1,7 +1,7 @@
 // GET /preferences: the page on which a reader chooses channels.
-import { clientFile } from '../../http/client-assets.ts';
+import { clientFile } from '../../http/client-files.ts';
 import { serveFile, serveFiles } from '../../http/description/served-file.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import type { ServiceApp } from '../../http/schema.ts';
 
 const pageFiles = [
   ['/client/preferences/preferences.js', 'preferences/preferences.js', 'getPreferencesScript'],

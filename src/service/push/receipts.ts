@@ -2,10 +2,8 @@
 // payload proves that the notification was sent to the reporter. The answer does not tell what was counted.
 import { createReceiptTokenReader, receiptTokenPattern } from '../../protocol/message/receipt-token.ts';
 import { receiptEvents, type Receipt, type ReceiptEvent } from '../../store/receipts.ts';
-import { emptyResponse } from '../../http/description/openapi-responses.ts';
-import type { Operation } from '../../http/description/operation.ts';
-import { Type } from '../../http/schema.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
+import { emptyResponse, type Operation } from '../../http/description/operation.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
 import type { Settings } from '../options.ts';
 import { defaultReceiptsPerMinute, limitPerMinute } from './rate-limit.ts';
 

@@ -1,11 +1,9 @@
 // GET /vapidKey: the public key, as browsers take it for `applicationServerKey`.
-import { Type } from '../../http/schema.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
 
-import { represent, sendRepresentation, type Representation } from '../../http/etag.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
-import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
-import type { Operation } from '../../http/description/operation.ts';
-import { jsonContentType } from '../../http/json-text.ts';
+import { represent, type Representation, sendRepresentation } from '../../http/client-files.ts';
+import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
+import { jsonContentType } from '../../http/json-body.ts';
 import type { ReadVapidKeys } from './current-keys.ts';
 
 export function addVapidKeyRoute(app: ServiceApp, readVapidKeys: ReadVapidKeys, exampleKey: string): void {

@@ -2,17 +2,15 @@
 // whose it is; DELETE /webPush/user makes it nobody's. Some proxies drop the body of a DELETE or refuse it, so both
 // have a POST form.
 import type { FastifyRequest } from 'fastify';
-import { Type } from '../../http/schema.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
 
 import { readTimeZone } from '../../audience/reader-facts.ts';
 import { readLanguage } from '../../protocol/language.ts';
 import { decodeBase64 } from '../../protocol/base64.ts';
 import { parseSubscription } from '../../protocol/subscription.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
-import type { ServiceApp } from '../../http/service-app.ts';
-import { contentResponse, emptyResponse } from '../../http/description/openapi-responses.ts';
-import type { Operation } from '../../http/description/operation.ts';
-import { sendJson } from '../../http/json-text.ts';
+import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
+import { sendJson } from '../../http/json-body.ts';
 import type { Settings } from '../options.ts';
 import type { ReadVapidKeys } from './current-keys.ts';
 import { formerSubscriptionHeader, readFormerSubscription } from './former-subscription.ts';

@@ -10,7 +10,7 @@ import type { SubscriptionInput } from '../../../delivery/sender.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { countOf } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import { sendJson } from '../../../http/json-text.ts';
+import { sendJson } from '../../../http/json-body.ts';
 import { encodePayload } from '../../../protocol/message/encode-payload.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';

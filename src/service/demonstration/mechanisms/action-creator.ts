@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 
 import { ActionRequest, type ReadSession } from './action-request.ts';
-import { createSealer, type SealedValue } from '../../../http/sealed-value.ts';
+import { createSealer, type SealedValue } from '../../../http/filter.ts';
 import { requestRecord, type RecordLog } from './record.ts';
 
 /** An action's result; its body is opaque. */
