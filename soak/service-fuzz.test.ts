@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { residentMegabytesOf } from '../bench/measure/process-usage.ts';
-import { createSessionCookie } from '../src/service/demonstration/create-session-cookie.ts';
+import { createSessionCookie } from '../src/service/demonstration/session.ts';
 import { openDataDirectory } from '../src/cli/data/data-directory.ts';
 import { fuzz } from '../test/service/description-fuzz.ts';
 import { scaled } from './scale.ts';

@@ -9,9 +9,8 @@ import { kindOf, wrong } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { type Rejection, renderError } from '../http/problem.ts';
 import { rejectUnmatched } from '../http/unknown-paths.ts';
-import { handlerChecks } from './check-options.ts';
-import { createMountedApp } from './mounted-app.ts';
-import { resolveOptions, type HandlerOptions } from './options.ts';
+import { handlerChecks, type HandlerOptions, resolveOptions } from './options.ts';
+import { createMountedApp } from './create-service.ts';
 
 /**
  * Answers every path under the prefix, and 404 everywhere else.

@@ -5,9 +5,8 @@ import { removeCors } from './cors.ts';
 import { toRequestHead } from '../http/filter.ts';
 import { allowedMethods, hasRoute } from '../http/unknown-paths.ts';
 import { render } from '../http/problem.ts';
-import { createMountedApp } from './mounted-app.ts';
-import { middlewareChecks } from './check-options.ts';
-import { resolveOptions, type MiddlewareOptions } from './options.ts';
+import { createMountedApp } from './create-service.ts';
+import { middlewareChecks, type MiddlewareOptions, resolveOptions } from './options.ts';
 
 /** Answers every path under a mount path. Without a mount path, it passes unknown paths to `next`, if there is one. */
 export interface ServiceMiddleware<Request extends IncomingMessage = IncomingMessage> {

@@ -1,23 +1,38 @@
 // The whole service as a Fastify plugin, in a scope of its own: the application's hooks, parsers and handlers for
 // errors and unknown paths stay as they are.
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
+import { createTrust, readForwarded } from '../http/client-address.ts';
+import { createHttpServer } from '../http/create-http-server.ts';
+import { addDescriptionRoutes } from '../http/description/description-routes.ts';
+import { collectRoutes } from '../http/description/openapi-document.ts';
+import { enableFilters } from '../http/filter.ts';
+import { acceptConsumedBodies, defaultBodyLimitBytes, readJsonBodies } from '../http/json-body.ts';
+import type { Log } from '../http/log.ts';
+import { assertHost, renderMalformedUrl } from '../http/malformed-requests.ts';
+import { type ResponseRules, sendProblems } from '../http/problem.ts';
 import type { SchemaTypeProvider } from '../http/schema.ts';
-
+import { handleOptions, handleUnknownPaths, readWildcardParams } from '../http/unknown-paths.ts';
+import { addCorsHeaders, answerPreflights } from './cors.ts';
+import { addDemoPage } from './demonstration/demo-page.ts';
 import {
   addDemonstrationRoutes,
   protectSessions,
   securitySchemes,
-} from './demonstration/add-demonstration-routes.ts';
-import { addDemoPage } from './demonstration/demo-page.ts';
-import { addDescriptionRoutes } from '../http/description/description-routes.ts';
-import { collectRoutes } from '../http/description/openapi-document.ts';
-import { describeService } from './description.ts';
+} from './demonstration/demonstration-routes.ts';
+import { compileValidator, describeService } from './description.ts';
 import { addHealthRoutes } from './health.ts';
-import { handleOptions, readWildcardParams } from '../http/unknown-paths.ts';
-import { prepareScope } from './scope.ts';
-import { serviceChecks } from './check-options.ts';
-import { asPlugin, resolveOptions, type ServiceOptions, type Settings } from './options.ts';
-import { addPushRoutes, pushSecuritySchemes } from './push/add-push-routes.ts';
+import {
+  asPlugin,
+  asServer,
+  type HandlerOptions,
+  resolveOptions,
+  serverChecks,
+  type ServerOptions,
+  serviceChecks,
+  type ServiceOptions,
+  type Settings,
+} from './options.ts';
+import { addPushRoutes, pushSecuritySchemes } from './push/push-routes.ts';
 
 /**
  * Makes a Fastify plugin of the service. With a prefix it answers every path under it; without one it leaves unknown
@@ -60,4 +75,66 @@ export async function addRoutes(scope: FastifyInstance, settings: Settings): Pro
       ...(settings.subscriberTokens && pushSecuritySchemes),
     }),
   );
+}
+
+// Rules for every path of a scope: reading and checking bodies, errors, and headers of each response.
+
+export interface ScopeSettings {
+  readonly log: Log;
+  /** Default: 16 384. */
+  readonly bodyLimitBytes?: number | undefined;
+  readonly rules: ResponseRules;
+  /** The connections are the service's own, so it judges what Node's parser accepts. */
+  readonly ownsConnections: boolean;
+  /** Unknown paths are answered here instead of by the application around the scope. */
+  readonly ownsUnknownPaths: boolean;
+}
+
+/** Call it before any route is added to the scope. */
+export function prepareScope(app: FastifyInstance, settings: ScopeSettings): void {
+  app.setValidatorCompiler(compileValidator);
+  app.setSerializerCompiler(() => JSON.stringify);
+  readJsonBodies(app, settings.bodyLimitBytes ?? defaultBodyLimitBytes);
+  acceptConsumedBodies(app);
+  sendProblems(app, settings);
+
+  readForwarded(app);
+  enableFilters(app, settings.rules.filters);
+  addCorsHeaders(app);
+  if (settings.ownsConnections) assertHost(app);
+  answerPreflights(app);
+  if (settings.ownsUnknownPaths) handleUnknownPaths(app);
+}
+
+/**
+ * Makes a Fastify instance that serves the whole service, with time-outs and limits for each client.
+ *
+ * @example
+ * await createServer({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey }).listen({ port: 8080 });
+ * @throws {DeskbellError} ERR_CONFIGURATION if an option is not usable
+ */
+export function createServer(options: ServerOptions): FastifyInstance {
+  const settings = resolveOptions(options, serverChecks, asServer);
+  const app = createHttpServer(options, settings.rules);
+  prepareScope(app, { ...settings, ownsConnections: true, ownsUnknownPaths: true });
+  app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });
+  return app;
+}
+
+// The Fastify application inside request handlers of the service.
+
+export function createMountedApp(
+  settings: Settings,
+  { trustProxy }: Pick<HandlerOptions, 'trustProxy'>,
+): FastifyInstance {
+  const app = Fastify({
+    trustProxy: createTrust(trustProxy),
+    genReqId: () => '',
+    // answers requests after `close` as long as the store is open
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, settings.rules),
+  });
+  prepareScope(app, { ...settings, ownsConnections: false, ownsUnknownPaths: true });
+  app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });
+  return app;
 }

@@ -1,6 +1,18 @@
 import { serviceErrors } from '../errors/catalogue.ts';
-import { license, type Description, type SecuritySchemes } from '../http/description/openapi-document.ts';
-import { serviceFormats } from './validator.ts';
+import type { Formats } from '../errors/describe-schema.ts';
+import { type Description, license, type SecuritySchemes } from '../http/description/openapi-document.ts';
+import { createValidatorCompiler } from '../http/validation.ts';
+
+const serviceFormats: Formats = {
+  // no lone surrogates, which UTF-8 cannot represent (RFC 3629 §3)
+  text: {
+    fits: (value: string) => value.isWellFormed(),
+    words: 'a string that is not empty, of well-formed Unicode (no lone U+D800 to U+DFFF)',
+  },
+  'receipt-token': { fits: () => true, words: 'the member receipt of the payload' },
+};
+
+export const compileValidator = createValidatorCompiler(serviceFormats);
 
 const summary = `Hands browsers the key to subscribe with and keeps their push subscriptions.
 

@@ -3,14 +3,14 @@
 //   const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data'); // from 'deskbell'
 //   app.register(createService({ store, vapidPublicKey: vapidKeys.publicKey, sessionKey, pushOnly: true }));
 
-export { createServer } from './create-server.ts';
+export { createServer } from './create-service.ts';
 export { createMiddleware, type ServiceMiddleware } from './create-middleware.ts';
 export { createHandler, type ServiceHandler } from './create-handler.ts';
 export { createService } from './create-service.ts';
-export { createSessionCookie } from './demonstration/create-session-cookie.ts';
-export type { SessionCookie, SessionCookieOptions } from './demonstration/create-session-cookie.ts';
-export { openExampleUsers } from './demonstration/example-users.ts';
-export type { ExampleUser, ExampleUsers, ExampleUsersOptions } from './demonstration/example-users.ts';
+export { createSessionCookie } from './demonstration/session.ts';
+export type { SessionCookie, SessionCookieOptions } from './demonstration/session.ts';
+export { openExampleUsers } from './demonstration/users.ts';
+export type { ExampleUser, ExampleUsers, ExampleUsersOptions } from './demonstration/users.ts';
 export { createSubscriberToken } from './push/subscriber-token.ts';
 export type { SubscriberTokenOptions, SubscriberTokens } from './push/subscriber-token.ts';
 export type {
@@ -26,18 +26,18 @@ export type {
 
 // The four logging mechanisms, for your own applications (see examples/).
 export { createLog, type Log, type LogOptions, type OpenLog } from '../http/log.ts';
-export { createActionLogging, type InAction } from './demonstration/mechanisms/action-logging.ts';
-export { ActionRequest } from './demonstration/mechanisms/action-request.ts';
-export type { ReadSession, SessionEntries } from './demonstration/mechanisms/action-request.ts';
+export { createActionLogging, type InAction } from './demonstration/logging-mechanisms.ts';
+export { ActionRequest } from './demonstration/logging-mechanisms.ts';
+export type { ReadSession, SessionEntries } from './demonstration/logging-mechanisms.ts';
 export { enableFilters } from '../http/filter.ts';
-export { createLoggingFilter } from './demonstration/mechanisms/logging-filter.ts';
+export { createLoggingFilter } from './demonstration/logging-mechanisms.ts';
 export type { Filter, FilteredResponse, RequestHead } from '../http/filter.ts';
 export {
   annotateClass,
   createSessionAuthenticator,
   enforceAuthenticators,
-} from './demonstration/mechanisms/authenticator.ts';
-export type { Authenticator, Authorize, Verdict } from './demonstration/mechanisms/authenticator.ts';
-export { createLoggingActionCreator, useActionCreator } from './demonstration/mechanisms/action-creator.ts';
-export type { ActionCreator, ActionResult } from './demonstration/mechanisms/action-creator.ts';
-export type { LoggingMechanism, MechanismRecord, RecordLog } from './demonstration/mechanisms/record.ts';
+} from './demonstration/authenticator.ts';
+export type { Authenticator, Authorize, Verdict } from './demonstration/authenticator.ts';
+export { createLoggingActionCreator, useActionCreator } from './demonstration/logging-mechanisms.ts';
+export type { ActionCreator, ActionResult } from './demonstration/logging-mechanisms.ts';
+export type { LoggingMechanism, MechanismRecord, RecordLog } from './demonstration/logging-mechanisms.ts';

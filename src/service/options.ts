@@ -1,23 +1,36 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-
-import type { Store } from '../store/store.ts';
 import type { UserAndTags } from '../audience/user-and-tags.ts';
-import type { Subscription } from '../protocol/subscription.ts';
-import type { StoredSubscription } from '../store/subscriptions.ts';
-import { createEndpointPolicy, type EndpointPolicy, type PushServices } from '../protocol/endpoint-policy.ts';
-import { checkOptions, type OptionChecks } from '../errors/check-options.ts';
-import type { HttpServerOptions } from '../http/create-http-server.ts';
-import { createLog, guardLog, type Log } from '../http/log.ts';
-import type { ExampleUsers } from './demonstration/example-users.ts';
-import type { Authorize } from './demonstration/mechanisms/authenticator.ts';
-import { createLoggingFilter } from './demonstration/mechanisms/logging-filter.ts';
-import type { ResponseRules } from '../http/problem.ts';
 import { serviceErrors } from '../errors/catalogue.ts';
+import {
+  checkOptions,
+  isFlag,
+  isFunction,
+  isObject,
+  isSecret,
+  isText,
+  mustBe,
+  type OptionCheck,
+  type OptionChecks,
+  wrong,
+} from '../errors/check-options.ts';
+import type { HttpServerOptions } from '../http/create-http-server.ts';
+import { createLog, guardLog, isLog, type Log } from '../http/log.ts';
+import type { ResponseRules } from '../http/problem.ts';
+import { createEndpointPolicy, type EndpointPolicy, type PushServices } from '../protocol/endpoint-policy.ts';
+import { receiptKeyBytes } from '../protocol/message/receipt-token.ts';
+import type { Subscription } from '../protocol/subscription.ts';
+import { isVapidPublicKey } from '../protocol/vapid-token.ts';
+import { isStore } from '../store/is-store.ts';
+import type { Store } from '../store/store.ts';
+import type { StoredSubscription } from '../store/subscriptions.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
-import type { LoggingMechanism } from './demonstration/mechanisms/record.ts';
-import type { SubscriberTokens } from './push/subscriber-token.ts';
+import type { Authorize } from './demonstration/authenticator.ts';
+import { createLoggingFilter, type LoggingMechanism } from './demonstration/logging-mechanisms.ts';
 import { createRequestSessions, createSessionVault, type RequestSessions } from './demonstration/session.ts';
+import type { ExampleUsers } from './demonstration/users.ts';
+import { isRequestLimit } from './push/client-limits.ts';
+import { areSubscriberTokens, type SubscriberTokens } from './push/subscriber-token.ts';
 
 /** The demonstration actions, named by their paths under `/api`. */
 export type DemoActionName = 'get' | 'getWithArg' | 'post';
@@ -212,4 +225,90 @@ export function resolveOptions<Request>(
     endpointPolicy: createEndpointPolicy(pushServices),
     sessions: createRequestSessions(createSessionVault(sessionKey)),
   };
+}
+
+const isPositive = (value: unknown): boolean => Number.isInteger(value) && Number(value) > 0;
+const isListOf = (items: RegExp, value: unknown): boolean =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string' && items.test(item));
+
+const whole = mustBe('a whole number above 0', isPositive);
+const milliseconds = mustBe('a whole number of milliseconds above 0', isPositive);
+
+export const serviceChecks: OptionChecks<ServiceOptions> = {
+  store: isStore,
+  vapidPublicKey: isPublicKey,
+  previousVapidPublicKeys(value, name) {
+    mustBe('an array of public keys', Array.isArray)(value, name);
+    for (const key of value as readonly unknown[]) isPublicKey(key, name);
+  },
+  sessionKey: isSecret(32),
+  pushOnly: isFlag,
+  exampleUsers: isObject,
+  sendCommand: isText,
+  prefix: mustBe(
+    'a path such as "/push", without "/" at its end',
+    (value) => typeof value === 'string' && /^(?:\/[^/?#]+)*$/.test(value),
+  ),
+  pushServices: mustBe(
+    'an array of origins, or "public"',
+    (value) => value === 'public' || isListOf(/^/, value),
+  ),
+  maxPushServices: whole,
+  logging: mustBe('an array of "action", "filter", "authenticator" and "action-creator"', (value) =>
+    isListOf(/^(?:action|filter|authenticator|action-creator)$/, value),
+  ),
+  authenticate: mustBe(
+    '"none", "all" or an array of "get", "getWithArg" and "post"',
+    (value) => value === 'none' || value === 'all' || isListOf(/^(?:get|getWithArg|post)$/, value),
+  ),
+  redactSubscriptions: isFlag,
+  bodyLimitBytes: whole,
+  registrations: mustBe('"open" or "invited"', (value) => value === 'open' || value === 'invited'),
+  registrationsPerMinute: isRequestLimit,
+  receiptKey: isSecret(receiptKeyBytes),
+  receiptsPerMinute: isRequestLimit,
+  channels: isFlag,
+  log: isLog,
+  subscriberTokens: areSubscriberTokens,
+  onSubscribe: isFunction,
+  onUnsubscribe: isFunction,
+  authorize: isFunction,
+  readWarnings: isFunction,
+};
+
+const httpChecks: OptionChecks<HttpServerOptions> = {
+  trustProxy: mustBe(
+    'an address or range, an array of them, true or false (a number of hops would trust nobody)',
+    (value) => typeof value === 'boolean' || isListOf(/^/, [value].flat()),
+  ),
+  headersTimeoutMs: milliseconds,
+  requestTimeoutMs: milliseconds,
+  keepAliveTimeoutMs: milliseconds,
+  readTimeoutMs: milliseconds,
+  closeGraceMs: milliseconds,
+  timeoutCheckIntervalMs: milliseconds,
+  maxHeaderBytes: whole,
+  maxConnections: whole,
+  maxConnectionsPerClient: whole,
+};
+
+export const serverChecks: OptionChecks<ServerOptions> = { ...serviceChecks, ...httpChecks };
+
+const { prefix: _, ...mountedChecks } = serviceChecks;
+
+export const middlewareChecks: OptionChecks<MiddlewareOptions> = {
+  ...mountedChecks,
+  trustProxy: httpChecks.trustProxy,
+};
+
+export const handlerChecks: OptionChecks<HandlerOptions> = {
+  ...middlewareChecks,
+  prefix: serviceChecks.prefix,
+  toRequest: isFunction,
+  clientAddress: isFunction,
+};
+
+function isPublicKey(...[value, name]: Parameters<OptionCheck>): void {
+  if (!isVapidPublicKey(value))
+    throw wrong(name, 'must be a public key: 87 characters of unpadded base64url, a point on P-256');
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { sessionKey, type ClientRequest } from '../../tools/browser/backend.ts';
 import { openDemoPage, press, received, reload, textOf } from '../../tools/browser/demo-page.ts';
-import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
+import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import { until } from '../../tools/until.ts';
 import { newSubscription } from '../service/running-service.ts';
 import { startBasicLogin } from './basic-login.ts';

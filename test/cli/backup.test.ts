@@ -26,7 +26,7 @@ import { loadOrCreateSecret, secretFileNames } from '../../src/keys/secret-files
 import { startPushService } from '../../src/push-service/index.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
-import { openExampleUsers } from '../../src/service/demonstration/example-users.ts';
+import { openExampleUsers } from '../../src/service/demonstration/users.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { exampleSubscription } from './example-subscriptions.ts';

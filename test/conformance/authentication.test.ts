@@ -2,7 +2,7 @@
 // attached. Each title is the meaning of a sentence; the site’s page of conformance is made from them.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
+import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import { startConformanceService, type ConformanceService } from './conformance-service.ts';
 
 const allFour = ['action', 'filter', 'authenticator', 'action-creator'] as const;

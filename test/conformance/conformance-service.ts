@@ -5,12 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { createUserAgent, startPushService, type UserAgent } from '../../src/push-service/index.ts';
-import { createServer } from '../../src/service/create-server.ts';
+import { createServer } from '../../src/service/create-service.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
-import {
-  createSessionCookie,
-  type SessionCookie,
-} from '../../src/service/demonstration/create-session-cookie.ts';
+import { createSessionCookie, type SessionCookie } from '../../src/service/demonstration/session.ts';
 import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 

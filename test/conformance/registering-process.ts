@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { createServer } from '../../src/service/create-server.ts';
+import { createServer } from '../../src/service/create-service.ts';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 

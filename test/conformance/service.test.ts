@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
 import { readKeyFile } from '../../src/keys/vapid-key-files.ts';
-import { openExampleUsers } from '../../src/service/demonstration/example-users.ts';
-import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
+import { openExampleUsers } from '../../src/service/demonstration/users.ts';
+import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import { spawnUntilStopped, temporaryFolder, type RunningCommand } from '../cli/run-command.ts';
 import { startConformanceService, subscribe, type ConformanceService } from './conformance-service.ts';
 

@@ -13,7 +13,7 @@ import { defaultMaxPushServices, unlistedLimits } from '../../src/protocol/unlis
 import {
   defaultReceiptsPerMinute,
   defaultRegistrationsPerMinute,
-} from '../../src/service/push/rate-limit.ts';
+} from '../../src/service/push/client-limits.ts';
 import { defaultTimeouts } from '../../src/transport/timeouts.ts';
 import { deletionGuardPolicy } from '../../src/store/held-deletions.ts';
 import { invitationLifetimeMs } from '../../src/store/invitations.ts';

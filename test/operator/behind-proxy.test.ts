@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { Configuration } from '../../src/cli/configuration/configuration.ts';
 import { readListenerAccess } from '../../src/cli/serve/open-operator.ts';
 import { createMiddleware } from '../../src/service/create-middleware.ts';
-import { createServer } from '../../src/service/create-server.ts';
+import { createServer } from '../../src/service/create-service.ts';
 import type { MiddlewareOptions, ServerOptions } from '../../src/service/options.ts';
 import { startOperator, type RunningOperator } from './running-operator.ts';
 

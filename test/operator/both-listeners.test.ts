@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { createServer } from '../../src/service/create-server.ts';
+import { createServer } from '../../src/service/create-service.ts';
 import { createOperator } from '../../src/operator/create-operator.ts';
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { vapidPublicKey } from '../service/running-service.ts';

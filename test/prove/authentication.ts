@@ -2,12 +2,12 @@
 import { changesOf, type ClaimChanges } from './source-change.ts';
 
 const cors = 'src/service/cors.ts';
-const csrf = 'src/service/demonstration/csrf.ts';
-const actions = 'src/service/demonstration/actions.ts';
-const routes = 'src/service/demonstration/add-demonstration-routes.ts';
-const authenticator = 'src/service/demonstration/mechanisms/authenticator.ts';
-const actionCreator = 'src/service/demonstration/mechanisms/action-creator.ts';
-const actionRequest = 'src/service/demonstration/mechanisms/action-request.ts';
+const csrf = 'src/service/demonstration/session.ts';
+const actions = 'src/service/demonstration/demonstration-routes.ts';
+const routes = 'src/service/demonstration/demonstration-routes.ts';
+const authenticator = 'src/service/demonstration/authenticator.ts';
+const actionCreator = 'src/service/demonstration/logging-mechanisms.ts';
+const actionRequest = 'src/service/demonstration/logging-mechanisms.ts';
 const filter = 'src/http/filter.ts';
 const mechanismsTest = 'test/service/logging-mechanisms.test.ts';
 
@@ -65,7 +65,7 @@ export const authentication: ClaimChanges = {
     ...changesOf(authenticator, {
       'a refused value passes': ["? 'pass' : 'forbidden'", "? 'pass' : 'pass'"],
     }),
-    ...changesOf('src/service/demonstration/actions.ts', {
+    ...changesOf('src/service/demonstration/demonstration-routes.ts', {
       'the default check refuses a value': [
         'authorize = () => true',
         "authorize = (value) => value !== 'ada'",

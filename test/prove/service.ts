@@ -1,11 +1,11 @@
 // Changes that break what the service is and does, its resources, endpoints, errors and versions.
 import { changesOf, type ClaimChanges } from './source-change.ts';
 
-const actions = 'src/service/demonstration/actions.ts';
-const csrf = 'src/service/demonstration/csrf.ts';
+const actions = 'src/service/demonstration/demonstration-routes.ts';
+const csrf = 'src/service/demonstration/session.ts';
 const users = 'src/service/demonstration/users.ts';
-const routes = 'src/service/demonstration/add-demonstration-routes.ts';
-const filter = 'src/service/demonstration/mechanisms/logging-filter.ts';
+const routes = 'src/service/demonstration/demonstration-routes.ts';
+const filter = 'src/service/demonstration/logging-mechanisms.ts';
 const cors = 'src/service/cors.ts';
 const document = 'src/service/description.ts';
 const vapidKey = 'src/service/push/vapid-key.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
 import { describe, test } from 'node:test';
-import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
+import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import { exchange, startService, startServiceForSuite } from './running-service.ts';
 
 describe('cross-origin access', () => {

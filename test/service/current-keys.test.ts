@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { encodeBase64url } from '../../src/protocol/base64.ts';
-import { createReadVapidKeys, type ReadVapidKeys } from '../../src/service/push/current-keys.ts';
+import { createReadVapidKeys, type ReadVapidKeys } from '../../src/service/push/vapid-key.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openTestStore, type OpenedStore } from '../store/test-database.ts';
 import { newPoint } from './running-service.ts';

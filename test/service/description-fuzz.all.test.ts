@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
+import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import { fuzz, fuzzFitting } from './description-fuzz.ts';
 import { startService } from './running-service.ts';
 

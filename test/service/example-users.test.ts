@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import {
-  openExampleUsers,
   type ExampleUsers,
   type ExampleUsersOptions,
-} from '../../src/service/demonstration/example-users.ts';
+  openExampleUsers,
+} from '../../src/service/demonstration/users.ts';
 
 describe('the example users', () => {
   let folder: string;

@@ -6,28 +6,24 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import { prepareScope } from '../../src/service/scope.ts';
+import { prepareScope } from '../../src/service/create-service.ts';
 import type { ServiceApp } from '../../src/http/schema.ts';
 import {
-  useActionCreator,
   type ActionCreator,
-} from '../../src/service/demonstration/mechanisms/action-creator.ts';
-import { createActionLogging } from '../../src/service/demonstration/mechanisms/action-logging.ts';
-import { ActionRequest } from '../../src/service/demonstration/mechanisms/action-request.ts';
-import {
-  enforceAuthenticators,
-  type Authenticator,
-} from '../../src/service/demonstration/mechanisms/authenticator.ts';
+  ActionRequest,
+  createActionLogging,
+  type LoggingMechanism,
+  useActionCreator,
+} from '../../src/service/demonstration/logging-mechanisms.ts';
+import { type Authenticator, enforceAuthenticators } from '../../src/service/demonstration/authenticator.ts';
 import { enableFilters, type Filter } from '../../src/http/filter.ts';
-import type { LoggingMechanism } from '../../src/service/demonstration/mechanisms/record.ts';
-import { serverChecks } from '../../src/service/check-options.ts';
-import { asServer, resolveOptions, type ServerOptions } from '../../src/service/options.ts';
+import { asServer, resolveOptions, serverChecks, type ServerOptions } from '../../src/service/options.ts';
 import {
   addActionRoutes,
   createDemoActions,
   type DemoActions,
-} from '../../src/service/demonstration/actions.ts';
-import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
+} from '../../src/service/demonstration/demonstration-routes.ts';
+import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import {
   connectTo,
   newSubscription,

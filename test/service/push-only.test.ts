@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import Fastify from 'fastify';
 import { createService } from '../../src/service/create-service.ts';
-import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
+import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import {
   newSubscription,
   sendJson,

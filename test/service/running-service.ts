@@ -5,7 +5,7 @@ import { createECDH, randomBytes } from 'node:crypto';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { after, before, type TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
-import { createServer } from '../../src/service/create-server.ts';
+import { createServer } from '../../src/service/create-service.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
 import type { Store } from '../../src/store/store.ts';
 import { encodeBase64url } from '../../src/protocol/base64.ts';

@@ -6,10 +6,10 @@ import { before, describe, test } from 'node:test';
 import type { Problem } from '../../src/http/problem.ts';
 import {
   createSessionCookie,
+  createSessionVault,
   type SessionCookie,
-} from '../../src/service/demonstration/create-session-cookie.ts';
-import { createSessionVault } from '../../src/service/demonstration/session.ts';
-import { sessionCookieName } from '../../src/service/demonstration/session-cookie.ts';
+  sessionCookieName,
+} from '../../src/service/demonstration/session.ts';
 import { newSubscription, sendJson, startService, startServiceForSuite } from './running-service.ts';
 
 describe('the session', () => {

@@ -6,7 +6,7 @@ import { openProxy } from '../store/postgres-proxy.ts';
 import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
 import { unlistedLimits } from '../../src/protocol/unlisted-push-services.ts';
 import timers from 'node:timers/promises';
-import { createSessionCookie } from '../../src/service/demonstration/create-session-cookie.ts';
+import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import { createClientLimits } from '../../src/service/push/client-limits.ts';
 import { clientPlaces, type ClientRequests } from '../../src/store/client-requests.ts';
 import { createPostgresClientRequests } from '../../src/store/postgres/client-requests.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Problem } from '../../src/http/problem.ts';
-import { openExampleUsers, type ExampleUser } from '../../src/service/demonstration/example-users.ts';
+import { type ExampleUser, openExampleUsers } from '../../src/service/demonstration/users.ts';
 import { sendJson, startServiceForSuite } from './running-service.ts';
 
 const bigId = 9_007_199_254_740_993n; // 2^53 + 1: a double cannot tell it from 2^53

@@ -12,7 +12,7 @@ import { totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts'
 import type { BroadcastOptions } from '../../src/delivery/broadcast/create-broadcast.ts';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { loadOrCreateKeyFile } from '../../src/keys/vapid-key-files.ts';
-import { createServer } from '../../src/service/create-server.ts';
+import { createServer } from '../../src/service/create-service.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
 import { hashInvitation } from '../../src/store/invitations.ts';

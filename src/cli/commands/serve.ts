@@ -62,8 +62,8 @@ export function serveCommand(context: Context): Command {
       const { store, vapidKeys, sessionKey } = opened;
       await storeSettings(configuration, { replace: true });
       const subscriberTokens = await readSubscriberTokens(configuration, opened);
-      const { createServer } = await import('../../service/create-server.ts');
-      const { openExampleUsers } = await import('../../service/demonstration/example-users.ts');
+      const { createServer } = await import('../../service/create-service.ts');
+      const { openExampleUsers } = await import('../../service/demonstration/users.ts');
       const { createLog } = await import('../../http/log.ts');
       const log = createLog({ file: logFile, isReadable: flags.json ? false : undefined });
       if (logFile === undefined) ignoreHangup(context);

@@ -18,7 +18,7 @@ export function sessionCommand({ environment, output }: Context): Command {
   })
     .argument('<value>', 'Value of the entry SESSION. It may be empty ("").')
     .onData(async ({ sessionKey }, value: string, flags: JsonFlag) => {
-      const { createSessionCookie } = await import('../../service/demonstration/create-session-cookie.ts');
+      const { createSessionCookie } = await import('../../service/demonstration/session.ts');
       const { cookie, csrfToken } = await createSessionCookie({ sessionKey, value });
       await output.result(flags, { cookie, csrfToken }, `Cookie: ${cookie}\nCsrf-Token: ${csrfToken}`);
     });

@@ -8,7 +8,7 @@ import { defaultBodyLimitBytes } from '../../http/json-body.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { defaultMaxPushServices } from '../../protocol/unlisted-push-services.ts';
-import { defaultReceiptsPerMinute, defaultRegistrationsPerMinute } from '../../service/push/rate-limit.ts';
+import { defaultReceiptsPerMinute, defaultRegistrationsPerMinute } from '../../service/push/client-limits.ts';
 import { checkVapidSubject } from '../../protocol/vapid-subject.ts';
 import { checkAddressRanges, checkHosts } from './check-addresses.ts';
 import { parseListenAddress } from './listen-address.ts';

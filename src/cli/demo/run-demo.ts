@@ -14,7 +14,7 @@ import {
   type UserAgent,
 } from '../../push-service/browser-side/user-agent.ts';
 import type { Log } from '../../http/log.ts';
-import { createServer } from '../../service/create-server.ts';
+import { createServer } from '../../service/create-service.ts';
 import { openDemoOperator, type DemoOperator } from './demo-operator.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import type { Context } from '../context.ts';

@@ -3,10 +3,13 @@
 //
 // @fastify/secure-session is not used: it decorates and processes every request of the application, and adds 18 MB of
 // native code.
-import { hkdfSync } from 'node:crypto';
+import { hkdfSync, randomBytes } from 'node:crypto';
+import { Tokens } from '@fastify/csrf';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { EncryptJWT, errors, jwtDecrypt } from 'jose';
-import { readSessionCookie } from './session-cookie.ts';
+import { checkOptions, isNumber, isSecret, isText, type OptionChecks } from '../../errors/check-options.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { amendOperation } from '../../http/description/operation.ts';
 
 export interface Session {
   readonly SESSION?: string;
@@ -65,4 +68,99 @@ export function createRequestSessions(vault: SessionVault) {
     },
     of: (request: FastifyRequest): Session | undefined => opened.get(request),
   };
+}
+
+export const sessionCookieName = 'deskbell_session';
+
+/** The encrypted value of the session cookie in a `Cookie` header (RFC 6265 §5.4). */
+export function readSessionCookie(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const start = `${sessionCookieName}=`;
+  const pair = header.split(';').find((part) => part.trimStart().startsWith(start));
+  return pair?.trim().slice(start.length);
+}
+
+export const formatSetCookie = (sealed: string, lifetimeSeconds: number): string =>
+  `${sessionCookieName}=${sealed}; Path=/; Max-Age=${lifetimeSeconds}; HttpOnly; SameSite=Lax`;
+
+/** Options of `createSessionCookie`. */
+export interface SessionCookieOptions {
+  readonly sessionKey: Uint8Array;
+  /** The entry `SESSION`; may be empty. Without it, the authenticator rejects the session. */
+  readonly value?: string;
+  /** At most a hundred years. Default: a day. */
+  readonly lifetimeSeconds?: number;
+}
+
+/** A session of the demonstration actions, as header values. */
+export interface SessionCookie {
+  /** Value of the `Cookie` request header. */
+  readonly cookie: string;
+  /** Value of the `Csrf-Token` request header, for unsafe methods. */
+  readonly csrfToken: string;
+  /** Value of the `Set-Cookie` response header. Add `; Secure` if the service is reached over https. */
+  readonly setCookie: string;
+}
+
+/** Dates in JavaScript end with the year 275760. */
+const maxLifetimeSeconds = 100 * 365.25 * 86_400;
+
+const sessionCookieChecks: OptionChecks<SessionCookieOptions> = {
+  sessionKey: isSecret(32),
+  value: isText,
+  lifetimeSeconds: isNumber(0, maxLifetimeSeconds),
+};
+
+/**
+ * Makes a session with the entry `SESSION`, encrypted in the cookie; nothing is stored. @throws {DeskbellError}
+ * ERR_CONFIGURATION
+ */
+export async function createSessionCookie(options: SessionCookieOptions): Promise<SessionCookie> {
+  checkOptions(options, sessionCookieChecks, { required: ['sessionKey'] });
+  const { sessionKey, value, lifetimeSeconds = 86_400 } = options;
+  const session = {
+    ...(value !== undefined && { SESSION: value }),
+    secret: randomBytes(16).toString('base64url'),
+  };
+  const sealed = await createSessionVault(sessionKey).seal(session, lifetimeSeconds);
+  return {
+    cookie: `${sessionCookieName}=${sealed}`,
+    csrfToken: createCsrfToken(session),
+    setCookie: formatSetCookie(sealed, lifetimeSeconds),
+  };
+}
+
+// An unsafe method with the session cookie needs a token that only the session's creator can have made (CSRF).
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    csrfExempt?: boolean;
+  }
+}
+
+// Nothing is stored: a token is a salted hash of the session's own secret.
+const tokens = new Tokens({ userInfo: false });
+
+export const createCsrfToken = ({ secret }: Session): string => tokens.create(secret);
+
+/** RFC 9110 §9.2.1. */
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+
+export function rejectForgedRequests(app: FastifyInstance, sessions: RequestSessions): void {
+  app.addHook('onRoute', (route) => {
+    if (safeMethods.has(String(route.method)) || route.config?.csrfExempt) return;
+    amendOperation(route, { errors: ['ERR_CSRF'], security: [{}, { session: [], csrfToken: [] }] });
+  });
+  app.addHook('onRequest', (request, _reply, done) => {
+    const isPassed =
+      safeMethods.has(request.method) ||
+      request.routeOptions.config.csrfExempt ||
+      readSessionCookie(request.headers.cookie) === undefined;
+    if (isPassed) return done();
+    const token = request.headers['csrf-token'];
+    const session = sessions.of(request);
+    if (session && typeof token === 'string' && tokens.verify(session.secret, token)) return done();
+    const what = token === undefined ? 'has no Csrf-Token header' : 'has a Csrf-Token of another session';
+    done(new DeskbellError('ERR_CSRF', `The request carries a session cookie and ${what}.`));
+  });
 }

@@ -19,7 +19,7 @@ import type { Reader } from '../../store/readers.ts';
 import { isSameSecret } from '../../protocol/same-secret.ts';
 import type { Store } from '../../store/store.ts';
 import type { Settings } from '../options.ts';
-import { defaultRegistrationsPerMinute, limitPerMinute } from './rate-limit.ts';
+import { defaultRegistrationsPerMinute, limitPerMinute } from './client-limits.ts';
 import { createReadSubscriberToken } from './subscriber-token.ts';
 import { exampleProof } from './subscription-schema.ts';
 import { lookUp } from '../../errors/look-up.ts';

@@ -1,15 +1,23 @@
 // Handles a registration between its checks and its 200. Until the application and the store accept it, nothing is
 // logged.
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-
-import type { Subscription } from '../../protocol/subscription.ts';
-import { type UserAndTags, checkUserAndTags } from '../../audience/user-and-tags.ts';
-import { isSameSecret } from '../../protocol/same-secret.ts';
-import { checkRight } from '../../store/registration-right.ts';
-import type { Registration, StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
+import { checkUserAndTags, type UserAndTags } from '../../audience/user-and-tags.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { lookUp } from '../../errors/look-up.ts';
 import type { Log } from '../../http/log.ts';
+import { decodeBase64 } from '../../protocol/base64.ts';
+import { isSameSecret } from '../../protocol/same-secret.ts';
+import type { Subscription } from '../../protocol/subscription.ts';
+import { hashInvitation, notInvited } from '../../store/invitations.ts';
+import { checkRight, hasRight } from '../../store/registration-right.ts';
+import type {
+  FormerSubscription,
+  Registration,
+  StoredSubscription,
+  SubscriptionStore,
+} from '../../store/subscriptions.ts';
 import type { OfferedSubscription, Settings } from '../options.ts';
-import { createAdmit } from './invitation.ts';
 import { createWithinLimits } from './unlisted-push-services.ts';
 
 type SentKeys = Readonly<Record<'p256dh' | 'auth', string>>;
@@ -103,4 +111,75 @@ function createWriteOut(log: Log): () => Promise<void> {
     log.flush?.();
   };
   return () => (next ??= writeOut());
+}
+
+// Decides who may register: everybody, or only invited browsers. A registered browser may always send its subscription
+// again, or replace it by a new one, which deletes the old one. So one invitation lets in one browser, however often it
+// subscribes anew.
+
+export const invitationHeader = 'Deskbell-Invitation';
+
+/**
+ * @returns the registration, with the invitation that it consumes
+ * @throws {DeskbellError} ERR_NOT_INVITED
+ */
+export type Admit = (registration: Registration, headers: IncomingHttpHeaders) => Promise<Registration>;
+
+function createAdmit({ store, registrations = 'open' }: Settings): Admit {
+  const { subscriptions, invitations } = store;
+
+  /** @returns the registration with the row that it replaces; undefined if the browser is not registered */
+  const asRegistered = async (registration: Registration): Promise<Registration | undefined> => {
+    const { subscription, former } = registration;
+    const row = await subscriptions.findByEndpoint(subscription.endpoint);
+    if (row !== undefined) return hasRight(row, registration) ? registration : undefined;
+    const formerRow = former && (await subscriptions.findByEndpoint(former.endpoint));
+    if (formerRow === undefined || !isSameSecret(formerRow.auth, former!.auth)) return undefined;
+    return { ...registration, replacesFormer: true };
+  };
+
+  return async (registration, headers) => {
+    const token = lookUp(headers, invitationHeader.toLowerCase());
+    const isInvitedByToken = registration.assign !== undefined;
+    if (isInvitedByToken || (token === undefined && registrations === 'open')) return registration;
+    const invitation = token === undefined ? undefined : hashInvitation(String(token));
+    const user = invitation && (await invitations.findUser(invitation, registration.subscription.endpoint));
+    if (user !== undefined) return { ...registration, invitation, assign: { user } };
+    const registered = await asRegistered(registration);
+    if (registered !== undefined) return registered;
+    throw invitation === undefined
+      ? new DeskbellError(
+          'ERR_NOT_INVITED',
+          'This service takes only browsers that its operator has invited. Ask for an invitation; the operator makes it with ' +
+            '"deskbell invite".',
+        )
+      : notInvited();
+  };
+}
+
+// Finds the subscription that a registration replaces: a browser that had to subscribe anew names the former one in a
+// request header, so that user and tags move to the new one. `auth` proves that it is its own. For the same endpoint,
+// it permits changing the keys.
+
+export const formerSubscriptionHeader = 'Deskbell-Former-Subscription';
+
+/** @throws {DeskbellError} ERR_REQUEST_INVALID */
+export function readFormerSubscription(headers: IncomingHttpHeaders): FormerSubscription | undefined {
+  const value = lookUp(headers, formerSubscriptionHeader.toLowerCase());
+  if (value === undefined) return undefined;
+  const { endpoint, auth } = parse(String(value));
+  const authBytes = typeof auth === 'string' ? decodeBase64(auth) : undefined;
+  if (typeof endpoint === 'string' && authBytes !== undefined) return { endpoint, auth: authBytes };
+  throw new DeskbellError(
+    'ERR_REQUEST_INVALID',
+    `${formerSubscriptionHeader} must be JSON with "endpoint" and "auth" (base64) of the former subscription.`,
+  );
+}
+
+function parse(text: string): { readonly endpoint?: unknown; readonly auth?: unknown } {
+  try {
+    return (JSON.parse(text) as object | null) ?? {};
+  } catch {
+    return {};
+  }
 }

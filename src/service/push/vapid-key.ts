@@ -1,10 +1,16 @@
 // GET /vapidKey: the public key, as browsers take it for `applicationServerKey`.
-import { type ServiceApp, Type } from '../../http/schema.ts';
-
+import type { IncomingHttpHeaders } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { lookUp } from '../../errors/look-up.ts';
 import { represent, type Representation, sendRepresentation } from '../../http/client-files.ts';
 import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
 import { jsonContentType } from '../../http/json-body.ts';
-import type { ReadVapidKeys } from './current-keys.ts';
+import { ProblemError } from '../../http/problem.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
+import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
+import type { Store } from '../../store/store.ts';
+import type { VapidKeyState } from '../../store/vapid-keys.ts';
+import type { Settings } from '../options.ts';
 
 export function addVapidKeyRoute(app: ServiceApp, readVapidKeys: ReadVapidKeys, exampleKey: string): void {
   const operation: Operation = {
@@ -37,4 +43,73 @@ export function addVapidKeyRoute(app: ServiceApp, readVapidKeys: ReadVapidKeys, 
     }
     return sendRepresentation(request, reply, representation);
   });
+}
+
+// Reads the service's public keys as they are now. `deskbell keys rotate` changes them while services run; the database
+// says which key is current, so all services on it offer the same one. Nothing is cached: only requests of one turn of
+// the event loop, and those that arrive during a read, share one.
+
+/** @throws {DeskbellError} ERR_STORE_UNAVAILABLE */
+export type ReadVapidKeys = () => Promise<VapidPublicKeys>;
+
+/** @param given the options' keys; they apply if the store does not know the current one among them */
+export function createReadVapidKeys(
+  { vapidKeys }: Pick<Store, 'vapidKeys'>,
+  given: VapidPublicKeys,
+): ReadVapidKeys {
+  const read = async (): Promise<VapidPublicKeys> => {
+    const ours = (await vapidKeys.list()).filter(({ state }) => state !== undefined);
+    const current = ours.find(({ state }) => state === 'current');
+    const isKnown = ours.some(({ publicKey }) => publicKey === given.vapidPublicKey);
+    if (current === undefined || !isKnown) return given;
+    const inState = (wanted: VapidKeyState): readonly string[] =>
+      ours.filter(({ state }) => state === wanted).map(({ publicKey }) => publicKey);
+    const retired = inState('retired');
+    const others = given.previousVapidPublicKeys.filter((key) => !retired.includes(key));
+    return {
+      vapidPublicKey: current.publicKey,
+      previousVapidPublicKeys: [...inState('previous'), ...others],
+    };
+  };
+
+  let underWay: Promise<unknown> = Promise.resolve();
+  let next: Promise<VapidPublicKeys> | undefined;
+  const readNext = async (): Promise<VapidPublicKeys> => {
+    await underWay;
+    await nextTurn();
+    next = undefined;
+    const reading = read();
+    underWay = reading.catch(() => {});
+    return reading;
+  };
+  return () => (next ??= readNext());
+}
+
+// Reads the VAPID key that a browser subscribed with from a request header. Push services accept only messages signed
+// with that key, so the service refuses keys that it does not have.
+
+export const vapidKeyHeader = 'Deskbell-Vapid-Key';
+
+type VapidPublicKeys = Pick<Settings, 'vapidPublicKey' | 'previousVapidPublicKeys'>;
+
+/**
+ * Returns the public key of a registration: the current one if the header is absent.
+ *
+ * @throws {ProblemError} ERR_VAPID_KEY_UNKNOWN; its problem has the current key in `vapidPublicKey`
+ */
+export function readVapidKey(
+  headers: IncomingHttpHeaders,
+  { vapidPublicKey, previousVapidPublicKeys }: VapidPublicKeys,
+): string {
+  const value = lookUp(headers, vapidKeyHeader.toLowerCase());
+  if (value === undefined) return vapidPublicKey;
+  const bytes = decodeBase64(String(value));
+  const named = bytes && encodeBase64url(bytes);
+  const known = [vapidPublicKey, ...previousVapidPublicKeys].find((key) => key === named);
+  if (known !== undefined) return known;
+  throw new ProblemError(
+    'ERR_VAPID_KEY_UNKNOWN',
+    `${vapidKeyHeader} names no key of this service; subscribe again with the current one.`,
+    { vapidPublicKey },
+  );
 }

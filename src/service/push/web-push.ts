@@ -12,14 +12,16 @@ import type { StoredSubscription } from '../../store/subscriptions.ts';
 import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-body.ts';
 import type { Settings } from '../options.ts';
-import type { ReadVapidKeys } from './current-keys.ts';
-import { formerSubscriptionHeader, readFormerSubscription } from './former-subscription.ts';
-import { invitationHeader } from './invitation.ts';
-import { defaultRegistrationsPerMinute, limitPerMinute } from './rate-limit.ts';
-import { createRegister } from './registration.ts';
+import { readVapidKey, type ReadVapidKeys, vapidKeyHeader } from './vapid-key.ts';
+import {
+  createRegister,
+  formerSubscriptionHeader,
+  invitationHeader,
+  readFormerSubscription,
+} from './registration.ts';
+import { defaultRegistrationsPerMinute, limitPerMinute } from './client-limits.ts';
 import { createReadSubscriberToken } from './subscriber-token.ts';
 import { createSubscriptionBody, removalBody } from './subscription-schema.ts';
-import { readVapidKey, vapidKeyHeader } from './vapid-key-header.ts';
 
 const acknowledgement = 'Subscription received.';
 

@@ -1,18 +1,56 @@
-// The demonstration actions under /api. Each answers a fixed JSON string; they show the four logging mechanisms.
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
-import { type ServiceApp, Type } from '../../http/schema.ts';
-
 import { contentResponse, type Operation } from '../../http/description/operation.ts';
 import { jsonContentType } from '../../http/json-body.ts';
-import { useActionCreator, createLoggingActionCreator } from './mechanisms/action-creator.ts';
-import { createActionLogging, type Action, type InAction } from './mechanisms/action-logging.ts';
-import { ActionRequest, type ReadSession } from './mechanisms/action-request.ts';
-import {
-  annotateClass,
-  createSessionAuthenticator,
-  enforceAuthenticators,
-} from './mechanisms/authenticator.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
 import type { DemoActionName, Settings } from '../options.ts';
+import { annotateClass, createSessionAuthenticator, enforceAuthenticators } from './authenticator.ts';
+import {
+  type Action,
+  ActionRequest,
+  createActionLogging,
+  createLoggingActionCreator,
+  type InAction,
+  type ReadSession,
+  useActionCreator,
+} from './logging-mechanisms.ts';
+import { rejectForgedRequests, type RequestSessions, sessionCookieName } from './session.ts';
+import { addUserRoutes, type ExampleUsers, openExampleUsers } from './users.ts';
+
+export const securitySchemes = {
+  session: { type: 'apiKey', in: 'cookie', name: sessionCookieName, description: 'Sealed session.' },
+  csrfToken: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Csrf-Token',
+    description: 'Needed by unsafe methods that carry the session cookie.',
+  },
+} as const;
+
+/** Opens the session of each request and rejects forged requests. Call it before any route is added. */
+export function protectSessions(app: ServiceApp, sessions: RequestSessions): void {
+  sessions.openSessions(app);
+  rejectForgedRequests(app, sessions);
+}
+
+export async function addDemonstrationRoutes(app: ServiceApp, settings: Settings): Promise<void> {
+  await app.register(async (scope) => addActionRoutes(scope, settings, sessionReader(settings.sessions)));
+  addUserRoutes(app, settings.exampleUsers ?? openOwnUsers(app));
+}
+
+function openOwnUsers(app: ServiceApp): ExampleUsers {
+  const users = openExampleUsers();
+  app.addHook('onClose', async () => users.close());
+  return users;
+}
+
+function sessionReader(sessions: RequestSessions): ReadSession {
+  return (request) => {
+    const value = sessions.of(request)?.SESSION;
+    return value === undefined ? {} : { SESSION: value };
+  };
+}
+
+// The demonstration actions under /api. Each answers a fixed JSON string; they show the four logging mechanisms.
 
 export type DemoActions = Readonly<Record<DemoActionName, Action>>;
 

@@ -1,11 +1,9 @@
 // Authenticators are attached to actions by annotating routes, and run before the action, when there is no response to
 // see.
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
-
-import { DeskbellError } from '../../../errors/deskbell-error.ts';
-import { amendOperation } from '../../../http/description/operation.ts';
-import { ActionRequest, type ReadSession } from './action-request.ts';
-import { requestRecord, type RecordLog } from './record.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { amendOperation } from '../../http/description/operation.ts';
+import { ActionRequest, type ReadSession, type RecordLog, requestRecord } from './logging-mechanisms.ts';
 
 /** `unauthenticated`: 401. `forbidden`: 403. */
 export type Verdict = 'pass' | 'unauthenticated' | 'forbidden';

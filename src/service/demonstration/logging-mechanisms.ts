@@ -1,0 +1,140 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { createSealer, type Filter, type SealedValue } from '../../http/filter.ts';
+
+/** The four ways to log requests and responses. */
+export type LoggingMechanism = 'action' | 'filter' | 'authenticator' | 'action-creator';
+
+/** A log record of a logging mechanism, with what that mechanism may see. */
+export interface MechanismRecord {
+  readonly mechanism: LoggingMechanism;
+  readonly phase: 'request' | 'result';
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly body?: unknown;
+  readonly session?: SessionEntries;
+  /** Only the action's own logging sees the result. */
+  readonly result?: unknown;
+  /** Why the action failed, or true for mechanisms that see only that it did. */
+  readonly failure?: string | true;
+  readonly verdict?: string;
+  readonly status?: number;
+  readonly elapsedMs?: number;
+  readonly isAborted?: true;
+}
+
+/** Where mechanisms write, such as a pino logger. */
+export interface RecordLog {
+  info(record: MechanismRecord): void;
+}
+
+export function requestRecord({ method, url, body, session }: ActionRequest): Partial<MechanismRecord> {
+  return { method, url, body, session };
+}
+
+/** A session's entries by name; empty without a session. */
+export type SessionEntries = Readonly<Record<string, string>>;
+
+/** Reads the session of a request; empty without one. */
+export type ReadSession = (request: FastifyRequest) => SessionEntries;
+
+/** A request as actions, authenticators and action creators see it. The response cannot be reached from it. */
+export class ActionRequest {
+  readonly method: string;
+  /** Path and query, unchanged. */
+  readonly url: string;
+  /** Parsed; `undefined` without a body. */
+  readonly body: unknown;
+  readonly session: SessionEntries;
+
+  constructor(request: FastifyRequest, readSession: ReadSession) {
+    this.method = request.method;
+    this.url = request.originalUrl;
+    this.body = request.body;
+    this.session = readSession(request);
+  }
+}
+
+// Logging by a call in each action's body, which sees everything, including the result.
+
+/** Takes a request, returns the value to answer as JSON. */
+export type Action = (request: ActionRequest) => unknown;
+
+/** Runs the work of an action. */
+export type InAction = (request: ActionRequest, work: () => unknown) => unknown;
+
+/** Runs an action's work and writes one record: the request with the result or the failure. */
+export function createActionLogging(log: RecordLog): InAction {
+  return async (request, work) => {
+    const record = { mechanism: 'action', phase: 'result', ...requestRecord(request) } as const;
+    try {
+      const result = await work();
+      log.info({ ...record, result });
+      return result;
+    } catch (error) {
+      log.info({ ...record, failure: String(error) });
+      throw error;
+    }
+  };
+}
+
+/** Writes one record per request, and sets the response header `Request-Time`, in ms. */
+export function createLoggingFilter(log: RecordLog): Filter {
+  return ({ method, url, startMs }) => {
+    return (response) => {
+      const elapsedMs = Math.round(performance.now() - startMs);
+      response.setHeader('Request-Time', String(elapsedMs));
+      const { status } = response;
+      const record = { mechanism: 'filter', phase: 'result', method, url, status, elapsedMs } as const;
+      log.info(response.isAborted ? { ...record, isAborted: true } : record);
+    };
+  };
+}
+
+// The action creator wraps every action of a scope; the action's result is opaque to it.
+
+/** An action's result; its body is opaque. */
+export interface ActionResult {
+  /** True if the action threw; the entity is then what it threw. */
+  readonly isFailure: boolean;
+  readonly entity: SealedValue;
+}
+
+/** Runs the action once and returns its result. */
+export type ActionCreator = (
+  request: ActionRequest,
+  action: () => Promise<ActionResult>,
+) => Promise<ActionResult>;
+
+/** Wraps every route that is added to the scope afterwards. Their handlers return what they answer. */
+export function useActionCreator(
+  app: FastifyInstance,
+  creator: ActionCreator,
+  readSession: ReadSession,
+): void {
+  const opener = createSealer<unknown>();
+  app.addHook('onRoute', (route) => {
+    const { handler } = route;
+    route.handler = async function createdAction(this: FastifyInstance, request, reply): Promise<unknown> {
+      const { isFailure, entity } = await creator(new ActionRequest(request, readSession), async () => {
+        try {
+          return { isFailure: false, entity: opener.seal(await handler.call(this, request, reply)) };
+        } catch (error) {
+          return { isFailure: true, entity: opener.seal(error) };
+        }
+      });
+      if (isFailure) throw opener.open(entity);
+      return opener.open(entity);
+    };
+  });
+}
+
+export function createLoggingActionCreator(log: RecordLog): ActionCreator {
+  return async (request, action) => {
+    const mechanism = 'action-creator';
+    const record = requestRecord(request);
+    log.info({ mechanism, phase: 'request', ...record });
+    const result = await action();
+    log.info({ mechanism, phase: 'result', ...record, ...(result.isFailure && { failure: true }) });
+    return result;
+  };
+}
