@@ -1,6 +1,5 @@
 // An application server's public key (RFC 8292 §3.2): 65 bytes, a point on P-256, as base64url.
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { decodeBase64url } from './base64url.ts';
 
 export interface ApplicationServerKey {
   /** Unpadded base64url, 87 characters, so that equal keys have equal texts. */
@@ -19,4 +18,12 @@ export function parseApplicationServerKey(text: string): ApplicationServerKey | 
   } catch {
     return undefined; // not on the curve
   }
+}
+
+/** Decodes base64url, unpadded or padded as Firefox sends its keys. Returns `undefined` for any other text. */
+export function decodeBase64url(text: string): Buffer | undefined {
+  const unpadded = text.replace(/={1,2}$/, '');
+  const bytes = Buffer.from(unpadded, 'base64url');
+  // Buffer.from skips unknown characters, so compare the result
+  return bytes.toString('base64url') === unpadded ? bytes : undefined;
 }

@@ -1,8 +1,8 @@
 // `deskbell/push-service`: a push service for development, tests and CI, and a user agent to go with it.
 export { startPushService } from './start-push-service.ts';
 export type { PushService, PushServiceOptions, Statistics } from './push-service.ts';
-export type { Fault, FaultKind, FaultScope } from './faults/fault.ts';
-export type { Faults, InjectedFault } from './faults/fault-plan.ts';
+export type { Fault, FaultKind, FaultScope } from './faults.ts';
+export type { Faults, InjectedFault } from './faults.ts';
 export type { Limits } from './limits.ts';
 export type { PushServiceEvent } from './events.ts';
 export type { PushSubscriptionJson, SinkTally } from './sender-side/sinks.ts';

@@ -1,5 +1,4 @@
 // The push service's limits. Everything is in memory, so everything is bounded.
-import { checkNames } from './check-names.ts';
 
 export const defaultLimits = {
   /** Body of one push message, bytes (RFC 8030 §7.2: at least 4096). Over it: 413, errno 104. */
@@ -32,4 +31,18 @@ export function withDefaultLimits(given: Partial<Limits>): Limits {
     }
   }
   return { ...defaultLimits, ...given };
+}
+
+// Refuses unknown options, since a caller in JavaScript would wait for their effect.
+
+export type Names<Options> = { readonly [Name in keyof Options]-?: unknown };
+
+/**
+ * @param kind of option, for the message
+ * @throws {RangeError} names the first unknown option, and the known ones
+ */
+export function checkNames<Options>(kind: string, given: object, known: Names<Options>): void {
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return;
+  throw new RangeError(`unknown ${kind} "${unknown}"; there are: ${Object.keys(known).join(', ')}`);
 }

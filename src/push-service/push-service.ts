@@ -1,5 +1,5 @@
 import type { EventCounts, PushServiceEvent } from './events.ts';
-import type { Faults } from './faults/fault-plan.ts';
+import type { Faults } from './faults.ts';
 import type { Limits } from './limits.ts';
 import type { PushSubscriptionJson, SinkTally } from './sender-side/sinks.ts';
 import type { UserAgentStatistics } from './browser-side/user-agents.ts';

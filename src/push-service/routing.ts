@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Addresses, nameOf } from './addresses.ts';
-import { type Answer, jsonAnswer } from './http/answer.ts';
-import { refusal } from './http/refusals.ts';
-import { applyFault } from './faults/apply-fault.ts';
+import { type Answer, jsonAnswer, refusal } from './http/answer.ts';
+import { applyFault, type FaultPlan } from './faults.ts';
 import type { EventLog } from './events.ts';
 import type { Exchange } from './http/exchange.ts';
-import type { FaultPlan } from './faults/fault-plan.ts';
 import type { Limits } from './limits.ts';
 import type { SenderApi } from './sender-side/sender-api.ts';
 

@@ -3,13 +3,12 @@ import { checkOrigin, createAddresses, originOf, tokenOf } from './addresses.ts'
 import { parseApplicationServerKey } from './application-server-key.ts';
 import { maxFrameBytes, serveUserAgent } from './browser-side/autopush.ts';
 import { makeCertificate, type Certificate } from './http/certificate.ts';
-import { checkNames, type Names } from './check-names.ts';
+import { checkNames, type Names, withDefaultLimits } from './limits.ts';
 import { serveControl } from './control.ts';
 import { createEventLog } from './events.ts';
 import { Exchange } from './http/exchange.ts';
-import { createFaults } from './faults/fault-plan.ts';
-import { withDefaultLimits } from './limits.ts';
-import { findHostFault } from './http/host.ts';
+import { createFaults } from './faults.ts';
+import { findHostFault } from './http/header-fields.ts';
 import { listen } from './http/listener.ts';
 import { route, type Routes } from './routing.ts';
 import { createSenderApi } from './sender-side/sender-api.ts';

@@ -6,15 +6,19 @@
 //   webPush.setVapidDetails('mailto:you@example.org', publicKey, privateKey);
 //   await webPush.sendNotification(subscription, 'Backups are done', { TTL: 3600 });
 import { encrypt } from './encrypt.ts';
-import { ensure } from './ensure.ts';
+import { ensure, WebPushError } from './errors.ts';
 import { createPushClient, type PushClient } from './push-client.ts';
 import { completeRequest, prepareRequest } from './request-details.ts';
-import { supportedContentEncodings, supportedUrgency } from './supported-values.ts';
+import {
+  checkVapidDetails,
+  generateVAPIDKeys,
+  getVapidHeaders,
+  supportedContentEncodings,
+  supportedUrgency,
+} from './vapid.ts';
 import type * as types from './types.ts';
 import type { PushSubscription, RequestDetails, RequestOptions, SendResult, VapidDetails } from './types.ts';
-import { checkVapidDetails, generateVAPIDKeys, getVapidHeaders } from './vapid.ts';
-import { WebPushError } from './web-push-error.ts';
-import type * as errors from './web-push-error.ts';
+import type * as errors from './errors.ts';
 
 let gcmAPIKey: string | null | undefined;
 let vapidDetails: VapidDetails | null | undefined;

@@ -6,7 +6,7 @@ import { createAddressPolicy } from '../transport/address-policy.ts';
 import { pinTo, resolveHost, resolveWithSystem } from '../transport/address-guard.ts';
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { ResolvedAddress } from '../transport/transport.ts';
-import { toNodeError, toResult } from './interpret-answer.ts';
+import { toNodeError, toResult } from './errors.ts';
 import type { BuiltRequest } from './request-details.ts';
 import type { HttpsProxyAgentOptions, SendResult } from './types.ts';
 

@@ -9,15 +9,15 @@ import { loadAccelerator } from '../accelerator/load-accelerator.ts';
 import { gatherTurn } from '../delivery/single/gather.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { EncryptBatch } from '../protocol/encrypt-batch.ts';
+import { checkHeaders } from '../transport/check-request.ts';
 import { createTransport } from '../transport/create-transport.ts';
 import { Fifo } from '../transport/fifo.ts';
 import { maxLimit } from '../transport/pacing.ts';
 import { maxTimeoutMs } from '../transport/timeouts.ts';
 import type { PushHeaders, Transport } from '../transport/transport.ts';
+import { readResult } from './errors.ts';
 import { sendWithNodeHttps } from './node-https.ts';
 import { completeRequest, type PreparedRequest } from './request-details.ts';
-import { createHeaderSharing, readFields } from './header-fields.ts';
-import { readResult } from './interpret-answer.ts';
 import type { SendResult } from './types.ts';
 
 const maxHandedOver = maxLimit;
@@ -162,4 +162,34 @@ function encryptAlone(prepared: PreparedRequest): Uint8Array | Error {
   } catch (error) {
     return error as Error;
   }
+}
+
+const maxSharedHeaders = 256;
+
+/**
+ * Converts header fields for the transport. If two differ only in case, the last one counts, as in Node.
+ *
+ * @returns `undefined` if the transport cannot send one of them: then Node's client sends it or reports the error
+ */
+function readFields(headers: Readonly<Record<string, unknown>>): PushHeaders | undefined {
+  const fields: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+    const field = name.toLowerCase();
+    if (field !== 'content-length') fields[field] = String(value);
+  }
+  return checkHeaders(fields) === undefined ? fields : undefined;
+}
+
+/** Returns the same object for equal header fields: the transport encodes an object once. */
+function createHeaderSharing(): (fields: PushHeaders) => PushHeaders {
+  const shared = new Map<string, PushHeaders>();
+  return (fields) => {
+    const key = JSON.stringify(fields);
+    const found = shared.get(key);
+    if (found !== undefined) return found;
+    if (shared.size === maxSharedHeaders) shared.clear();
+    shared.set(key, fields);
+    return fields;
+  };
 }

@@ -1,8 +1,7 @@
 // Makes the request of one push message, with its body or with the encryption left to a batch.
-import { supportedContentEncodings } from './supported-values.ts';
+import { createTokenCache, supportedContentEncodings } from './vapid.ts';
 import { checkEncryptionArguments, encrypt } from './encrypt.ts';
-import { ensure } from './ensure.ts';
-import { createTokenCache } from './token-cache.ts';
+import { ensure } from './errors.ts';
 import { readOptions, type Defaults, type ReadOptions } from './request-options.ts';
 import type {
   ContentEncoding,

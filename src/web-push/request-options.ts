@@ -3,8 +3,8 @@ import { Agent } from 'node:https';
 import { inspect } from 'node:util';
 
 import { defaultTtlSeconds, maxTopicCharacters, urgencies } from '../protocol/request.ts';
-import { supportedContentEncodings } from './supported-values.ts';
-import { ensure } from './ensure.ts';
+import { isBase64url, supportedContentEncodings } from './vapid.ts';
+import { ensure } from './errors.ts';
 import type {
   Headers,
   HttpsProxyAgentOptions,
@@ -12,7 +12,6 @@ import type {
   TransportName,
   VapidDetails,
 } from './types.ts';
-import { isBase64url } from './vapid.ts';
 
 export interface Defaults {
   readonly gcmAPIKey: string | null | undefined;

@@ -1,6 +1,5 @@
 // VAPID as in the original, with its texts and its checks, which are less strict than the rest of this package.
 import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto';
-
 import { curve, pointBytes, scalarBytes } from '../protocol/p256.ts';
 import {
   defaultTokenLifetimeSeconds,
@@ -9,8 +8,7 @@ import {
   maxTokenLifetimeSeconds,
   signToken,
 } from '../protocol/vapid-token.ts';
-import { supportedContentEncodings } from './supported-values.ts';
-import { ensure } from './ensure.ts';
+import { ensure } from './errors.ts';
 import type { ContentEncoding, VapidDetails, VapidKeys } from './types.ts';
 
 export const generateVAPIDKeys: () => VapidKeys = generateVapidKeys;
@@ -148,3 +146,34 @@ function checkExpiration(expiration: number): void {
 }
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
+
+/** How a body can be encrypted. */
+export const supportedContentEncodings = { AES_GCM: 'aesgcm', AES_128_GCM: 'aes128gcm' } as const;
+/** How urgent a message can be. */
+export const supportedUrgency = { VERY_LOW: 'very-low', LOW: 'low', NORMAL: 'normal', HIGH: 'high' } as const;
+
+// Keeps VAPID header fields: a token is valid for hours, and signing one takes as long as encrypting a message.
+
+export type VapidHeaders = ReturnType<typeof getVapidHeaders>;
+
+/** Less than a token's twelve hours, in case the push service's clock is ahead. */
+const cacheMs = 11 * 60 * 60 * 1000;
+const maxCached = 1024;
+
+/** Makes a `getVapidHeaders` that signs again after eleven hours. @param now milliseconds since 1970 */
+export function createTokenCache(
+  now: () => number = Date.now,
+): (audience: string, details: VapidDetails, contentEncoding: ContentEncoding) => VapidHeaders {
+  const cached = new Map<string, { readonly headers: VapidHeaders; readonly signedAtMs: number }>();
+  return (audience, { subject, publicKey, privateKey }, contentEncoding) => {
+    const key = JSON.stringify([audience, subject, publicKey, privateKey, contentEncoding]);
+    const nowMs = now();
+    const found = cached.get(key);
+    // A clock that was ahead when the token was signed must not keep it longer.
+    if (found && nowMs >= found.signedAtMs && nowMs < found.signedAtMs + cacheMs) return found.headers;
+    const headers = getVapidHeaders(audience, subject, publicKey, privateKey, contentEncoding);
+    if (cached.size >= maxCached) cached.clear();
+    cached.set(key, { headers, signedAtMs: nowMs });
+    return headers;
+  };
+}

@@ -11,7 +11,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 import { setAddressGuard, type RequestOptions, type SendResult } from '../../src/web-push/index.ts';
-import { createTokenCache } from '../../src/web-push/token-cache.ts';
+import { createTokenCache } from '../../src/web-push/vapid.ts';
 import { describeRequest, makeSubscriber, observe, original, ours, type WebPush } from './original.ts';
 import { freePort } from '../../tools/listening.ts';
 import { certificate, startProxy, startPushServer } from './push-servers.ts';

@@ -1,11 +1,11 @@
 // A user agent for tests and demonstrations: the part of a browser between push service and service worker. It shows
 // nothing and keeps nothing on disk.
 import { createECDH, type ECDH, randomBytes, randomUUID } from 'node:crypto';
-import { AutopushClient, type Frame } from './autopush-client.ts';
-import { checkNames, type Names } from '../check-names.ts';
-import { decryptPushMessage, type NotificationHeaders } from './decryption.ts';
-import { MessageQueue } from './message-queue.ts';
+import { createRequire } from 'node:module';
+import { readParameters } from '../http/header-fields.ts';
+import { checkNames, type Names } from '../limits.ts';
 import type { PushSubscriptionJson } from '../sender-side/sinks.ts';
+import { AutopushClient, type Frame } from './autopush-client.ts';
 
 /** Options of `createUserAgent`. */
 export interface UserAgentOptions {
@@ -187,4 +187,87 @@ function checkAuthorities(ca: unknown = []): readonly string[] {
 function toMessage(endpoint: string, version: string, plaintext: Buffer | undefined): ReceivedMessage {
   const text = (): string => plaintext?.toString('utf8') ?? '';
   return { endpoint, version, data: plaintext, text, json: () => JSON.parse(text()) as unknown };
+}
+
+// A queue of received messages; `for await` takes from it, and waits while it is empty.
+
+type Reader<Item> = PromiseWithResolvers<IteratorResult<Item, undefined>>;
+
+class MessageQueue<Item> implements AsyncIterable<Item> {
+  readonly #items: (Item | Error)[] = [];
+  readonly #readers: Reader<Item>[] = [];
+  readonly #onTaken: () => void;
+  #isClosed = false;
+
+  constructor(onTaken: () => void) {
+    this.#onTaken = onTaken;
+  }
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  /** The reader of an error throws it. */
+  push(item: Item | Error): void {
+    const reader = this.#readers.shift();
+    if (reader === undefined) this.#items.push(item);
+    else if (Error.isError(item)) reader.reject(item);
+    else reader.resolve({ done: false, value: item });
+  }
+
+  /** Items that have arrived can still be read. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { resolve } of this.#readers.splice(0)) resolve({ done: true, value: undefined });
+  }
+
+  /** @throws {Error} nothing came within `timeoutMs`, or the error that came */
+  async next(timeoutMs?: number): Promise<IteratorResult<Item, undefined>> {
+    const item = this.#items.shift();
+    if (item !== undefined) {
+      this.#onTaken();
+      if (Error.isError(item)) throw item;
+      return { done: false, value: item };
+    }
+    if (this.#isClosed) return { done: true, value: undefined };
+    const reader: Reader<Item> = Promise.withResolvers();
+    this.#readers.push(reader);
+    if (timeoutMs === undefined) return reader.promise;
+    const timer = setTimeout(() => {
+      this.#readers.splice(this.#readers.indexOf(reader), 1);
+      reader.reject(new Error(`nothing came within ${timeoutMs} ms`));
+    }, timeoutMs);
+    return reader.promise.finally(() => clearTimeout(timer));
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Item, undefined> {
+    return { next: () => this.next() };
+  }
+}
+
+// Decrypts with the independent package `http_ece`, so that the same error on both sides cannot go unnoticed.
+
+/** The package has no types. */
+interface HttpEce {
+  decrypt(body: Buffer, parameters: Readonly<Record<string, unknown>>): Buffer;
+}
+
+const { decrypt } = createRequire(import.meta.url)('http_ece') as HttpEce;
+
+interface NotificationHeaders {
+  readonly encoding?: string;
+  readonly encryption?: string;
+  readonly crypto_key?: string;
+}
+
+/** @throws {Error} from `http_ece` or OpenSSL: the body is not for these keys, or damaged */
+function decryptPushMessage(
+  body: Buffer,
+  headers: NotificationHeaders,
+  keys: { readonly privateKey: ECDH; readonly authSecret: Buffer },
+): Buffer {
+  if (headers.encoding !== 'aesgcm') return decrypt(body, { version: 'aes128gcm', ...keys });
+  const salt = readParameters(headers.encryption ?? '', /[;,]/).get('salt');
+  const dh = readParameters(headers.crypto_key ?? '', /[;,]/).get('dh');
+  return decrypt(body, { version: 'aesgcm', salt, dh, ...keys });
 }

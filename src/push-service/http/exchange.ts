@@ -1,9 +1,8 @@
 // A request and its answer, for HTTP/1.1 and HTTP/2 alike.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Answer } from './answer.ts';
-import type { Connection } from './connection.ts';
-import { findHostFault, hostOf } from './host.ts';
-import type { HttpRequest, HttpResponse } from './listener.ts';
+import type { Connection, HttpRequest, HttpResponse } from './listener.ts';
+import { findHostFault, hostOf } from './header-fields.ts';
 
 const maxDiscardedBytes = 1024 * 1024;
 

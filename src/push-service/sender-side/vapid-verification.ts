@@ -2,9 +2,12 @@
 // `Crypto-Key: p256ecdsa=…` that some libraries still send with `aesgcm`.
 import { verify } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { type ApplicationServerKey, parseApplicationServerKey } from '../application-server-key.ts';
-import { decodeBase64url } from '../base64url.ts';
-import { readParameters } from '../http/header-parameters.ts';
+import {
+  type ApplicationServerKey,
+  decodeBase64url,
+  parseApplicationServerKey,
+} from '../application-server-key.ts';
+import { readParameters } from '../http/header-fields.ts';
 
 export type VapidVerdict =
   | { readonly kind: 'absent' }

@@ -6,8 +6,13 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { connect, createServer } from 'node:tls';
-import { makeCertificate } from '../../../src/push-service/http/certificate.ts';
-import { der, objectIdentifier, Tag, time } from '../../../src/push-service/http/der.ts';
+import {
+  der,
+  makeCertificate,
+  objectIdentifier,
+  Tag,
+  time,
+} from '../../../src/push-service/http/certificate.ts';
 
 const hosts = [
   'localhost',

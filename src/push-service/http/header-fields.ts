@@ -36,3 +36,14 @@ export function hostOf({ headers }: Pick<HostedRequest, 'headers'>): string | un
 export function isLoopbackHost(host: string): boolean {
   return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(host);
 }
+
+// Reads parameters of `Authorization`, `Crypto-Key` and `Encryption` (`name=value; name="value"`); names in lower case.
+
+export function readParameters(text: string, separator: string | RegExp): Map<string, string> {
+  const parameters = new Map<string, string>();
+  for (const part of text.split(separator)) {
+    const [, name, quoted, bare] = /^\s*([^\s=]+)\s*=\s*(?:"([^"]*)"|(\S+))\s*$/.exec(part) ?? [];
+    if (name !== undefined) parameters.set(name.toLowerCase(), quoted ?? bare ?? '');
+  }
+  return parameters;
+}

@@ -1,7 +1,27 @@
+// The error for an answer whose status is not from 200 to 299.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { TransportResult } from '../transport/transport.ts';
-import type { SendResult } from './types.ts';
-import { WebPushError } from './web-push-error.ts';
+import type { Headers, SendResult } from './types.ts';
+
+export class WebPushError extends Error {
+  override readonly name: string = 'WebPushError';
+  /** An own property, so that the error's JSON has it. */
+  override readonly message: string;
+  readonly statusCode: number;
+  readonly headers: Headers;
+  readonly body: string;
+  /** The whole endpoint, as in the original. Do not log it: whoever knows it can send to the browser. */
+  readonly endpoint: string;
+
+  constructor(message: string, statusCode: number, headers: Headers, body: string, endpoint: string) {
+    super(message);
+    this.message = message;
+    this.statusCode = statusCode;
+    this.headers = headers;
+    this.body = body;
+    this.endpoint = endpoint;
+  }
+}
 
 export async function toResult(
   endpoint: string,
@@ -29,4 +49,10 @@ export function toNodeError(error: DeskbellError): Error {
   if (Error.isError(error.cause)) return error.cause;
   if (error.code !== 'ERR_CONNECTION') return error;
   return Object.assign(new Error('socket hang up', { cause: error }), { code: 'ECONNRESET' });
+}
+
+// Throws plain errors, as the original does. Applications compare their texts.
+
+export function ensure(isSo: unknown, message: string): asserts isSo {
+  if (!isSo) throw new Error(message);
 }
