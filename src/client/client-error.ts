@@ -33,3 +33,43 @@ export function reported(failure: ClientError): ClientError {
   console.error('Deskbell:', failure.message, failure.cause ?? '');
   return failure;
 }
+
+/** False while a server renders the page. */
+export const isInBrowser = typeof document !== 'undefined';
+
+export function missingSupport(): ClientError | undefined {
+  if (!isInBrowser) {
+    return new ClientError(
+      'not-in-browser',
+      'There is no browser here. Call this in the page, not while it is rendered.',
+    );
+  }
+  if (!isSecureContext) {
+    return new ClientError('insecure-context', 'Push needs https, or http on localhost.');
+  }
+  if ('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window) return undefined;
+  // Only browsers on iPhone and iPad have this member; it is true in an app on the Home Screen.
+  if ((navigator as { standalone?: boolean }).standalone === false) {
+    return new ClientError(
+      'home-screen-required',
+      'On an iPhone or iPad, push needs this page to be on the Home Screen.',
+    );
+  }
+  // a private window of an older Firefox
+  if ('PushManager' in window && !('serviceWorker' in navigator)) return privateWindow();
+  return new ClientError('no-support', 'This browser has no Web Push.');
+}
+
+/** @throws {ClientError} */
+export function assertSupport(): void {
+  const missing = missingSupport();
+  if (missing) throw missing;
+}
+
+export function privateWindow(cause?: unknown): ClientError {
+  return new ClientError('private-window', 'This browser has no Web Push in private windows.', cause);
+}
+
+export function permissionDenied(cause?: unknown): ClientError {
+  return new ClientError('permission-denied', 'Notifications are blocked for this site.', cause);
+}

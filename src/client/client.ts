@@ -1,9 +1,21 @@
 // The page library's client: the life cycle of this browser's subscription.
-import { ClientError, type FailureReason } from './client-error.ts';
-import { clearHistory, type HistoryEntry, markAsRead, readHistory } from './history.ts';
-import { streamMessages } from './message-stream.ts';
+import {
+  assertSupport,
+  ClientError,
+  type FailureReason,
+  isInBrowser,
+  missingSupport,
+  permissionDenied,
+} from './client-error.ts';
+import {
+  clearHistory,
+  type HistoryEntry,
+  markAsRead,
+  readHistory,
+  readState,
+  updateState,
+} from './database.ts';
 import type { PushMessage } from './push-message.ts';
-import { resolveAddress } from './resolve-address.ts';
 import {
   type Channel,
   type Choices,
@@ -11,10 +23,8 @@ import {
   type ServiceApiOptions,
   subscriptionBody,
 } from './service-api.ts';
-import { readState, updateState } from './stored-state.ts';
 import { atPushService, ownName, reconcile, sendChoices } from './subscription.ts';
-import { assertSupport, isInBrowser, missingSupport, permissionDenied } from './support.ts';
-import { WorkerRegistration } from './worker-registration.ts';
+import { resolveAddress, WorkerRegistration } from './worker-registration.ts';
 
 /** The state of this browser. */
 export interface ClientState {
@@ -364,4 +374,26 @@ function ownPageUrl(): string {
 /** One at a time, across all pages of this origin and its service worker. */
 function withLock<Result>(work: () => Promise<Result>): Promise<Result> {
   return navigator.locks.request(ownName, work);
+}
+
+/** A page's messages as an async iterable. Begins at once; ends when the loop is left. */
+function streamMessages(client: EventTarget): AsyncIterableIterator<PushMessage> {
+  const listening = new AbortController();
+  const reader = new ReadableStream<PushMessage>({
+    start: (controller) => {
+      const enqueue = (event: Event) => controller.enqueue((event as MessageEvent<PushMessage>).data);
+      client.addEventListener('message', enqueue, { signal: listening.signal });
+    },
+    cancel: () => listening.abort(),
+  }).getReader();
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    next: () => reader.read(),
+    return: async () => {
+      await reader.cancel();
+      return { done: true, value: undefined };
+    },
+  };
 }

@@ -1,5 +1,7 @@
 // This origin's database, shared by page library and service worker. IndexedDB, since many sites' service workers
 // delete caches that they do not know. Keys begin with a registration's scope.
+import type { PushMessage } from './push-message.ts';
+import type { Choices } from './service-api.ts';
 import { storageTimeoutMs, withTimeLimit } from './time-limit.ts';
 
 const name = 'deskbell';
@@ -43,3 +45,101 @@ export function resultOf<Result>(request: IDBRequest<Result>): Promise<Result> {
     request.addEventListener('error', () => reject(request.error));
   });
 }
+
+// Data for each registration that the page library stores and the service worker needs while no page is open.
+
+export interface StoredState {
+  /** The folder of the Deskbell service. */
+  readonly serviceUrl?: string;
+  /** The page that subscribed: relative URLs of messages are relative to it. */
+  readonly pageUrl?: string;
+  /**
+   * The request body with which the subscription was last stored, undefined if this browser is not subscribed. If the
+   * push service drops the subscription, it says that the browser wants one, and which row of the service to replace.
+   */
+  readonly storedBody?: string | undefined;
+  /** The one that it has replaced. */
+  readonly formerBody?: string | undefined;
+  /** Choices of channels that the service has not taken yet. */
+  readonly choices?: Choices | undefined;
+  readonly historyLimit?: number;
+  /** Path of the last activated script that contains Deskbell. */
+  readonly scriptPath?: string;
+}
+
+export async function readState(scope: string): Promise<StoredState> {
+  return (await inStore('readonly', (store) => read(store, scope))) ?? {};
+}
+
+/** Changes, or a function that makes them from the current state. */
+export type StateChanges = StoredState | ((state: StoredState) => StoredState);
+
+export async function updateState(scope: string, changes: StateChanges): Promise<void> {
+  await inStore('readwrite', async (store) => {
+    const state = (await read(store, scope)) ?? {};
+    store.put({ ...state, ...(typeof changes === 'function' ? changes(state) : changes) }, keyOf(scope));
+  });
+}
+
+const keyOf = (scope: string): IDBValidKey => [scope, 'state'];
+
+const read = (store: IDBObjectStore, scope: string): Promise<StoredState | undefined> =>
+  resultOf(store.get(keyOf(scope)));
+
+// The last notifications that this browser showed, which the service worker keeps, even those dismissed or replaced.
+
+export const defaultHistoryLimit = 100;
+
+/** A notification that this browser showed. `url` is absolute, or undefined if it is no http or https address. */
+export interface HistoryEntry extends PushMessage {
+  /** It was clicked, or `markRead()` was called since. */
+  readonly isRead: boolean;
+}
+
+/** Newest first. */
+export async function readHistory(scope: string): Promise<readonly HistoryEntry[]> {
+  return (await inStore('readonly', readEntries(scope)))?.map(([, entry]) => entry).toReversed() ?? [];
+}
+
+export async function addToHistory(scope: string, limit: number, message: PushMessage): Promise<void> {
+  await inStore('readwrite', async (store) => {
+    const entries = await readEntries(scope)(store);
+    const { id } = message;
+    const isDeliveredAgain = entries.some(([, entry]) => id !== undefined && entry.id === id);
+    if (isDeliveredAgain) return;
+    const [, , lastNumber = 0] = entries.at(-1)?.[0] ?? [];
+    const key: Key = [scope, kind, lastNumber + 1];
+    store.put({ ...message, isRead: false }, key);
+    const keys = [...entries.map(([former]) => former), key];
+    for (const former of keys.slice(0, Math.max(0, keys.length - limit))) store.delete(former);
+  });
+}
+
+/** @param receivedAtMs of the notification that was read; without it, all are marked */
+export async function markAsRead(scope: string, receivedAtMs?: number): Promise<void> {
+  await inStore('readwrite', async (store) => {
+    for (const [key, entry] of await readEntries(scope)(store)) {
+      if ((receivedAtMs ?? entry.receivedAtMs) === entry.receivedAtMs)
+        store.put({ ...entry, isRead: true }, key);
+    }
+  });
+}
+
+export async function clearHistory(scope: string): Promise<void> {
+  await inStore('readwrite', async (store) => void store.delete(allOf(scope)));
+}
+
+const kind = 'history';
+type Key = [scope: string, kind: string, number: number];
+
+/** An array sorts after any number. */
+const allOf = (scope: string): IDBKeyRange => IDBKeyRange.bound([scope, kind], [scope, kind, []]);
+
+/** Oldest first. */
+const readEntries =
+  (scope: string) =>
+  async (store: IDBObjectStore): Promise<readonly (readonly [Key, HistoryEntry])[]> => {
+    const keys = resultOf(store.getAllKeys(allOf(scope)));
+    const entries: readonly HistoryEntry[] = await resultOf(store.getAll(allOf(scope)));
+    return ((await keys) as Key[]).map((key, index) => [key, entries[index]!]);
+  };

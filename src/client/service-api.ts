@@ -1,6 +1,5 @@
 // The page's requests to the Deskbell service. Every failure is also reported on the browser's console.
 import { ClientError, reported } from './client-error.ts';
-import { type Fetch, requestService } from './request-service.ts';
 import { defaultTimeoutMs } from './time-limit.ts';
 
 type GetToken = () => string | undefined | Promise<string | undefined>;
@@ -175,4 +174,20 @@ export function subscriptionBody(subscription: PushSubscription): string {
 /** Standard base64 with padding. */
 export function base64(bytes: ArrayBuffer | null): string {
   return btoa(String.fromCharCode(...new Uint8Array(bytes!)));
+}
+
+type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
+
+/**
+ * Sends a request to the service, from the page or the service worker. Cookies go along only within this origin, so
+ * that the application sees its session. If they include Deskbell's own session cookie, the service asks for a CSRF
+ * token; the request is then repeated once without cookies.
+ */
+export async function requestService(url: URL, init: RequestInit, request: Fetch = fetch): Promise<Response> {
+  const response = await request(url, { ...init, credentials: 'same-origin' });
+  if (response.status !== 403) return response;
+  const copy = response.clone();
+  const problem = await copy.json().catch(() => undefined);
+  if (problem?.code !== 'ERR_CSRF') return response;
+  return request(url, { ...init, credentials: 'omit' });
 }

@@ -1,14 +1,12 @@
 // The service worker: shows every push message as a notification and passes it to open pages. It is bundled into a
 // classic script, so that every browser with Web Push can run it and `importScripts()` can include it in a site's own
 // service worker.
-import { ownName } from './subscription.ts';
+import { ownName, question } from './subscription.ts';
 import { click, reportDismissal } from './worker/clicks.ts';
-import { readPush } from './worker/read-push.ts';
+import { readPush, receive } from './worker/show.ts';
 import { receiptsName, sendReceipts } from './worker/receipts.ts';
 import { renew, renewWithRetries } from './worker/renewal.ts';
 import { messageOf, readOwnState, updateOwnState, worker } from './worker/scope.ts';
-import { receive } from './worker/show.ts';
-import { question } from './worker-question.ts';
 
 const scriptPath = worker.location.pathname;
 

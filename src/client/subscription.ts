@@ -1,8 +1,7 @@
 // Makes this browser's subscription, for the page, and for the service worker while no page is open.
-import { ClientError } from './client-error.ts';
+import { ClientError, permissionDenied, privateWindow } from './client-error.ts';
+import { readState, updateState } from './database.ts';
 import { base64, type ServiceApi, subscriptionBody } from './service-api.ts';
-import { readState, updateState } from './stored-state.ts';
-import { permissionDenied, privateWindow } from './support.ts';
 import { withTimeLimit } from './time-limit.ts';
 
 /** Name of the lock that pages and service worker share, and of the worker's sync. */
@@ -133,3 +132,7 @@ function isUsable({ endpoint, options }: PushSubscription, vapidKey: string): bo
   const key = `${vapidKey.replaceAll('-', '+').replaceAll('_', '/')}=`;
   return base64(options.applicationServerKey) === key && new URL(endpoint).host !== removedHost;
 }
+
+// The page library asks this; only a service worker with Deskbell answers.
+
+export const question = 'Is Deskbell here?';

@@ -1,9 +1,7 @@
 // The service worker registration that a page uses, made by the site or here, and the reason if there is none.
 import { ClientError, reported } from './client-error.ts';
-import { resolveAddress } from './resolve-address.ts';
+import { question } from './subscription.ts';
 import { lateRegistrationMs, withTimeLimit } from './time-limit.ts';
-import { isTrustedTypesRefused, trustedScriptUrl } from './trusted-types.ts';
-import { question } from './worker-question.ts';
 
 export class WorkerRegistration {
   readonly #scriptUrl: URL;
@@ -174,4 +172,43 @@ async function describeFailure(url: URL): Promise<string> {
     return 'The content security policy of the page refuses the Trusted Types policy "deskbell": add it to trusted-types.';
   }
   return `${name} could not be started.`;
+}
+
+// The script address in the form that a content security policy with `require-trusted-types-for 'script'` needs. The
+// policy's name is public: sites list it in `trusted-types`.
+
+interface TrustedTypes {
+  createPolicy(name: string, rules: { createScriptURL(url: string): string }): TrustedTypePolicy;
+}
+interface TrustedTypePolicy {
+  createScriptURL(url: string): string;
+}
+
+let policy: TrustedTypePolicy | undefined;
+let isRefused = false;
+
+function trustedScriptUrl({ href }: URL): string {
+  const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
+  try {
+    policy ??= trustedTypes?.createPolicy('deskbell', { createScriptURL: (url) => url });
+  } catch {
+    isRefused = true;
+  }
+  return policy?.createScriptURL(href) ?? href;
+}
+
+/** True if the page's content security policy does not list the policy. */
+function isTrustedTypesRefused(): boolean {
+  return isRefused;
+}
+
+/**
+ * Resolves an address relative to the page. Leaves out user and password, which browsers keep in `baseURI`: no browser
+ * fetches a URL with them, but each sends them by itself.
+ */
+export function resolveAddress(address: string | URL): URL {
+  const base = new URL(document.baseURI);
+  base.username = '';
+  base.password = '';
+  return new URL(address, base);
 }

@@ -1,6 +1,5 @@
 // The script of the console, whose pages all work without it.
-import { announceStatus } from './announcements.ts';
-import { showBusyForms } from './busy.ts';
+import { announceStatus, showBusyForms } from './announcements.ts';
 import { enableCharts, readCharts } from './charts.ts';
 import { startComposer } from './composer.ts';
 import { followLive } from './live.ts';

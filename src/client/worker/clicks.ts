@@ -1,4 +1,4 @@
-import { markAsRead } from '../history.ts';
+import { markAsRead } from '../database.ts';
 import type { PushMessage } from '../push-message.ts';
 import { report } from './receipts.ts';
 import { turnOff } from './renewal.ts';

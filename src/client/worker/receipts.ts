@@ -1,8 +1,7 @@
 // Reports to the service what became of notifications whose messages ask for it.
 import { inStore, resultOf } from '../database.ts';
 import type { PushMessage } from '../push-message.ts';
-import { requestService } from '../request-service.ts';
-import { jsonType } from '../service-api.ts';
+import { jsonType, requestService } from '../service-api.ts';
 import { readOwnState, tryLater, worker } from './scope.ts';
 
 export const receiptsName = 'deskbell-receipts';

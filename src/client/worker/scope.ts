@@ -2,7 +2,7 @@
 /// <reference lib="webworker" />
 import type { PushMessage } from '../push-message.ts';
 import type { ServiceWorkerHooks } from '../service-worker-hooks.ts';
-import { readState, updateState, type StateChanges, type StoredState } from '../stored-state.ts';
+import { readState, type StateChanges, type StoredState, updateState } from '../database.ts';
 
 export const worker = self as unknown as ServiceWorkerGlobalScope;
 
