@@ -86,8 +86,6 @@ const keyOf = (scope: string): IDBValidKey => [scope, 'state'];
 const read = (store: IDBObjectStore, scope: string): Promise<StoredState | undefined> =>
   resultOf(store.get(keyOf(scope)));
 
-// The last notifications that this browser showed, which the service worker keeps, even those dismissed or replaced.
-
 export const defaultHistoryLimit = 100;
 
 /** A notification that this browser showed. `url` is absolute, or undefined if it is no http or https address. */

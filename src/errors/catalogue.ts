@@ -1,3 +1,5 @@
+// Every error that Deskbell names, by its stable code; docs/errors.md is generated from these tables.
+
 export interface CatalogueEntry {
   /** The same call may succeed later without being changed. */
   readonly isRetryable: boolean;
@@ -405,8 +407,6 @@ export const operatorErrors = {
   ERR_BROADCAST_STATE: answer(409, libraryErrors.ERR_BROADCAST_STATE),
   ERR_IDEMPOTENCY_KEY: answer(422, libraryErrors.ERR_IDEMPOTENCY_KEY),
 } as const satisfies Record<string, ServiceErrorEntry>;
-
-// Every error that Deskbell names, by its stable code. docs/errors.md is generated from these tables.
 
 export const catalogue = {
   ...serviceErrors,

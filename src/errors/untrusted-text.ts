@@ -1,4 +1,4 @@
-// Escapes characters that a terminal obeys or a reader does not see, in other people's text for terminals and logs.
+// Text of other people, and text that may hold secrets: escaped, shortened or hidden before it is printed or stored.
 
 /**
  * Controls (C0, DEL, C1), format characters (bidirectional, zero width, tags), line and paragraph separators, and lone
@@ -34,8 +34,6 @@ export function cutText(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
   return `${text.slice(0, maxCharacters - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
-
-// Text for names and labels: every database can store it, and it shows as it is.
 
 /** Control characters, for use inside [ ] of a regular expression. */
 export const controls = String.raw`\x00-\x1f\x7f-\x9f`;

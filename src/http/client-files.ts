@@ -1,3 +1,4 @@
+// The client's files, and answers that a client may keep but must revalidate: `etag`, `no-cache`, 304 (RFC 9110 §13).
 import { createHash } from 'node:crypto';
 import { extname } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -35,8 +36,6 @@ async function readBytes(file: string): Promise<Buffer> {
   const { clientFileBytes } = await import('./client-folder.ts');
   return clientFileBytes(file);
 }
-
-// Answers that a client may keep but must revalidate: `etag`, `cache-control: no-cache`, and 304 (RFC 9110 §13).
 
 export interface Representation {
   readonly body: string | Buffer;

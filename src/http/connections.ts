@@ -1,3 +1,5 @@
+// Connections of a listener: when requests begin, and limits for responses and for the connections of one client.
+
 // Notes when a request began and its first bytes. Node hands on a request only when its header is complete, so this
 // uses undocumented callbacks of its parser. (Listening for data is documented, but would copy all bytes to
 // JavaScript.) Without the callbacks, a request begins when it is handed on, and its first bytes are those of the

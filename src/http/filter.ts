@@ -60,8 +60,6 @@ export function enableFilters(app: FastifyInstance, filters: readonly Filter[]):
   });
 }
 
-// A body as an opaque entity, which can be passed on but not read.
-
 /** Only the holder of its opener can read the value. */
 export type SealedValue = Readonly<Record<never, never>>;
 

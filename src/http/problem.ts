@@ -1,3 +1,4 @@
+// Errors as RFC 9457 problems: in answers of routes, and in answers that no route gives.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import {
@@ -107,8 +108,6 @@ function boundErrors(app: FastifyInstance): void {
   });
 }
 
-// Rules for every response of a listener, including those without a route.
-
 /** The errors that a listener answers with, and their statuses. Others are answered as ERR_INTERNAL. */
 export type AnsweredErrors = Readonly<Partial<Record<ErrorCode, ServiceErrorEntry>>> & {
   readonly ERR_INTERNAL: ServiceErrorEntry;
@@ -122,8 +121,6 @@ export interface ResponseRules {
   /** Further header fields of a preflight's 204; `undefined` for any other request. */
   preflightHeaders(request: IncomingMessage): Readonly<Record<string, string>> | undefined;
 }
-
-// Converts errors of Fastify and of routes.
 
 const invalid: ReadonlyMap<unknown, string> = new Map([
   ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', 'The body is not as long as its content-length says.'],

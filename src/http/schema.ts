@@ -100,8 +100,7 @@ export const Type = {
   Unsafe: <Value>(schema: Keywords): Schema<Value> => schema,
 };
 
-// The Fastify instance for routes, with types from their schemas.
-
+/** The Fastify instance for routes, with types from their schemas. */
 export type ServiceApp = FastifyInstance<
   RawServerDefault,
   IncomingMessage,

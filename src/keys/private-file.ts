@@ -154,8 +154,6 @@ function hasCode(error: unknown, code: string): boolean {
   return Error.isError(error) && 'code' in error && error.code === code;
 }
 
-// Checks who else on this machine can read or change files with secrets.
-
 const groupAndOthers = 0o077;
 const writeByGroupOrOthers = 0o022;
 const group = 0o070;

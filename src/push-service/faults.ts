@@ -1,3 +1,4 @@
+// Injected faults of the push service: what they are, their check, the plan for a request, and their effect.
 import { STATUS_CODES } from 'node:http';
 import { tokenOf } from './addresses.ts';
 import { type Answer, jsonAnswer } from './http/answer.ts';
@@ -52,9 +53,6 @@ export interface FaultScope {
 export type Fault = FaultKind & FaultScope;
 
 type EndingFault = Exclude<Fault, { kind: 'delay' | 'goaway' }>;
-
-// The injected faults, and which of them apply to a request: all matching `delay` and `goaway`, and the first other
-// fault that matches, in the order of injection.
 
 /** An active fault, and how often it has applied. */
 export interface InjectedFault {

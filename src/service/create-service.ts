@@ -121,8 +121,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return app;
 }
 
-// The Fastify application inside request handlers of the service.
-
 export function createMountedApp(
   settings: Settings,
   { trustProxy }: Pick<HandlerOptions, 'trustProxy'>,

@@ -1,4 +1,4 @@
-// The error for an answer whose status is not from 200 to 299.
+// Errors as in the original. Their texts stay the same, since applications compare them.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { TransportResult } from '../transport/transport.ts';
 import type { Headers, SendResult } from './types.ts';
@@ -50,8 +50,6 @@ export function toNodeError(error: DeskbellError): Error {
   if (error.code !== 'ERR_CONNECTION') return error;
   return Object.assign(new Error('socket hang up', { cause: error }), { code: 'ECONNRESET' });
 }
-
-// Throws plain errors, as the original does. Applications compare their texts.
 
 export function ensure(isSo: unknown, message: string): asserts isSo {
   if (!isSo) throw new Error(message);

@@ -23,9 +23,7 @@ const pushMessageData = (bytes: Uint8Array) => ({
 
 const modules = [
   'database',
-  'history',
   'service-worker',
-  'worker/read-push',
   'worker/receipts',
   'worker/renewal',
   'worker/scope',

@@ -216,7 +216,7 @@ const inWords: Readonly<
     [
       'one to two minutes for a client that does not read its answer',
       minuteMs,
-      'http/time-limits.ts',
+      'http/create-http-server.ts',
       'readTimeoutMs',
     ],
     ['| 100 push services |', 100, 'protocol/unlisted-push-services.ts', 'defaultMaxPushServices'],

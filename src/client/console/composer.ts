@@ -153,8 +153,6 @@ async function subscribeHere(vapidKey: string): Promise<PushSubscription> {
   return subscribe(pushManager, vapidKey, defaultTimeoutMs);
 }
 
-// The composer's previews: the form's texts, pictures and buttons as each browser shows them.
-
 /** @param shown replaces the form's values if a reader gets others */
 function showPreviews(form: HTMLFormElement, shown: Readonly<Record<string, string>> = {}): void {
   const fields = new FormData(form);

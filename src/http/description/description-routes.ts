@@ -41,8 +41,6 @@ export function addDescriptionRoutes(
   addDocsPage(app, () => describeRoutes(routes, app.prefix, description));
 }
 
-// GET /docs: the description document as a page to read and try. It loads nothing from another host.
-
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -159,8 +157,6 @@ const renderFiles = (entries: readonly Entry[]): Html => {
     ${items}
   </ul>`;
 };
-
-// An operation of the description document as HTML, with a form to try it.
 
 function renderOperation(method: string, path: string, operation: OperationObject): Html {
   const { operationId, summary, description, parameters = [], requestBody, responses } = operation;

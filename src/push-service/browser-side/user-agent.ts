@@ -189,8 +189,6 @@ function toMessage(endpoint: string, version: string, plaintext: Buffer | undefi
   return { endpoint, version, data: plaintext, text, json: () => JSON.parse(text()) as unknown };
 }
 
-// A queue of received messages; `for await` takes from it, and waits while it is empty.
-
 type Reader<Item> = PromiseWithResolvers<IteratorResult<Item, undefined>>;
 
 class MessageQueue<Item> implements AsyncIterable<Item> {

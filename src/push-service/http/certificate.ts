@@ -1,3 +1,5 @@
+// A self-signed server certificate (RFC 5280) for loopback and tests, which clients are told to trust. It is no
+// authority, since rustls refuses a server that presents one. Packages that make certificates take several megabytes.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from 'node:crypto';
 import { isIP } from 'node:net';
 
@@ -53,10 +55,6 @@ function base128(value: number): number[] {
   for (let rest = value >>> 7; rest > 0; rest >>>= 7) bytes.unshift((rest & 0x7f) | 0x80);
   return bytes;
 }
-
-// A self-signed server certificate (RFC 5280) for loopback and tests, which clients are told to trust. It is no
-// authority, since rustls refuses a server that presents one. Packages that make certificates take several megabytes;
-// this is a little DER.
 
 export interface Certificate {
   readonly key: string;

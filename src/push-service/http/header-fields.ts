@@ -1,4 +1,4 @@
-// The host of a request: exactly one, with an optional port (RFC 9112 §3.2; `:authority` in RFC 9113 §8.3.1).
+// Header fields: the host of a request (RFC 9112 §3.2; `:authority` in RFC 9113 §8.3.1), and parameters of others.
 import type { IncomingHttpHeaders } from 'node:http';
 
 const hostAndPort = /^(?:[\w.~!$&'()*+,;=%-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
@@ -37,8 +37,7 @@ export function isLoopbackHost(host: string): boolean {
   return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(host);
 }
 
-// Reads parameters of `Authorization`, `Crypto-Key` and `Encryption` (`name=value; name="value"`); names in lower case.
-
+/** Reads `name=value; name="value"` of `Authorization`, `Crypto-Key` and `Encryption`; names become lower case. */
 export function readParameters(text: string, separator: string | RegExp): Map<string, string> {
   const parameters = new Map<string, string>();
   for (const part of text.split(separator)) {

@@ -1,3 +1,4 @@
+// The four logging mechanisms: filter, action, action creator and, in authenticator.ts, authenticator.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { createSealer, type Filter, type SealedValue } from '../../http/filter.ts';
 
@@ -128,6 +129,7 @@ export function useActionCreator(
   });
 }
 
+/** Writes a record before the action and one after it. */
 export function createLoggingActionCreator(log: RecordLog): ActionCreator {
   return async (request, action) => {
     const mechanism = 'action-creator';

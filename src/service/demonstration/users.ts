@@ -1,4 +1,5 @@
-// The users of the example API, in their own SQLite file. Ids are int64, so always `bigint`.
+// The example user API, and its users in their own SQLite file. Ids are int64: always `bigint`, a decimal in the path,
+// and a JSON number with every digit in an answer.
 import { closeSync, constants, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { checkOptions, isText, type OptionChecks } from '../../errors/check-options.ts';
@@ -86,8 +87,6 @@ function orUnavailable<Result>(path: string | undefined, work: () => Result): Re
     );
   }
 }
-
-// The example user API. Ids are int64: a decimal in the path, a JSON number with every digit in an answer.
 
 const minId = -(2n ** 63n);
 const maxId = 2n ** 63n - 1n;

@@ -1,3 +1,4 @@
+// The routes that Web Push needs: the public key, the subscriptions, the client's files and the preferences page.
 import rateLimit from '@fastify/rate-limit';
 import { clientOf } from '../../http/client-address.ts';
 import { clientFile } from '../../http/client-files.ts';
@@ -60,8 +61,6 @@ function addClientFiles(app: ServiceApp): void {
     });
   }
 }
-
-// GET /preferences: the page on which a reader chooses channels.
 
 const pageFiles = [
   ['/client/preferences/preferences.js', 'preferences/preferences.js', 'getPreferencesScript'],
