@@ -222,7 +222,7 @@ export const libraryErrors = {
   ),
   ERR_STORE_TOO_OLD: entry(
     'The database was made before version 1.0.0',
-    'Export its subscriptions with the Deskbell that made it, and import them into an empty database.',
+    'Write its subscriptions to a file with the Deskbell that made it (`deskbell subscriptions export > subscriptions.jsonl`), and read them into an empty database with this one (`deskbell subscriptions import subscriptions.jsonl`).',
   ),
   ERR_PACKAGE_MISSING: entry(
     'An optional package is needed and is not installed',

@@ -27,9 +27,7 @@ export function checkVersion(version: number, newest: number, label: string): nu
   if (version > 0 && version < firstVersion) {
     throw new DeskbellError(
       'ERR_STORE_TOO_OLD',
-      `The database ${label} has schema ${version}, which a Deskbell before 1.0.0 made: write its subscriptions to a file with that ` +
-        'Deskbell (`deskbell subscriptions export > subscriptions.jsonl`), and read them into an empty database with this one ' +
-        '(`deskbell subscriptions import subscriptions.jsonl`).',
+      `The database ${label} has schema ${version}, of a Deskbell before 1.0.0.`,
     );
   }
   return version;
