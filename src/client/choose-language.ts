@@ -1,14 +1,16 @@
-/**
- * Chooses a language for our own texts.
- *
- * @param wanted language tags (BCP 47), the preferred one first
- * @returns one of `known`, or `en`
- */
-export function chooseLanguage(wanted: readonly string[], known: readonly string[]): string {
+// The languages (BCP 47) that the element and the preferences page speak: the types of their texts need all of them.
+const languages = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'ja', 'zh-Hans', 'ar'] as const;
+
+export type Language = (typeof languages)[number];
+
+/** @param wanted language tags (BCP 47), the preferred one first */
+export function chooseLanguage(wanted: readonly string[]): Language {
   for (const tag of wanted) {
-    const language = tag.split('-')[0]!.toLowerCase();
-    const name = language === 'zh' ? 'zh-Hans' : language;
-    if (known.includes(name)) return name;
+    const subtag = tag.split('-')[0]!.toLowerCase();
+    const known = languages.find((name) => name === (subtag === 'zh' ? 'zh-Hans' : subtag));
+    if (known) return known;
   }
   return 'en';
 }
+
+export const directionOf = (language: Language): 'ltr' | 'rtl' => (language === 'ar' ? 'rtl' : 'ltr');

@@ -1,7 +1,7 @@
 // `<deskbell-subscribe>`: a button with which a reader turns notifications on and off, with advice if they are not
 // available, and optionally the reader's channels and last notifications. Pages load this script beside the page
 // library.
-import { chooseLanguage } from './choose-language.ts';
+import { chooseLanguage, directionOf } from './choose-language.ts';
 import {
   type Channel,
   type Client,
@@ -16,7 +16,6 @@ import { style } from './subscribe/style.ts';
 const tagName = 'deskbell-subscribe';
 // A variable, since bundlers take `new URL(…, import.meta.url)` for a file of theirs.
 const scriptUrl = import.meta.url;
-const furtherLanguages = ['de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'ja', 'zh-Hans'];
 const bell =
   'M12 2a1.5 1.5 0 0 1 1.5 1.5v.6a6.4 6.4 0 0 1 4.9 6.2v3.8l1.7 2.5a1.2 1.2 0 0 1-1 1.9H4.9a1.2 1.2 0 0 1-1-1.9l1.7-2.5v-3.8a6.4 6.4 0 0 1 4.9-6.2v-.6A1.5 1.5 0 0 1 12 2ZM9.4 19.5h5.2a2.6 2.6 0 0 1-5.2 0Z';
 
@@ -129,6 +128,7 @@ export class DeskbellSubscribe extends Base {
     this.#icon.setAttribute('aria-hidden', 'true');
     this.#text.setAttribute('role', 'status');
     this.#text.tabIndex = -1;
+    this.#text.dir = 'auto';
     this.#button.type = 'button';
     this.#button.addEventListener('click', () => this.#press());
     this.#channels.append(create('summary', 'summary'), this.#channelList);
@@ -188,13 +188,14 @@ export class DeskbellSubscribe extends Base {
 
   async #chooseTexts(): Promise<void> {
     const wanted = this.lang ? [this.lang] : navigator.languages;
-    const lang = chooseLanguage(wanted, ['en', ...furtherLanguages]);
+    const chosen = chooseLanguage(wanted);
     const loaded =
-      lang === 'en' ? undefined : await import('./subscribe/languages.ts').catch(() => undefined);
-    this.#texts = loaded?.languages[lang] ?? english;
+      chosen === 'en' ? undefined : await import('./subscribe/languages.ts').catch(() => undefined);
+    const lang = loaded ? chosen : 'en';
+    this.#texts = loaded && lang !== 'en' ? loaded.languages[lang] : english;
     const box = this.#text.parentElement!;
-    box.lang = loaded ? lang : 'en';
-    box.dir = 'ltr';
+    box.lang = lang;
+    box.dir = directionOf(lang);
   }
 
   async #show(): Promise<void> {

@@ -25,17 +25,18 @@ export function testPreferences(browserTest: BrowserTest, schemes: readonly Sche
     await using backend = await startWithChannels(context, '/some/folder');
     const page = await openDemoPage(context.testBrowser.browser, backend.url);
     await press(page, 'Subscribe');
-    for (const [languages, lang, heading] of [
-      ['["xx", "de-CH", "en"]', 'de', 'Ihre Benachrichtigungen'],
-      ['["zh-TW"]', 'zh-Hans', '您的通知'],
-      ['["fa"]', 'en', 'Your notifications'],
+    for (const [languages, lang, heading, direction] of [
+      ['["xx", "de-CH", "en"]', 'de', 'Ihre Benachrichtigungen', 'ltr'],
+      ['["zh-TW"]', 'zh-Hans', '您的通知', 'ltr'],
+      ['["ar-EG"]', 'ar', 'إشعاراتك', 'rtl'],
+      ['["fa"]', 'en', 'Your notifications', 'ltr'],
     ] as const) {
       await page.evaluateOnNewDocument(
         `Object.defineProperty(navigator, 'languages', { configurable: true, value: ${languages} })`,
       );
       await open(page, backend);
       assert.equal(await page.evaluate('document.documentElement.lang'), lang);
-      assert.equal(await page.evaluate('document.documentElement.dir'), 'ltr');
+      assert.equal(await page.evaluate('document.documentElement.dir'), direction);
       assert.equal(await textOf(page, 'h1'), heading);
       assert.equal(await textOf(page, '#problem'), '');
     }

@@ -62,7 +62,7 @@ export function testSubscribing(browserTest: BrowserTest, schemes: readonly Sche
   );
 
   browserTest(
-    'the element speaks the language that the page or the reader has, and the page’s own words',
+    'the element speaks the language that the page or the reader has, and the page’s own words, and fits its column',
     async (context) => {
       await using backend = await startBackend(context.testBrowser.access, { prefix: '/push' });
       const { page } = await open(context, backend, 'own-words');
@@ -76,6 +76,10 @@ export function testSubscribing(browserTest: BrowserTest, schemes: readonly Sche
       await page.goto(new URL('/', page.url()).href);
       await waitFor(page, 'deskbell-subscribe[aria-busy="false"]');
       assert.equal(await button(), '开启通知');
+      const width = () => page.evaluate(`${shadow}.querySelector('button').offsetWidth`) as Promise<number>;
+      assert.ok((await width()) < 200, 'beside the text’s end in a wide column');
+      await page.evaluate("document.querySelector('deskbell-subscribe').style.width = '16rem'");
+      assert.ok((await width()) > 200, 'as wide as a narrow column');
     },
   );
 

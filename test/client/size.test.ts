@@ -12,10 +12,13 @@ test('page library and service worker, as built, are under 11 kB gzipped togethe
   assert.doesNotMatch(serviceWorker, /\b(import|export)\b/, 'a classic script');
 });
 
-test('the element <deskbell-subscribe>, as built, is under 6 kB gzipped, and its other languages too', async (context) => {
-  for (const file of ['subscribe.js', 'subscribe/languages.js']) {
+test('the element <deskbell-subscribe>, as built, is under 6 kB gzipped, its other languages 6.5 kB', async (context) => {
+  for (const [file, most] of [
+    ['subscribe.js', 6000],
+    ['subscribe/languages.js', 6500],
+  ] as const) {
     const bytes = gzipSync(await readClientFile(file)).length;
     context.diagnostic(`${file}: ${bytes} bytes`);
-    assert.ok(bytes < 6000, `${file}: ${bytes} bytes`);
+    assert.ok(bytes < most, `${file}: ${bytes} bytes`);
   }
 });

@@ -1,5 +1,6 @@
 // The page on which a reader chooses channels.
 import { type Channel, ClientError, createClient } from '../index.ts';
+import { directionOf } from '../choose-language.ts';
 import { chooseTexts } from './texts.ts';
 
 const { lang, texts } = chooseTexts(navigator.languages);
@@ -11,7 +12,7 @@ const retry = element('retry');
 const client = createClient();
 
 document.documentElement.lang = lang;
-document.documentElement.dir = 'ltr';
+document.documentElement.dir = directionOf(lang);
 document.title = `${texts.heading} – ${location.host}`;
 element('heading').textContent = texts.heading;
 element('intro').textContent = fill(texts.intro);

@@ -1,6 +1,6 @@
 // The texts of the preferences page. `{site}` is the page's host.
 
-import { chooseLanguage } from '../choose-language.ts';
+import { chooseLanguage, type Language } from '../choose-language.ts';
 
 export interface Texts {
   readonly heading: string;
@@ -15,8 +15,7 @@ export interface Texts {
   readonly retry: string;
 }
 
-/** By BCP 47 language tag; all are written from left to right. */
-const textsByLanguage: Readonly<Record<string, Texts>> = {
+const textsByLanguage: Readonly<Record<Language, Texts>> = {
   en: {
     heading: 'Your notifications',
     intro: 'Choose what {site} notifies you of. Changes are saved at once.',
@@ -144,9 +143,21 @@ const textsByLanguage: Readonly<Record<string, Texts>> = {
     failed: '出了点问题。请稍后再试。',
     retry: '重试',
   },
+  ar: {
+    heading: 'إشعاراتك',
+    intro: 'اختر ما تريد أن يُعلمك به {site}. تُحفظ التغييرات فورًا.',
+    saved: 'تم الحفظ.',
+    notSaved: 'لم يُحفظ اختيارك.',
+    none: 'لا يوجد ما يمكن اختياره حاليًا.',
+    unsubscribed: 'لا يتلقى هذا المتصفح إشعارات من {site}. شغّلها في الموقع، ثم اختر هنا.',
+    lost: 'لم يعد الخادم يعرف هذا المتصفح. شغّل الإشعارات في الموقع من جديد، ثم اختر هنا.',
+    offline: 'يتعذر الوصول إلى الخادم. تحقق من اتصالك وحاول مرة أخرى.',
+    failed: 'حدث خطأ ما. حاول مرة أخرى بعد دقيقة.',
+    retry: 'حاول مرة أخرى',
+  },
 };
 
-export function chooseTexts(wanted: readonly string[]): { readonly lang: string; readonly texts: Texts } {
-  const lang = chooseLanguage(wanted, Object.keys(textsByLanguage));
-  return { lang, texts: textsByLanguage[lang]! };
+export function chooseTexts(wanted: readonly string[]): { readonly lang: Language; readonly texts: Texts } {
+  const lang = chooseLanguage(wanted);
+  return { lang, texts: textsByLanguage[lang] };
 }

@@ -1,8 +1,8 @@
 // The texts of `<deskbell-subscribe>` in other languages than English; a page loads this file only if it needs one.
+import type { Language } from '../choose-language.ts';
 import type { Texts } from './english.ts';
 
-/** By BCP 47 language tag; all are written from left to right. */
-export const languages: Readonly<Record<string, Texts>> = {
+export const languages: Readonly<Record<Exclude<Language, 'en'>, Texts>> = {
   de: {
     turnOn: 'Benachrichtigungen einschalten',
     turnOff: 'Ausschalten',
@@ -212,5 +212,28 @@ export const languages: Readonly<Record<string, Texts>> = {
     history: '最近的通知',
     nothing: '暂时没有。',
     unread: '新: {count}',
+  },
+  ar: {
+    turnOn: 'تشغيل الإشعارات',
+    turnOff: 'إيقاف',
+    why: 'احصل على جديد {site} على هذا الجهاز، حتى عندما تكون هذه الصفحة مغلقة. سيسألك المتصفح أولًا.',
+    on: 'الإشعارات مفعّلة. تظهر على هذا الجهاز، حتى عندما تكون هذه الصفحة مغلقة.',
+    unsupported:
+      'لا يستطيع هذا المتصفح عرض الإشعارات. استخدم إصدارًا حديثًا من Firefox أو Chrome أو Edge أو Safari.',
+    homeScreen:
+      'أضف هذه الصفحة أولًا إلى الشاشة الرئيسية: اضغط «مشاركة»، واختر «إضافة إلى الشاشة الرئيسية»، ثم افتحها من هناك.',
+    insecure: 'تحتاج الإشعارات إلى اتصال آمن: افتح هذه الصفحة عبر https.',
+    privateWindow: 'لا تعمل الإشعارات في نافذة خاصة. افتح هذه الصفحة في نافذة عادية.',
+    blocked:
+      'الإشعارات محظورة. اسمح بها في إعدادات هذا الموقع، بجانب عنوانه، ثم أعد تحميل الصفحة. بدلًا من نافذة خاصة، استخدم نافذة عادية.',
+    dismissed: 'لم تختر بعد. حاول مرة أخرى، واختر «السماح» عندما يسألك المتصفح.',
+    brave:
+      'رسائل الدفع متوقفة في Brave. شغّل «استخدام خدمات Google لرسائل الدفع» في brave://settings/privacy، ثم أعد تشغيل Brave وحاول مرة أخرى.',
+    offline: 'لا يوجد اتصال. تحقق من اتصالك بالإنترنت وحاول مرة أخرى.',
+    failed: 'حدث خطأ ما. حاول مرة أخرى بعد دقيقة.',
+    channels: 'ما يصلك',
+    history: 'أحدث الإشعارات',
+    nothing: 'لا شيء بعد.',
+    unread: 'جديد: {count}',
   },
 };

@@ -9,7 +9,10 @@ export const style = `
   --_field: color-mix(in srgb, currentcolor 55%, transparent);
   --_tint: color-mix(in srgb, currentcolor 7%, transparent);
   display: block;
-  max-width: 36rem;
+  container-type: inline-size;
+  contain-intrinsic-inline-size: 36rem;
+  min-width: 0;
+  max-width: min(36rem, 100%);
   line-height: 1.5;
 }
 @supports (color: light-dark(red, red)) {
@@ -81,14 +84,14 @@ label {
   cursor: pointer;
 }
 input { flex: none; width: 1.25rem; height: 1.25rem; margin: 0; accent-color: var(--_accent); cursor: pointer; }
-li { overflow-wrap: anywhere; }
+li { text-align: start; overflow-wrap: anywhere; }
 [part='history'] li { padding-block: 0.5rem; border-top: 1px solid var(--_line); }
 [part='history'] li:first-child { border: 0; }
 [part='history'] li.unread { padding-inline-start: 0.625rem; border-inline-start: 3px solid var(--_accent); }
 [part='history'] p { white-space: pre-line; }
 time { font-size: 0.8125rem; opacity: 0.8; }
 a { color: inherit; }
-@media (max-width: 26rem) {
+@container (max-width: 24rem) {
   button, details { grid-column: 1 / -1; }
   button { width: 100%; }
 }
