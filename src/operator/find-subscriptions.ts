@@ -21,10 +21,10 @@ type Range = { readonly afterId: number; readonly limit: number };
 type Pages = Pick<SubscriptionStore, 'page' | 'pageOfPushService' | 'search'>;
 
 /** Rows that one call looks at, at most: some milliseconds. */
-const searchBatchSize = 10_000;
+const searchedRowsAtOnce = 10_000;
 /** Mostly the first batch is enough. */
 const firstBatchSize = 100;
-const readBatchSize = 1000;
+const rowsPerRead = 1000;
 
 /** @param range `limit`: how many to find at most @returns `next`: the next `afterId` */
 export async function findSubscriptions(
@@ -59,7 +59,7 @@ async function searchBoth(
   const items: StoredSubscription[] = [];
   let searched = first[by === 'matching' ? 0 : 1];
   let searchedRows = 0;
-  for (let batchSize = firstBatchSize; ; batchSize = readBatchSize) {
+  for (let batchSize = firstBatchSize; ; batchSize = rowsPerRead) {
     if (searchedRows > 0) searched = await search(by, batchSize);
     for (const row of searched.found) {
       if (items.length === limit) return { items, next: afterId };
@@ -69,7 +69,7 @@ async function searchBoth(
     afterId = searched.throughId;
     if (searched.rows < batchSize) return { items };
     searchedRows += searched.rows;
-    if (searchedRows >= searchBatchSize) return { items, next: afterId };
+    if (searchedRows >= searchedRowsAtOnce) return { items, next: afterId };
     // Reading takes the thread; others get their turn in between.
     await setImmediate();
   }

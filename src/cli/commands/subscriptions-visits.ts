@@ -2,6 +2,17 @@
 import type { Command } from 'commander';
 import { createListCommand } from '../data/data-command.ts';
 import type { Context } from '../context.ts';
+import { inColumns } from '../output/output.ts';
+import type { PushServiceVisits } from '../../store/visits.ts';
+
+const visitColumns = inColumns<PushServiceVisits>([
+  ['7 DAYS', -10, ({ visits }) => String(visits.within7Days)],
+  ['30 DAYS', -10, ({ visits }) => String(visits.within30Days)],
+  ['90 DAYS', -10, ({ visits }) => String(visits.within90Days)],
+  ['LONGER AGO', -10, ({ visits }) => String(visits.longerAgo)],
+  ['NOT SINCE IMPORT', -16, ({ visits }) => String(visits.notSinceImport)],
+  ['PUSH SERVICE', 0, ({ pushService }) => pushService],
+]);
 
 export const visitsCommand = (context: Context): Command =>
   createListCommand(context, {
@@ -12,16 +23,7 @@ export const visitsCommand = (context: Context): Command =>
       'browser has been here.',
     examples: ['deskbell subscriptions visits', 'deskbell subscriptions visits --json'],
     rowsOf: ({ store }) => store.visits.count(),
-    header: columns('7 DAYS', '30 DAYS', '90 DAYS', 'LONGER AGO', 'NOT SINCE IMPORT', 'PUSH SERVICE'),
+    ...visitColumns,
     toJson: ({ pushService, visits }) => ({ pushService, ...visits }),
-    toText: ({
-      pushService,
-      visits: { within7Days, within30Days, within90Days, longerAgo, notSinceImport },
-    }) => columns(within7Days, within30Days, within90Days, longerAgo, notSinceImport, pushService),
     ifEmpty: 'No subscriptions yet.',
   });
-
-function columns(...cells: readonly (number | string)[]): string {
-  const widths = [10, 10, 10, 10, 16];
-  return cells.map((cell, index) => String(cell).padStart(widths[index] ?? 0)).join('  ');
-}

@@ -10,7 +10,7 @@ import {
 } from '../../store/delivery-options.ts';
 import { parserOf } from './message-flags.ts';
 
-const flags = Object.entries<OptionDescription>(deliveryOptions).flatMap(([name, option]) =>
+const deliveryFlags = Object.entries<OptionDescription>(deliveryOptions).flatMap(([name, option]) =>
   option.flag === undefined
     ? []
     : [{ name, option, attribute: new Option(`--${option.flag}`).attributeName() }],
@@ -25,10 +25,10 @@ export function addDeliveryFlags(
   kind: 'any' | 'broadcast',
   conflicts: readonly string[] = [],
 ): Command {
-  for (const { name, option } of flags) {
+  for (const { name, option } of deliveryFlags) {
     const isOfAnyMessage = Object.hasOwn(pushOptionChecks, name);
     if (isOfAnyMessage === (kind === 'any')) {
-      command.addOption(createOption(option).conflicts([...conflicts]));
+      command.addOption(createDeliveryOption(option).conflicts([...conflicts]));
     }
   }
   return command;
@@ -38,20 +38,20 @@ export function addDeliveryFlags(
 export function readDeliveryFlags(given: object): DeliveryOptions {
   const values: Readonly<Record<string, unknown>> = { ...given };
   return pickDeliveryOptions(
-    Object.fromEntries(flags.map(({ name, attribute }) => [name, values[attribute]])),
+    Object.fromEntries(deliveryFlags.map(({ name, attribute }) => [name, values[attribute]])),
   );
 }
 
 /** The options as these flags: `--channel news --quiet-hours 22:00-07:00`. */
 export function formatDeliveryFlags(options: object): string {
   const values: Readonly<Record<string, unknown>> = { ...options };
-  return flags
+  return deliveryFlags
     .filter(({ name }) => values[name] !== undefined)
     .map(({ name, option: { flag } }) => `--${flag!.split(' ', 1)[0]!} ${String(values[name])}`)
     .join(' ');
 }
 
-function createOption(option: OptionDescription): Option {
+function createDeliveryOption(option: OptionDescription): Option {
   const { schema, description, byDefault, flag, check } = option;
   const words = byDefault === undefined ? description : `${description} (default: ${byDefault})`;
   const created = new Option(`--${flag}`, words);

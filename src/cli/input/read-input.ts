@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
-import { text } from 'node:stream/consumers';
+import { text as toText } from 'node:stream/consumers';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Context } from '../context.ts';
 import { decodeText, type DecodeOptions } from './decode-text.ts';
@@ -39,5 +39,5 @@ export async function readTextFile(path: string, label = path): Promise<string> 
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw new DeskbellError('ERR_FILE', `${label} cannot be read`, { cause });
   });
-  return text(decodeText([bytes], { label }));
+  return toText(decodeText([bytes], { label }));
 }

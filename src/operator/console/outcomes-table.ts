@@ -50,7 +50,7 @@ export function outcomesTable(
       ...(broadcasts === undefined ? [] : renderBroadcast(outcome.broadcastId, broadcasts)),
       subscriptionLink(outcome.subscriptionId),
       outcomeBadge(outcome.state),
-      html`${renderWords(wordsOf(outcome))}${renderAttempts(outcome)}`,
+      html`${renderParts(wordsOf(outcome))}${renderAttempts(outcome)}`,
     ]),
     none,
   );
@@ -64,7 +64,7 @@ function renderBroadcast(id: number, broadcasts: ReadonlyMap<number, Broadcast>)
   return [link, broadcast === undefined ? html`` : time(broadcast.startAtMs)];
 }
 
-const renderWords = (parts: readonly WordPart[]): Html =>
+const renderParts = (parts: readonly WordPart[]): Html =>
   html`${parts.map((part) => {
     if (typeof part === 'string') return part;
     return 'atMs' in part ? exactTime(part.atMs) : html`“${untrusted(part.quoted)}”`;
@@ -76,6 +76,6 @@ const renderAttempts = ({ attempts }: RowOutcome): Html | false =>
   html`<details>
     <summary>${attempts.length} attempts</summary>
     <ol reversed class="plain">
-      ${attempts.map((attempt) => html`<li>${hostOf(attempt.origin)}: ${renderWords(describeAttempt(attempt))}</li>`)}
+      ${attempts.map((attempt) => html`<li>${hostOf(attempt.origin)}: ${renderParts(describeAttempt(attempt))}</li>`)}
     </ol>
   </details>`;
