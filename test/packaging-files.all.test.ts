@@ -12,7 +12,7 @@ import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { caddy, find, nginx, python, skipWithout, systemd } from '../scripts/install-test-tools.ts';
-import { underSystemd } from '../src/cli/serve/systemd-notify.ts';
+import { underSystemd } from '../src/cli/commands/serve.ts';
 import { makeCertificate } from '../src/push-service/http/certificate.ts';
 import { startCaddy } from '../tools/caddy.ts';
 import { freePort } from '../tools/listening.ts';

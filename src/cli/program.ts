@@ -1,40 +1,53 @@
-// The command `deskbell`: which commands there are, and how a run of one ends.
-import { CommanderError, type Command } from 'commander';
+// `deskbell help`: the help of a command, by its words.
+import { type Command, CommanderError } from 'commander';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { createCommand } from './command.ts';
-import { auditCommand } from './commands/audit.ts';
+import { type Context, createCommand } from './command.ts';
 import { alarmsCommand } from './commands/alarms.ts';
-import { backupCommand } from './commands/backup.ts';
+import { auditCommand } from './commands/audit.ts';
+import { backupCommand, restoreCommand } from './commands/backup.ts';
 import { broadcastsCommand } from './commands/broadcasts.ts';
 import { channelsCommand } from './commands/channels.ts';
 import { completionCommand } from './commands/completion.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { healthcheckCommand } from './commands/healthcheck.ts';
 import { heldDeletionsCommand } from './commands/held-deletions.ts';
-import { helpCommand } from './commands/help.ts';
 import { inviteCommand } from './commands/invite.ts';
 import { keysCommand } from './commands/keys.ts';
 import { operatorsCommand } from './commands/operators.ts';
 import { peopleCommand } from './commands/people.ts';
 import { pushServiceCommand } from './commands/push-service.ts';
-import { restoreCommand } from './commands/restore.ts';
 import { schedulesCommand } from './commands/schedules.ts';
 import { sendCommand } from './commands/send.ts';
 import { sendingCommand } from './commands/sending.ts';
-import { healthcheckCommand } from './commands/healthcheck.ts';
 import { serveCommand } from './commands/serve.ts';
-import { sessionCommand } from './commands/session.ts';
 import { storeCommand } from './commands/store.ts';
 import { subscriptionsCommand } from './commands/subscriptions.ts';
-import { tokenCommand } from './commands/token.ts';
-import { versionCommand } from './commands/version.ts';
+import { sessionCommand, tokenCommand, webhookSecretCommand } from './commands/tokens.ts';
+import { packageVersion, versionCommand } from './commands/version.ts';
 import { webPushCommand } from './commands/web-push.ts';
 import { workerCommand } from './commands/worker.ts';
-import { webhookSecretCommand } from './commands/webhook-secret.ts';
-import type { Context } from './context.ts';
-import { formatError, exitCodeOf, exitCodes } from './output/failure.ts';
+import { exitCodeOf, exitCodes, formatError } from './output/failure.ts';
 import type { Output } from './output/output.ts';
-import { packageVersion } from './package-version.ts';
+
+function helpCommand(): Command {
+  return createCommand({
+    name: 'help',
+    description: 'Prints the help of a command, as --help does.',
+    examples: ['deskbell help', 'deskbell help schedules pause'],
+  })
+    .argument('[command...]', 'Command, such as "schedules pause".')
+    .action((words: readonly string[], _flags: object, { parent }: Command) => {
+      let command = parent!;
+      for (const word of words) {
+        const next = command.commands.find((child) => child.name() === word);
+        command = next ?? command.error(`error: unknown command '${word}'`);
+      }
+      command.outputHelp();
+    });
+}
+
+// The command `deskbell`: which commands there are, and how a run of one ends.
 
 /** Runs one command line and resolves to its exit code; errors have been reported on standard error. */
 export async function runCommandLine(words: readonly string[], context: Context): Promise<number> {

@@ -1,7 +1,7 @@
 // Connects one run of the command line with the process: signals, streams, exit code.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { formatError, exitCodes } from './output/failure.ts';
-import { invocationOf } from './output/invocation.ts';
+import { invocationOf } from './output/command-hint.ts';
 import { createOutput } from './output/output.ts';
 import { runCommandLine } from './program.ts';
 

@@ -1,10 +1,37 @@
-// Alarms that stand: what is wrong now, and who knows of it.
+// An alarm as it is shown: what is wrong at one push service.
 import { acknowledgeAlarm, readAlarms } from '../delivery/alarms/read-alarms.ts';
-import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { alarmKinds, maxNoteLength, type StandingAlarm } from '../delivery/alarms/standing-alarm.ts';
+import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
-import { operation, type NamedList } from './operation.ts';
-import type { View } from './view.ts';
+import type { Alarm } from '../store/broadcasts.ts';
+import { type NamedList, operation, type View } from './operation.ts';
+
+const schema = Type.Model(
+  'Alarm',
+  Type.Object({
+    origin: Type.String({ description: 'Empty where it is about no push service.' }),
+    reason: Type.String(),
+    detail: Type.String({ description: 'The push service’s own words.' }),
+    rows: Type.Integer({ description: 'How many messages it is about.' }),
+    firstAt: Type.String({ format: 'date-time' }),
+  }),
+);
+
+const example = {
+  origin: 'https://fcm.googleapis.com',
+  reason: 'vapid-refused',
+  detail: 'BadJwtToken',
+  rows: 20,
+  firstAt: '2027-01-01T09:00:01.250Z',
+};
+
+export const alarmView: View<Alarm> = { schema, example, toJson: alarmToJson };
+
+export function alarmToJson({ firstAtMs, ...alarm }: Alarm): object {
+  return { ...alarm, firstAt: isoTime(firstAtMs) };
+}
+
+// Alarms that stand: what is wrong now, and who knows of it.
 
 const moment = Type.String({ format: 'date-time' });
 

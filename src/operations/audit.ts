@@ -2,7 +2,7 @@
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
 import type { AuditRecord } from '../store/audit.ts';
-import type { View } from './view.ts';
+import type { View } from './operation.ts';
 
 /** What an operator has changed. */
 export const auditView: View<AuditRecord> = {

@@ -4,8 +4,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { Type } from '../http/schema.ts';
 import { maxLanguageCharacters, readLanguage } from '../protocol/language.ts';
 import type { ChannelStore } from '../store/channels.ts';
-import { operation, watchers, type NamedList } from './operation.ts';
-import type { View } from './view.ts';
+import { type NamedList, operation, type View, watchers } from './operation.ts';
 
 const titleSchema = (description: string) =>
   Type.String({ minLength: 1, maxLength: maxTitleCharacters, format: 'channel-title', description });

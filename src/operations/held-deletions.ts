@@ -2,8 +2,7 @@
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
 import { requireHeldDeletions, type HeldOrigin } from '../store/held-deletions.ts';
-import { operation, type NamedList } from './operation.ts';
-import type { View } from './view.ts';
+import { type NamedList, operation, type View } from './operation.ts';
 
 /** The deletions of one push service that wait for a decision. */
 export const heldDeletionView: View<HeldOrigin> = {

@@ -1,5 +1,6 @@
-// The message as a schema: in bodies of requests, and in what is shown of a schedule.
-import { Type } from '../http/schema.ts';
+// How messages are to be delivered, as schemas: in bodies of requests, and in what is shown.
+import type { SendResult } from '../delivery/sender.ts';
+import { type OptionalSchema, Type } from '../http/schema.ts';
 import {
   actionMembers,
   memberDescriptions,
@@ -8,6 +9,36 @@ import {
 } from '../protocol/message/members.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { ValueSchema } from '../protocol/message/value-schema.ts';
+import type { PushOptions } from '../protocol/request.ts';
+import {
+  deliveryOptions,
+  type DeliveryOptions,
+  type OptionDescription,
+  type StoredOptions,
+} from '../store/delivery-options.ts';
+
+type Schemas<Options> = { readonly [Name in keyof Options]-?: OptionalSchema<NonNullable<Options[Name]>> };
+
+/** Of a broadcast, and of one that recurs. */
+export const deliveryOptionSchemas = Object.fromEntries(
+  Object.entries<OptionDescription>(deliveryOptions).map(([name, option]) => {
+    const { schema, description: text, byDefault } = option;
+    const description = byDefault === undefined ? text : `${text} Default: ${byDefault}.`;
+    return [name, Type.Optional(Type.Unsafe({ ...schema, description }))];
+  }),
+) as Schemas<DeliveryOptions>;
+
+const { receipts: _isAsked, ...storedOptions } = deliveryOptionSchemas;
+
+/** Of a broadcast as it is shown: its receipts are what browsers reported. */
+export const storedOptionSchemas: Schemas<StoredOptions> = storedOptions;
+
+const { ttlSeconds, urgency, topic } = deliveryOptionSchemas;
+
+/** Of any message. */
+export const pushOptionSchemas: Schemas<PushOptions> = { ttlSeconds, urgency, topic };
+
+// The message as a schema: in bodies of requests, and in what is shown of a schedule.
 
 type Members = Readonly<Record<string, { readonly schema: ValueSchema; readonly description: string }>>;
 
@@ -69,3 +100,44 @@ export const exampleForReaders = {
   texts: { de: { title: 'Ding dong, {name|lieber Gast}', message: 'Der Tee ist fertig' } },
   placeholders: true,
 };
+
+// What became of one message, as it is shown.
+
+/** The form of what `sentMessageToJson` gives. */
+export const sentMessageSchema = Type.Model(
+  'SentMessage',
+  Type.Object({
+    id: Type.Optional(Type.Integer()),
+    pushService: Type.String(),
+    outcome: Type.String({
+      enum: ['accepted', 'gone', 'retry', 'rejected'],
+      description:
+        'accepted: the push service took the message. gone: the subscription has ended. retry: may be accepted later. rejected: ' +
+        'will not be accepted as it is.',
+    }),
+    status: Type.Optional(Type.Integer({ description: 'HTTP status of the push service’s answer.' })),
+    reason: Type.Optional(Type.String()),
+    detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
+    retryAfterSeconds: Type.Optional(Type.Integer()),
+  }),
+);
+
+/** @param id absent for a subscription that was given with the request */
+export function sentMessageToJson(
+  id: number | undefined,
+  endpoint: string,
+  { outcome, response }: SendResult,
+) {
+  // The message's URL is a capability, as the endpoint is, and is not shown.
+  const { reason, detail, afterMs }: { kind: string; reason?: string; detail?: string; afterMs?: number } =
+    outcome;
+  return {
+    id,
+    pushService: new URL(endpoint).origin,
+    outcome: outcome.kind,
+    status: response?.status,
+    reason,
+    detail,
+    retryAfterSeconds: afterMs === undefined ? undefined : Math.ceil(afterMs / 1000),
+  };
+}

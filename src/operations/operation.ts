@@ -1,11 +1,22 @@
-// What an operator can do, described once. The API and its description, the console's buttons and the commands are made from it,
-// so that a change means the same and is audited everywhere.
+// What goes out of one kind of thing, the same in the operator's API, in events and webhooks, and with `--json` of a command.
 import type { ReadWarnings } from '../delivery/installation-warnings.ts';
 import type { Operation as DescribedRoute } from '../http/description/operation.ts';
-import { idKeywords, Type, type ObjectValue, type Properties, type Schema } from '../http/schema.ts';
+import { idKeywords, type ObjectValue, type Properties, type Schema, Type } from '../http/schema.ts';
 import type { OperatorRole } from '../store/operators.ts';
 import type { Store } from '../store/store.ts';
-import type { View } from './view.ts';
+
+/** How things of one kind are shown. */
+export interface View<Thing> {
+  /** The form of what `toJson` gives. */
+  readonly schema: Schema;
+  /** For the description of the API. */
+  readonly example: object;
+  /** Times are ISO 8601; endpoints and keys are left out. */
+  toJson(thing: Thing): object;
+}
+
+// What an operator can do, described once. The API and its description, the console's buttons and the commands are made from it,
+// so that a change means the same and is audited everywhere.
 
 /** `GET /v1/things` */
 export type Route = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;

@@ -6,8 +6,7 @@ import { maxLanguageCharacters } from '../protocol/language.ts';
 import { channelNameSchema } from './channels.ts';
 import type { RemovedPerson } from '../store/people.ts';
 import { userKeywords } from './audience.ts';
-import { operation, type OperationContext } from './operation.ts';
-import type { View } from './view.ts';
+import { operation, type OperationContext, type View } from './operation.ts';
 
 const languageKeywords = { format: 'language', maxLength: maxLanguageCharacters };
 const zoneKeywords = { format: 'timezone', maxLength: 64 };

@@ -1,14 +1,13 @@
 // Schedules: broadcasts that recur.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
+import { type ResumeOptions, resumeSending } from '../delivery/resume-sending.ts';
 import { resumeSchedule, type ScheduleWithTimes } from '../delivery/schedule/schedule-times.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { Type } from '../http/schema.ts';
 import type { Schedule } from '../store/schedules.ts';
 import { recurringAudienceSchema } from './audience.ts';
-import { deliveryOptionSchemas } from './delivery-options.ts';
-import { messageSchema } from './message.ts';
-import { idParams, operation } from './operation.ts';
-import type { View } from './view.ts';
+import { deliveryOptionSchemas, messageSchema } from './message.ts';
+import { type Change, idParams, operation, type View } from './operation.ts';
 
 const moment = Type.String({ format: 'date-time' });
 
@@ -115,3 +114,18 @@ export const removeSchedule = operation({
     throw new DeskbellError('ERR_SCHEDULE_NOT_FOUND', `There is no schedule ${id}.`);
   },
 });
+
+// What the store sends by itself: its pause, and how that ends.
+
+export const pauseStore: Change<object, unknown> = {
+  action: 'sending.pause',
+  target: () => 'sending',
+  run: ({ store }) => store.sending.pause('asked'),
+};
+
+/** Its result is the broadcasts that continue. */
+export const resumeStore: Change<ResumeOptions, readonly number[]> = {
+  action: 'sending.resume',
+  target: () => 'sending',
+  run: ({ store }, options) => resumeSending(store, options),
+};

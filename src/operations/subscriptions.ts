@@ -4,9 +4,8 @@ import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
 import { requireSubscription, type StoredSubscription } from '../store/subscriptions.ts';
 import { tagsSchema, userKeywords } from './audience.ts';
-import { idParams, operation, type Change } from './operation.ts';
+import { type Change, idParams, operation, type View } from './operation.ts';
 import { choicesSchema } from './people.ts';
-import type { View } from './view.ts';
 
 /** A stored subscription. */
 export const subscriptionView: View<StoredSubscription> = {

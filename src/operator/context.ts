@@ -3,7 +3,7 @@ import type { Sender } from '../delivery/sender.ts';
 import type { Log } from '../http/log.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import type { OperationContext } from '../operations/operation.ts';
-import type { ProgressFeeds } from './progress-feeds.ts';
+import type { ProgressFeeds } from './broadcast-events.ts';
 
 export interface OperatorContext extends OperationContext {
   /** Sends messages and creates broadcasts. */

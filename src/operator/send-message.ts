@@ -1,19 +1,70 @@
-// One message to one subscription, or to all devices of a person, and what came of it.
-import { DeskbellError } from '../errors/deskbell-error.ts';
+// A message that no push service has accepted, and some may accept later: whoever sends it has to repeat the request.
+import { createHash, randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { checkIdempotencyKey, operatorKey } from '../delivery/idempotency-key.ts';
 import type { SendOptions } from '../delivery/sender-interface.ts';
 import type { SendResult } from '../delivery/sender.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { ProblemError } from '../http/problem.ts';
+import type { Addressees } from '../operations/audience.ts';
+import { sentMessageToJson } from '../operations/message.ts';
+import { csvContentType, csvFileName, csvHeader, readOutcomes, toCsv } from '../operations/outcomes.ts';
+import { toSortedJson } from '../protocol/json-object.ts';
 import { assertNotBlank } from '../protocol/message/assert-not-blank.ts';
 import { encodeForReaders, isForReaders } from '../protocol/message/encode-payload.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';
+import type { AttemptStore, RowOutcome } from '../store/attempts.ts';
+import type { MessageRequests } from '../store/message-requests.ts';
+import type { Operator } from '../store/operators.ts';
 import { requireSubscription, type StoredSubscription } from '../store/subscriptions.ts';
-import type { Addressees } from '../operations/audience.ts';
-import { sentMessageToJson } from '../operations/sent-message.ts';
 import type { OperatorContext } from './context.ts';
-import { readAddressedDevices } from './person-devices.ts';
+import { readAddressedDevices } from './searches.ts';
+
+/** Its problem has what became of the message in `items`. */
+export class UndeliveredError extends ProblemError {
+  readonly isInDoubt: boolean;
+  /** The shortest time that a push service asks to wait, if any does. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor({ items, isInDoubt }: SentMessages) {
+    super('ERR_MESSAGE_RETRY', 'No push service has accepted the message yet.', { items });
+    this.isInDoubt = isInDoubt;
+    const seconds = items.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
+    this.retryAfterSeconds = seconds.length === 0 ? undefined : Math.min(...seconds);
+  }
+}
+
+/** @throws {UndeliveredError} none is accepted, and one may be accepted later */
+export function assertNoRetry(sent: SentMessages): void {
+  const outcomes = new Set(sent.items.map(({ outcome }) => outcome));
+  if (outcomes.has('retry') && !outcomes.has('accepted')) throw new UndeliveredError(sent);
+}
+
+// Answers with what came of a broadcast as CSV: as fast as the client takes it, so that a million rows fill no memory.
+
+/** @param show gives what is shown of a row */
+export function sendOutcomes(
+  reply: FastifyReply,
+  attempts: Pick<AttemptStore, 'outcomesAfter'>,
+  broadcastId: number,
+  show: (outcome: RowOutcome) => RowOutcome = (outcome) => outcome,
+): FastifyReply {
+  async function* lines(): AsyncGenerator<string> {
+    yield csvHeader;
+    for await (const outcomes of readOutcomes(attempts, broadcastId)) yield toCsv(outcomes.map(show));
+  }
+  return reply
+    .header('content-type', csvContentType)
+    .header('content-disposition', `attachment; filename="${csvFileName(broadcastId)}"`)
+    .send(Readable.from(lines(), { highWaterMark: 1 }));
+}
+
+// One message to one subscription, or to all devices of a person, and what came of it.
 
 /** What became of a message to each, as it is shown. */
-export interface SentMessages {
+interface SentMessages {
   readonly items: readonly ReturnType<typeof sentMessageToJson>[];
   /** An attempt that got no answer may have reached its push service all the same. */
   readonly isInDoubt: boolean;
@@ -81,4 +132,42 @@ function describeFault(id: number, endpoint: string, fault: unknown): SentMessag
     detail: fault.message,
     retryAfterSeconds: undefined,
   };
+}
+
+// Sends what a request with an idempotency key asks for, once: a repeated request gets the answer of the first one.
+
+/**
+ * The key is stored before anything is sent, so that a process which ends in between leaves a key without an answer, and the
+ * message is not sent a second time.
+ *
+ * @param operator whose key it is
+ * @param content what the request asks for
+ * @param send throws where nothing was delivered, or an `UndeliveredError` where that is in doubt: the key is taken then
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_IDEMPOTENCY_KEY, ERR_MESSAGE_IN_DOUBT, and what `send` throws
+ */
+export async function sendOnce<Answer>(
+  requests: MessageRequests,
+  operator: Pick<Operator, 'name'> | null,
+  key: unknown,
+  content: object,
+  send: () => Promise<Answer>,
+): Promise<Answer> {
+  if (key === undefined) return send();
+  checkIdempotencyKey(key);
+  const request = {
+    key: operatorKey(operator?.name ?? '', key),
+    contentHash: createHash('sha256').update(toSortedJson(content)).digest(),
+    claim: randomUUID(),
+  };
+  const stored = await requests.begin(request);
+  if (stored !== undefined) return JSON.parse(stored) as Answer;
+  let answer: Answer;
+  try {
+    answer = await send();
+  } catch (error) {
+    if (!(error instanceof UndeliveredError && error.isInDoubt)) await requests.release(request);
+    throw error;
+  }
+  await requests.finish(request, JSON.stringify(answer));
+  return answer;
 }

@@ -256,7 +256,7 @@ export interface BroadcastStore {
   /** The ids of a list of ids, ascending, as far as their subscriptions were not removed as a person's; `undefined` where there are
    *  more than `limit`, or none is kept. */
   listedIds(id: number, limit: number): Promise<readonly number[] | undefined>;
-  /** All of them, newest first, without counts: for a search (`operator/broadcast-search.ts`). */
+  /** All of them, newest first, without counts: for a search (`operator/searches.ts`). */
   summaries(range: NewestFirst & OfOperator): Promise<readonly BroadcastSummary[]>;
   /** Workers stop after the page they are in. Pausing what is paused, resuming what runs and cancelling what is
    *  cancelled change nothing.

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { settingGroups } from '../../src/cli/configuration/configuration.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
-import type { Context } from '../../src/cli/context.ts';
+import type { Context } from '../../src/cli/command.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { runCommand } from './run-command.ts';
 

@@ -13,7 +13,7 @@ import {
 } from '../../src/cli/configuration/configuration.ts';
 import type { Setting } from '../../src/cli/configuration/setting.ts';
 import { readConfiguration } from '../../src/cli/configuration/read-configuration.ts';
-import { contactOf } from '../../src/cli/configuration/sender-name.ts';
+import { contactOf } from '../../src/cli/configuration/stored-settings.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 
 suite('configuration', () => {

@@ -1,10 +1,9 @@
 // Files in the forms that programs write, from bytes to rows: each row is found whole, and nothing is lost beside it.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { decodeText } from '../../src/cli/input/decode-text.ts';
-import { findProvider } from '../../src/cli/input/find-provider.ts';
-import { findRows } from '../../src/cli/input/find-rows.ts';
-import { createMemberOf, defaultColumns } from '../../src/cli/input/member-names.ts';
+import { decodeText } from '../../src/cli/input/read-input.ts';
+import { findProvider, findRows } from '../../src/cli/input/find-rows.ts';
+import { createMemberOf, defaultColumns } from '../../src/cli/input/members.ts';
 import { readRows } from '../../src/cli/input/read-rows.ts';
 import { readImportedRow } from '../../src/cli/input/subscription-line.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';

@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { decodeQR } from 'qr/decode.js';
-import { drawQrCode } from '../../src/cli/output/qr-code.ts';
+import { drawQrCode } from '../../src/cli/commands/invite.ts';
 import { newSubscription, sendJson } from '../service/running-service.ts';
 import { parseLines, runCommand, serve, temporaryFolder } from './run-command.ts';
 

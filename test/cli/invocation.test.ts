@@ -1,7 +1,7 @@
 // What to type into another terminal for the command that runs now.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { invocationOf, quote } from '../../src/cli/output/invocation.ts';
+import { invocationOf, quote } from '../../src/cli/output/command-hint.ts';
 
 const cases: readonly (readonly [what: string, node: string, file: string, typed: string])[] = [
   ['installed for all', '/usr/bin/node', '/usr/local/bin/deskbell', 'deskbell'],

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { curl, skipWithout } from '../../scripts/install-test-tools.ts';
-import { createPersonHash } from '../../src/cli/serve/person-hash.ts';
+import { createPersonHash } from '../../src/cli/data/data-command.ts';
 import { loadOrCreateSecret } from '../../src/keys/secret-files.ts';
 import { runCommand, runUntilStopped, temporaryFolder, type RunResult } from './run-command.ts';
 

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
-import { createOutput } from '../../src/cli/output/output.ts';
-import { createPrinter } from '../../src/cli/output/printer.ts';
+import { createOutput, createPrinter } from '../../src/cli/output/output.ts';
 
 const terminal = Object.assign(new Writable(), {
   isTTY: true,

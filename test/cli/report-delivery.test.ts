@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { test } from 'node:test';
-import { logDelivery } from '../../src/cli/serve/log-delivery.ts';
-import { tellOnce, withReport, type DeliveryReport } from '../../src/cli/serve/report-delivery.ts';
+import {
+  type DeliveryReport,
+  logDelivery,
+  tellOnce,
+  withReport,
+} from '../../src/cli/serve/report-delivery.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openTestStore } from '../store/test-database.ts';

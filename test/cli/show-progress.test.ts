@@ -5,8 +5,7 @@ import { watchProgress, type Progress } from '../../src/delivery/broadcast/progr
 import type { BroadcastRun } from '../../src/delivery/sender-interface.ts';
 import type { Output } from '../../src/cli/output/output.ts';
 import type { BroadcastStore } from '../../src/store/broadcasts.ts';
-import { formatProgress } from '../../src/cli/send/format-progress.ts';
-import { showProgress } from '../../src/cli/send/show-progress.ts';
+import { formatProgress, showProgress } from '../../src/cli/send/progress.ts';
 
 const alarm = { origin: 'https://push.example.org', reason: 'bad-ttl', detail: 'TTL', rows: 1, firstAtMs: 1 };
 

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { assertDelivered } from '../../src/cli/send/assert-delivered.ts';
-import { formatProgress } from '../../src/cli/send/format-progress.ts';
-import { summarize } from '../../src/cli/send/broadcast-summary.ts';
+import { assertDelivered } from '../../src/cli/send/run-broadcast.ts';
+import { formatProgress, summarize } from '../../src/cli/send/progress.ts';
 import { stateOf, totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
 import { htmlText } from '../../src/http/description/html.ts';
 import { renderServices } from '../../src/operator/console/pages/broadcast-progress.ts';
-import { broadcastToJson } from '../../src/operations/broadcast.ts';
+import { broadcastToJson } from '../../src/operations/broadcasts.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 
 const origin = 'https://web.push.apple.com';

@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { after, before, describe, mock, test } from 'node:test';
 import timers from 'node:timers/promises';
 import { readConfiguration } from '../../src/cli/configuration/read-configuration.ts';
-import type { Context } from '../../src/cli/context.ts';
+import type { Context } from '../../src/cli/command.ts';
 import type { DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { sendBroadcast } from '../../src/cli/send/send-broadcast.ts';
 import { createBroadcast } from '../../src/delivery/broadcast/create-broadcast.ts';

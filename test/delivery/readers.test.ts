@@ -1,7 +1,7 @@
 // Broadcasts that differ by reader, whole: each reads their own text, at their own time. `soak/readers.test.ts` kills their processes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { explain } from '../../src/operations/row-outcome.ts';
+import { explain } from '../../src/operations/outcomes.ts';
 import type { RowWait } from '../../src/store/attempts.ts';
 import { until, within } from '../../tools/until.ts';
 import { openTestStore } from '../store/test-database.ts';

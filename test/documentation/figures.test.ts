@@ -125,10 +125,10 @@ const inWords: Readonly<
   ],
   'operator-api': [
     ['with 10,000 ids', 10_000, 'operations/audience.ts', 'maxIds'],
-    ['(50 by default,', 50, 'operator/api/page.ts', 'defaultLimit'],
-    ['by default, at most 500)', 500, 'operator/api/page.ts', 'maxLimit'],
+    ['(50 by default,', 50, 'operator/api/operations.ts', 'defaultLimit'],
+    ['by default, at most 500)', 500, 'operator/api/operations.ts', 'maxLimit'],
     ['A body has at most 64 KiB', 64 * kibibytes, 'operator/api/add-api.ts', 'bodyLimitBytes'],
-    ['at most 128 KiB', 128 * kibibytes, 'operator/api/broadcast-requests.ts', 'bodyLimit'],
+    ['at most 128 KiB', 128 * kibibytes, 'operator/api/broadcasts.ts', 'bodyLimit'],
     ['up to 20 wrong fields', 20, 'http/problem.ts', 'maxFields'],
     ['a body of more than 100 values', 100, 'http/validation.ts', 'maxThoroughValues'],
     ['that are three days old are dropped', 3 * dayMs, 'store/webhook-outbox.ts', 'webhookEventRetentionMs'],

@@ -7,7 +7,7 @@ import type { Problem } from '../../src/http/problem.ts';
 import { deliveryOptions } from '../../src/store/delivery-options.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
 import type { UserAndTags } from '../../src/audience/user-and-tags.ts';
-import { sentMessageToJson } from '../../src/operations/sent-message.ts';
+import { sentMessageToJson } from '../../src/operations/message.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { recordAnswer } from '../store/store-under-test.ts';
 import { codeOf, startStage, stoppedClock, type RunningOperator } from './running-operator.ts';

@@ -9,8 +9,7 @@ import type { Configuration } from '../../src/cli/configuration/configuration.ts
 import { openOperator, readListenerAccess } from '../../src/cli/serve/open-operator.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
-import { createOperator } from '../../src/operator/create-operator.ts';
-import { checkHost } from '../../src/operator/host-check.ts';
+import { checkHost, createOperator } from '../../src/operator/create-operator.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import { temporaryFolder } from '../cli/run-command.ts';
 import { codeOf, startOperator } from './running-operator.ts';

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { htmlText } from '../../src/http/description/html.ts';
-import { roundUp } from '../../src/operator/console/chart-frame.ts';
-import { dayBars, serviceCharts, toServiceBars } from '../../src/operator/console/charts.ts';
+import { dayBars, roundUp, serviceCharts, toServiceBars } from '../../src/operator/console/charts.ts';
 import type { OutcomeInterval } from '../../src/store/statistics.ts';
 
 const sinceMs = Date.UTC(2027, 0, 1, 9);

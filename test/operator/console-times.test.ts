@@ -1,7 +1,7 @@
 // Times that operators type in their own zone, and durations in words.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatSpan } from '../../src/operator/console/duration.ts';
+import { formatSpan } from '../../src/operator/console/components.ts';
 import {
   describeLocalTime,
   readLocalTime,

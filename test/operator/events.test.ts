@@ -3,9 +3,12 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import Fastify from 'fastify';
-import { broadcastEvents, readLastEventId } from '../../src/operator/broadcast-events.ts';
-import { sendEvents } from '../../src/operator/event-stream.ts';
-import { createProgressFeeds } from '../../src/operator/progress-feeds.ts';
+import {
+  broadcastEvents,
+  createProgressFeeds,
+  readLastEventId,
+  sendEvents,
+} from '../../src/operator/broadcast-events.ts';
 import { until } from '../../tools/until.ts';
 import { startStage, type RunningOperator } from './running-operator.ts';
 

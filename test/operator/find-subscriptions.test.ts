@@ -1,8 +1,7 @@
 // Searches of subscriptions by push service, where it has few of very many rows, and of broadcasts among very many.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { searchBatchSize, searchBroadcasts } from '../../src/operator/broadcast-search.ts';
-import { findSubscriptions } from '../../src/operator/find-subscriptions.ts';
+import { findSubscriptions, searchBatchSize, searchBroadcasts } from '../../src/operator/searches.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import type { Broadcast, BroadcastSummary } from '../../src/store/broadcasts.ts';
 import { openTestStore } from '../store/test-database.ts';

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { suite, test } from 'node:test';
 import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
 import { until } from '../../tools/until.ts';
-import { createSharedFeeds } from '../../src/operator/shared-feed.ts';
+import { createSharedFeeds } from '../../src/operator/broadcast-events.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import { addSubscriptions, commitSlice } from '../store/store-under-test.ts';
 import { signIn, type Visitor } from './console-visitor.ts';

@@ -8,7 +8,7 @@ import { describeRoutes, type OperationObject } from '../../src/http/description
 import type { Responses } from '../../src/http/description/operation.ts';
 import { problemType } from '../../src/http/problem.ts';
 import { generateOperatorToken } from '../../src/keys/operator-token.ts';
-import { operatorDescription } from '../../src/operator/description.ts';
+import { operatorDescription } from '../../src/operator/api/add-api.ts';
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { createOperator, type OperatorOptions } from '../../src/operator/create-operator.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';

@@ -2,7 +2,7 @@
 // commits that count each row once, retries, control.
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { searchBroadcasts, type BroadcastFilter } from '../../src/operator/broadcast-search.ts';
+import { type BroadcastFilter, searchBroadcasts } from '../../src/operator/searches.ts';
 import type { Broadcast, NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import type { Lease, SliceLease } from '../../src/store/leases.ts';

@@ -5,7 +5,7 @@ import type { Broadcast, NewBroadcast } from '../../src/store/broadcasts.ts';
 import type { SliceLease } from '../../src/store/leases.ts';
 import { receiptWindowMs, type ReceiptEvent } from '../../src/store/receipts.ts';
 import type { AudienceSplit } from '../../src/store/split-audience.ts';
-import { explain } from '../../src/operations/row-outcome.ts';
+import { explain } from '../../src/operations/outcomes.ts';
 import { until } from '../../tools/until.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {

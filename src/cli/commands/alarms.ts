@@ -3,10 +3,9 @@ import { Option, type Command } from 'commander';
 import { formatAlarmCount, maxNoteLength, type StandingAlarm } from '../../delivery/alarms/standing-alarm.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { acknowledge, listAlarms } from '../../operations/alarms.ts';
-import { createCommand } from '../command.ts';
-import { createChangeCommand, createNamedListCommand, processUser } from '../data/operation-command.ts';
+import { type Context, createCommand } from '../command.ts';
+import { createChangeCommand, createNamedListCommand, processUser } from '../data/data-command.ts';
 import { parseOperatorName } from '../flags/arguments.ts';
-import type { Context } from '../context.ts';
 
 export function alarmsCommand(context: Context): Command {
   return createCommand({

@@ -5,7 +5,7 @@ import type { AuditFilter, AuditRecord, AuditStore } from '../../store/audit.ts'
 import { auditView } from '../../operations/audit.ts';
 import { parseOperatorName, parsePositiveInteger, parseTime } from '../flags/arguments.ts';
 import { createDataCommand } from '../data/data-command.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../command.ts';
 import { inColumns, type JsonFlag } from '../output/output.ts';
 
 interface AuditFlags extends JsonFlag {

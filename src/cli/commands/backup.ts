@@ -1,14 +1,28 @@
-// `deskbell backup`: writes the data directory into one file, while it is in use.
+// What works on the file of the embedded database only.
 import type { Command } from 'commander';
-import { createCommand } from '../command.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { countOf } from '../../errors/format-count.ts';
+import { type Context, createCommand } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';
-import type { Context } from '../context.ts';
-import { storeLastBackup } from '../data/last-backup.ts';
-import { requireSqlite } from '../data/require-sqlite.ts';
-import { requireData } from '../data/open-data.ts';
-import { formatBytes } from '../output/format-bytes.ts';
-import { formatError } from '../output/failure.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
+import { storeLastBackup } from '../data/last-backup.ts';
+import { requireData } from '../data/open-data.ts';
+import { createCommandHint } from '../output/command-hint.ts';
+import { formatError } from '../output/failure.ts';
+import { formatResumption, resumptionToJson } from '../output/format-resumption.ts';
+import { formatBytes, type JsonFlag } from '../output/output.ts';
+
+/** @throws {DeskbellError} ERR_CONFIGURATION where the data are in PostgreSQL */
+function requireSqlite(database: string | undefined, tool: 'pg_dump' | 'pg_restore'): void {
+  if (database === undefined) return;
+  throw new DeskbellError(
+    'ERR_CONFIGURATION',
+    `This command is for the SQLite file of a data directory, and "database" is set. Use ${tool} for PostgreSQL, and copy ` +
+      'the key files of the data directory',
+  );
+}
+
+// `deskbell backup`: writes the data directory into one file, while it is in use.
 
 interface BackupFlags {
   readonly withKeys?: true;
@@ -35,7 +49,7 @@ export function backupCommand({ environment, output }: Context): Command {
       const { data, database } = await readConfiguration({ flags, environment });
       requireSqlite(database, 'pg_dump');
       await requireData(data);
-      const { backUp } = await import('../data/back-up.ts');
+      const { backUp } = await import('../data/backup-file.ts');
       const withKeys = flags.withKeys ?? false;
       const bytes = await backUp(data, file, { withKeys });
       await storeLastBackup(data, Date.now()).catch((error: unknown) =>
@@ -45,5 +59,34 @@ export function backupCommand({ environment, output }: Context): Command {
       );
       const text = `${file} holds ${data}, ${withKeys ? 'with' : 'without'} keys: ${formatBytes(bytes)}.`;
       await output.result(flags, { file, bytes, withKeys }, text);
+    });
+}
+
+// `deskbell restore`: makes a data directory of a backup.
+
+export function restoreCommand(context: Context): Command {
+  const { environment, output } = context;
+  return createCommand({
+    name: 'restore',
+    description:
+      'Restores a backup into a data directory. The directory must not contain a database yet. If the backup has no keys, put ' +
+      'the key files there first. The restored store sends nothing by itself until "deskbell sending resume".',
+    settings: dataSettings,
+    json: 'Prints JSON.',
+    examples: ['deskbell restore /backup/deskbell-2027-01-01 --data /var/lib/deskbell'],
+  })
+    .argument('<file>', 'File that "deskbell backup" wrote.')
+    .action(async (file: string, flags: JsonFlag) => {
+      const { data, database } = await readConfiguration({ flags, environment });
+      requireSqlite(database, 'pg_restore');
+      const { restore } = await import('../data/backup-file.ts');
+      const { subscriptions, resumption } = await restore(file, data);
+      const paused = resumption.broadcastIds;
+      const restored = { data, subscriptions, paused, sending: resumptionToJson(resumption) };
+      const text = `${data} is restored with ${countOf(subscriptions, 'subscription')}.`;
+      await output.result(flags, restored, text);
+      if (flags.json) return;
+      output.diagnostic('It sends nothing by itself: neither broadcasts nor schedules nor webhook events.');
+      output.diagnostic(formatResumption(resumption, createCommandHint(context, flags)));
     });
 }

@@ -1,15 +1,216 @@
-// `deskbell broadcasts`: the broadcasts of a data directory, and commands to control them.
+// `deskbell broadcasts list`: one line per broadcast, newest first.
 import type { Command } from 'commander';
-import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { type CountName, countNames } from '../../delivery/broadcast/count-meanings.ts';
+import { formatAskedAudience, formatCreator } from '../../delivery/broadcast/describe-source.ts';
+import { formatDuration, isoTime, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { measureReach } from '../../delivery/broadcast/reach-times.ts';
 import { formatCount } from '../../errors/format-count.ts';
-import { broadcastChanges } from '../../operations/broadcast-changes.ts';
-import { createCommand } from '../command.ts';
-import { createChangeCommand } from '../data/operation-command.ts';
-import type { Context } from '../context.ts';
-import { listCommand } from './broadcasts-list.ts';
-import { outcomesCommand } from './broadcasts-outcomes.ts';
-import { resumeCommand } from './broadcasts-resume.ts';
-import { showCommand } from './broadcasts-show.ts';
+import { cutText } from '../../errors/untrusted-text.ts';
+import { broadcastChanges, broadcastView, broadcastWithTimesToJson } from '../../operations/broadcasts.ts';
+import { attemptView, csvHeader, readOutcomes, rowOutcomeView, toCsv } from '../../operations/outcomes.ts';
+import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
+import type { AttemptRecord } from '../../store/attempts.ts';
+import { type Broadcast, isOver } from '../../store/broadcasts.ts';
+import type { OutcomeInterval } from '../../store/statistics.ts';
+import { type Context, createCommand } from '../command.ts';
+import { dataSettings, senderSettings } from '../configuration/configuration.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
+import { audited, createChangeCommand, createDataCommand, processUser } from '../data/data-command.ts';
+import { withExistingData } from '../data/open-data.ts';
+import { parsePositiveInteger } from '../flags/arguments.ts';
+import { formatDeliveryFlags } from '../flags/message-flags.ts';
+import { createCommandHint } from '../output/command-hint.ts';
+import { type Column, inColumns, type JsonFlag } from '../output/output.ts';
+import { compileForDelivery, openSender } from '../send/open-sender.ts';
+import { summarize } from '../send/progress.ts';
+import { runBroadcast } from '../send/run-broadcast.ts';
+
+const defaultLimit = 20;
+const maxTitle = 60;
+
+interface ListFlags extends JsonFlag {
+  readonly limit: number;
+}
+
+function listCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'list',
+    description:
+      'Prints ID, state, recipients, counts and title of each broadcast, newest first. Its alarms are all that it has met, also those that are over.',
+    json: 'Prints JSON Lines.',
+    examples: ['deskbell broadcasts list', 'deskbell broadcasts list --json | jq .counts'],
+  })
+    .option('--limit <count>', 'Maximum rows.', parsePositiveInteger, defaultLimit)
+    .onData(async ({ store }, flags: ListFlags) => {
+      const rows = await store.broadcasts.list({ limit: flags.limit });
+      const shown = countNames.filter(
+        (name) => isAlwaysShown(name) || rows.some(({ counts }) => counts[name] !== 0),
+      );
+      await output.table(flags, {
+        rows,
+        toJson: broadcastView.toJson,
+        ...columnsOf(shown),
+        ifEmpty: 'No broadcasts yet.',
+      });
+    });
+}
+
+/** Every count has its column where one of the broadcasts has some. */
+const isAlwaysShown = (name: CountName): boolean => ['accepted', 'rejected', 'pending'].includes(name);
+
+const numberColumn = (name: string, countOf: (broadcast: Broadcast) => number): Column<Broadcast> => [
+  name.toUpperCase(),
+  -10,
+  (broadcast) => formatCount(countOf(broadcast)),
+];
+
+const columnsOf = (shown: readonly CountName[]) =>
+  inColumns<Broadcast>([
+    ['ID', -6, ({ id }) => String(id)],
+    ['STATE', 9, stateOf],
+    ['START', 20, ({ startAtMs }) => isoTime(startAtMs).replace(/\.\d+Z$/, 'Z')],
+    numberColumn('recipients', ({ recipients }) => recipients),
+    ...shown.map((name) => numberColumn(name, ({ counts }) => counts[name])),
+    numberColumn('alarms', ({ alarms }) => alarms.length),
+    ['TITLE', 0, ({ payload }) => cutText(readPayloadTexts(payload).title, maxTitle)],
+  ]);
+
+// `deskbell broadcasts show`: one broadcast in full, and its attempts on request.
+
+interface ShowFlags {
+  readonly attempts?: true;
+  readonly subscription?: number;
+  readonly limit: number;
+  readonly json?: true;
+}
+
+function showCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'show',
+    description:
+      'Prints audience, creator, options, texts, counts, push services and alarms of a broadcast, and what came of each subscription.',
+    json: 'Prints JSON Lines.',
+    examples: ['deskbell broadcasts show 7', 'deskbell broadcasts show 7 --attempts --subscription 4711'],
+  })
+    .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
+    .option('--attempts', 'Also prints attempts, newest first.')
+    .option('--subscription <id>', 'Prints only attempts to this subscription.', parsePositiveInteger)
+    .option('--limit <count>', 'Maximum attempts.', parsePositiveInteger, 100)
+    .onData(async ({ store }, id: number, flags: ShowFlags) => {
+      const broadcast = await store.broadcasts.get(id);
+      const since = isoTime(broadcast.createdAtMs);
+      const head = `Broadcast ${id} is ${output.style('bold', stateOf(broadcast))}, created ${since}:`;
+      const source = [
+        `  title  ${readPayloadTexts(broadcast.payload).title}`,
+        `  to     ${formatAskedAudience(broadcast.audience)}`,
+        `  by     ${formatCreator(broadcast.createdBy)}`,
+        `  with   ${formatDeliveryFlags(broadcast)}`,
+        ...textsLine(broadcast),
+        '',
+      ];
+      const intervals = await store.statistics.outcomesOf(id);
+      const summary = [...summarize(broadcast, output), '', ...reachLines(broadcast, intervals)];
+      const text = [head, ...source, ...summary].join('\n');
+      await output.result(flags, broadcastWithTimesToJson(broadcast, intervals), text);
+      if (!flags.attempts && flags.subscription === undefined) return;
+      const { limit } = flags;
+      const found = await store.attempts.list({
+        broadcastId: id,
+        subscriptionId: flags.subscription,
+        limit: limit + 1,
+      });
+      const records = found.slice(0, limit);
+      if (!flags.json) await output.line('');
+      await output.table(flags, { rows: records, toJson: attemptView.toJson, toText: formatAttempt });
+      if (found.length > limit) output.diagnostic(`These are the newest ${limit}; --limit gives more.`);
+    });
+}
+
+/** How many get which text, where it differs by language. */
+function textsLine({ texts, recipients }: Broadcast): readonly string[] {
+  if (texts === undefined) return [];
+  const others = texts.reduce((sum, text) => sum + text.recipients, 0);
+  const parts = texts.map((text) => `${text.language}: ${formatCount(text.recipients)}`);
+  return [`  texts  ${[...parts, `the message's own: ${formatCount(recipients - others)}`].join(', ')}`];
+}
+
+const reachLines = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]): readonly string[] =>
+  measureReach(broadcast, intervals).map(({ percent, seconds, precisionSeconds = 0 }) =>
+    seconds === undefined
+      ? `  ${percent} % of the recipients have had no outcome ${isOver(broadcast) ? 'at all' : 'yet'}`
+      : `  ${percent} % of the recipients had an outcome after ${formatDuration(seconds)} at the latest, exact to ${formatDuration(precisionSeconds)}`,
+  );
+
+function formatAttempt({ outcome, origin, status, reason, detail, ...record }: AttemptRecord): string {
+  const parts = [outcome.padEnd(8), origin, status, reason, detail].filter((part) => part !== undefined);
+  const { atMs, attempt, subscriptionId } = record;
+  const subscription = String(subscriptionId).padStart(10);
+  return `  ${isoTime(atMs)}  ${subscription}  #${attempt}  ${parts.join('  ')}`;
+}
+
+// `deskbell broadcasts outcomes`: what came of each subscription, as CSV or JSON Lines.
+
+function outcomesCommand({ environment, output, stopPrinting }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'outcomes',
+    description:
+      'Prints what came of each subscription in a broadcast, as CSV: one line for each subscription of the audience that the ' +
+      'store knows of. Endpoints and keys are not printed.',
+    json: 'Prints JSON Lines, with every attempt.',
+    examples: [
+      'deskbell broadcasts outcomes 7 > outcomes.csv',
+      'deskbell broadcasts outcomes 7 --json | jq .state',
+    ],
+  })
+    .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
+    .onData(async ({ store }, id: number, { json }: JsonFlag) => {
+      await store.broadcasts.get(id);
+      if (!json) await output.line(toLines(csvHeader));
+      for await (const outcomes of readOutcomes(store.attempts, id)) {
+        stopPrinting.throwIfAborted();
+        const lines = json
+          ? outcomes.map((outcome) => JSON.stringify(rowOutcomeView.toJson(outcome))).join('\n')
+          : toLines(toCsv(outcomes));
+        await output.line(lines);
+      }
+    });
+}
+
+/** As other output of commands ends its lines; what is in the fields has no line end. */
+const toLines = (csv: string): string => csv.trimEnd().replaceAll('\r', '');
+
+// `deskbell broadcasts resume`: delivers a broadcast that was paused or whose process ended.
+
+function resumeCommand(context: Context): Command {
+  return createCommand({
+    name: 'resume',
+    description:
+      'Resumes a broadcast. Continues one that was paused or whose process ended, and shows its progress.',
+    settings: [...dataSettings, ...senderSettings],
+    json: 'Prints JSON Lines: events, then the summary.',
+    examples: ['deskbell broadcasts resume 7 --subject mailto:you@example.org'],
+  })
+    .argument('<id>', 'Broadcast ID.', parsePositiveInteger)
+    .action(async (id: number, flags: JsonFlag) => {
+      const configuration = await readConfiguration({ flags, environment: context.environment });
+      await withExistingData(configuration, async (data) => {
+        compileForDelivery();
+        const sender = await openSender(configuration, data, context, { json: flags.json });
+        try {
+          const change = { operator: processUser(), action: 'broadcast.resume', target: `broadcast ${id}` };
+          const run = await audited(data.store, change, () => sender.resume(id));
+          await runBroadcast(run, data.store, context, {
+            json: flags.json ?? false,
+            hint: createCommandHint(context, flags),
+          });
+        } finally {
+          await sender.close();
+        }
+      });
+    });
+}
+
+// `deskbell broadcasts`: the broadcasts of a data directory, and commands to control them.
 
 export function broadcastsCommand(context: Context): Command {
   return createCommand({

@@ -2,9 +2,8 @@
 import type { Command } from 'commander';
 import type { Channel } from '../../audience/channels.ts';
 import { listChannels, removeChannel, updateChannel } from '../../operations/channels.ts';
-import { createCommand } from '../command.ts';
-import { createChangeCommand, createNamedListCommand } from '../data/operation-command.ts';
-import type { Context } from '../context.ts';
+import { type Context, createCommand } from '../command.ts';
+import { createChangeCommand, createNamedListCommand } from '../data/data-command.ts';
 
 export const channelsCommand = (context: Context): Command =>
   createCommand({

@@ -1,9 +1,187 @@
+// What a shell completes of each command: commands below it, flags, and the values of flags and arguments. All of it is read
+// from the descriptions of the commands.
+import { Argument, type Command, type Option } from 'commander';
+import { type Context, createCommand } from '../command.ts';
+import { flagOf, settingNames, settings } from '../configuration/configuration.ts';
+import type { Setting } from '../configuration/setting.ts';
+
+/** A word with what it means. */
+interface CompletedWord {
+  readonly word: string;
+  readonly description: string;
+}
+
+/** What can follow: names of files, one of some words, or what only a person knows. */
+type CompletedValue = 'file' | 'free' | readonly string[];
+
+export interface CompletedFlag extends CompletedWord {
+  /** `undefined` where nothing follows it, or nothing has to. */
+  readonly value: CompletedValue | undefined;
+}
+
+interface CompletedCommand {
+  /** `deskbell schedules pause` */
+  readonly path: string;
+  readonly below: readonly CompletedWord[];
+  readonly flags: readonly CompletedFlag[];
+  /** Of its arguments, all of which are of one kind. */
+  readonly argument: CompletedValue;
+}
+
+/** The command itself first, then those below it. */
+function completedCommands(command: Command, parent = ''): readonly CompletedCommand[] {
+  const path = `${parent}${command.name()}`;
+  const own = {
+    path,
+    below: wordsOf(command),
+    flags: command.createHelp().visibleOptions(command).map(toFlag),
+    argument: toValue(command.registeredArguments[0]),
+  };
+  return [own, ...command.commands.flatMap((child) => completedCommands(child, `${path} `))];
+}
+
+/** Of `help`, whose arguments are the words of a command: `deskbell help schedules` */
+function completedHelp(program: Command, help: string): readonly CompletedCommand[] {
+  const walk = (command: Command, path: string): readonly CompletedCommand[] => [
+    { path, below: wordsOf(command), flags: [], argument: 'free' },
+    ...command.commands.flatMap((child) => walk(child, `${path} ${child.name()}`)),
+  ];
+  return walk(program, help);
+}
+
+const wordsOf = ({ commands }: Command): readonly CompletedWord[] =>
+  commands.map((child) => ({ word: child.name(), description: child.summary() }));
+
+function toFlag(option: Option): CompletedFlag {
+  const { long, description } = option;
+  return { word: long ?? '', description, value: option.required ? toValue(option) : undefined };
+}
+
+/** By its choices, those of its setting, or its placeholder. */
+function toValue(given: Option | Argument | undefined): CompletedValue {
+  if (given?.argChoices !== undefined) return given.argChoices;
+  if (given !== undefined && 'long' in given) {
+    return namesOf(given) ?? (/<(?:file|path|path,…|place)>$/.test(given.flags) ? 'file' : 'free');
+  }
+  return given?.name() === 'file' ? 'file' : 'free';
+}
+
+/** Options of settings are in a group; others may have the same name. */
+function namesOf({ long, helpGroupHeading }: Option): readonly string[] | undefined {
+  if (helpGroupHeading === undefined) return undefined;
+  const name = settingNames.find((known) => flagOf(known) === long);
+  const setting: Setting<unknown> | undefined = name && settings[name];
+  return setting?.names;
+}
+
+// The scripts by which shells complete command lines. They need no program while one types: every command stands in them.
+
+type Shell = keyof typeof shellScripts;
+
+/** By shell; bash from version 3.2 on. */
+const shellScripts = {
+  bash: (commands: readonly CompletedCommand[]): string => `\
+# Completion of deskbell for bash. Made by: deskbell completion bash
+_deskbell() {
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD - 1]}
+  local at=deskbell below= flags= argument=free value= index
+  # bash takes --flag=value for three words
+  if [[ $current == = ]]; then current=
+  elif [[ $previous == = ]]; then previous=\${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  for ((index = 1; index < COMP_CWORD; index++)); do
+    case "$at \${COMP_WORDS[index]}" in
+      ${patternOf(commands.slice(1))}) at+=" \${COMP_WORDS[index]}" ;;
+    esac
+  done
+${renderCommands(commands, (words) => quote(words.map(({ word }) => word).join(' ')))}
+  if [[ -n $value ]]; then :
+  elif [[ $current == -* ]]; then value=$flags
+  elif [[ -n $below ]]; then value=$below
+  else value=$argument
+  fi
+  COMPREPLY=()
+  case $value in
+    free) ;;
+    file)
+      local IFS=$'\\n'
+      COMPREPLY=($(compgen -f -- "$current"))
+      compopt -o filenames 2>/dev/null ;;
+    *) COMPREPLY=($(compgen -W "$value" -- "$current")) ;;
+  esac
+}
+complete -F _deskbell deskbell`,
+
+  zsh: (commands: readonly CompletedCommand[]): string => `\
+#compdef deskbell
+# Completion of deskbell for zsh. Made by: deskbell completion zsh
+_deskbell() {
+  local at=deskbell argument=free value= previous=$words[CURRENT-1] index
+  local -a below flags choices
+  if [[ $words[CURRENT] == --*=* ]]; then
+    previous=\${words[CURRENT]%%=*}
+    compset -P '*='
+  fi
+  for ((index = 2; index < CURRENT; index++)); do
+    case "$at $words[index]" in
+      ${patternOf(commands.slice(1))}) at+=" $words[index]" ;;
+    esac
+  done
+${renderCommands(commands, (words) => `(${words.map(withDescription).join(' ')})`)}
+  if [[ -n $value ]]; then :
+  elif [[ $words[CURRENT] == -* ]]; then _describe -o flag flags; return
+  elif (( $#below )); then _describe command below; return
+  else value=$argument
+  fi
+  case $value in
+    free) ;;
+    file) _files ;;
+    *) choices=(\${=value}); _describe value choices ;;
+  esac
+}
+if [[ $funcstack[1] == _deskbell ]]; then _deskbell "$@"
+else compdef _deskbell deskbell
+fi`,
+} as const;
+
+const patternOf = (commands: readonly CompletedCommand[]): string =>
+  commands.map(({ path }) => quote(path)).join(' | ');
+
+/** What there is at each command, in shell that both understand. @param list the words as a value of the shell */
+function renderCommands(
+  commands: readonly CompletedCommand[],
+  list: (words: readonly CompletedWord[]) => string,
+): string {
+  const cases = commands.map(({ path, below, flags, argument }) => {
+    const values = Map.groupBy(
+      flags.filter(({ value }) => value !== undefined),
+      ({ value }) => renderValue(value!),
+    );
+    return [
+      `    ${quote(path)})`,
+      ...(below.length > 0 ? [`      below=${list(below)}`] : []),
+      ...(flags.length > 0 ? [`      flags=${list(flags)}`] : []),
+      ...(argument === 'free' ? [] : [`      argument=${renderValue(argument)}`]),
+      ...(values.size > 0 ? ['      case $previous in'] : []),
+      ...[...values].map(
+        ([value, group]) => `        ${group.map(({ word }) => word).join(' | ')}) value=${value} ;;`,
+      ),
+      ...(values.size > 0 ? ['      esac'] : []),
+      '      ;;',
+    ].join('\n');
+  });
+  return ['  case $at in', ...cases, '  esac'].join('\n');
+}
+
+const renderValue = (value: CompletedValue): string =>
+  typeof value === 'string' ? value : quote(value.join(' '));
+
+/** As `_describe` takes it: the first colon ends the word. */
+const withDescription = ({ word, description }: CompletedWord): string => quote(`${word}:${description}`);
+
+const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
 // `deskbell completion`: the script by which a shell completes command lines of deskbell.
-import { Argument, type Command } from 'commander';
-import { createCommand } from '../command.ts';
-import { completedCommands, completedHelp } from '../completion/completed-commands.ts';
-import { shellScripts, type Shell } from '../completion/shell-scripts.ts';
-import type { Context } from '../context.ts';
 
 export function completionCommand({ output }: Context): Command {
   return createCommand({

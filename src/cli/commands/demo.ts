@@ -1,8 +1,7 @@
 // `deskbell demo`: one notification from end to end, on this machine.
 import type { Command } from 'commander';
 import { parsePort } from '../flags/arguments.ts';
-import { createCommand } from '../command.ts';
-import type { Context } from '../context.ts';
+import { type Context, createCommand } from '../command.ts';
 
 export function demoCommand(context: Context): Command {
   return createCommand({

@@ -1,14 +1,13 @@
 // `deskbell doctor`: looks at all that an installation needs, and says what to do about what is wrong.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { createCommand } from '../command.ts';
+import { type Context, createCommand } from '../command.ts';
 import { dataSettings, pick, senderSettings } from '../configuration/configuration.ts';
-import type { Context } from '../context.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { readCertificates } from '../send/open-sender.ts';
 import type { JsonFlag, Output } from '../output/output.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
-import { contactOf } from '../configuration/sender-name.ts';
+import { contactOf } from '../configuration/stored-settings.ts';
 
 export function doctorCommand({ environment, output }: Context): Command {
   return createCommand({

@@ -5,10 +5,9 @@ import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { createCommand } from '../command.ts';
+import { type Context, createCommand } from '../command.ts';
 import { flagOf, settingNames, settings, type Configuration } from '../configuration/configuration.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
-import type { Context } from '../context.ts';
 import { withExistingData } from '../data/open-data.ts';
 
 const timeoutMs = 4000;

@@ -4,9 +4,8 @@ import { countOf, formatCount } from '../../errors/format-count.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { decisions, listHeldDeletions } from '../../operations/held-deletions.ts';
 import { parseOrigin } from '../flags/arguments.ts';
-import { createCommand } from '../command.ts';
-import { createChangeCommand, createNamedListCommand } from '../data/operation-command.ts';
-import type { Context } from '../context.ts';
+import { type Context, createCommand } from '../command.ts';
+import { createChangeCommand, createNamedListCommand } from '../data/data-command.ts';
 
 export function heldDeletionsCommand(context: Context): Command {
   const decision = (name: keyof typeof decisions, done: string): Command =>

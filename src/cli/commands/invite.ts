@@ -1,4 +1,4 @@
-// `deskbell invite`: a link by which one browser subscribes as a person, once.
+// A QR code in characters, each of which shows two modules, one above the other.
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { checkNewUser } from '../../audience/user-and-tags.ts';
@@ -6,15 +6,33 @@ import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { isLoopback } from '../../http/client-address.ts';
 import { hashInvitation } from '../../store/invitations.ts';
-import { createCommand } from '../command.ts';
-import { dataSettings, type Configuration } from '../configuration/configuration.ts';
-import { parsePublicUrl } from '../configuration/public-url.ts';
+import { type Context, createCommand } from '../command.ts';
+import { parsePublicUrl } from '../configuration/addresses.ts';
+import { type Configuration, dataSettings } from '../configuration/configuration.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
-import type { Context } from '../context.ts';
 import { withExistingData } from '../data/open-data.ts';
 import type { JsonFlag } from '../output/output.ts';
-import { drawQrCode } from '../output/qr-code.ts';
 import { addressOf } from '../serve/listening.ts';
+
+/** Light modules around the code. */
+const border = 2;
+/** Dark on light: neither, below, above, both. */
+const characters = [' ', '▄', '▀', '█'] as const;
+
+/** @returns lines of equal length, for dark characters on a light background */
+export async function drawQrCode(text: string): Promise<readonly string[]> {
+  const { encodeQR } = await import('qr');
+  const modules = encodeQR(text, 'raw', { border });
+  return modules.flatMap((above, row) => {
+    if (row % 2 === 1) return [];
+    const below = modules[row + 1];
+    return above
+      .map((isDark, column) => characters[Number(isDark) * 2 + Number(below?.[column] ?? false)] ?? ' ')
+      .join('');
+  });
+}
+
+// `deskbell invite`: a link by which one browser subscribes as a person, once.
 
 export function inviteCommand({ environment, output }: Context): Command {
   return createCommand({

@@ -1,18 +1,143 @@
-// `deskbell keys`: generates, imports, shows and rotates the VAPID key pairs of a data directory.
+// `deskbell keys list`: the VAPID key pairs, and how many subscriptions were made with each.
 import { buffer, text } from 'node:stream/consumers';
 import type { Command } from 'commander';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { countOf } from '../../errors/format-count.ts';
+import {
+  describeMissingKeys,
+  findMissingKeys,
+  missingKeysRemedy,
+  readKeyRing,
+} from '../../keys/vapid-key-files.ts';
 import { generateVapidKeys } from '../../protocol/vapid-token.ts';
-import { createCommand } from '../command.ts';
+import type { VapidKeyState, VapidKeyStore } from '../../store/vapid-keys.ts';
+import { type Context, createCommand } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';
-import type { Context } from '../context.ts';
-import { requireData } from '../data/open-data.ts';
-import { decodeText } from '../input/decode-text.ts';
-import { isDer, parseKeyPair, type FoundKeys } from '../input/import-keys.ts';
-import { readBytes } from '../input/read-input.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
-import { listCommand } from './keys-list.ts';
-import { retireCommand } from './keys-retire.ts';
-import { rotateCommand } from './keys-rotate.ts';
+import { createDataCommand } from '../data/data-command.ts';
+import { requireData } from '../data/open-data.ts';
+import { type FoundKeys, isDer, parseKeyPair } from '../input/import-keys.ts';
+import { decodeText, readBytes } from '../input/read-input.ts';
+import type { JsonFlag } from '../output/output.ts';
+
+interface ListedKey {
+  readonly publicKey: string;
+  /** `foreign`: subscriptions name it, and it was never one of ours. */
+  readonly state: VapidKeyState | 'foreign';
+  readonly subscriptions: number;
+  /** Whether a key file has its private half. */
+  readonly hasKeyFile: boolean;
+}
+
+function listCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'list',
+    description:
+      'Prints each VAPID public key with its state and the number of subscriptions that were made with it. Messages can ' +
+      'be sent to those of a "current", "previous" or "next" key, if a key file has its private half.',
+    json: 'Prints JSON Lines.',
+    examples: ['deskbell keys list', "deskbell keys list --json | jq 'select(.subscriptions == 0)'"],
+  }).onData(async ({ store, vapidKeys }, flags: JsonFlag) => {
+    const { keyDirectory } = vapidKeys;
+    const ring = await readKeyRing(keyDirectory);
+    const counts = await store.vapidKeys.countSubscriptions();
+    const known = await store.vapidKeys.list();
+    const keys = known
+      .map(({ publicKey, state }): ListedKey => {
+        return {
+          publicKey,
+          state: state ?? 'foreign',
+          subscriptions: counts.get(publicKey) ?? 0,
+          hasKeyFile: ring.some((pair) => pair.publicKey === publicKey),
+        };
+      })
+      .filter(({ state, subscriptions }) => subscriptions > 0 || isListed(state));
+    const header = columns('STATE', 'SUBSCRIPTIONS', 'PUBLIC KEY');
+    await output.table(flags, { rows: keys, toJson: (key) => key, toText, header });
+    const missing = findMissingKeys(known, counts, ring);
+    if (missing.length === 0 || flags.json) return;
+    output.diagnostic(`${describeMissingKeys(missing, keyDirectory)} ${missingKeysRemedy}`);
+  });
+}
+
+const isListed = (state: ListedKey['state']): boolean => state !== 'retired' && state !== 'foreign';
+
+function toText({ publicKey, state, subscriptions, hasKeyFile }: ListedKey): string {
+  const note = !hasKeyFile && isListed(state) ? '  no key file' : '';
+  return `${columns(state, String(subscriptions), publicKey)}${note}`;
+}
+
+function columns(state: string, subscriptions: string, publicKey: string): string {
+  return `${state.padEnd(8)}  ${subscriptions.padStart(13)}  ${publicKey}`;
+}
+
+// `deskbell keys rotate`: makes a new VAPID key pair current; services and senders that run switch to it.
+
+function rotateCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'rotate',
+    description:
+      'Makes a new VAPID key pair current. The former pair stays for the subscriptions that were made with it; browsers ' +
+      'subscribe with the new one at their next visit. Running services and senders need no restart.',
+    json: 'Prints JSON.',
+    examples: ['deskbell keys rotate'],
+  }).onData(async ({ store, vapidKeys }, flags: JsonFlag) => {
+    const { rotateKeys } = await import('../data/key-rotation.ts');
+    const publicKey = await rotateKeys(vapidKeys.keyDirectory, store);
+    await output.result(flags, { publicKey }, `Public key: ${publicKey}`);
+  });
+}
+
+// `deskbell keys retire`: removes a VAPID key pair that no subscription needs any more.
+
+/** Of the public key; all of them begin with B. */
+const minPrefixLength = 8;
+
+function retireCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'retire',
+    description:
+      'Removes the private key of a former VAPID key pair. Refuses while subscriptions were made with that pair, unless ' +
+      '--force is given: messages to them are rejected from then on.',
+    json: 'Prints JSON.',
+    examples: ['deskbell keys retire BCVxsr7N'],
+  })
+    .argument('<key>', `The public key, or its first ${minPrefixLength} characters or more.`)
+    .option('--force', 'Retires the pair although subscriptions were made with it.')
+    .onData(async ({ store, vapidKeys }, key: string, flags: RetireFlags) => {
+      const { retireKey } = await import('../data/key-rotation.ts');
+      const publicKey = await findKey(store.vapidKeys, key);
+      const force = flags.force ?? false;
+      const subscriptions = await retireKey(vapidKeys.keyDirectory, store, publicKey, { force });
+      const note = subscriptions > 0 ? ` ${countOf(subscriptions, 'subscription')} cannot be sent to.` : '';
+      await output.result(flags, { publicKey, subscriptions }, `Retired ${publicKey}.${note}`);
+    });
+}
+
+interface RetireFlags extends JsonFlag {
+  readonly force?: true;
+}
+
+/** @throws {DeskbellError} ERR_KEY_NOT_FOUND */
+async function findKey(vapidKeys: VapidKeyStore, prefix: string): Promise<string> {
+  const ours = (await vapidKeys.list()).filter(({ state }) => state !== undefined);
+  const [found, ...others] = ours.filter(({ publicKey }) => publicKey.startsWith(prefix));
+  if (prefix.length < minPrefixLength) {
+    throw new DeskbellError(
+      'ERR_KEY_NOT_FOUND',
+      `"${prefix}" is too short to name a public key: give its first ${minPrefixLength} characters at least`,
+    );
+  }
+  if (found !== undefined && others.length === 0) return found.publicKey;
+  throw new DeskbellError(
+    'ERR_KEY_NOT_FOUND',
+    found === undefined
+      ? `No key pair has a public key that begins with "${prefix}"`
+      : `${others.length + 1} key pairs have a public key that begins with "${prefix}": give more of it`,
+  );
+}
+
+// `deskbell keys`: generates, imports, shows and rotates the VAPID key pairs of a data directory.
 
 interface GenerateFlags {
   readonly import?: string;
@@ -61,7 +186,7 @@ function generateCommand(context: Context): Command {
           ? { ...generateVapidKeys(), found: undefined }
           : await importKeys(flags.import, context);
       const force = flags.force ?? false;
-      const { replaceKeys } = await import('../data/replace-keys.ts');
+      const { replaceKeys } = await import('../data/key-rotation.ts');
       const isNew = await replaceKeys(data, keys, { force, database });
       const { publicKey } = keys;
       await output.result(flags, { publicKey }, `Public key: ${publicKey}`);

@@ -5,13 +5,12 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { generateOperatorToken } from '../../keys/operator-token.ts';
 import type { Operator, OperatorRole } from '../../store/operators.ts';
 import { parseOperatorName } from '../flags/arguments.ts';
-import { createCommand } from '../command.ts';
+import { type Context, createCommand } from '../command.ts';
 import { dataSettings, type Configuration } from '../configuration/configuration.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { createDataCommand, createListCommand } from '../data/data-command.ts';
 import { exists, withData } from '../data/open-data.ts';
-import type { Context } from '../context.ts';
-import { readOperatorAddress } from '../serve/operator-address.ts';
+import { readOperatorAddress } from '../serve/listening.ts';
 import type { JsonFlag } from '../output/output.ts';
 
 export function operatorsCommand(context: Context): Command {

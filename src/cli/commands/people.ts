@@ -4,10 +4,8 @@ import type { Person } from '../../audience/person.ts';
 import type { Choices } from '../../audience/channels.ts';
 import type { Store } from '../../store/store.ts';
 import { personView, updatePerson } from '../../operations/people.ts';
-import { createCommand } from '../command.ts';
-import { createDataCommand } from '../data/data-command.ts';
-import { createChangeCommand } from '../data/operation-command.ts';
-import type { Context } from '../context.ts';
+import { type Context, createCommand } from '../command.ts';
+import { createChangeCommand, createDataCommand } from '../data/data-command.ts';
 import type { JsonFlag } from '../output/output.ts';
 
 export function peopleCommand(context: Context): Command {

@@ -3,8 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { parsePort } from '../flags/arguments.ts';
-import { createCommand } from '../command.ts';
-import type { Context } from '../context.ts';
+import { type Context, createCommand } from '../command.ts';
 import { ignoreHangup, listenOn, untilStopped } from '../serve/listening.ts';
 
 interface PushServiceFlags {

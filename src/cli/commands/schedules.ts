@@ -13,11 +13,9 @@ import {
   scheduleWithTimesView,
 } from '../../operations/schedules.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
-import { formatDeliveryFlags } from '../flags/delivery-flags.ts';
-import { createCommand } from '../command.ts';
-import { createDataCommand, createListCommand } from '../data/data-command.ts';
-import { createChangeCommand } from '../data/operation-command.ts';
-import type { Context } from '../context.ts';
+import { formatDeliveryFlags } from '../flags/message-flags.ts';
+import { type Context, createCommand } from '../command.ts';
+import { createChangeCommand, createDataCommand, createListCommand } from '../data/data-command.ts';
 import type { JsonFlag } from '../output/output.ts';
 
 export function schedulesCommand(context: Context): Command {

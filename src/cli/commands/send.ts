@@ -9,21 +9,34 @@ import {
 } from '../../store/subscriptions.ts';
 import { assertNotBlank } from '../../protocol/message/assert-not-blank.ts';
 import type { Message } from '../../protocol/message/message.ts';
-import { parseIds, parsePositiveInteger, parseTime } from '../flags/arguments.ts';
-import { addDeliveryFlags, readDeliveryFlags } from '../flags/delivery-flags.ts';
-import { addOptions, createCommand } from '../command.ts';
+import {
+  addPeopleFlags,
+  parseIds,
+  parsePositiveInteger,
+  parseTime,
+  peopleFlagNames,
+} from '../flags/arguments.ts';
+import {
+  addDeliveryFlags,
+  addMessageFlags,
+  type MessageFlags,
+  readDeliveryFlags,
+  readMessage,
+} from '../flags/message-flags.ts';
+import { addOptions, type Context, createCommand } from '../command.ts';
 import { dataSettings, senderSettings, type Configuration } from '../configuration/configuration.ts';
-import type { Context } from '../context.ts';
 import { withExistingData } from '../data/open-data.ts';
 import { printDryRun } from '../send/dry-run.ts';
-import { addMessageFlags, readMessage, type MessageFlags } from '../flags/message-flags.ts';
 import { openSender } from '../send/open-sender.ts';
-import { addPeopleFlags, peopleFlagNames } from '../flags/people-flags.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
-import { hostTitle } from '../configuration/sender-name.ts';
-import { storeSettings } from '../configuration/stored-settings.ts';
-import { audienceOf, sendBroadcast, withOwnZone, type BroadcastFlags } from '../send/send-broadcast.ts';
-import { printSendResult } from '../send/print-send-result.ts';
+import { hostTitle, storeSettings } from '../configuration/stored-settings.ts';
+import {
+  audienceOf,
+  type BroadcastFlags,
+  printSendResult,
+  sendBroadcast,
+  withOwnZone,
+} from '../send/send-broadcast.ts';
 
 interface SendFlags extends BroadcastFlags, MessageFlags {
   readonly endpoint?: string;

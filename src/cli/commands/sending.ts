@@ -2,11 +2,9 @@
 import type { Command } from 'commander';
 import { describePause } from '../../delivery/installation-warnings.ts';
 import { describeResumption } from '../../delivery/resume-sending.ts';
-import { pauseStore, resumeStore } from '../../operations/sending.ts';
-import { createCommand } from '../command.ts';
-import { createDataCommand } from '../data/data-command.ts';
-import { perform } from '../data/operation-command.ts';
-import type { Context } from '../context.ts';
+import { pauseStore, resumeStore } from '../../operations/schedules.ts';
+import { type Context, createCommand } from '../command.ts';
+import { createDataCommand, perform } from '../data/data-command.ts';
 import type { JsonFlag } from '../output/output.ts';
 import { createCommandHint } from '../output/command-hint.ts';
 import { formatResumption, resumptionToJson } from '../output/format-resumption.ts';

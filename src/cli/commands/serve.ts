@@ -1,39 +1,93 @@
-// `deskbell serve`: runs the service until it is told to stop.
+// Registrations at the public service, for metrics: one for each answer to POST /webPush.
+import { execFile } from 'node:child_process';
 import { hostname } from 'node:os';
+import { promisify } from 'node:util';
 import type { Command } from 'commander';
+import type { FastifyInstance } from 'fastify';
 import { createWarningReader } from '../../delivery/installation-warnings.ts';
 import type { MessageLog } from '../../delivery/message-log.ts';
 import { isLoopback } from '../../http/client-address.ts';
 import type { OpenLog } from '../../http/log.ts';
-import { createMetrics } from '../../operator/metrics/metrics.ts';
-import { machineFiguresReader } from '../serve/machine-figures.ts';
-import { countRegistrations } from '../serve/count-registrations.ts';
-import { createCommandHint } from '../output/command-hint.ts';
-import { messageEvent } from '../output/message-lines.ts';
-import { createCommand } from '../command.ts';
-import { pick, serviceSettings, settingNames, type Configuration } from '../configuration/configuration.ts';
-import type { Context } from '../context.ts';
-import type { JsonFlag } from '../output/output.ts';
+import type { RegistrationResult } from '../../operator/metrics/definitions.ts';
+import { createMetrics, type Metrics } from '../../operator/metrics/metrics.ts';
+import { type Context, createCommand } from '../command.ts';
+import { type Configuration, pick, serviceSettings, settingNames } from '../configuration/configuration.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
+import { contactOf, hostTitle, storeSettings } from '../configuration/stored-settings.ts';
 import { exampleUsersPathOf } from '../data/data-directory.ts';
 import { withData } from '../data/open-data.ts';
-import { logDelivery } from '../serve/log-delivery.ts';
-import { withReport } from '../serve/report-delivery.ts';
-import { formatError } from '../output/failure.ts';
 import { withRetention } from '../data/retention-loop.ts';
-import { underSystemd } from '../serve/systemd-notify.ts';
-import { ignoreHangup, listenAt, untilStopped } from '../serve/listening.ts';
+import { createCommandHint } from '../output/command-hint.ts';
+import { describeError, formatError } from '../output/failure.ts';
+import type { JsonFlag } from '../output/output.ts';
+import { openSender } from '../send/open-sender.ts';
+import { ignoreHangup, listenAt, storeOperatorAddress, untilStopped } from '../serve/listening.ts';
 import {
   assertListenerIsAskedFor,
+  machineFiguresReader,
   openConfiguredOperator,
-  readListenerAccess,
   type OpenOperator,
+  readListenerAccess,
 } from '../serve/open-operator.ts';
-import { openSender } from '../send/open-sender.ts';
-import { readConfiguration } from '../configuration/read-configuration.ts';
-import { contactOf, hostTitle } from '../configuration/sender-name.ts';
-import { storeSettings } from '../configuration/stored-settings.ts';
-import { storeOperatorAddress } from '../serve/operator-address.ts';
-import { readSubscriberTokens } from '../serve/subscriber-tokens.ts';
+import { logDelivery, messageEvent, withReport } from '../serve/report-delivery.ts';
+import { readSubscriberTokens } from './tokens.ts';
+
+/** To be called before the service listens. */
+export function countRegistrations(
+  service: FastifyInstance,
+  prefix: string,
+  metrics: Pick<Metrics, 'recordRegistration'>,
+): void {
+  service.addHook('onResponse', ({ method, routeOptions }, { statusCode }, done) => {
+    const isRegistration = method === 'POST' && routeOptions.url === `${prefix}/webPush`;
+    if (isRegistration) metrics.recordRegistration(resultOf(statusCode));
+    done();
+  });
+}
+
+function resultOf(status: number): RegistrationResult {
+  if (status === 200) return 'stored';
+  if (status === 429) return 'limited';
+  return status >= 500 ? 'failed' : 'refused';
+}
+
+// Tells systemd that the process is ready, that it still runs, and that it stops (sd_notify, Type=notify). The socket for
+// it is a datagram socket, which Node has none of, so systemd's own program writes to it: the unit needs NotifyAccess=all.
+// A process that does not run under systemd tells nobody.
+
+const execute = promisify(execFile);
+
+/** @param onError told, once, why systemd cannot be told */
+export async function underSystemd(
+  { environment, stop }: Pick<Context, 'environment' | 'stop'>,
+  onError: (reason: string) => void,
+  work: () => Promise<void>,
+): Promise<void> {
+  if (environment['NOTIFY_SOCKET'] === undefined) return work();
+  let hasFailed = false;
+  const notify = async (...words: readonly string[]): Promise<void> => {
+    try {
+      await execute('systemd-notify', words, { env: { ...environment } });
+    } catch (error) {
+      if (!hasFailed) onError(`systemd cannot be told how this process is: ${describeError(error)}`);
+      hasFailed = true;
+    }
+  };
+  await notify('--ready', `MAINPID=${process.pid}`);
+  const watchdogMs = Number(environment['WATCHDOG_USEC'] ?? 0) / 1000;
+  // a third, so that one that comes late is no reason to restart
+  const alive = watchdogMs > 0 ? setInterval(() => void notify('WATCHDOG=1'), watchdogMs / 3) : undefined;
+  let stopping: Promise<void> | undefined;
+  stop.addEventListener('abort', () => (stopping = notify('STOPPING=1')), { once: true });
+  try {
+    await work();
+  } finally {
+    clearInterval(alive);
+    await stopping;
+  }
+}
+
+// `deskbell serve`: runs the service until it is told to stop.
 
 export function serveCommand(context: Context): Command {
   const { environment, output, stop } = context;

@@ -7,20 +7,21 @@ import { countOf } from '../../errors/format-count.ts';
 import type { NewSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
 import { withUnlisted } from '../../store/unlisted-push-services.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
-import { createCommand } from '../command.ts';
+import { type Context, createCommand } from '../command.ts';
 import { dataSettings, pick } from '../configuration/configuration.ts';
-import type { Context } from '../context.ts';
 import { withExistingData } from '../data/open-data.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { storeSettings } from '../configuration/stored-settings.ts';
-import { knownEncoding } from '../input/decode-text.ts';
-import { findProvider } from '../input/find-provider.ts';
-import { findRows } from '../input/find-rows.ts';
-import type { Row } from '../input/given-members.ts';
+import { knownEncoding, readInput } from '../input/read-input.ts';
+import { findProvider, findRows } from '../input/find-rows.ts';
+import {
+  type ColumnNames,
+  createMemberOf,
+  createMissedColumns,
+  defaultColumns,
+  type Row,
+} from '../input/members.ts';
 import { ImportReport, type RowFault } from '../input/import-report.ts';
-import { createMemberOf, defaultColumns, type ColumnNames } from '../input/member-names.ts';
-import { createMissedColumns } from '../input/missed-columns.ts';
-import { readInput } from '../input/read-input.ts';
 import { readRows, type GivenValue } from '../input/read-rows.ts';
 import { readImportedRow } from '../input/subscription-line.ts';
 

@@ -2,14 +2,14 @@
 import type { Command } from 'commander';
 import { hostOf, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { findPersonDevices } from '../../operator/person-devices.ts';
+import { findPersonDevices } from '../../operator/searches.ts';
 import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
 import type { RowOutcome } from '../../store/attempts.ts';
 import type { Store } from '../../store/store.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
-import { explain, rowOutcomeView } from '../../operations/row-outcome.ts';
+import { explain, rowOutcomeView } from '../../operations/outcomes.ts';
 import { subscriptionView } from '../../operations/subscriptions.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../command.ts';
 import { createDataCommand } from '../data/data-command.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import type { JsonFlag, Output } from '../output/output.ts';

@@ -1,14 +1,204 @@
-// `deskbell subscriptions`: lists, shows, counts, tags, removes, imports and exports subscriptions.
+// Reads subscriptions of a store page by page.
 import type { Command } from 'commander';
-import { createCommand } from '../command.ts';
-import type { Context } from '../context.ts';
-import { exportCommand } from './subscriptions-export.ts';
+import { type AudienceExpression, checkExpression, checkTags } from '../../audience/user-and-tags.ts';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { countOf } from '../../errors/format-count.ts';
+import { subscriptionView } from '../../operations/subscriptions.ts';
+import type { Store } from '../../store/store.ts';
+import type { StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
+import type { PushServiceVisits } from '../../store/visits.ts';
+import { type CommandDescription, type Context, createCommand } from '../command.ts';
+import { audited, createDataCommand, createListCommand, processUser } from '../data/data-command.ts';
+import { addPeopleFlags, expressionOf, parseIds, parseTags, type PeopleFlags } from '../flags/arguments.ts';
+import { formatLine } from '../input/subscription-line.ts';
+import { inColumns, type JsonFlag } from '../output/output.ts';
 import { importCommand } from './subscriptions-import.ts';
-import { listCommand } from './subscriptions-list.ts';
 import { removeCommand } from './subscriptions-remove.ts';
 import { showCommand } from './subscriptions-show.ts';
-import { tagCommand, untagCommand } from './subscriptions-tag.ts';
-import { visitsCommand } from './subscriptions-visits.ts';
+
+const rowsPerPage = 1000;
+
+/**
+ * Pages in id order, including rows that are added meanwhile. Throws the reason of `stop`.
+ *
+ * @param matching as `checkExpression` gives it; by default all
+ */
+async function* subscriptionPages(
+  subscriptions: SubscriptionStore,
+  stop: AbortSignal,
+  matching?: AudienceExpression,
+): AsyncGenerator<readonly StoredSubscription[]> {
+  let afterId = 0;
+  for (;;) {
+    stop.throwIfAborted();
+    const page = await subscriptions.page({ afterId, limit: rowsPerPage, matching });
+    const last = page.at(-1);
+    if (!last) return;
+    yield page;
+    afterId = last.id;
+  }
+}
+
+// `deskbell subscriptions list`: one line per subscription, of all or of some people, without endpoint and keys.
+
+function listCommand({ environment, output, stopPrinting }: Context): Command {
+  const command = createDataCommand(environment, {
+    name: 'list',
+    description:
+      'Prints ID, times, push service, user and tags of each subscription. Endpoints and keys are not shown.',
+    json: 'Prints JSON Lines.',
+    examples: [
+      'deskbell subscriptions list',
+      'deskbell subscriptions list --user 42',
+      'deskbell subscriptions list --tag beta --not-tag de --json | jq .pushService',
+    ],
+  });
+  return addPeopleFlags(command, 'Lists').onData(async ({ store }, flags: PeopleFlags & JsonFlag) => {
+    const expression = expressionOf(flags);
+    const matching = expression && checkExpression(expression);
+    await output.table(flags, {
+      rows: rowsOf(subscriptionPages(store.subscriptions, stopPrinting, matching)),
+      toJson: subscriptionView.toJson,
+      ...columns,
+      ifEmpty: matching ? 'No such subscriptions.' : 'No subscriptions yet.',
+    });
+  });
+}
+
+async function* rowsOf<Row>(pages: AsyncIterable<readonly Row[]>): AsyncGenerator<Row> {
+  for await (const page of pages) yield* page;
+}
+
+const toTime = (timeMs: number): string => isoTime(timeMs).replace(/\.\d+Z$/, 'Z');
+
+const columns = inColumns<StoredSubscription>([
+  ['ID', -8, ({ id }) => String(id)],
+  ['REGISTERED', 20, ({ createdAtMs }) => toTime(createdAtMs)],
+  ['RENEWED', 20, ({ updatedAtMs }) => toTime(updatedAtMs)],
+  ['PUSH SERVICE', 40, ({ endpoint }) => new URL(endpoint).origin],
+  ['USER', 12, ({ user = '-' }) => user],
+  ['TAGS', 0, ({ tags }) => tags.join(',')],
+]);
+
+// `deskbell subscriptions tag` and `untag`: add tags to subscriptions, or take them away.
+
+interface TagFlags extends PeopleFlags, JsonFlag {
+  readonly ids?: readonly number[];
+}
+
+const tagCommand = (context: Context): Command =>
+  createTagCommand(context, 'Tags', 'add', {
+    name: 'tag',
+    description: 'Adds tags to subscriptions.',
+    examples: ['deskbell subscriptions tag beta,de --user 42', 'deskbell subscriptions tag news --ids 17,18'],
+  });
+
+const untagCommand = (context: Context): Command =>
+  createTagCommand(context, 'Untags', 'remove', {
+    name: 'untag',
+    description: 'Removes tags from subscriptions.',
+    examples: ['deskbell subscriptions untag beta --user 42', 'deskbell subscriptions untag beta --tag beta'],
+  });
+
+/** @param verb begins the description of each flag */
+function createTagCommand(
+  { environment, output, stop }: Context,
+  verb: string,
+  change: 'add' | 'remove',
+  { name, ...description }: CommandDescription,
+): Command {
+  const command = createDataCommand(environment, {
+    name,
+    ...description,
+    json: 'Prints {"subscriptions"}: how many there were.',
+  }).argument('<tags>', 'Tags, separated by commas.', parseTags);
+  return addPeopleFlags(command, verb, ['ids'])
+    .option('--ids <ids>', `${verb} the subscriptions with these IDs, separated by commas.`, parseIds)
+    .onData(async ({ store }, given: readonly string[], flags: TagFlags) => {
+      const tags = checkTags(given, '/tags');
+      const chosen = chosenBy(flags, store, stop);
+      const record = {
+        operator: processUser(),
+        action: `subscriptions.${name}`,
+        target: `tags ${tags.join(', ')}`,
+      };
+      const subscriptions = await audited(store, record, async () => {
+        let changed = 0;
+        for await (const page of chosen) {
+          // what is asked for in one turn is committed together
+          const found = await Promise.all(
+            page.map(({ id }) => store.people.changeTags(id, { [change]: tags })),
+          );
+          changed += found.filter(Boolean).length;
+        }
+        return changed;
+      });
+      await output.result(flags, { subscriptions }, `Changed ${countOf(subscriptions, 'subscription')}.`);
+      if (subscriptions === 0) {
+        throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', 'There is no such subscription');
+      }
+    });
+}
+
+type Pages = AsyncIterable<readonly { readonly id: number }[]> | Iterable<readonly { readonly id: number }[]>;
+
+/** @throws {DeskbellError} ERR_USAGE */
+function chosenBy(flags: TagFlags, { subscriptions }: Store, stop: AbortSignal): Pages {
+  const expression = expressionOf(flags);
+  if (flags.ids !== undefined) return [flags.ids.map((id) => ({ id }))];
+  if (expression === undefined) {
+    throw new DeskbellError(
+      'ERR_USAGE',
+      'Choose the subscriptions: --user, --tag, --any-tag, --not-tag or --ids',
+    );
+  }
+  return subscriptionPages(subscriptions, stop, checkExpression(expression));
+}
+
+// `deskbell subscriptions export`: every subscription as one line of JSON, with all that sending to it needs.
+
+function exportCommand({ environment, output, stopPrinting }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'export',
+    description:
+      'Prints every subscription as JSON Lines, in the form that browsers and other web push tools use. ' +
+      'Language, time zone and choices are those that hold for its reader. The lines are secrets: with the private key, they are enough to send to these browsers.',
+    examples: ['(umask 077; deskbell subscriptions export > subscriptions.jsonl)'],
+  }).onData(async ({ store }) => {
+    for await (const page of subscriptionPages(store.subscriptions, stopPrinting)) {
+      const facts = await store.readers.factsOf(page);
+      await output.line(page.map((row) => formatLine(row, facts.get(row.id))).join('\n'));
+    }
+  });
+}
+
+// `deskbell subscriptions visits`: how many browsers were here lately, by push service.
+
+const visitColumns = inColumns<PushServiceVisits>([
+  ['7 DAYS', -10, ({ visits }) => String(visits.within7Days)],
+  ['30 DAYS', -10, ({ visits }) => String(visits.within30Days)],
+  ['90 DAYS', -10, ({ visits }) => String(visits.within90Days)],
+  ['LONGER AGO', -10, ({ visits }) => String(visits.longerAgo)],
+  ['NOT SINCE IMPORT', -16, ({ visits }) => String(visits.notSinceImport)],
+  ['PUSH SERVICE', 0, ({ pushService }) => pushService],
+]);
+
+const visitsCommand = (context: Context): Command =>
+  createListCommand(context, {
+    name: 'visits',
+    description:
+      'Counts the subscriptions of each push service by the last visit of their browser, which is the last page load with ' +
+      "Deskbell's client. It shows how far a move from another service is: imported subscriptions count apart until their " +
+      'browser has been here.',
+    examples: ['deskbell subscriptions visits', 'deskbell subscriptions visits --json'],
+    rowsOf: ({ store }) => store.visits.count(),
+    ...visitColumns,
+    toJson: ({ pushService, visits }) => ({ pushService, ...visits }),
+    ifEmpty: 'No subscriptions yet.',
+  });
+
+// `deskbell subscriptions`: lists, shows, counts, tags, removes, imports and exports subscriptions.
 
 export function subscriptionsCommand(context: Context): Command {
   return createCommand({

@@ -1,10 +1,16 @@
-// `deskbell version`: what is installed, and how messages are encrypted on this machine.
+// The version of the installed package.
+import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { createCommand } from '../command.ts';
-import type { Context } from '../context.ts';
-import type { JsonFlag } from '../output/output.ts';
+import { type Context, createCommand } from '../command.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
-import { packageVersion } from '../package-version.ts';
+import type { JsonFlag } from '../output/output.ts';
+
+export function packageVersion(): string {
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+// `deskbell version`: what is installed, and how messages are encrypted on this machine.
 
 /** What the methods of encryption are, in words. */
 const methods = {

@@ -4,8 +4,7 @@ import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { RequestOptions } from '../../web-push/index.ts';
-import { createCommand } from '../command.ts';
-import type { Context } from '../context.ts';
+import { type Context, createCommand } from '../command.ts';
 import type { JsonFlag } from '../output/output.ts';
 
 interface SendFlags {

@@ -3,31 +3,33 @@ import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import { countOf } from '../../errors/format-count.ts';
 import { formatEvent, type BroadcastEvent } from '../../delivery/broadcast/watch-broadcasts.ts';
-import { broadcastToJson } from '../../operations/broadcast.ts';
-import { alarmToJson } from '../../operations/alarm.ts';
+import { broadcastToJson } from '../../operations/broadcasts.ts';
+import { alarmToJson } from '../../operations/alarms.ts';
 import { formatReachability } from '../../delivery/broadcast/watch-push-services.ts';
 import { isOver } from '../../store/broadcasts.ts';
 import { createWarningReader } from '../../delivery/installation-warnings.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
-import type { Context } from '../context.ts';
+import { type Context, createCommand } from '../command.ts';
 import {
   accessSettings,
   dataSettings,
   retentionSettings,
   senderSettings,
 } from '../configuration/configuration.ts';
-import { createCommand } from '../command.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import { withExistingData } from '../data/open-data.ts';
-import { openMetricsListener, readListenerAccess, type OpenOperator } from '../serve/open-operator.ts';
-import { compileForDelivery } from '../send/compile-for-delivery.ts';
-import { openSender } from '../send/open-sender.ts';
+import {
+  machineFiguresReader,
+  openMetricsListener,
+  type OpenOperator,
+  readListenerAccess,
+} from '../serve/open-operator.ts';
+import { compileForDelivery, openSender } from '../send/open-sender.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
-import { machineFiguresReader } from '../serve/machine-figures.ts';
 import { withReport, type DeliveryReport } from '../serve/report-delivery.ts';
 import { formatError } from '../output/failure.ts';
 import { withRetention } from '../data/retention-loop.ts';
-import { underSystemd } from '../serve/systemd-notify.ts';
+import { underSystemd } from './serve.ts';
 import { ignoreHangup } from '../serve/listening.ts';
 import type { JsonFlag, Output } from '../output/output.ts';
 

@@ -1,8 +1,10 @@
 // Settings that are kept in the data directory, so that other commands need not be given them again. They hold where flags,
 // environment and configuration file say nothing.
 import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { writePrivateFile } from '../../keys/private-file.ts';
+import { isLocal, parsePublicUrl } from './addresses.ts';
 import type { Configuration, SettingName } from './configuration.ts';
 
 const storedSettings = ['publicUrl', 'subject', 'pushServices'] as const satisfies readonly SettingName[];
@@ -31,3 +33,19 @@ export async function storeSettings(
   if (text === stored || (entries.length === 0 && stored === undefined)) return;
   await writePrivateFile(path, text, { replace: true });
 }
+
+// What follows from the public URL where it is not given: the contact for push services, and the title of a message.
+
+/** The subject, or the origin of the public URL where push services could open that. */
+export function contactOf({
+  subject,
+  publicUrl,
+}: Pick<Configuration, 'subject' | 'publicUrl'>): string | undefined {
+  if (subject !== undefined || publicUrl === undefined) return subject;
+  const url = parsePublicUrl(publicUrl);
+  return url.protocol === 'https:' && !isLocal(url) ? url.origin : undefined;
+}
+
+/** The host of the public URL, or the name of this machine. */
+export const hostTitle = ({ publicUrl }: Pick<Configuration, 'publicUrl'>): string =>
+  publicUrl === undefined ? hostname() : parsePublicUrl(publicUrl).host;

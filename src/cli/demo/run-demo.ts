@@ -1,27 +1,79 @@
-// One notification from end to end on loopback: a push service, the service with a database of its own, a user agent that
-// subscribes with the service's key, and the sender. The user agent decrypts with another implementation than the
-// sender encrypts with.
+// The operator's listener of the demo: with an operator of its own, and with the delivery of what is made through it.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { formatEvent } from '../../delivery/broadcast/watch-broadcasts.ts';
+import { formatReachability } from '../../delivery/broadcast/watch-push-services.ts';
 import { createSender, type Sender } from '../../delivery/sender.ts';
-import { startPushService } from '../../push-service/start-push-service.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import type { Log } from '../../http/log.ts';
+import { generateOperatorToken } from '../../keys/operator-token.ts';
+import { createMetrics } from '../../operator/metrics/metrics.ts';
 import {
   createUserAgent,
   type ReceivedMessage,
   type UserAgent,
 } from '../../push-service/browser-side/user-agent.ts';
-import type { Log } from '../../http/log.ts';
+import { startPushService } from '../../push-service/start-push-service.ts';
 import { createServer } from '../../service/create-service.ts';
-import { openDemoOperator, type DemoOperator } from './demo-operator.ts';
+import type { Context } from '../command.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
-import type { Context } from '../context.ts';
 import { withData } from '../data/open-data.ts';
-import { quote } from '../output/invocation.ts';
-import { listenAt, untilStopped } from '../serve/listening.ts';
+import { quote } from '../output/command-hint.ts';
 import type { Output } from '../output/output.ts';
+import { listenAt, untilStopped } from '../serve/listening.ts';
+import { openOperator } from '../serve/open-operator.ts';
+import { type DeliveryReport, withReport } from '../serve/report-delivery.ts';
+
+export interface DemoOperator {
+  readonly address: string;
+  readonly token: string;
+  close(): Promise<void>;
+}
+
+const usualPort = 8081;
+
+/** Listens on the usual port, or on a free one if that is in use. @param onEvent is told what happens to broadcasts */
+export async function openDemoOperator(
+  data: DataDirectory,
+  sender: Sender,
+  log: Log,
+  host: string,
+  onEvent: DeliveryReport['event'],
+): Promise<DemoOperator> {
+  const { token, tokenHash } = generateOperatorToken();
+  await data.store.operators.add({ name: 'demo', role: 'full', tokenHash });
+  const metrics = createMetrics(data.store);
+  const open = (port: number) => openOperator({ host, port }, data, { sender, log, metrics });
+  const listener = await open(usualPort).catch((error: unknown) => {
+    if (error instanceof DeskbellError && error.code === 'ERR_LISTEN') return open(0);
+    throw error;
+  });
+  const stop = new AbortController();
+  const report: DeliveryReport = {
+    event: onEvent,
+    reachability: (event) => log.error({ event: 'push service', detail: formatReachability(event) }),
+    error: (error) => log.error({ event: 'delivery interrupted', error }),
+  };
+  const delivery = withReport(data.store, report, {
+    delivers: true,
+    work: (onFault) => sender.work(stop.signal, onFault),
+  });
+  return {
+    address: listener.address,
+    token,
+    close: async () => {
+      await listener.close();
+      stop.abort();
+      await delivery;
+    },
+  };
+}
+
+// One notification from end to end on loopback: a push service, the service with a database of its own, a user agent that
+// subscribes with the service's key, and the sender. The user agent decrypts with another implementation than the
+// sender encrypts with.
 
 export interface DemoOptions {
   readonly isOnce: boolean;

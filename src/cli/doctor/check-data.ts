@@ -1,7 +1,10 @@
-// The data directory: rights, disk, database, keys, and the subject that they sign for.
+// The disk of the data directory: whether it can be written, and its free space.
 import { existsSync } from 'node:fs';
-import { countOf } from '../../errors/format-count.ts';
+import { statfs } from 'node:fs/promises';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { describePause, pauseRemedy } from '../../delivery/installation-warnings.ts';
+import { countOf } from '../../errors/format-count.ts';
+import { isOnReadOnlyDisk } from '../../keys/private-file.ts';
 import { checkSecrets } from '../../keys/secret-files.ts';
 import {
   describeMissingKeys,
@@ -15,12 +18,40 @@ import { describeDatabase as describeUrl } from '../../store/postgres/database-u
 import type { PostgresState } from '../../store/postgres/inspect-database.ts';
 import { inspectDatabase } from '../../store/sqlite/inspect-database.ts';
 import { variableOf } from '../configuration/configuration.ts';
-import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { databasePathOf } from '../data/data-directory.ts';
 import { readLastBackup } from '../data/last-backup.ts';
 import { requireData } from '../data/open-data.ts';
-import { databasePathOf } from '../data/data-directory.ts';
-import { checkDiskSpace } from './check-disk.ts';
-import { findingOf, ok, warning, type Finding, type Outcome } from './finding.ts';
+import { formatBytes } from '../output/output.ts';
+import { type Finding, findingOf, ok, type Outcome, warning } from './finding.ts';
+
+/** Below the first a broadcast may fill it soon; below the second commits fail. */
+const lowDiskSpaceBytes = 1e9;
+const minDiskSpaceBytes = 50e6;
+
+/** @param hasOnlyKeys where the database is elsewhere */
+export async function checkDiskSpace(directory: string, hasOnlyKeys: boolean): Promise<Outcome> {
+  if (isOnReadOnlyDisk(directory)) {
+    return {
+      status: hasOnlyKeys ? 'warning' : 'fault',
+      detail: `its file system is read-only: ${hasOnlyKeys ? 'no key can be added' : 'nothing can be stored'}`,
+      cure: 'Mount it writable. The system makes a faulty disk read-only: see the system log.',
+    };
+  }
+  const { bavail, bsize } = await statfs(directory);
+  return describeDiskSpace(bavail * bsize);
+}
+
+export function describeDiskSpace(bytes: number): Outcome {
+  const detail = `${formatBytes(bytes)} free`;
+  if (bytes >= lowDiskSpaceBytes) return ok(detail);
+  return {
+    status: bytes < minDiskSpaceBytes ? 'fault' : 'warning',
+    detail,
+    cure: 'Free some space. Sending stops while the disk is full, and continues when there is space.',
+  };
+}
+
+// The data directory: rights, disk, database, keys, and the subject that they sign for.
 
 /** Without a directory there is nothing else to look at. */
 export async function checkData(directory: string, url: string | undefined): Promise<readonly Finding[]> {

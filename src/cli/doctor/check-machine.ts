@@ -2,8 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
-import { packageVersion } from '../package-version.ts';
-import { ok, warning, type Outcome } from './finding.ts';
+import { defaultTokenLifetimeSeconds } from '../../protocol/vapid-token.ts';
+import { packageVersion } from '../commands/version.ts';
+import { ok, type Outcome, warning } from './finding.ts';
 
 /** Each client and each connection to a push service takes one. */
 const enoughFiles = 4096;
@@ -30,3 +31,31 @@ export function checkEncryption(fastest: EncryptionMethod, file?: string): Outco
   const cure = 'It works, at two to four times the processor time. See "What it costs" in docs/sending.md.';
   return warning(reason, cure);
 }
+
+// The clock of this machine against those of push services.
+
+const secondMs = 1000;
+const toleratedMs = 60 * secondMs;
+
+/** Of a push service that could be asked. */
+export interface ServerTime {
+  readonly host: string;
+  /** Its clock less ours. */
+  readonly differenceMs: number;
+}
+
+export function checkClock(times: readonly ServerTime[]): Outcome {
+  const differences = times.map(({ differenceMs }) => differenceMs).toSorted((a, b) => a - b);
+  const median = differences[Math.floor(differences.length / 2)];
+  if (median === undefined) return ok('not compared: no push service gave the time');
+  const awayMs = Math.abs(median);
+  if (awayMs <= toleratedMs) return ok(`agrees with ${formatHosts(times)}`);
+  const seconds = Math.round(awayMs / secondMs);
+  return {
+    status: awayMs >= defaultTokenLifetimeSeconds * secondMs ? 'fault' : 'warning',
+    detail: `${seconds} seconds ${median > 0 ? 'behind' : 'ahead of'} ${formatHosts(times)}`,
+    cure: 'Set the clock, and keep it right with NTP. Push services refuse tokens that a wrong clock has dated.',
+  };
+}
+
+const formatHosts = (times: readonly ServerTime[]): string => times.map(({ host }) => host).join(', ');

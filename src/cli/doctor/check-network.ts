@@ -14,7 +14,7 @@ import { isProxyBypassed } from '../../transport/route.ts';
 import { defaultTimeouts } from '../../transport/timeouts.ts';
 import { createTrust } from '../../transport/trust.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
-import { checkClock } from './check-clock.ts';
+import { checkClock } from './check-machine.ts';
 import { findingOf, ok, type Finding, type Outcome } from './finding.ts';
 
 /** One host for each vendor. */

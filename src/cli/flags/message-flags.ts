@@ -1,13 +1,82 @@
-// The flags of `deskbell send` that make up the message, one for each member, or a whole message as JSON.
+// The flags of `deskbell send` that say how messages are delivered, one for each option that is described with a flag.
 import { text } from 'node:stream/consumers';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { memberDescriptions, type MemberDescription } from '../../protocol/message/members.ts';
+import { type MemberDescription, memberDescriptions } from '../../protocol/message/members.ts';
 import type { Message, MessageAction } from '../../protocol/message/message.ts';
 import type { ValueSchema } from '../../protocol/message/value-schema.ts';
-import type { Context } from '../context.ts';
-import { parseWholeNumber } from './arguments.ts';
+import { pushOptionChecks } from '../../protocol/request.ts';
+import {
+  deliveryOptions,
+  type DeliveryOptions,
+  type OptionDescription,
+  pickDeliveryOptions,
+} from '../../store/delivery-options.ts';
+import type { Context } from '../command.ts';
 import { readInput } from '../input/read-input.ts';
+import { parseWholeNumber } from './arguments.ts';
+
+const deliveryFlags = Object.entries<OptionDescription>(deliveryOptions).flatMap(([name, option]) =>
+  option.flag === undefined
+    ? []
+    : [{ name, option, attribute: new Option(`--${option.flag}`).attributeName() }],
+);
+
+/**
+ * @param kind those of any message, or those of broadcasts alone
+ * @param conflicts attributes of options that they do not go with
+ */
+export function addDeliveryFlags(
+  command: Command,
+  kind: 'any' | 'broadcast',
+  conflicts: readonly string[] = [],
+): Command {
+  for (const { name, option } of deliveryFlags) {
+    const isOfAnyMessage = Object.hasOwn(pushOptionChecks, name);
+    if (isOfAnyMessage === (kind === 'any')) {
+      command.addOption(createDeliveryOption(option).conflicts([...conflicts]));
+    }
+  }
+  return command;
+}
+
+/** The options that the flags give. */
+export function readDeliveryFlags(given: object): DeliveryOptions {
+  const values: Readonly<Record<string, unknown>> = { ...given };
+  return pickDeliveryOptions(
+    Object.fromEntries(deliveryFlags.map(({ name, attribute }) => [name, values[attribute]])),
+  );
+}
+
+/** The options as these flags: `--channel news --quiet-hours 22:00-07:00`. */
+export function formatDeliveryFlags(options: object): string {
+  const values: Readonly<Record<string, unknown>> = { ...options };
+  return deliveryFlags
+    .filter(({ name }) => values[name] !== undefined)
+    .map(({ name, option: { flag } }) => `--${flag!.split(' ', 1)[0]!} ${String(values[name])}`)
+    .join(' ');
+}
+
+function createDeliveryOption(option: OptionDescription): Option {
+  const { schema, description, byDefault, flag, check } = option;
+  const words = byDefault === undefined ? description : `${description} (default: ${byDefault})`;
+  const created = new Option(`--${flag}`, words);
+  if (schema.type === 'boolean') return created;
+  if (schema.enum !== undefined) return created.choices(schema.enum);
+  return created.argParser(parserOf(schema) ?? ((value) => checked(value, created.long!, check)));
+}
+
+/** A text that is not usable is refused with the other flags. */
+function checked(value: string, name: string, check: OptionDescription['check']): string {
+  try {
+    check(value, name);
+  } catch (error) {
+    throw error instanceof DeskbellError ? new InvalidArgumentError(error.message) : error;
+  }
+  return value;
+}
+
+// The flags of `deskbell send` that make up the message, one for each member, or a whole message as JSON.
 
 export interface MessageFlags {
   readonly title?: string;
@@ -108,7 +177,7 @@ function placeholderOf({ type, format, enum: choices }: ValueSchema): string {
 }
 
 /** What the value of a flag is read by; undefined for a text. */
-export function parserOf({ type, items }: ValueSchema): ((value: string) => unknown) | undefined {
+function parserOf({ type, items }: ValueSchema): ((value: string) => unknown) | undefined {
   if (type === 'integer') return parseWholeNumber;
   if (isJson(type)) return parseJson;
   const parseItem = (items && parserOf(items)) ?? String;

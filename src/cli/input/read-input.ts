@@ -1,11 +1,142 @@
-// Reads files that commands are given, and standard input for "-".
+// Decodes the bytes of a file to text, exactly: a byte that does not fit ends the reading.
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
 import { text as toText } from 'node:stream/consumers';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { Context } from '../context.ts';
-import { decodeText, type DecodeOptions } from './decode-text.ts';
+import type { Context } from '../command.ts';
+
+interface DecodeOptions {
+  /** What the file is called in an error, at the beginning of a sentence. */
+  readonly label: string;
+  /** Any that `TextDecoder` knows. Default: UTF-8, or UTF-16 where the first bytes show it. */
+  readonly encoding?: string | undefined;
+  /** Whether the command has the flag `--encoding`. */
+  readonly hasFlag?: boolean;
+}
+
+/** By their first bytes, in hexadecimal: files that are not texts. */
+const otherFiles: readonly (readonly [start: RegExp, is: string, remedy: string])[] = [
+  [/^1f8b/, 'compressed with gzip', 'Decompress it first: zcat FILE | deskbell … -'],
+  [/^504b0304/, 'a ZIP archive or an Excel workbook', 'Unpack it, or save the workbook as "CSV UTF-8".'],
+  [/^53514c69746520/, 'a SQLite database', 'Export the table: sqlite3 -header -csv FILE "select …"'],
+];
+
+/** So many bytes show what a file is: UTF-16 by its byte order mark, or by two characters of ASCII. */
+const shownBytes = 8;
+
+/**
+ * @returns the text without its byte order mark
+ * @throws {DeskbellError} ERR_FILE, with line, byte and the likely encoding for bytes that do not fit
+ */
+export async function* decodeText(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  options: DecodeOptions,
+): AsyncGenerator<string> {
+  let decoder: TextDecoder | undefined;
+  let waiting = Buffer.alloc(0);
+  let position = 0;
+  let line = 1;
+  const decode = async (isEnd: boolean): Promise<string> => {
+    decoder ??= createDecoder(waiting.toString('hex', 0, shownBytes), options);
+    const bytes = waiting.subarray(0, isEnd ? waiting.length : wholeCharacters(waiting, decoder.encoding));
+    waiting = waiting.subarray(bytes.length);
+    try {
+      const text = decoder.decode(bytes, { stream: !isEnd });
+      position += bytes.length;
+      line += countLines(text);
+      return text;
+    } catch {
+      throw await describeFault(bytes, decoder.encoding, { position, line }, options);
+    }
+  };
+  for await (const chunk of chunks) {
+    waiting = waiting.length === 0 ? Buffer.from(chunk) : Buffer.concat([waiting, chunk]);
+    if (decoder !== undefined || waiting.length >= shownBytes) yield await decode(false);
+  }
+  yield await decode(true);
+}
+
+function createDecoder(start: string, { label, encoding }: DecodeOptions): TextDecoder {
+  const [, is, remedy] = otherFiles.find(([shown]) => shown.test(start)) ?? [];
+  if (is !== undefined) throw new DeskbellError('ERR_FILE', `${label} is ${is}`, { remedy: remedy! });
+  return new TextDecoder(encoding ?? shownEncoding(start), { fatal: true });
+}
+
+function shownEncoding(start: string): string {
+  if (/^(fffe|(?!00)..00(?!00)..00)/.test(start)) return 'utf-16le';
+  return /^(feff|00(?!00)..00(?!00))/.test(start) ? 'utf-16be' : 'utf-8';
+}
+
+/** How many bytes there are without a character of UTF-8 whose end has not come yet. */
+function wholeCharacters(bytes: Uint8Array, encoding: string): number {
+  if (encoding !== 'utf-8') return bytes.length;
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back]!;
+    if (byte < 0x80) break;
+    // the first byte of a character says how many it has
+    if (byte >= 0xc0)
+      return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+}
+
+async function describeFault(
+  bytes: Uint8Array,
+  encoding: string,
+  before: { readonly position: number; readonly line: number },
+  { label, hasFlag = false, encoding: asked }: DecodeOptions,
+): Promise<DeskbellError> {
+  const { index, text } = findFault(bytes, encoding);
+  const { detect } = await import('chardet');
+  const likely = knownEncoding(detect(bytes) ?? '') ?? 'windows-1252';
+  const byte = bytes[index]?.toString(16).toUpperCase().padStart(2, '0');
+  const where =
+    byte === undefined
+      ? 'it ends within a character'
+      : `the byte 0x${byte} at position ${before.position + index + 1}`;
+  const choice =
+    likely === encoding || likely === 'utf-8'
+      ? 'Save it as UTF-8.'
+      : hasFlag
+        ? `It looks like ${likely}: import it with --encoding ${likely} and check a name with an accent, or save it as UTF-8.`
+        : `It looks like ${likely}: save it as UTF-8.`;
+  return new DeskbellError(
+    'ERR_FILE',
+    `${label} is not in ${asked ?? encoding.toUpperCase()}: line ${before.line + countLines(text)} has ${where}`,
+    { remedy: choice },
+  );
+}
+
+/** Byte by byte. @returns where decoding fails, and the text before it */
+function findFault(bytes: Uint8Array, encoding: string): { readonly index: number; readonly text: string } {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  let text = '';
+  let first = 0;
+  for (let index = 0; index < bytes.length; index += 1) {
+    try {
+      const decoded = decoder.decode(bytes.subarray(index, index + 1), { stream: true });
+      if (decoded !== '') first = index + 1;
+      text += decoded;
+    } catch {
+      return { index: first, text };
+    }
+  }
+  return { index: bytes.length, text };
+}
+
+const countLines = (text: string): number => text.split('\n').length - 1;
+
+/** @returns the name that `TextDecoder` has for it, undefined for one that it does not know */
+export function knownEncoding(name: string): string | undefined {
+  try {
+    return new TextDecoder(name).encoding;
+  } catch {
+    return undefined;
+  }
+}
+
+// Reads files that commands are given, and standard input for "-".
 
 type Sources = Pick<Context, 'input' | 'stop'>;
 

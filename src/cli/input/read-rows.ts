@@ -1,11 +1,10 @@
 // The rows of an import, from text to objects: the values of JSON in any arrangement, or a table in CSV. The first line tells which.
 import { DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
 import type { JsonObject } from '../../protocol/json-object.ts';
-import { findProvider } from './find-provider.ts';
-import { isPlainName, listNames, memberNames, type MemberOf } from './member-names.ts';
+import { findProvider } from './find-rows.ts';
+import { isPlainName, listNames, memberNames, type MemberOf } from './members.ts';
 import { JsonSplitter, type Piece } from './split-json.ts';
-import { splitLines, type Line } from './split-lines.ts';
-import { splitCells, splitTable } from './split-table.ts';
+import { type Line, splitCells, splitLines, splitTable } from './split-table.ts';
 
 /** Maximum length of a row in characters. An object that is longer has rows in it. */
 export const maxRowCharacters = 1_048_576;

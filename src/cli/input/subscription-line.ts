@@ -1,31 +1,65 @@
-// A subscription as one row of a file, as `deskbell subscriptions` exports and imports it. What it exports has the form of
-// `PushSubscription.toJSON()`, which other web push tools accept, with what else the store knows; what it imports may have
-// the forms in which applications store subscriptions.
+// Dates as databases write them.
 import { findIana } from 'windows-iana';
-import { DeskbellError, type FieldError, fieldError } from '../../errors/deskbell-error.ts';
 import { checkChoices, type Choices } from '../../audience/channels.ts';
 import { readTimeZone } from '../../audience/reader-facts.ts';
 import { checkNewUser, checkTags, type UserAndTags } from '../../audience/user-and-tags.ts';
-import type { ReaderFacts } from '../../store/readers.ts';
-import type { NewSubscription, StoredSubscription } from '../../store/subscriptions.ts';
-import { encodeBase64url } from '../../protocol/base64.ts';
+import { parseWallTime } from '../../audience/zone-time.ts';
 import { typeOf } from '../../errors/check-options.ts';
+import { DeskbellError, type FieldError, fieldError } from '../../errors/deskbell-error.ts';
+import { encodeBase64url } from '../../protocol/base64.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { isJsonObject } from '../../protocol/json-object.ts';
 import { readLanguage } from '../../protocol/language.ts';
 import { isP256Point, pointBytes } from '../../protocol/p256.ts';
 import { authBytes, parseSubscription, type Subscription } from '../../protocol/subscription.ts';
+import type { ReaderFacts } from '../../store/readers.ts';
+import type { NewSubscription, StoredSubscription } from '../../store/subscriptions.ts';
 import {
+  createMemberOf,
+  defaultColumns,
   describeNames,
   findMembers,
   type GivenMember,
   type GivenMembers,
+  type Member,
+  memberNames,
+  type MemberOf,
+  open,
+  readBytes,
   type Row,
-} from './given-members.ts';
-import { createMemberOf, defaultColumns, memberNames, type Member, type MemberOf } from './member-names.ts';
-import { parseDate } from './parse-date.ts';
+} from './members.ts';
 import { parseJson } from './read-rows.ts';
-import { open, readBytes } from './unwrap.ts';
+
+const pattern =
+  /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:(Z|UTC)|([+-]\d\d):?(\d\d)?)?)?$/;
+
+/** Below it, a number is in seconds: as milliseconds it would be in March 1973. */
+const firstMilliseconds = 100_000_000_000;
+
+/**
+ * @param value a date with or without a time, in UTC where it names no zone; or seconds or milliseconds since 1970
+ * @returns milliseconds since 1970; undefined for anything else
+ */
+function parseDate(value: unknown): number | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  const text = String(value).trim();
+  if (/^\d+(\.\d+)?$/.test(text)) {
+    const number = Number(text);
+    return inRange(Math.round(number < firstMilliseconds ? number * 1000 : number));
+  }
+  const [, day, time = '00:00', , hours, minutes = '00'] = pattern.exec(text) ?? [];
+  // of 31 February, Date makes a day in March
+  if (parseWallTime(`${day}T00:00`) === undefined) return undefined;
+  return inRange(Date.parse(`${day}T${time}${hours === undefined ? 'Z' : `${hours}:${minutes}`}`));
+}
+
+/** Not before 2000: no subscription is that old, and programs write 1970 for what is not known. */
+const inRange = (timeMs: number): number | undefined =>
+  timeMs >= 946_684_800_000 && timeMs <= 8.64e15 ? timeMs : undefined;
+
+// A subscription as one row of a file, as `deskbell subscriptions` exports and imports it. What it exports has the form of
+// `PushSubscription.toJSON()`, which other web push tools accept, with what else the store knows; what it imports may have
+// the forms in which applications store subscriptions.
 
 /** Maximum length in characters of a line that is to be sent to: an endpoint has at most 4096, the rest is short. */
 export const maxLineCharacters = 65_536;

@@ -1,14 +1,32 @@
-// Commands to suggest to the user, with the configuration that is in use, so that they work as they are.
+// How to run this command in another terminal.
+import { basename, relative } from 'node:path';
 import { hidePasswords } from '../../errors/untrusted-text.ts';
+import type { Context } from '../command.ts';
 import {
   dataSettings,
-  senderSettings,
   flagOf,
-  variableOf,
+  senderSettings,
   type SettingName,
+  variableOf,
 } from '../configuration/configuration.ts';
-import type { Context } from '../context.ts';
-import { quote } from './invocation.ts';
+
+/**
+ * @param argv of the process: the path of Node, then the path of the command
+ * @returns `deskbell`, `npx deskbell` where the package is installed in the folder, or Node and the file, as absolute paths, since another terminal
+ *   may have another Node and another directory
+ */
+export function invocationOf([node = 'node', file = 'deskbell']: readonly string[], folder: string): string {
+  if (basename(file) === 'deskbell') {
+    return relative(folder, file) === 'node_modules/.bin/deskbell' ? 'npx deskbell' : 'deskbell';
+  }
+  return `${quote(node)} ${quote(file)}`;
+}
+
+/** `text` as one word of a shell command. */
+export const quote = (text: string): string =>
+  /^[\w./:@,=+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+// Commands to suggest to the user, with the configuration that is in use, so that they work as they are.
 
 /** Commands that begin with these words deliver, and take the settings of senders too. */
 const delivering = /^(?:send|worker|serve|broadcasts resume)(?: |$)/;

@@ -1,8 +1,52 @@
+// Sizes for people.
+import { once } from 'node:events';
+import { styleText } from 'node:util';
+import { escapeControls } from '../../errors/untrusted-text.ts';
+
+const units = ['kB', 'MB', 'GB', 'TB'] as const;
+
+/** `532 bytes`, `1.5 MB`: of a thousand, as disks are sold. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`;
+  // 999,950 is 1.0 MB: the unit is that of the rounded number
+  const index = units.findIndex((_, before) => Number((bytes / 1000 ** (before + 1)).toFixed(1)) < 1000);
+  const unit = index < 0 ? units.length - 1 : index;
+  return `${(bytes / 1000 ** (unit + 1)).toFixed(1)} ${units[unit]}`;
+}
+
+// Makes text printable on a terminal: line ends and the styles that were made here pass, every other control character is
+// a stranger's and is escaped.
+
+type Style = Parameters<typeof styleText>[0];
+
+export interface Printer {
+  /** `text` in a style if the stream is a terminal with styles. */
+  style(style: Style, text: string): string;
+  toPrintable(text: string): string;
+}
+
+const escapeCharacter = '\u001b';
+/** Line ends, and sequences of ECMA-48 §8.3.117 as `styleText` makes them. */
+const candidates = new RegExp(`(\n|${escapeCharacter}\\[\\d+m)`);
+
+export function createPrinter(stream: NodeJS.WritableStream): Printer {
+  const own = new Set(['\n']);
+  return {
+    style(style, text) {
+      const styled = styleText(style, escapeControls(text), { stream });
+      for (const part of styled.split(candidates)) if (part.startsWith(escapeCharacter)) own.add(part);
+      return styled;
+    },
+    toPrintable: (text) =>
+      text
+        .split(candidates)
+        .map((part) => (own.has(part) ? part : escapeControls(part)))
+        .join(''),
+  };
+}
+
 // Where commands write: results to standard output, diagnostics to standard error. When standard output fails
 // (`deskbell subscriptions export | head`, a full disk) the command is told once, and what it goes on to print is dropped.
-import { once } from 'node:events';
-
-import { createPrinter, type Style } from './printer.ts';
 
 /** Of a command with `--json`. */
 export interface JsonFlag {

@@ -1,17 +1,35 @@
-// Runs a broadcast that this process delivers, and shows its start, its progress and its summary. Ctrl-C pauses it.
-import type { BroadcastRun } from '../../delivery/sender-interface.ts';
+// Which ends of a broadcast make `send` fail, and with which exit code.
 import { formatDuration, nameBroadcast, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { formatReachability, watchPushServices } from '../../delivery/broadcast/watch-push-services.ts';
+import type { BroadcastRun } from '../../delivery/sender-interface.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { isOver, type Broadcast, type BroadcastStore } from '../../store/broadcasts.ts';
+import { countOf } from '../../errors/format-count.ts';
+import { broadcastToJson } from '../../operations/broadcasts.ts';
+import { type Broadcast, type BroadcastStore, isOver } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
-import { broadcastToJson } from '../../operations/broadcast.ts';
-import { assertDelivered } from './assert-delivered.ts';
-import { summarize } from './broadcast-summary.ts';
-import { formatPreparation } from './format-progress.ts';
-import { showProgress } from './show-progress.ts';
+import type { Context } from '../command.ts';
 import type { CommandHint } from '../output/command-hint.ts';
-import type { Context } from '../context.ts';
+import { formatPreparation, showProgress, summarize } from './progress.ts';
+
+/** @throws {DeskbellError} ERR_BROADCAST_UNFINISHED, ERR_NOT_ACCEPTED */
+export function assertDelivered({ id, state, counts }: Broadcast): void {
+  if (state === 'cancelled')
+    throw new DeskbellError('ERR_BROADCAST_UNFINISHED', `Broadcast ${id} was cancelled`);
+  if (state !== 'done') {
+    throw new DeskbellError(
+      'ERR_BROADCAST_UNFINISHED',
+      `Broadcast ${id} is ${state} with ${countOf(counts.pending, 'message')} pending`,
+    );
+  }
+  const failed = counts.rejected + counts.expired + counts.exhausted + counts.doubtful;
+  if (failed === 0) return;
+  throw new DeskbellError(
+    'ERR_NOT_ACCEPTED',
+    `${countOf(failed, 'message')} ${failed === 1 ? 'was' : 'were'} not accepted`,
+  );
+}
+
+// Runs a broadcast that this process delivers, and shows its start, its progress and its summary. Ctrl-C pauses it.
 
 /**
  * @throws {DeskbellError} ERR_BROADCAST_UNFINISHED when it was paused or cancelled, ERR_NOT_ACCEPTED when messages to live

@@ -1,34 +1,54 @@
-// `deskbell send` to many: a broadcast that is stored and then delivered by this process, or left to a worker.
+// What `deskbell send` prints for one subscription: one line with the outcome.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import { countAudience } from '../../delivery/broadcast/count-audience.ts';
 import { thisCommandLine } from '../../delivery/broadcast/describe-source.ts';
 import { isoTime, nameBroadcast, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { broadcastToJson } from '../../operations/broadcast.ts';
-import { scheduleView } from '../../operations/schedules.ts';
+import type { SendResult } from '../../delivery/sender.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
-import type { SubscriptionStore } from '../../store/subscriptions.ts';
-import type { DeliveryOptions } from '../../store/delivery-options.ts';
-import { hasReaderTimes } from '../../store/reader-times.ts';
-import type { Store } from '../../store/store.ts';
-import type { DataDirectory } from '../data/data-directory.ts';
+import { broadcastToJson } from '../../operations/broadcasts.ts';
+import { sentMessageToJson } from '../../operations/message.ts';
+import { scheduleView } from '../../operations/schedules.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
+import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
+import type { DeliveryOptions } from '../../store/delivery-options.ts';
+import { hasReaderTimes } from '../../store/reader-times.ts';
+import type { Store } from '../../store/store.ts';
+import type { StoredSubscription, SubscriptionStore } from '../../store/subscriptions.ts';
+import type { Context } from '../command.ts';
 import type { Configuration } from '../configuration/configuration.ts';
-import { createCommandHint } from '../output/command-hint.ts';
-import type { Context } from '../context.ts';
-import { compileForDelivery } from './compile-for-delivery.ts';
-import { openSender } from './open-sender.ts';
-import type { Output } from '../output/output.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
+import { expressionOf, type PeopleFlags } from '../flags/arguments.ts';
+import { readDeliveryFlags } from '../flags/message-flags.ts';
 import { readInput } from '../input/read-input.ts';
-import { splitLines } from '../input/split-lines.ts';
-import { readDeliveryFlags } from '../flags/delivery-flags.ts';
-import { expressionOf, type PeopleFlags } from '../flags/people-flags.ts';
-import { formatPreparation } from './format-progress.ts';
-import { runBroadcast } from './run-broadcast.ts';
+import { splitLines } from '../input/split-table.ts';
 import { maxLineCharacters, parseLine } from '../input/subscription-line.ts';
+import { createCommandHint } from '../output/command-hint.ts';
+import type { JsonFlag, Output } from '../output/output.ts';
+import { compileForDelivery, openSender } from './open-sender.ts';
+import { formatPreparation } from './progress.ts';
+import { runBroadcast } from './run-broadcast.ts';
+
+const colours = { accepted: 'green', gone: 'yellow', retry: 'yellow', rejected: 'red' } as const;
+
+export function printSendResult(
+  output: Output,
+  { id, endpoint }: StoredSubscription,
+  result: SendResult,
+  flags: JsonFlag,
+): Promise<void> {
+  const sent = sentMessageToJson(id, endpoint, result);
+  const { pushService, outcome, status, reason, detail, retryAfterSeconds: seconds } = sent;
+  const why = outcome === 'gone' ? 'removed' : reason;
+  const later = seconds === undefined ? undefined : `try again in ${seconds} s`;
+  const parts = [pushService, status, why, detail, later].filter((part) => part !== undefined);
+  const kind = output.style(colours[outcome], outcome.padEnd(8));
+  return output.result(flags, sent, `${kind} ${String(id).padStart(6)}  ${parts.join('  ')}`);
+}
+
+// `deskbell send` to many: a broadcast that is stored and then delivered by this process, or left to a worker.
 
 const lookEveryMs = 250;
 

@@ -1,11 +1,14 @@
 // What commands that serve have in common: listening on a port, with a clear error where that fails, and running until
 // they are told to stop.
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { Context } from '../context.ts';
-import type { ListenAddress } from '../configuration/listen-address.ts';
+import { writePrivateFile } from '../../keys/private-file.ts';
+import type { Context } from '../command.ts';
+import type { ListenAddress } from '../configuration/addresses.ts';
 
 /** Has a server listen. @returns its address, as `addressOf` gives it. @throws {DeskbellError} ERR_LISTEN */
 export async function listenAt(app: FastifyInstance, where: ListenAddress, flag: string): Promise<string> {
@@ -46,4 +49,20 @@ export function ignoreHangup({ output, onHangup }: Pick<Context, 'output' | 'onH
 /** `http://127.0.0.1:8080` */
 export function addressOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+// The address of the operator's listener, which `serve` keeps in the data directory, so that `operators add` can show a command
+// that reaches it. It may be out of date: nothing but that command is made from it.
+
+const pathOf = (directory: string): string => join(directory, 'operator-address');
+
+/** @throws {DeskbellError} ERR_FILE, ERR_DATA_EXPOSED, ERR_DATA_OWNER */
+export async function storeOperatorAddress(directory: string, address: string): Promise<void> {
+  await writePrivateFile(pathOf(directory), `${address}\n`, { replace: true });
+}
+
+/** @returns with scheme and port; `undefined` where no listener has been opened */
+export async function readOperatorAddress(directory: string): Promise<string | undefined> {
+  const text = await readFile(pathOf(directory), 'utf8').catch(() => '');
+  return URL.parse(text.trim())?.origin;
 }

@@ -1,19 +1,52 @@
-// Opens the operator's listener from the configuration.
+// What metrics say of this machine and its configuration.
+import { X509Certificate } from 'node:crypto';
+import { statfs } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { TlsFiles } from '../../http/create-http-server.ts';
 import type { Log } from '../../http/log.ts';
-import type { ListenerOptions, OperatorOptions } from '../../operator/create-operator.ts';
-import { readTextFile } from '../input/read-input.ts';
 import { loadOrCreateSecret } from '../../keys/secret-files.ts';
+import type { ListenerOptions, OperatorOptions } from '../../operator/create-operator.ts';
+import type { MachineFigures } from '../../operator/metrics/definitions.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
+import type { Context } from '../command.ts';
+import { parseListenAddress } from '../configuration/addresses.ts';
 import type { Configuration } from '../configuration/configuration.ts';
-import type { Context } from '../context.ts';
+import { createPersonHash } from '../data/data-command.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
-import { parseListenAddress } from '../configuration/listen-address.ts';
-import { createPersonHash } from './person-hash.ts';
-import { listenAt } from './listening.ts';
+import { readLastBackup } from '../data/last-backup.ts';
+import { readTextFile } from '../input/read-input.ts';
 import { readCertificates } from '../send/open-sender.ts';
+import { listenAt } from './listening.ts';
+
+type Configured = Pick<Configuration, 'data' | 'database' | 'maxSubscriptions'>;
+
+/**
+ * @param certificate of the operator's listener, as PEM: its own comes first
+ * @returns reads the figures as they are then; what cannot be read is absent
+ */
+export function machineFiguresReader(
+  { data, database, maxSubscriptions }: Configured,
+  certificate: string | undefined,
+): () => Promise<MachineFigures> {
+  const certificateEndsAtMs =
+    certificate === undefined ? undefined : new X509Certificate(certificate).validToDate.getTime();
+  return async () => {
+    const [disk, backedUpAtMs] = await Promise.all([
+      statfs(data).catch(() => undefined),
+      readLastBackup(data),
+    ]);
+    return {
+      disk: disk && { freeBytes: disk.bavail * disk.bsize, sizeBytes: disk.blocks * disk.bsize },
+      subscriptionLimit: maxSubscriptions,
+      certificateEndsAtMs,
+      // of PostgreSQL, others make the backups
+      lastBackupAtMs: database === undefined ? (backedUpAtMs ?? 0) : undefined,
+    };
+  };
+}
+
+// Opens the operator's listener from the configuration.
 
 export interface OpenOperator {
   /** With scheme and port. */

@@ -1,9 +1,83 @@
-// Reports what happens to the broadcasts of a store, and which other processes deliver them, while this one works.
+// A line for each message, as `--log-messages` asks for: JSON on standard output with `--json`, else text on standard error.
 import { hostname } from 'node:os';
-import { watchBroadcasts, type BroadcastEvent } from '../../delivery/broadcast/watch-broadcasts.ts';
-import { watchPushServices, type ReachabilityEvent } from '../../delivery/broadcast/watch-push-services.ts';
+import { hostOf, isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { type BroadcastEvent, watchBroadcasts } from '../../delivery/broadcast/watch-broadcasts.ts';
+import {
+  formatReachability,
+  type ReachabilityEvent,
+  watchPushServices,
+} from '../../delivery/broadcast/watch-push-services.ts';
 import { watchWorkers, type WorkerEvent } from '../../delivery/broadcast/watch-workers.ts';
+import type { MessageRecord } from '../../delivery/message-log.ts';
+import type { Log } from '../../http/log.ts';
 import type { Store } from '../../store/store.ts';
+import { formatError } from '../output/failure.ts';
+import type { Output } from '../output/output.ts';
+
+/** @param json whether the command prints JSON Lines */
+export const printMessages =
+  (output: Pick<Output, 'line' | 'diagnostic'>, json: boolean) =>
+  (records: readonly MessageRecord[]): void => {
+    for (const record of records) {
+      if (json) void output.line(JSON.stringify(messageEvent(record)));
+      else output.diagnostic(formatMessage(record));
+    }
+  };
+
+/** As a record of the log. */
+export const messageEvent = ({
+  broadcastId: broadcast,
+  subscriptionId: subscription,
+  ...rest
+}: MessageRecord) => ({
+  event: 'message',
+  broadcast,
+  subscription,
+  ...rest,
+});
+
+/** `Broadcast 7, subscription 17: rejected by fcm.googleapis.com, status 403, vapid-refused (attempt 1)` */
+function formatMessage(record: MessageRecord): string {
+  const { broadcastId, subscriptionId, pushService, outcome, attempt, status, reason } = record;
+  const to =
+    subscriptionId === undefined ? 'a subscription that is not stored' : `subscription ${subscriptionId}`;
+  const what = [
+    `${outcome} at ${hostOf(pushService)}`,
+    ...(status === undefined ? [] : [`status ${status}`]),
+    ...(reason === undefined ? [] : [reason]),
+  ];
+  return `${broadcastId === undefined ? 'Message' : `Broadcast ${broadcastId}`}, ${to}: ${what.join(', ')} (attempt ${attempt})`;
+}
+
+// What is delivered, and by whom, in the log of `serve`.
+
+/** What an operator has to act upon is an error. */
+export const logDelivery = (log: Log): DeliveryReport => ({
+  event(event) {
+    const { id, recipients } = event.broadcast;
+    if (event.kind === 'alarm') {
+      const { origin, reason, detail } = event.alarm;
+      log.error({ event: 'alarm', broadcast: id, pushService: origin, reason, detail });
+    } else {
+      const counts = Object.fromEntries(nonZeroCounts(event.broadcast));
+      log.info({ event: 'broadcast', broadcast: id, state: stateOf(event.broadcast), recipients, ...counts });
+    }
+  },
+  worker({ state, machine, processId, startedAtMs }) {
+    const record = { event: 'worker', machine, processId, state, startedAt: isoTime(startedAtMs) };
+    if (state === 'lost') log.error(record);
+    else log.info(record);
+  },
+  reachability(event) {
+    const record = { event: 'push service', pushService: event.origin, state: event.state };
+    const detail = formatReachability(event);
+    if (event.state === 'unreachable') log.error({ ...record, since: isoTime(event.sinceMs), detail });
+    else log.info({ ...record, detail });
+  },
+  error: (error) => log.error({ event: 'delivery interrupted', detail: formatError(error) }),
+});
+
+// Reports what happens to the broadcasts of a store, and which other processes deliver them, while this one works.
 
 export interface DeliveryReport {
   event(event: BroadcastEvent): void | Promise<void>;

@@ -1,25 +1,67 @@
-// The operator's API: everything here needs a token. A folder's route files each add the routes of one kind of resource.
-import { collectRoutes, createOpenApiDocument } from '../../http/description/openapi-document.ts';
+// What the description document says of the operator's API as a whole.
+import { operatorErrors } from '../../errors/catalogue.ts';
+import {
+  collectRoutes,
+  createOpenApiDocument,
+  type Description,
+  license,
+} from '../../http/description/openapi-document.ts';
 import { contentResponse, type Operation } from '../../http/description/operation.ts';
 import { readJsonBodies, readTextBodies, sendJson } from '../../http/json-body.ts';
 import { type SchemaTypeProvider, type ServiceApp, Type } from '../../http/schema.ts';
 import { acknowledge, listAlarms } from '../../operations/alarms.ts';
-import { listChannels, updateChannel, removeChannel } from '../../operations/channels.ts';
+import { listChannels, removeChannel, updateChannel } from '../../operations/channels.ts';
 import { decisions, listHeldDeletions } from '../../operations/held-deletions.ts';
 import { personView, updatePerson, userParams } from '../../operations/people.ts';
 import { requireToken } from '../authorize.ts';
-import { addMetricsRoute } from '../metrics/add-metrics.ts';
-import { operatorDescription } from '../description.ts';
 import type { OperatorContext } from '../context.ts';
-import { addAuditRoutes } from './audit.ts';
+import { addMetricsRoute } from '../metrics/metrics.ts';
+import { operatorFormats } from '../validator.ts';
 import { addBroadcastRoutes } from './broadcasts.ts';
-import { addKeyRoutes } from './keys.ts';
+import { addAuditRoutes, addKeyRoutes } from './installation.ts';
 import { addMessageRoutes } from './messages.ts';
 import { addOperations, operationsOf } from './operations.ts';
 import { addOutcomeRoutes } from './outcomes.ts';
 import { addPushServiceRoutes } from './push-services.ts';
 import { addScheduleRoutes } from './schedules.ts';
 import { addSubscriptionRoutes } from './subscriptions.ts';
+
+const summary = `Sends push messages and broadcasts, shows what came of them, and manages subscriptions.
+
+Every request needs a token, as \`deskbell operators add NAME\` prints it. One that changes something needs the role \`full\` and
+leaves an audit record; the role \`send\` permits to send, and to see one’s own broadcasts. Lists come in pages: \`next\` is the \`cursor\` of the next page, or null. Times are ISO 8601. Every
+error is an RFC 9457 problem with a stable \`code\`. Endpoints, \`p256dh\` and \`auth\` are never returned.`;
+
+export const operatorDescription: Description = {
+  info: {
+    title: 'Deskbell: the operator’s API',
+    // Of the description itself; to be raised with every change that a client can see.
+    version: '2.2.0',
+    description: summary,
+    license,
+  },
+  formats: operatorFormats,
+  tags: {
+    Sending: 'Messages and broadcasts.',
+    Subscriptions: 'Who can be sent to, channels, and what is known of people.',
+    'Push services': 'How sending goes, and the deletions that wait for a decision.',
+    Installation: 'Keys, audit and this description.',
+  },
+  securitySchemes: {
+    token: { type: 'http', scheme: 'bearer', description: 'A token of `deskbell operators add`.' },
+  },
+  errors: operatorErrors,
+  errorsEverywhere: [
+    'ERR_TOKEN_INVALID',
+    'ERR_TOKEN_ROLE',
+    'ERR_HOST_REFUSED',
+    'ERR_ORIGIN_REFUSED',
+    'ERR_STORE_UNAVAILABLE',
+  ],
+  headersEverywhere: { 'Cache-Control': { schema: { type: 'string', enum: ['no-store'] } } },
+};
+
+// The operator's API: everything here needs a token. A folder's route files each add the routes of one kind of resource.
 
 const openApiOperation: Operation = {
   operationId: 'getDescription',

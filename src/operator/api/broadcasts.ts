@@ -1,26 +1,79 @@
-// /v1/broadcasts: makes, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
+// What requests about broadcasts may have: the body that makes one, the queries of lists, and a header.
 import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
-import { type ServiceApp, Type } from '../../http/schema.ts';
+import { idKeywords, type ServiceApp, Type } from '../../http/schema.ts';
+import { audienceSchema } from '../../operations/audience.ts';
+import {
+  broadcastChanges,
+  broadcastStates,
+  broadcastView,
+  broadcastWithTimesToJson,
+} from '../../operations/broadcasts.ts';
+import {
+  deliveryOptionSchemas,
+  exampleForReaders,
+  exampleMessage,
+  messageSchema,
+} from '../../operations/message.ts';
+import { idParams, senders, watchers } from '../../operations/operation.ts';
+import { attemptView } from '../../operations/outcomes.ts';
 import { assertNotBlank } from '../../protocol/message/assert-not-blank.ts';
-import { searchBroadcasts } from '../broadcast-search.ts';
-import { attemptView } from '../../operations/attempt.ts';
-import { broadcastView, broadcastWithTimesToJson } from '../../operations/broadcast.ts';
-import { broadcastEvents, readLastEventId } from '../broadcast-events.ts';
-import { sendEvents } from '../event-stream.ts';
-import type { OperatorContext } from '../context.ts';
-import { senders, watchers } from '../../operations/operation.ts';
-import { readPage } from '../list-page.ts';
+import { type AttemptOutcome, attemptOutcomes } from '../../store/attempts.ts';
 import {
   assertShowsRows,
   assertTellsNothing,
   claimBroadcast,
   getOwnBroadcast,
   ownerIdOf,
-} from '../own-broadcasts.ts';
-import { broadcastChanges } from '../../operations/broadcast-changes.ts';
-import { idParams } from '../../operations/operation.ts';
-import { addOperations, operationsOf } from './operations.ts';
-import { attemptsQuery, bodyLimit, createBody, idempotencyKey, listQuery } from './broadcast-requests.ts';
+} from '../authorize.ts';
+import { broadcastEvents, readLastEventId, sendEvents } from '../broadcast-events.ts';
+import type { OperatorContext } from '../context.ts';
+import { readPage, searchBroadcasts } from '../searches.ts';
+import { addOperations, idempotencyKeyOf, operationsOf } from './operations.ts';
+
+const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
+
+/** Bytes: for a list of recipients. */
+const bodyLimit = 128 * 1024;
+
+const createBody = Type.Model(
+  'BroadcastRequest',
+  Type.Object(
+    {
+      audience: audienceSchema,
+      message: messageSchema,
+      startAt: time('Nothing is sent before it. At most a minute ago. Default: now.'),
+      ...deliveryOptionSchemas,
+    },
+    {
+      additionalProperties: false,
+      examples: [
+        { audience: 'all', message: exampleMessage, startAt: '2037-01-01T09:00:00+01:00' },
+        { audience: 'all', message: exampleForReaders, localTime: '09:00', timeZone: 'Europe/Berlin' },
+      ],
+    },
+  ),
+);
+
+const listQuery = {
+  text: Type.Optional(Type.String({ description: 'Somewhere in title or message, whatever the case.' })),
+  state: Type.Optional(
+    Type.Unsafe<(typeof broadcastStates)[number]>({ type: 'string', enum: broadcastStates }),
+  ),
+  since: time('Whose start is not before it.'),
+  until: time('Whose start is before it.'),
+};
+
+const attemptsQuery = {
+  outcome: Type.Optional(Type.Unsafe<AttemptOutcome>({ type: 'string', enum: attemptOutcomes })),
+  subscription: Type.Optional(Type.Integer({ ...idKeywords, description: 'Of this subscription only.' })),
+};
+
+const idempotencyKey = idempotencyKeyOf(
+  'A text of your own, at most 200 characters. A repeated request with the same key, message and audience makes no second ' +
+    'broadcast: it is answered with the first one.',
+);
+
+// /v1/broadcasts: makes, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
 
 const eventsOperation: Operation = {
   operationId: 'followBroadcast',

@@ -3,15 +3,17 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { type ObjectValue, type ServiceApp, Type, type ValueOf } from '../../http/schema.ts';
 import { addresseesSchema, userKeywords, type Addressees } from '../../operations/audience.ts';
-import { pushOptionSchemas } from '../../operations/delivery-options.ts';
-import { exampleForReaders, exampleMessage, messageSchema } from '../../operations/message.ts';
-import { sentMessageSchema } from '../../operations/sent-message.ts';
+import {
+  exampleForReaders,
+  exampleMessage,
+  messageSchema,
+  pushOptionSchemas,
+  sentMessageSchema,
+} from '../../operations/message.ts';
 import type { OperatorContext } from '../context.ts';
 import { senders } from '../../operations/operation.ts';
-import { sendMessage } from '../send-message.ts';
-import { assertSameForAll, tellsSubscriptions } from '../own-broadcasts.ts';
-import { sendOnce } from '../send-once.ts';
-import { assertNoRetry, UndeliveredError } from '../undelivered-error.ts';
+import { assertNoRetry, sendMessage, sendOnce, UndeliveredError } from '../send-message.ts';
+import { assertSameForAll, tellsSubscriptions } from '../authorize.ts';
 import { idempotencyKeyOf, operationsOf } from './operations.ts';
 
 const body = Type.Model(

@@ -1,16 +1,85 @@
-// An operation of the API, described once: its route, its checks, its audit record and its part of the description follow.
+// Lists come in pages: `?limit=` and `?cursor=`, and in the answer `items` and `next`, the cursor of the next page.
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify';
 import { maxKeyCharacters } from '../../delivery/idempotency-key.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { contentResponse, emptyResponse } from '../../http/description/operation.ts';
 import { sendJson } from '../../http/json-body.ts';
-import { type ObjectValue, type Properties, type Schema, type ServiceApp, Type } from '../../http/schema.ts';
-import type { Described, NamedList, Operation, Route } from '../../operations/operation.ts';
-import type { View } from '../../operations/view.ts';
+import {
+  idKeywords,
+  modelOf,
+  type ObjectValue,
+  type Properties,
+  type Schema,
+  type ServiceApp,
+  Type,
+} from '../../http/schema.ts';
+import type { Described, NamedList, Operation, Route, View } from '../../operations/operation.ts';
 import type { AuditedAction } from '../audit-changes.ts';
 import type { OperatorContext } from '../context.ts';
-import type { ListPage } from '../list-page.ts';
-import { cutPage, defaultLimit, namedPageQuery, pageOf, pageQuery } from './page.ts';
+import type { ListPage } from '../searches.ts';
+
+const defaultLimit = 50;
+const maxLimit = 500;
+
+/** Query parameters of every list. A cursor is opaque to clients. */
+const pageQuery = {
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: maxLimit,
+      default: defaultLimit,
+      description: 'How many items a page has at most.',
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.Integer({
+      ...idKeywords,
+      minimum: 0,
+      description: '`next` of the page before; absent for the first page.',
+    }),
+  ),
+};
+
+/** A page of what a view shows, for the description. */
+const pageOf = (
+  { schema, example }: Pick<View<never>, 'schema' | 'example'>,
+  cursorType: 'integer' | 'string' = 'integer',
+): Pick<View<never>, 'schema' | 'example'> => ({
+  schema: Type.Model(
+    `${modelOf(schema)}Page`,
+    Type.Object({
+      items: Type.Array(schema),
+      next: Type.Unsafe({
+        type: [cursorType, 'null'],
+        description: 'The cursor of the next page; null after the last one.',
+      }),
+    }),
+  ),
+  example: { items: [example], next: null },
+});
+
+/** The same for a list in the order of names. */
+const namedPageQuery = {
+  limit: pageQuery.limit,
+  cursor: Type.Optional(
+    Type.String({ description: '`next` of the page before; absent for the first page.' }),
+  ),
+};
+
+/** Cuts a page out of a list that is short enough to be read whole; it comes in the order of names. */
+function cutPage<Item>(
+  items: readonly Item[],
+  nameOf: (item: Item) => string,
+  { limit = defaultLimit, cursor }: { readonly limit?: number; readonly cursor?: string },
+): { readonly items: readonly Item[]; readonly next: string | undefined } {
+  const rest = items
+    .filter((item) => cursor === undefined || nameOf(item) > cursor)
+    .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+  const page = rest.slice(0, limit);
+  return { items: page, next: rest.length > limit ? nameOf(page.at(-1)!) : undefined };
+}
+
+// An operation of the API, described once: its route, its checks, its audit record and its part of the description follow.
 
 type Request<Params extends Properties, Query extends Properties, Body> = FastifyRequest & {
   readonly params: ObjectValue<Params>;

@@ -2,7 +2,7 @@
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { type ServiceApp, Type } from '../../http/schema.ts';
 import type { StoredSenderReport } from '../../store/senders.ts';
-import type { View } from '../../operations/view.ts';
+import type { View } from '../../operations/operation.ts';
 import type { OperatorContext } from '../context.ts';
 import { readPushServices, type PushServiceView } from '../push-services.ts';
 import { operationsOf } from './operations.ts';

@@ -2,8 +2,7 @@
 import { type ServiceApp, Type } from '../../http/schema.ts';
 import { assertNotBlank } from '../../protocol/message/assert-not-blank.ts';
 import { recurringAudienceSchema } from '../../operations/audience.ts';
-import { deliveryOptionSchemas } from '../../operations/delivery-options.ts';
-import { exampleMessage, messageSchema } from '../../operations/message.ts';
+import { deliveryOptionSchemas, exampleMessage, messageSchema } from '../../operations/message.ts';
 import { withTimes } from '../../delivery/schedule/schedule-times.ts';
 import {
   continueSchedule,
@@ -13,7 +12,7 @@ import {
   scheduleWithTimesView,
 } from '../../operations/schedules.ts';
 import type { OperatorContext } from '../context.ts';
-import { readPage } from '../list-page.ts';
+import { readPage } from '../searches.ts';
 import { idParams } from '../../operations/operation.ts';
 import { addOperations, operationsOf } from './operations.ts';
 

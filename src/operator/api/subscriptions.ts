@@ -2,14 +2,13 @@
 import { type ServiceApp, Type } from '../../http/schema.ts';
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import { requireSubscription } from '../../store/subscriptions.ts';
-import { attemptView } from '../../operations/attempt.ts';
+import { attemptView } from '../../operations/outcomes.ts';
 import { userKeywords } from '../../operations/audience.ts';
 import { idParams } from '../../operations/operation.ts';
 import { removePerson } from '../../operations/people.ts';
 import { removeSubscription, subscriptionView, updateSubscription } from '../../operations/subscriptions.ts';
 import type { OperatorContext } from '../context.ts';
-import { findSubscriptions } from '../find-subscriptions.ts';
-import { readPage } from '../list-page.ts';
+import { findSubscriptions, readPage } from '../searches.ts';
 import { splitTags } from '../validator.ts';
 import { addOperations, operationsOf } from './operations.ts';
 

@@ -5,27 +5,27 @@ import { html } from '../../http/description/html.ts';
 import { toFault, toProblem } from '../../http/problem.ts';
 import { rejectUnmatched } from '../../http/unknown-paths.ts';
 import type { OperatorContext } from '../context.ts';
-import { requireSession } from './require-session.ts';
-import { addFiles } from './files.ts';
+import {
+  type ConsoleSession,
+  type ConsoleSessions,
+  createSessions,
+  requireSession,
+  sessionNameOf,
+} from './sessions.ts';
+import { addFiles, pageHeaders, pages, renderAlone, sendPage } from './page.ts';
 import { createLive } from './live.ts';
 import { readForms } from './forms.ts';
-import { pages, renderAlone, sendPage } from './page.ts';
-import { pageHeaders } from './page-headers.ts';
-import { addAuditPage } from './pages/audit.ts';
-import { addAlarmPage } from './pages/alarm.ts';
+import { addAuditPage, addKeysPage } from './pages/installation.ts';
+import { addAlarmPage } from './alarms.ts';
 import { addBroadcastPages } from './pages/broadcast.ts';
 import { addBroadcastsPage } from './pages/broadcasts.ts';
 import { addChannelPages } from './pages/channels.ts';
 import { addSchedulePages } from './pages/schedules.ts';
 import { addSendPages } from './pages/send.ts';
-import { addKeysPage } from './pages/keys.ts';
-import { addHeldDeletionPages } from './pages/held-deletions.ts';
+import { addHeldDeletionPages, addPushServicesPage } from './pages/push-services.ts';
 import { addPeoplePages } from './pages/people.ts';
-import { addPushServicesPage } from './pages/push-services.ts';
 import { addSubscriptionPages } from './pages/subscriptions.ts';
 import { addOverview } from './pages/overview.ts';
-import { sessionNameOf } from './session-cookie.ts';
-import { createSessions, type ConsoleSession, type ConsoleSessions } from './sessions.ts';
 import { addSignIn } from './sign-in.ts';
 
 export async function addConsole(app: FastifyInstance, parts: OperatorContext): Promise<void> {

@@ -8,16 +8,22 @@ import {
 } from '../../protocol/message/members.ts';
 import type { TagCount } from '../../delivery/broadcast/estimate-audience.ts';
 import { deliveryOptions, type OptionDescription } from '../../store/delivery-options.ts';
-import { actionFieldNames, actionIndexes } from './action-fields.ts';
+import {
+  actionFieldNames,
+  actionIndexes,
+  checkbox,
+  choice,
+  type FormState,
+  textArea,
+  textInput,
+} from './form-fields.ts';
 import { card, facts } from './components.ts';
-import { checkbox, choice, textArea, textInput, type FormState } from './form-fields.ts';
 import { zoneField, zoneLabel } from './local-time-input.ts';
 import type { Channel } from '../../audience/channels.ts';
 import { describeLanguage, languagesOf, renderLanguages } from './languages.ts';
-import { csrfField } from './csrf.ts';
+import { type ConsoleSession, csrfField } from './sessions.ts';
 import type { Fields } from './forms.ts';
 import { renderPreviews } from './preview.ts';
-import type { ConsoleSession } from './sessions.ts';
 import { lookUp } from '../../errors/look-up.ts';
 
 export interface Composer extends FormState {

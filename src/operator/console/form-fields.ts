@@ -1,8 +1,8 @@
 // The inputs of the composer's form: each with its hint, what the form says of its value, and what is wrong with it.
+import { lookUp } from '../../errors/look-up.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { select } from './components.ts';
 import type { Fields } from './forms.ts';
-import { lookUp } from '../../errors/look-up.ts';
 
 /** A form as it stands. */
 export interface FormState {
@@ -85,3 +85,27 @@ export const choice = (
   options: readonly (readonly [value: string, text: string])[],
 ): Html =>
   field(form, name, { label }, (attributes) => select(name, options, lookUp(form.fields, name), attributes));
+
+// The fields of the composer for the buttons of a message: `actionTitle0`, `actionUrl0` and so on.
+
+export const actionCount = 3;
+export const actionIndexes = Array.from({ length: actionCount }, (_, index) => index);
+
+/** The field of each member of a button, without its index. */
+export const actionFields: Readonly<Record<string, string>> = {
+  title: 'actionTitle',
+  url: 'actionUrl',
+  icon: 'actionIcon',
+  action: 'actionName',
+};
+
+/** Of all buttons. */
+export const actionFieldNames: readonly string[] = Object.values(actionFields).flatMap((name) =>
+  actionIndexes.map((index) => `${name}${index}`),
+);
+
+/** The indexes of those that are filled in: a message has these alone. */
+export const filledActions = (fields: Fields): readonly number[] =>
+  actionIndexes.filter((index) =>
+    Object.values(actionFields).some((name) => lookUp(fields, `${name}${index}`)),
+  );

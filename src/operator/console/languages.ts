@@ -3,8 +3,7 @@ import { html, type Html } from '../../http/description/html.ts';
 import { readLanguage } from '../../protocol/language.ts';
 import { textDescriptions } from '../../protocol/message/members.ts';
 import type { Message, MessageTexts } from '../../protocol/message/message.ts';
-import { actionCount, actionIndexes } from './action-fields.ts';
-import { textArea, textInput, type FormState } from './form-fields.ts';
+import { actionCount, actionIndexes, type FormState, textArea, textInput } from './form-fields.ts';
 import { fieldFault, optionalField, textField, type Fields } from './forms.ts';
 import { lookUp } from '../../errors/look-up.ts';
 

@@ -8,12 +8,9 @@ import type { FastifyInstance } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { htmlText, type Html } from '../../http/description/html.ts';
 import type { Log } from '../../http/log.ts';
-import { sendEvents, type ServerEvent } from '../event-stream.ts';
-import { createSharedFeeds } from '../shared-feed.ts';
+import { createSharedFeeds, sendEvents, type ServerEvent } from '../broadcast-events.ts';
 import { liveId } from './components.ts';
-import { sessionOf } from './require-session.ts';
-import { sessionNameOf } from './session-cookie.ts';
-import type { ConsoleSession, ConsoleSessions } from './sessions.ts';
+import { type ConsoleSession, type ConsoleSessions, sessionNameOf, sessionOf } from './sessions.ts';
 
 /** By the name that `live` gives the element whose content each replaces. */
 export type LiveParts = Readonly<Record<string, Html>>;

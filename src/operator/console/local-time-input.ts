@@ -1,11 +1,31 @@
-// Times as an operator types them, in the operator's own zone. The script of the page puts the browser's zone into the form; without
-// it, times are in UTC, and the form says so.
-import { fromNow } from '../../client/console/from-now.ts';
+// The times in the composer's form: when a message starts, and when happened what it tells of.
 import { formatWallTime, instantsOf, isTimeZone, toInstant, toWallTime } from '../../audience/zone-time.ts';
+import { fromNow } from '../../client/console/from-now.ts';
+import { maxLateMs } from '../../delivery/broadcast/create-broadcast.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { cut } from '../../http/problem.ts';
 import { searchField } from './components.ts';
-import { fieldFault, textFields, type Fields } from './forms.ts';
+import { fieldFault, type Fields, textField, textFields } from './forms.ts';
+
+/** What the field means; undefined where it is empty. */
+export function toTime(fields: Fields, name: string): Date | undefined {
+  const text = textField(fields, name);
+  return text === '' ? undefined : new Date(readLocalTime(text, fields, name));
+}
+
+/** When it starts, which is not in the past; undefined: now. */
+export function toStart(fields: Fields, nowMs: number): Date | undefined {
+  const startAt = toTime(fields, 'startAt');
+  if (startAt === undefined || startAt.getTime() >= nowMs - maxLateMs) return startAt;
+  throw fieldFault(
+    'startAt',
+    `The start, ${describeLocalTime(startAt.getTime(), fields, nowMs)}, is more than a minute ago; ` +
+      'give a time to come, or leave it empty to send now.',
+  );
+}
+
+// Times as an operator types them, in the operator's own zone. The script of the page puts the browser's zone into the form; without
+// it, times are in UTC, and the form says so.
 
 /** The field of a form that says in which zone its times are. */
 export const zoneName = 'zone';

@@ -12,11 +12,10 @@ import type { Message, MessageAction } from '../../protocol/message/message.ts';
 import type { ValueSchema } from '../../protocol/message/value-schema.ts';
 import { deliveryOptions, type OptionDescription } from '../../store/delivery-options.ts';
 import { hasReaderTimes } from '../../store/reader-times.ts';
-import { actionFieldNames, filledActions } from './action-fields.ts';
-import { toTime } from './form-times.ts';
+import { actionFieldNames, filledActions } from './form-fields.ts';
+import { toTime, zoneName } from './local-time-input.ts';
 import { fieldFault, optionalField, textField, textFields, type Fields } from './forms.ts';
 import { describeLanguage, languageFields, textNames, toTexts } from './languages.ts';
-import { zoneName } from './local-time-input.ts';
 import { lookUp } from '../../errors/look-up.ts';
 
 /** `testTag` names those who get the message before the audience. */

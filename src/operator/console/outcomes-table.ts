@@ -1,12 +1,145 @@
-// What came of subscriptions in broadcasts as a table: a sentence for each, with every attempt behind a switch.
+// How a broadcast or a schedule is called on a page: by the title of its message, else by its text, else by its number.
+import { countMeanings } from '../../delivery/broadcast/count-meanings.ts';
 import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
+import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
+import { formatCount } from '../../errors/format-count.ts';
 import { html, type Html } from '../../http/description/html.ts';
-import type { RowOutcome, RowState } from '../../store/attempts.ts';
+import { describeAttempt, type WordPart, wordsOf } from '../../operations/outcomes.ts';
+import { pushServiceName } from '../../protocol/known-push-services.ts';
+import type { Message } from '../../protocol/message/message.ts';
+import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
+import type { AnswerCount, AttemptRecord, RowOutcome, RowState } from '../../store/attempts.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
-import { describeAttempt, wordsOf, type WordPart } from '../../operations/row-outcome.ts';
-import { titleOf } from './broadcast-title.ts';
-import { badge, exactTime, table, time, untrusted, type Variant } from './components.ts';
-import { subscriptionLink } from './links.ts';
+import type { Schedule } from '../../store/schedules.ts';
+import type { Store } from '../../store/store.ts';
+import {
+  badge,
+  capitalize,
+  exactTime,
+  older,
+  prose,
+  table,
+  time,
+  untrusted,
+  type Variant,
+} from './components.ts';
+import { idField } from './forms.ts';
+import { subscriptionLink } from './page.ts';
+
+const maxCharacters = 80;
+
+export const titleOf = ({ id, payload }: Pick<Broadcast, 'id' | 'payload'>): Html =>
+  nameBy(readPayloadTexts(payload), `Broadcast ${id}`);
+
+export const scheduleTitle = ({ id, message }: Pick<Schedule, 'id' | 'message'>): Html =>
+  nameBy(message, `Schedule ${id}`);
+
+function nameBy({ title, message }: Pick<Message, 'title' | 'message'>, otherwise: string): Html {
+  const text = title.trim() || message.trim();
+  if (text === '') return html`${otherwise}`;
+  return prose(text.length > maxCharacters ? `${firstCharacters(text)}…` : text);
+}
+
+/** Whole ones: an emoji may be made of several. */
+function firstCharacters(text: string): string {
+  const end = [...new Intl.Segmenter().segment(text)].find(
+    ({ index, segment }) => index + segment.length >= maxCharacters,
+  );
+  return text.slice(0, end?.index);
+}
+
+// What was not accepted, by push service and reason, and how often: every answer is counted, none is a sample.
+
+const shownAnswers = 50;
+
+/** @param none said where there is none */
+export function answersTable(answers: readonly AnswerCount[], none: string): Html {
+  const kinds = Map.groupBy(answers, ({ origin, outcome, reason, status, detail }) =>
+    JSON.stringify([pushServiceName(origin), outcome, reason, status, detail]),
+  );
+  const sums = [...kinds.values()]
+    .map((same) => ({
+      ...same[0]!,
+      rows: same.reduce((sum, { rows }) => sum + rows, 0),
+      lastAtMs: Math.max(...same.map(({ lastAtMs }) => lastAtMs)),
+    }))
+    .sort((one, other) => other.rows - one.rows);
+  return html`${table(
+    'Reasons by push service',
+    {
+      'Push service': 'short',
+      Outcome: 'short',
+      Status: 'number',
+      Times: 'number',
+      'What it said, and what that means': 'words',
+      Last: 'short',
+    },
+    sums
+      .slice(0, shownAnswers)
+      .map((sum) => [
+        pushServiceName(sum.origin),
+        badge(sum.outcome, sum.outcome === 'rejected' ? 'bad' : 'plain'),
+        sum.status === undefined ? '' : String(sum.status),
+        formatCount(sum.rows),
+        explain(sum),
+        time(sum.lastAtMs),
+      ]),
+    none,
+  )}
+  ${renderRest(sums.slice(shownAnswers))}`;
+}
+
+function renderRest(rest: readonly AnswerCount[]): Html | false {
+  const times = rest.reduce((sum, { rows }) => sum + rows, 0);
+  return (
+    rest.length > 0 &&
+    html`<p class="quiet">
+      and ${formatCount(rest.length)} rarer answers, ${formatCount(times)} times together
+    </p>`
+  );
+}
+
+/** With what can be done about it. */
+function explain({ outcome, reason, detail }: AnswerCount): Html {
+  if (reason === undefined && detail === undefined)
+    return html`${outcome !== 'retry' && `${capitalize(countMeanings[outcome])}.`}`;
+  const remedy = reason === undefined ? '' : meaningOf(reason).remedy;
+  return html`${renderWords({ reason, detail })}${remedy !== '' && html` <span class="quiet">${remedy}</span>`}`;
+}
+
+// Attempts as a table: when, to whom, and what the push service said.
+
+const tones: Readonly<Record<string, Variant>> = { accepted: 'good', rejected: 'bad', retry: 'warn' };
+
+/** @param none said where there is no attempt */
+export function attemptsTable(attempts: readonly AttemptRecord[], none: string): Html {
+  return table(
+    'List of attempts',
+    {
+      Time: 'short',
+      Subscription: 'number',
+      'Push service': 'short',
+      Outcome: 'short',
+      Status: 'number',
+      'What it said, and what that means': 'words',
+    },
+    attempts.map((attempt) => [
+      time(attempt.atMs),
+      subscriptionLink(attempt.subscriptionId),
+      hostOf(attempt.origin),
+      html`${badge(attempt.outcome, tones[attempt.outcome])}${attempt.attempt > 1 && ` attempt ${attempt.attempt}`}`,
+      attempt.status === undefined ? '' : String(attempt.status),
+      renderWords(attempt),
+    ]),
+    none,
+  );
+}
+
+/** What a push service said, and what its reason means. Nothing between them: a phone leaves out a cell that is empty. */
+const renderWords = ({ reason, detail }: Pick<AttemptRecord, 'reason' | 'detail'>): Html =>
+  html`${detail !== undefined && html`“${untrusted(detail)}” `}${reason !== undefined && (meaningOf(reason).meaning || reason)}`;
+
+// What came of subscriptions in broadcasts as a table: a sentence for each, with every attempt behind a switch.
 
 const variants: Readonly<Partial<Record<RowState, Variant>>> = {
   accepted: 'good',
@@ -79,3 +212,38 @@ const renderAttempts = ({ attempts }: RowOutcome): Html | false =>
       ${attempts.map((attempt) => html`<li>${hostOf(attempt.origin)}: ${renderParts(describeAttempt(attempt))}</li>`)}
     </ol>
   </details>`;
+
+// The newest broadcasts to a subscription or to the devices of a person, and what came of each.
+
+const shownBroadcasts = 20;
+
+/**
+ * @param url of the page
+ * @param query `before`: the broadcast before which to go on
+ * @param kept what the address has besides
+ */
+export async function renderBroadcastsTo(
+  subscriptionIds: readonly number[],
+  url: string,
+  query: unknown,
+  { attempts, broadcasts }: Store,
+  kept: Readonly<Record<string, string>> = {},
+): Promise<Html> {
+  const beforeId = idField(query, 'before');
+  const { outcomes, next } = await attempts.outcomesTo(subscriptionIds, { beforeId, limit: shownBroadcasts });
+  const found = await broadcasts.findAll(outcomes.map(({ broadcastId }) => broadcastId));
+  const byId = new Map(found.map((broadcast) => [broadcast.id, broadcast]));
+  const none = next === undefined ? 'No broadcast that is still known.' : `No broadcast from ${next} on.`;
+  return html`<p class="quiet small">
+      Broadcasts, the newest first. Messages to single subscriptions or to one person are not kept.
+    </p>
+    ${outcomesTable('What came of broadcasts', outcomes, none, byId)}
+    ${
+      next !== undefined &&
+      older(
+        url,
+        { ...kept, before: String(next) },
+        outcomes.length === 0 ? 'Search older broadcasts' : 'Older',
+      )
+    }`;
+}

@@ -1,14 +1,92 @@
-// The frame of every page of the console: where one is, who one is, and what the page shows.
-import type { FastifyReply } from 'fastify';
+// What browsers permit to a page of the console: its security headers, with the content security policy.
+import { createHmac } from 'node:crypto';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { countOf } from '../../errors/format-count.ts';
 import { escapeControls } from '../../errors/untrusted-text.ts';
-import { html, htmlText, type Html } from '../../http/description/html.ts';
-import { exactTime, notice } from './components.ts';
-import { csrfField } from './csrf.ts';
-import type { Fields } from './forms.ts';
-import { renderDone } from './done.ts';
-import { pageHeaders } from './page-headers.ts';
-import { sessionOf } from './require-session.ts';
-import type { ConsoleSession } from './sessions.ts';
+import { clientFile, readOnce, sendRepresentation } from '../../http/client-files.ts';
+import { html, type Html, htmlText } from '../../http/description/html.ts';
+import { isSameSecret } from '../../protocol/same-secret.ts';
+import { exactTime, notice, time, untrusted, urlWith } from './components.ts';
+import { type Fields, textField } from './forms.ts';
+import { type ConsoleSession, csrfField, sessionOf } from './sessions.ts';
+
+/** Only files of the listener itself; data URLs are pictures in the preview of a notification. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Of every page, errors included. */
+export const pageHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': contentSecurityPolicy,
+  'cross-origin-opener-policy': 'same-origin',
+  // With "no-referrer", browsers send "Origin: null" with a form.
+  'referrer-policy': 'same-origin',
+} as const;
+
+// The console's style, scripts and icon: our own files, read once.
+
+const files = [
+  ['/console.css', 'console/console.css'],
+  ['/console.js', 'console/console.js'],
+  ['/icon.svg', 'demo/icon.svg'],
+  // Shows the notification of a test message in this browser.
+  ['/service-worker.js', 'service-worker.js'],
+] as const;
+
+/** They hold nothing of this installation, and are there for the page that asks for the token, too. */
+export function addFiles(app: FastifyInstance): void {
+  for (const [path, file] of files) {
+    const readRepresentation = readOnce(clientFile(file));
+    app.get(path, { config: { isOpen: true } }, async (request, reply) =>
+      sendRepresentation(request, reply, await readRepresentation()),
+    );
+  }
+}
+
+// What an action has done, said on the page that it leads to. The address of that page has one of the fixed texts below, a number
+// and a time, signed for the session: a link that somebody else has made says nothing.
+
+const texts = {
+  paused: (count: number) => `Paused. ${countOf(count, 'message')} will wait until the broadcast is resumed.`,
+  resumed: (count: number) => `Resumed. ${countOf(count, 'message')} will be sent.`,
+  cancelled: (count: number) => `Cancelled. ${countOf(count, 'message')} will not be sent.`,
+  confirmed: (count: number) => `Deleted ${countOf(count, 'subscription')}.`,
+  discarded: (count: number) => `Kept ${countOf(count, 'subscription')}.`,
+  channelRemoved: () => 'Removed the channel.',
+  removed: (count: number) => `Removed ${countOf(count, 'subscription')}.`,
+} as const;
+
+export type Deed = keyof typeof texts;
+
+/** The page that says so, once the action was done. */
+export function doneUrl(session: ConsoleSession, url: string, deed: Deed, count: number): string {
+  const fact = `${deed}.${count}.${Date.now()}`;
+  return urlWith(url, { done: `${fact}.${sign(fact, session)}` });
+}
+
+/** Nothing where the address says nothing, or was not signed for the session. */
+function renderDone(session: ConsoleSession, query: unknown): Html | false {
+  const [, fact = '', deed = '', count, atMs, signature = ''] =
+    /^(([a-zA-Z]+)\.(\d{1,15})\.(\d{1,15}))\.([\w-]+)$/.exec(textField(query, 'done')) ?? [];
+  if (!isSameSecret(signature, sign(fact, session))) return false;
+  return html`<div class="notice good" role="status">
+    <p>${texts[deed as Deed](Number(count))} <span class="quiet small">${time(Number(atMs))}</span></p>
+  </div>`;
+}
+
+const sign = (fact: string, { csrfToken }: ConsoleSession): string =>
+  createHmac('sha256', csrfToken).update(`done ${fact}`).digest('base64url');
+
+// The frame of every page of the console: where one is, who one is, and what the page shows.
 
 /** Pages and their addresses, in the order of the navigation. */
 export const pages = {
@@ -177,3 +255,10 @@ export const postForm = (
   </form>`;
 
 export const icon = html`<img src="/console/icon.svg" alt="" width="28" height="28" />`;
+
+// Tags as links to the subscriptions that have them, and ids of subscriptions as links to their pages.
+
+export const renderTags = (tags: readonly string[]): Html =>
+  html`${tags.map((tag) => html`<a class="badge" href="${urlWith(pages.Subscriptions, { tagsAll: tag })}">${untrusted(tag)}</a> `)}`;
+
+export const subscriptionLink = (id: number): Html => html`<a href="${pages.Subscriptions}/${id}">${id}</a>`;

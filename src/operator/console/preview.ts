@@ -1,10 +1,115 @@
+// The message of the composer as one of its readers gets it: in a language, filled with the data of a person.
+import { checkUser } from '../../audience/user-and-tags.ts';
+import { nonZeroCounts } from '../../delivery/broadcast/format-broadcast.ts';
+import type { GivenReader } from '../../delivery/single/reader.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { formatCount } from '../../errors/format-count.ts';
+import { lookUp } from '../../errors/look-up.ts';
+import { html, type Html } from '../../http/description/html.ts';
+import { chooseLanguage } from '../../protocol/message/choose-language.ts';
+import { measureMessage } from '../../protocol/message/measure-message.ts';
+import type { Message } from '../../protocol/message/message.ts';
+import type { Broadcast } from '../../store/broadcasts.ts';
+import { deliveryOptions, type DeliveryOptions, pickDeliveryOptions } from '../../store/delivery-options.ts';
+import type { ReaderStore } from '../../store/readers.ts';
+import { badge, formatSpan, prose, untrusted } from './components.ts';
+import { actionIndexes } from './form-fields.ts';
+import { type Fields, optionalField, textField } from './forms.ts';
+import { describeLanguage, languagesOf } from './languages.ts';
+import { toMessage } from './message-form.ts';
+
+export interface ShownMessage {
+  /** Title, text, link and buttons as the reader sees them; undefined where they are those of the form. */
+  readonly fields: Fields | undefined;
+  /** Which text it is, and what it lacks. */
+  readonly note: string;
+}
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE for a text that is no user */
+export async function findShownReader(fields: Fields, readers: ReaderStore): Promise<GivenReader> {
+  const user = textField(fields, 'shownUser').trim();
+  const person = user === '' ? undefined : await readers.person(checkUser(user, '/shownUser'));
+  return { language: optionalField(fields, 'shownLanguage') ?? person?.language, data: person?.data };
+}
+
+export async function showMessage(fields: Fields, readers: ReaderStore): Promise<ShownMessage> {
+  const isPlain = languagesOf(fields).length === 0 && fields['placeholders'] !== 'yes';
+  if (isPlain) return { fields: undefined, note: '' };
+  try {
+    const { language, data } = await findShownReader(fields, readers);
+    return fill(toMessage(fields), language, data, optionalField(fields, 'channel'));
+  } catch (error) {
+    if (!(error instanceof DeskbellError)) throw error;
+    return { fields: undefined, note: error.message };
+  }
+}
+
+/** @param data of a person; undefined where nobody is named */
+function fill(
+  { declarative: _declarative, mutable: _mutable, ...message }: Message,
+  wanted: string | undefined,
+  data: GivenReader['data'],
+  channel: string | undefined,
+): ShownMessage {
+  const texts = new Map(
+    measureMessage(message, { channel }).map((text) => [text.localized.language, text] as const),
+  );
+  const language = chooseLanguage(wanted, texts);
+  const { payload, template } = texts.get(language)!;
+  const placeholders = template?.placeholders ?? [];
+  const lacking = [
+    ...new Set(placeholders.filter(({ name }) => lookUp(data, name) === undefined).map(({ name }) => name)),
+  ];
+  const required = placeholders.filter(({ hasDefault }) => !hasDefault).map(({ name }) => name);
+  // what has neither a value nor a default is shown as it is written
+  const values = { ...Object.fromEntries(required.map((name) => [name, `{${name}}`])), ...data };
+  const filled = template?.fill(values) ?? payload;
+  const shown = JSON.parse(Buffer.from(filled).toString()) as Message;
+  return {
+    fields: {
+      title: shown.title,
+      message: shown.message,
+      url: shown.url ?? '',
+      ...Object.fromEntries(
+        actionIndexes.map((index) => [`actionTitle${index}`, shown.actions?.[index]?.title ?? '']),
+      ),
+    },
+    note: [
+      language === undefined ? 'The message’s own text.' : `The text in ${describeLanguage(language)}.`,
+      ...(wanted !== undefined && wanted !== language ? [`The reader’s language is ${wanted}.`] : []),
+      ...(data !== undefined && lacking.length > 0 ? [`The person has no ${lacking.join(', ')}.`] : []),
+    ].join(' '),
+  };
+}
+
+// What lists and pages of broadcasts and of schedules have in common: the texts of a message, the options of its delivery, and what came of it.
+
+export const renderTexts = ({ title, message }: Pick<Message, 'title' | 'message'>): Html =>
+  html`<div>
+    <h3>${prose(title)}</h3>
+    <p>${prose(message)}</p>
+  </div>`;
+
+/** Those that are given; what is not asked for is not said. */
+export const optionFacts = (options: DeliveryOptions): readonly (readonly [string, string | Html])[] =>
+  Object.entries(pickDeliveryOptions(options))
+    .filter(([, value]) => value !== false)
+    .map(([name, value]) => {
+      if (name === 'ttlSeconds') return ['TTL', formatSpan(Number(value), 4)];
+      const { label } = deliveryOptions[name as keyof DeliveryOptions].field;
+      return [label, value === true ? 'yes' : untrusted(String(value))];
+    });
+
+/** `1,200 accepted, 3 gone` */
+export const outcomesOf = (broadcast: Broadcast): Html =>
+  html`<span class="quiet small number"
+    >${nonZeroCounts(broadcast).map(
+      ([name, count], index) => `${index > 0 ? ', ' : ''}${formatCount(count)} ${name}`,
+    )}</span
+  >`;
+
 // A notification about as four browsers show it at first, with what each cuts and leaves out. Where each figure comes from is in
 // docs/notifications.md. Pictures of other hosts are not loaded: a data URL is. Lines are cut by the style of the page.
-import { html, type Html } from '../../http/description/html.ts';
-import { actionIndexes } from './action-fields.ts';
-import { badge } from './components.ts';
-import type { Fields } from './forms.ts';
-import { lookUp } from '../../errors/look-up.ts';
 
 const pictures = ['icon', 'image', 'badge'] as const;
 

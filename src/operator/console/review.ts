@@ -14,10 +14,9 @@ import { card, facts, notice } from './components.ts';
 import type { Fields } from './forms.ts';
 import { describeLocalTime } from './local-time-input.ts';
 import { postForm } from './page.ts';
-import { renderPreviews } from './preview.ts';
+import { renderPreviews, type ShownMessage } from './preview.ts';
 import { renderReaderCounts } from './reader-counts.ts';
 import type { ConsoleSession } from './sessions.ts';
-import type { ShownMessage } from './shown-message.ts';
 
 interface Review {
   readonly payload: Uint8Array;

@@ -7,11 +7,9 @@ import { html } from '../../http/description/html.ts';
 import { hashOperatorToken } from '../../keys/operator-token.ts';
 import { consoleRoles } from '../authorize.ts';
 import type { OperatorContext } from '../context.ts';
-import { sessionNameOf, setSessionCookie } from './session-cookie.ts';
+import { type ConsoleSessions, sessionNameOf, setSessionCookie } from './sessions.ts';
 import { textField } from './forms.ts';
-import { icon, renderAlone } from './page.ts';
-import { pageHeaders } from './page-headers.ts';
-import type { ConsoleSessions } from './sessions.ts';
+import { icon, pageHeaders, renderAlone } from './page.ts';
 
 /** Of one client address in a minute. A token has 256 bits: the limit is for the log and the processor. */
 const attemptsPerMinute = 10;

@@ -1,14 +1,129 @@
+// What metrics say of the machine that answers, and of its configuration.
+import { hostname } from 'node:os';
+import { readAlarms } from '../../delivery/alarms/read-alarms.ts';
+import { alarmKinds } from '../../delivery/alarms/standing-alarm.ts';
+import { durationBoundsSeconds, DurationTally } from '../../delivery/duration-buckets.ts';
+import type { DeliveryFigures } from '../../delivery/figures.ts';
+import type { ReadWarnings } from '../../delivery/installation-warnings.ts';
+import { createEndpointPolicy, type PushServices } from '../../protocol/endpoint-policy.ts';
+import { knownDomains, knownHosts, pushServiceName } from '../../protocol/known-push-services.ts';
+import { settlements } from '../../store/broadcasts.ts';
+import type { Store } from '../../store/store.ts';
+
+/** What is not known is absent. */
+export interface MachineFigures {
+  /** Of the data directory. */
+  readonly disk?: { readonly freeBytes: number; readonly sizeBytes: number } | undefined;
+  readonly subscriptionLimit?: number | undefined;
+  /** Of the operator's listener. */
+  readonly certificateEndsAtMs?: number | undefined;
+  /** 0: none was made. */
+  readonly lastBackupAtMs?: number | undefined;
+}
+
+// What the database says: the same whichever process is asked.
+
+type Totals = Awaited<ReturnType<typeof readTotals>>;
+
+export async function readTotals(store: Store, readWarnings: ReadWarnings) {
+  const [outcomes, backlog, subscriptions, pushServices, heldDeletions, senders, alarms, webhook] =
+    await Promise.all([
+      store.statistics.outcomeTotals(),
+      store.statistics.backlog(),
+      store.subscriptions.count(),
+      store.ledger.pushServices(),
+      store.heldDeletions.list(),
+      store.senders.list(),
+      readAlarms(store, readWarnings),
+      store.webhooks.backlog(),
+    ]);
+  return {
+    outcomes,
+    backlog,
+    subscriptions,
+    pushServices,
+    heldDeletions,
+    senders,
+    alarms,
+    webhook,
+    nowMs: store.now(),
+  };
+}
+
+// Label values that strangers could multiply: where an operator has admitted a whole domain, or any public host, anybody can
+// subscribe with any number of hosts.
+
+const maxNames = 50;
+const shared = 'other';
+
+export class BoundedNames {
+  readonly #admitted = new Set<string>();
+  readonly #policy: ReturnType<typeof createEndpointPolicy>;
+
+  /** @param pushServices those of the configuration */
+  constructor(pushServices: PushServices = []) {
+    this.#policy = createEndpointPolicy(pushServices);
+  }
+
+  /**
+   * The name itself for push services that Deskbell knows or the operator lists, and for the first fifty hosts under a domain that
+   * the operator lists; `other` for all others, unlisted ones among them.
+   *
+   * @param name as `pushServiceName` gives it
+   */
+  admit(name: string): string {
+    const { isNamedOrigin, isUnlisted } = this.#policy;
+    const isReserved = knownHosts.has(name) || knownDomains.has(name);
+    if (isReserved || isNamedOrigin(`https://${name}`) || isNamedOrigin(`http://${name}`)) return name;
+    if (this.#admitted.has(name)) return name;
+    if (isUnlisted(`https://${name}`) || this.#admitted.size >= maxNames) return shared;
+    this.#admitted.add(name);
+    return name;
+  }
+}
+
+// What this process has measured since it was started.
+
+/** What came of a registration: stored, refused as not valid, refused as too many, or failed on our side. */
+const registrationResults = ['stored', 'refused', 'limited', 'failed'] as const;
+export type RegistrationResult = (typeof registrationResults)[number];
+
+export class ProcessMetrics {
+  /** By push service. */
+  readonly answers = new Map<string, DurationTally>();
+  readonly commits = new DurationTally();
+  leasesLost = 0;
+  readonly registrations = new Map<RegistrationResult, number>(
+    registrationResults.map((result) => [result, 0]),
+  );
+
+  readonly #names: BoundedNames;
+
+  constructor(names: BoundedNames) {
+    this.#names = names;
+  }
+
+  recordFigures({ answers, commits, leasesLost }: DeliveryFigures): void {
+    for (const { pushService, ...counts } of answers) {
+      const name = this.#names.admit(pushService);
+      let durations = this.answers.get(name);
+      if (durations === undefined) {
+        durations = new DurationTally();
+        this.answers.set(name, durations);
+      }
+      durations.addCounts(counts);
+    }
+    this.commits.addCounts(commits);
+    this.leasesLost += leasesLost;
+  }
+
+  recordRegistration(result: RegistrationResult): void {
+    this.registrations.set(result, (this.registrations.get(result) ?? 0) + 1);
+  }
+}
+
 // The metrics by name, in the text that Prometheus reads. All values are set from what is given each time, so that nothing
 // is spent on them while messages are sent.
-import { hostname } from 'node:os';
-import { alarmKinds } from '../../delivery/alarms/standing-alarm.ts';
-import { durationBoundsSeconds, type DurationTally } from '../../delivery/duration-buckets.ts';
-import { pushServiceName } from '../../protocol/known-push-services.ts';
-import { settlements } from '../../store/broadcasts.ts';
-import type { BoundedNames } from './bounded-names.ts';
-import type { MachineFigures } from './machine-figures.ts';
-import type { ProcessMetrics } from './process-metrics.ts';
-import type { Totals } from './totals.ts';
 
 export type PrometheusClient = typeof import('@prometheus-io/client');
 type ContentType = PrometheusClient['prometheusContentType'] | PrometheusClient['openMetricsContentType'];

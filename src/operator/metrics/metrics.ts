@@ -1,17 +1,23 @@
 // The metrics of an installation as a process sees it: totals are the database's, and the same whichever process is asked;
 // durations, leases and registrations are this process's own; disk, certificate and limit are this machine's.
 import { createRequire } from 'node:module';
-
+import type { DeliveryFigures } from '../../delivery/figures.ts';
 import { createWarningReader, type ReadWarnings } from '../../delivery/installation-warnings.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { DeliveryFigures } from '../../delivery/figures.ts';
+import { contentResponse, type Operation } from '../../http/description/operation.ts';
+import { type ServiceApp, Type } from '../../http/schema.ts';
 import type { PushServices } from '../../protocol/endpoint-policy.ts';
 import type { Store } from '../../store/store.ts';
-import { BoundedNames } from './bounded-names.ts';
-import type { MachineFigures } from './machine-figures.ts';
-import { ProcessMetrics, type RegistrationResult } from './process-metrics.ts';
-import { readTotals } from './totals.ts';
-import { defineMetrics, type PrometheusClient, type RenderFigures } from './definitions.ts';
+import {
+  BoundedNames,
+  defineMetrics,
+  type MachineFigures,
+  ProcessMetrics,
+  type PrometheusClient,
+  readTotals,
+  type RegistrationResult,
+  type RenderFigures,
+} from './definitions.ts';
 
 export interface Metrics {
   /** For the option `onFigures` of a sender. */
@@ -78,4 +84,35 @@ export function loadClient(): PrometheusClient {
       { cause },
     );
   }
+}
+
+// GET /metrics: for Prometheus, with a token of the role `metrics`.
+
+const operation: Operation = {
+  operationId: 'getMetrics',
+  tag: 'Installation',
+  summary: 'Metrics for Prometheus',
+  description:
+    'OpenMetrics where the request accepts it, else Prometheus’ own text. The role `metrics` is enough.',
+  responses: {
+    200: contentResponse(
+      'text/plain',
+      'The metrics.',
+      Type.String(),
+      '# HELP deskbell_subscriptions Stored subscriptions.\n# TYPE deskbell_subscriptions gauge\ndeskbell_subscriptions 8214\n',
+    ),
+  },
+  errors: ['ERR_METRICS_PACKAGE'],
+  security: [{ token: [] }],
+};
+
+export function addMetricsRoute(app: ServiceApp, metrics: Metrics): void {
+  app.get(
+    '/metrics',
+    { config: { operation, roles: ['full', 'read', 'metrics'] } },
+    async ({ headers }, reply) => {
+      const { contentType, text } = await metrics.render(headers.accept);
+      return reply.header('content-type', contentType).send(text);
+    },
+  );
 }

@@ -1,19 +1,47 @@
+// The body of a webhook: `{type, timestamp, data}`.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { escapeControls } from '../../errors/untrusted-text.ts';
+import type { Log } from '../../http/log.ts';
+import { broadcastToJson } from '../../operations/broadcasts.ts';
+import { readRetryAfterMs } from '../../protocol/retry-after.ts';
+import type { BroadcastStore } from '../../store/broadcasts.ts';
+import type { Store } from '../../store/store.ts';
+import type { WebhookEvent } from '../../store/webhook-outbox.ts';
+import { createTransport } from '../../transport/create-transport.ts';
+import type { TransportOptions, TransportResult } from '../../transport/transport.ts';
+import { webhookHeaders, type WebhookTarget } from './webhook-target.ts';
+
+export async function webhookBody(
+  event: WebhookEvent,
+  broadcasts: Pick<BroadcastStore, 'find'>,
+): Promise<string> {
+  const { type, atMs } = event;
+  return escapeControls(
+    JSON.stringify({ type, timestamp: isoTime(atMs), data: await dataOf(event, broadcasts) }),
+  );
+}
+
+async function dataOf(event: WebhookEvent, broadcasts: Pick<BroadcastStore, 'find'>): Promise<object> {
+  switch (event.type) {
+    case 'subscription.gone':
+      return { id: event.subscriptionId, user: event.user };
+    case 'broadcast.done': {
+      const broadcast = await broadcasts.find(event.broadcastId);
+      return broadcast === undefined ? { id: event.broadcastId } : broadcastToJson(broadcast);
+    }
+    case 'alarm': {
+      const { broadcastId, origin, reason, detail, rows } = event;
+      return { broadcastId, origin, reason, detail, rows };
+    }
+  }
+}
+
 // Posts what is in the outbox to the operator's webhook, again and again until it is taken. It is a job of its own: nothing
 // waits for it, and what it has not posted stays in the store.
 //
 //   an event   due → leased → taken (2xx): removed
 //                           → not taken: due again after the next of `delaysMs`; after the last of them it is dropped
-import { setTimeout as sleep } from 'node:timers/promises';
-
-import type { Log } from '../../http/log.ts';
-import { readRetryAfterMs } from '../../protocol/retry-after.ts';
-import type { Store } from '../../store/store.ts';
-import type { WebhookEvent } from '../../store/webhook-outbox.ts';
-import { createTransport } from '../../transport/create-transport.ts';
-import type { TransportOptions, TransportResult } from '../../transport/transport.ts';
-import { webhookHeaders } from './sign-webhook.ts';
-import { webhookBody } from './webhook-body.ts';
-import type { WebhookTarget } from './webhook-target.ts';
 
 export interface WebhookOptions {
   readonly store: Pick<Store, 'webhooks' | 'broadcasts' | 'now'>;

@@ -5,12 +5,9 @@ import { html, type Html } from '../../../http/description/html.ts';
 import { attemptOutcomes } from '../../../store/attempts.ts';
 import type { Broadcast } from '../../../store/broadcasts.ts';
 import type { Store } from '../../../store/store.ts';
-import { csvFileName } from '../../../operations/outcomes-csv.ts';
-import { explain } from '../../../operations/row-outcome.ts';
-import { readPage } from '../../list-page.ts';
-import { findPersonDevices, idsOf, maxShownDevices } from '../../person-devices.ts';
-import { answersTable } from '../answers-table.ts';
-import { attemptsTable } from '../attempts-table.ts';
+import { csvFileName, explain } from '../../../operations/outcomes.ts';
+import { findPersonDevices, idsOf, maxShownDevices, readPage } from '../../searches.ts';
+import { answersTable, attemptsTable, outcomesTable } from '../outcomes-table.ts';
 import {
   card,
   empty,
@@ -24,7 +21,6 @@ import {
   selectField,
 } from '../components.ts';
 import { idField, subscriptionField, textFields, type Fields } from '../forms.ts';
-import { outcomesTable } from '../outcomes-table.ts';
 
 const attemptRows = 50;
 

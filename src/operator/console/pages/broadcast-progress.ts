@@ -20,16 +20,16 @@ import { isOver, settlements, type Broadcast, type OriginCounts } from '../../..
 import { receiptEvents } from '../../../store/receipts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
 import { progressBar, serviceCharts, settledShare, toServiceBars } from '../charts.ts';
-import { formatSpan } from '../duration.ts';
 import {
   capitalize,
   empty,
+  formatSpan,
   moreHosts,
   stateBadge,
-  untrusted,
   table,
   tile,
   timeFromNow,
+  untrusted,
 } from '../components.ts';
 
 /** @param nowMs by the clock of the store */

@@ -11,18 +11,25 @@ import type { BroadcastCreator } from '../../../store/broadcast-source.ts';
 import { isOver, type Broadcast, type TimeToCome } from '../../../store/broadcasts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
 import type { OperatorContext } from '../../context.ts';
-import { sendOutcomes } from '../../send-outcomes.ts';
-import { sessionOf } from '../require-session.ts';
+import { sendOutcomes } from '../../send-message.ts';
+import { type ConsoleSession, sessionOf } from '../sessions.ts';
 import { renderAlarm, renderAlarms } from '../alarms.ts';
 import { card, facts, live, notice, prose, untrusted, timeFromNow, urlWith } from '../components.ts';
-import { doneUrl, type Deed } from '../done.ts';
+import {
+  changes,
+  type Deed,
+  doneUrl,
+  pages,
+  postForm,
+  type Question,
+  sendPage,
+  sendQuestion,
+} from '../page.ts';
 import { audited, idField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
-import { changes, pages, postForm, sendPage, sendQuestion, type Question } from '../page.ts';
-import type { ConsoleSession } from '../sessions.ts';
-import { titleOf } from '../broadcast-title.ts';
+import { titleOf } from '../outcomes-table.ts';
 import { describeLanguage } from '../languages.ts';
-import { optionFacts, renderTexts } from '../message-parts.ts';
+import { optionFacts, renderTexts } from '../preview.ts';
 import { hasReaders, renderReaders } from '../reader-counts.ts';
 import { chosenAttempts, readAttempts, renderAttempts } from './broadcast-attempts.ts';
 import { renderCharts, renderProgress, renderServices } from './broadcast-progress.ts';

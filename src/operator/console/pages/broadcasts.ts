@@ -2,11 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import { formatCount } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import { searchBroadcasts, type BroadcastFilter } from '../../broadcast-search.ts';
+import { type BroadcastFilter, searchBroadcasts } from '../../searches.ts';
 import type { Broadcast, OpenBroadcasts } from '../../../store/broadcasts.ts';
-import { broadcastStates } from '../../../operations/broadcast.ts';
+import { broadcastStates } from '../../../operations/broadcasts.ts';
 import type { OperatorContext } from '../../context.ts';
-import { sessionOf } from '../require-session.ts';
+import { sessionOf } from '../sessions.ts';
 import { progressBar } from '../charts.ts';
 import {
   badge,
@@ -24,9 +24,9 @@ import {
 } from '../components.ts';
 import { idField, textField, textFields, type Fields } from '../forms.ts';
 import { dayFields, readDays, toInterval } from '../local-time-input.ts';
-import { outcomesOf } from '../message-parts.ts';
+import { outcomesOf } from '../preview.ts';
 import { changes, pages, sendPage } from '../page.ts';
-import { titleOf } from '../broadcast-title.ts';
+import { titleOf } from '../outcomes-table.ts';
 
 const pageRows = 25;
 

@@ -5,14 +5,11 @@ import { html, type Html } from '../../../http/description/html.ts';
 import { findChannel, updateChannel, removeChannel } from '../../../operations/channels.ts';
 import type { OperatorContext } from '../../context.ts';
 import { onOff, prose, table, untrusted, urlWith } from '../components.ts';
-import { csrfField } from '../csrf.ts';
-import { doneUrl } from '../done.ts';
+import { type ConsoleSession, csrfField, sessionOf } from '../sessions.ts';
+import { changes, doneUrl, pages, type Question, sendPage, sendQuestion } from '../page.ts';
 import { toFaults } from '../draft.ts';
 import { checkbox, textArea, textInput, type FormState } from '../form-fields.ts';
 import { audited, fieldFault, textField, textFields, type Fields } from '../forms.ts';
-import { changes, pages, sendPage, sendQuestion, type Question } from '../page.ts';
-import { sessionOf } from '../require-session.ts';
-import type { ConsoleSession } from '../sessions.ts';
 
 const editUrl = `${pages.Channels}/edit`;
 const fieldNames = ['name', 'title', 'titles', 'isOn', 'isKnown'];

@@ -14,9 +14,8 @@ import { card, empty, live, stateBadge, tile } from '../components.ts';
 import { textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
 import { linkToCurrent, pages, sendPage } from '../page.ts';
-import { sessionOf } from '../require-session.ts';
-import type { ConsoleSession } from '../sessions.ts';
-import { titleOf } from '../broadcast-title.ts';
+import { type ConsoleSession, sessionOf } from '../sessions.ts';
+import { titleOf } from '../outcomes-table.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 const shownDays = 30;

@@ -6,8 +6,8 @@ import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { checkUser } from '../../../audience/user-and-tags.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { OperatorContext } from '../../context.ts';
-import { findPersonDevices, idsOf, maxShownDevices, type PersonDevices } from '../../person-devices.ts';
-import { renderBroadcastsTo } from '../broadcasts-to.ts';
+import { findPersonDevices, idsOf, maxShownDevices, type PersonDevices } from '../../searches.ts';
+import { renderBroadcastsTo } from '../outcomes-table.ts';
 import {
   badge,
   card,
@@ -20,10 +20,9 @@ import {
   urlWith,
 } from '../components.ts';
 import { audited, textField, textFields } from '../forms.ts';
-import { changes, sendPage, sendQuestion, type Question } from '../page.ts';
-import { sessionOf } from '../require-session.ts';
-import { renderChoices, renderPerson } from '../reader-cards.ts';
-import { renderTags, subscriptionLink } from '../links.ts';
+import { changes, type Question, renderTags, sendPage, sendQuestion, subscriptionLink } from '../page.ts';
+import { sessionOf } from '../sessions.ts';
+import { renderChoices, renderPerson } from '../reader-counts.ts';
 import { lookUp } from '../../../errors/look-up.ts';
 
 export const personUrl = (user: string): string => urlWith('/console/people', { user });

@@ -1,24 +1,99 @@
-// Push services: who takes our messages, who refuses them and why in its own words.
+// Deletions that wait for a decision: who called the subscriptions gone, and what is done with them, after a question with their
+// number.
 import type { FastifyInstance } from 'fastify';
-import { countOf, formatCount } from '../../../errors/format-count.ts';
-import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { findUnanimous, judgedMs } from '../../../delivery/alarms/push-service-conditions.ts';
 import type { FoundAlarm } from '../../../delivery/alarms/standing-alarm.ts';
+import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
+import { countOf, formatCount } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import type { AnswerCount } from '../../../store/attempts.ts';
 import { pushServiceName } from '../../../protocol/known-push-services.ts';
+import type { AnswerCount } from '../../../store/attempts.ts';
+import type { HeldOrigin } from '../../../store/held-deletions.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
 import type { Store } from '../../../store/store.ts';
-import { readPushServices, type PushServiceView } from '../../push-services.ts';
 import type { OperatorContext } from '../../context.ts';
-import { sessionOf } from '../require-session.ts';
-import { answersTable } from '../answers-table.ts';
+import { type PushServiceView, readPushServices } from '../../push-services.ts';
 import { sumsText, toServiceBars } from '../charts.ts';
-import { badge, card, live, moreHosts, untrusted, table } from '../components.ts';
-import { formatSpan } from '../duration.ts';
+import { badge, card, formatSpan, live, moreHosts, table, time, untrusted, urlWith } from '../components.ts';
+import { audited, idField, textField } from '../forms.ts';
 import type { AddLive } from '../live.ts';
-import { sendPage } from '../page.ts';
-import { renderHeldDeletions } from './held-deletions.ts';
+import { answersTable } from '../outcomes-table.ts';
+import { changes, doneUrl, pages, postForm, type Question, sendPage, sendQuestion } from '../page.ts';
+import { type ConsoleSession, sessionOf } from '../sessions.ts';
+
+const backUrl = pages['Push services'];
+
+export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorContext): void {
+  const find = async (asked: string): Promise<HeldOrigin | undefined> =>
+    (await store.heldDeletions.list()).find(({ origin }) => origin === asked);
+
+  app.get('/held-deletions/confirm', async (request, reply) => {
+    const held = await find(textField(request.query, 'origin'));
+    // decided in the meantime
+    if (held === undefined) return reply.redirect(backUrl, 303);
+    return sendQuestion(reply, toQuestion(held));
+  });
+
+  for (const [decision, deed] of [
+    ['confirm', 'confirmed'],
+    ['discard', 'discarded'],
+  ] as const) {
+    app.post(
+      `/held-deletions/${decision}`,
+      audited(`held-deletions.${decision}`, ({ body }) => `push service ${textField(body, 'origin')}`),
+      async (request, reply) => {
+        const origin = textField(request.body, 'origin');
+        const agreedTo = idField(request.body, 'subscriptions') ?? Infinity;
+        // more than was agreed to: it is asked again
+        if (((await find(origin))?.subscriptions ?? 0) > agreedTo)
+          return reply.redirect(urlWith('/console/held-deletions/confirm', { origin }), 303);
+        const count = await store.heldDeletions[decision](origin);
+        return reply.redirect(doneUrl(sessionOf(request), backUrl, deed, count), 303);
+      },
+    );
+  }
+}
+
+function toQuestion({ origin, subscriptions }: HeldOrigin): Question {
+  const count = countOf(subscriptions, 'subscription');
+  return {
+    title: `Delete ${count}?`,
+    entry: 'Push services',
+    consequence: html`${hostOf(origin)} calls them gone, and accepted almost nothing at the same time. Their
+    browsers get nothing more until their pages register them again.`,
+    button: `Delete ${count}`,
+    fields: { origin, subscriptions: String(subscriptions) },
+    backUrl,
+  };
+}
+
+function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSession): Html {
+  return html`<p>
+      These push services called subscriptions gone and accepted almost nothing at the same time. Delete them
+      if the push service is right; keep them, and they stay in later audiences.
+    </p>
+    ${table(
+      'Held deletions',
+      { 'Push service': 'short', Subscriptions: 'number', Since: 'short', Decision: 'short' },
+      held.map(({ origin, subscriptions, sinceMs }) => [
+        hostOf(origin),
+        formatCount(subscriptions),
+        time(sinceMs),
+        changes(
+          session,
+          html`${postForm(session, '/console/held-deletions/discard', 'Keep them', {
+              style: 'small-button',
+              fields: { origin },
+            })}
+            <a class="button small-button" href="${urlWith('/console/held-deletions/confirm', { origin })}">
+              Delete them…
+            </a>`,
+        ),
+      ]),
+    )}`;
+}
+
+// Push services: who takes our messages, who refuses them and why in its own words.
 
 /** The newest broadcasts, of which it is shown what was not accepted. */
 const recentBroadcasts = 20;

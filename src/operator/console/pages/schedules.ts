@@ -11,14 +11,13 @@ import type { Broadcast } from '../../../store/broadcasts.ts';
 import type { Schedule, ScheduleAudience } from '../../../store/schedules.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
-import { readPage } from '../../list-page.ts';
-import { sessionOf } from '../require-session.ts';
+import { readPage } from '../../searches.ts';
+import { type ConsoleSession, sessionOf } from '../sessions.ts';
 import { badge, card, facts, older, stateBadge, table, time, untrusted } from '../components.ts';
 import { audited, idField } from '../forms.ts';
-import { scheduleTitle } from '../broadcast-title.ts';
-import { optionFacts, outcomesOf, renderTexts } from '../message-parts.ts';
+import { scheduleTitle } from '../outcomes-table.ts';
+import { optionFacts, outcomesOf, renderTexts } from '../preview.ts';
 import { changes, pages, postForm, sendPage, sendQuestion, type Question } from '../page.ts';
-import type { ConsoleSession } from '../sessions.ts';
 
 const pageRows = 25;
 

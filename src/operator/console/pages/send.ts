@@ -15,13 +15,12 @@ import { encodePayload } from '../../../protocol/message/encode-payload.ts';
 import type { Store } from '../../../store/store.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sendMessage } from '../../send-message.ts';
-import { sessionOf } from '../require-session.ts';
+import { type ConsoleSession, sessionOf } from '../sessions.ts';
 import { notice } from '../components.ts';
 import { renderComposer } from '../composer.ts';
-import { describeDraft, toFaults } from '../draft.ts';
+import { describeDraft, duplicate, type Duplicate, toFaults } from '../draft.ts';
 import { renderFaults } from '../form-fields.ts';
-import { duplicate, type Duplicate } from '../duplicate.ts';
-import { toStart } from '../form-times.ts';
+import { toStart } from '../local-time-input.ts';
 import { idField, textField, type Fields } from '../forms.ts';
 import { addLanguage, removeLanguage } from '../languages.ts';
 import {
@@ -35,8 +34,7 @@ import {
 } from '../message-form.ts';
 import { sendPage } from '../page.ts';
 import { renderReview, renderTestReview } from '../review.ts';
-import { findShownReader, showMessage } from '../shown-message.ts';
-import type { ConsoleSession } from '../sessions.ts';
+import { findShownReader, showMessage } from '../preview.ts';
 
 /** A text has at most 4 kB, three times that in a form, and there are several; the rest is for a list of ids. */
 const bodyLimit = 256 * 1024;

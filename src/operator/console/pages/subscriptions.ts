@@ -7,10 +7,10 @@ import { formatCount } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { type AudienceExpression, checkExpression } from '../../../audience/user-and-tags.ts';
 import { requireSubscription, type StoredSubscription } from '../../../store/subscriptions.ts';
-import { findSubscriptions } from '../../find-subscriptions.ts';
+import { findSubscriptions } from '../../searches.ts';
 import type { OperatorContext } from '../../context.ts';
-import { sessionOf } from '../require-session.ts';
-import { renderBroadcastsTo } from '../broadcasts-to.ts';
+import { sessionOf } from '../sessions.ts';
+import { renderBroadcastsTo } from '../outcomes-table.ts';
 import {
   card,
   facts,
@@ -24,12 +24,19 @@ import {
   time,
   timeFromNow,
 } from '../components.ts';
-import { doneUrl } from '../done.ts';
+import {
+  changes,
+  doneUrl,
+  pages,
+  type Question,
+  renderTags,
+  sendPage,
+  sendQuestion,
+  subscriptionLink,
+} from '../page.ts';
 import { audited, idField, optionalField, subscriptionField, textFields, type Fields } from '../forms.ts';
 import { toTags } from '../message-form.ts';
-import { changes, pages, sendPage, sendQuestion, type Question } from '../page.ts';
-import { renderOwnChoices } from '../reader-cards.ts';
-import { renderTags, subscriptionLink } from '../links.ts';
+import { renderOwnChoices } from '../reader-counts.ts';
 import { personUrl } from './people.ts';
 
 const pageRows = 50;

@@ -1,0 +1,124 @@
+// Subscriber tokens as the configuration has them: which algorithm, whose key, and for whom.
+import type { Command } from 'commander';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { loadOrCreateSecret } from '../../keys/secret-files.ts';
+import { formatWebhookSecret } from '../../operator/webhook/webhook-target.ts';
+import type { SubscriberTokens } from '../../service/push/subscriber-token.ts';
+import { type Context, createCommand } from '../command.ts';
+import { type Configuration, dataSettings, subscriberTokenSettings } from '../configuration/configuration.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
+import { createDataCommand } from '../data/data-command.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
+import { requireData, withExistingData } from '../data/open-data.ts';
+import { parsePositiveInteger, parseTags } from '../flags/arguments.ts';
+import { readTextFile } from '../input/read-input.ts';
+import type { JsonFlag } from '../output/output.ts';
+
+/**
+ * @returns `undefined` where they are off
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE, and what reading the key of the data directory throws
+ */
+export async function readSubscriberTokens(
+  { subscriberTokens: algorithm, subscriberTokenKey, subscriberTokenAudience: audience }: Configuration,
+  data: Pick<DataDirectory, 'subscriberTokenKey'>,
+): Promise<SubscriberTokens | undefined> {
+  if (algorithm === 'off') return undefined;
+  if (algorithm === 'HS256') return { algorithm, key: await data.subscriberTokenKey(), audience };
+  if (subscriberTokenKey === undefined) {
+    throw new DeskbellError(
+      'ERR_CONFIGURATION',
+      'EdDSA needs the application’s public key: give --subscriber-token-key with a PEM file',
+    );
+  }
+  const publicKey = await readTextFile(subscriberTokenKey, `The public key ${subscriberTokenKey}`);
+  return { algorithm, publicKey, audience };
+}
+
+// `deskbell session`: creates a session for trying the demonstration actions.
+
+export function sessionCommand({ environment, output }: Context): Command {
+  return createDataCommand(environment, {
+    name: 'session',
+    description:
+      'Prints the headers of a new session. Its entry SESSION has the given value. Cookie goes with every request, ' +
+      'Csrf-Token with requests that have an unsafe method. The session is valid for one day.',
+    json: 'Prints {"cookie", "csrfToken"}.',
+    examples: [
+      'deskbell session alice',
+      'curl -H "$(deskbell session alice | head -1)" http://127.0.0.1:8080/api/get',
+    ],
+  })
+    .argument('<value>', 'Value of the entry SESSION. It may be empty ("").')
+    .onData(async ({ sessionKey }, value: string, flags: JsonFlag) => {
+      const { createSessionCookie } = await import('../../service/demonstration/session.ts');
+      const { cookie, csrfToken } = await createSessionCookie({ sessionKey, value });
+      await output.result(flags, { cookie, csrfToken }, `Cookie: ${cookie}\nCsrf-Token: ${csrfToken}`);
+    });
+}
+
+// `deskbell token`: makes a subscriber token, as an application's backend does.
+
+interface TokenFlags {
+  readonly user: string;
+  readonly tags?: readonly string[];
+  readonly lifetime?: number;
+}
+
+export function tokenCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'token',
+    description:
+      'Prints a subscriber token: a JWT that assigns a subscription to a user, signed with the key of the data directory ' +
+      '(HS256). The page gives it to the client, which sends it when it subscribes.',
+    settings: [...dataSettings, ...subscriberTokenSettings],
+    examples: [
+      'deskbell token --user 42 --tags beta,de --subscriber-tokens HS256',
+      'DESKBELL_SUBSCRIBER_TOKENS=HS256 deskbell token --user 42 --lifetime 600',
+    ],
+  })
+    .requiredOption('--user <id>', 'The application’s own ID of the person.')
+    .option('--tags <tags>', 'Tags of the subscription, separated by commas.', parseTags)
+    .option(
+      '--lifetime <seconds>',
+      'How long the token is valid, at most an hour. (default: an hour)',
+      parsePositiveInteger,
+    )
+    .action(async ({ user, tags, lifetime, ...flags }: TokenFlags) => {
+      const configuration = await readConfiguration({ flags, environment });
+      await withExistingData(configuration, async (data) => {
+        const tokens = await readSubscriberTokens(configuration, data);
+        if (tokens?.algorithm !== 'HS256') {
+          throw new DeskbellError(
+            'ERR_CONFIGURATION',
+            tokens === undefined
+              ? 'Subscriber tokens are off: set subscriberTokens to HS256, here and for the service'
+              : 'Tokens for EdDSA are signed with the private key of the application, which Deskbell does not have',
+          );
+        }
+        const { createSubscriberToken } = await import('../../service/push/subscriber-token.ts');
+        const { key, audience } = tokens;
+        await output.line(
+          await createSubscriberToken({ key, audience, user, tags, lifetimeSeconds: lifetime }),
+        );
+      });
+    });
+}
+
+// `deskbell webhook-secret`: what receivers of the webhook check its signatures with.
+
+export function webhookSecretCommand({ environment, output }: Context): Command {
+  return createCommand({
+    name: 'webhook-secret',
+    description:
+      'Prints the secret that the webhook of "serve --operator … --webhook …" is signed with (Standard Webhooks). Anyone who ' +
+      'has it can forge messages that receivers accept.',
+    settings: dataSettings,
+    json: 'Prints JSON.',
+    examples: ['deskbell webhook-secret'],
+  }).action(async (flags: JsonFlag) => {
+    const { data } = await readConfiguration({ flags, environment });
+    await requireData(data);
+    const secret = formatWebhookSecret(await loadOrCreateSecret(data, 'webhook-secret'));
+    await output.result(flags, { secret }, secret);
+  });
+}

@@ -1,0 +1,163 @@
+// Writes a data directory into one file. Processes that use the directory are neither waited for nor stopped.
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describeResumption, type Resumption } from '../../delivery/resume-sending.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { createPrivateFile, linkUnlessThere, syncDirectory } from '../../keys/private-file.ts';
+import { isSecretFile, readSecretFiles, writeSecretFiles } from '../../keys/secret-files.ts';
+import { vapidFileName } from '../../keys/vapid-key-files.ts';
+import {
+  type BackupFile,
+  checkBackup,
+  completeBackup,
+  copyDatabase,
+  takeBackupFiles,
+} from '../../store/sqlite/backup.ts';
+import { storedSettingsPath } from '../configuration/stored-settings.ts';
+import { databasePathOf, exampleUsersPathOf, makeDirectory, openDataDirectory } from './data-directory.ts';
+
+/**
+ * Writes a backup, which only its owner can read.
+ *
+ * @param file must not exist
+ * @param options `withKeys`: with all secrets of the directory
+ * @returns how many bytes the file has
+ * @throws {DeskbellError} ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED
+ */
+export async function backUp(
+  directory: string,
+  file: string,
+  { withKeys }: { readonly withKeys: boolean },
+): Promise<number> {
+  const fill = async (temporary: string): Promise<void> => {
+    await copyDatabase(databasePathOf(directory), temporary);
+    // later than the database: a pair is in its file before the database names it
+    const secrets = withKeys ? await readSecretFiles(directory) : [];
+    const secretFiles = secrets.map(({ name, text }) => ({ name, content: Buffer.from(text) }));
+    const files = [
+      ...secretFiles,
+      ...(await readSettings(directory)),
+      ...(await readExampleUsers(directory, temporary)),
+    ];
+    completeBackup(temporary, files);
+  };
+  if (await createPrivateFile(file, fill, { replace: false })) return (await stat(file)).size;
+  throw new DeskbellError('ERR_FILE', `${file} exists already; a backup never replaces a file`);
+}
+
+async function readSettings(directory: string): Promise<readonly BackupFile[]> {
+  const from = storedSettingsPath(directory);
+  return existsSync(from) ? [{ name: storedSettingsPath(''), content: await readFile(from) }] : [];
+}
+
+/** Its users are no secret, and need no moment in common with the subscriptions. */
+async function readExampleUsers(directory: string, temporary: string): Promise<readonly BackupFile[]> {
+  const from = exampleUsersPathOf(directory);
+  if (!existsSync(from)) return [];
+  const copy = `${temporary}.users`;
+  try {
+    await copyDatabase(from, copy);
+    return [{ name: exampleUsersPathOf(''), content: await readFile(copy) }];
+  } finally {
+    await rm(copy, { force: true });
+  }
+}
+
+// Makes a data directory of a backup.
+
+export interface Restored {
+  readonly subscriptions: number;
+  /** What it sends once its sending is resumed. */
+  readonly resumption: Resumption;
+}
+
+/**
+ * Makes a data directory of a backup. It has its database only when all of it is there and was opened once. Its sending is
+ * paused: the original may go on, and what it has sent since the backup would be sent again.
+ *
+ * @param directory may hold keys, which the backup needs where it has none
+ * @throws {DeskbellError} ERR_DATA_EXISTS, ERR_KEY_FILE_MISSING, ERR_KEY_FILE_EXISTS for keys that are others than those
+ *   of the backup, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_FILE
+ */
+export async function restore(file: string, directory: string): Promise<Restored> {
+  await stat(file);
+  checkBackup(file);
+  await makeDirectory(directory);
+  if (existsSync(databasePathOf(directory))) {
+    throw new DeskbellError('ERR_DATA_EXISTS', `The data directory ${directory} has a database already`);
+  }
+  assertNoLog(databasePathOf(directory));
+  const draft = join(directory, `.restore-${randomBytes(6).toString('hex')}`);
+  await mkdir(draft, { mode: 0o700 });
+  try {
+    await fillDraft(file, draft, directory);
+    const restored = await useDraft(draft, directory);
+    await writeSecretFiles(directory, await readSecretFiles(draft));
+    for (const path of [exampleUsersPathOf, databasePathOf]) await place(path(draft), path(directory));
+    // where the directory has settings already, these hold
+    if (existsSync(storedSettingsPath(draft)))
+      await linkUnlessThere(storedSettingsPath(draft), storedSettingsPath(directory));
+    await syncDirectory(directory);
+    return restored;
+  } finally {
+    await rm(draft, { recursive: true });
+  }
+}
+
+/** SQLite would take the log of another database for that of the restored one. @throws {DeskbellError} ERR_DATA_EXISTS */
+function assertNoLog(path: string): void {
+  const side = [`${path}-wal`, `${path}-shm`].find((file) => existsSync(file));
+  if (side === undefined) return;
+  throw new DeskbellError(
+    'ERR_DATA_EXISTS',
+    `${side} belongs to a database that was moved away without it, perhaps while a process was using it`,
+  );
+}
+
+/** The backup, with the secrets that the directory has already. */
+async function fillDraft(file: string, draft: string, directory: string): Promise<void> {
+  const database = databasePathOf(draft);
+  await copyFile(file, database);
+  await chmod(database, 0o600);
+  const files = takeBackupFiles(database);
+  await writeSecretFiles(draft, await readSecretFiles(directory));
+  const secrets = files.filter(({ name }) => isSecretFile(name));
+  const texts = secrets.map(({ name, content }) => ({ name, text: Buffer.from(content).toString() }));
+  await writeSecretFiles(draft, texts);
+  for (const pathIn of [exampleUsersPathOf, storedSettingsPath]) {
+    const found = files.find(({ name }) => name === pathIn(''));
+    if (found !== undefined) await writeFile(pathIn(draft), found.content, { mode: 0o600 });
+  }
+  if ((await readdir(draft)).includes(vapidFileName)) return;
+  throw new DeskbellError(
+    'ERR_KEY_FILE_MISSING',
+    `The backup ${file} was made without --with-keys, and ${directory} has no ${vapidFileName}`,
+  );
+}
+
+/** Opens the draft as the data directory that it will be. */
+async function useDraft(draft: string, directory: string): Promise<Restored> {
+  try {
+    const { store, close } = await openDataDirectory(draft);
+    try {
+      await store.sending.pause('restored');
+      return {
+        subscriptions: await store.subscriptions.count(),
+        resumption: await describeResumption(store),
+      };
+    } finally {
+      await close();
+    }
+  } catch (error) {
+    if (!(error instanceof DeskbellError)) throw error;
+    throw new DeskbellError(error.code, error.message.replaceAll(draft, directory), { cause: error.cause });
+  }
+}
+
+async function place(from: string, to: string): Promise<void> {
+  if (!existsSync(from)) return;
+  if (await linkUnlessThere(from, to)) return;
+  throw new DeskbellError('ERR_DATA_EXISTS', `${to} was created by another process in the meantime`);
+}

@@ -1,0 +1,344 @@
+import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
+import { decodeBase64 } from '../../protocol/base64.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json-object.ts';
+import type { NewSubscription } from '../../store/subscriptions.ts';
+
+// The names that programs give the members of a subscription: in a JSON object, or as columns of a table.
+
+export type Member =
+  | 'subscription'
+  | 'keys'
+  | 'endpoint'
+  | 'p256dh'
+  | 'auth'
+  | 'vapidPublicKey'
+  | 'expirationTime'
+  | 'createdAt'
+  | 'language'
+  | 'timeZone'
+  | 'channels';
+
+/** Each in any case, with or without "_", "." and other signs. */
+export const memberNames: Readonly<Record<Member, readonly string[]>> = {
+  subscription: ['subscription', 'sub', 'push_subscription', 'subscription_info'],
+  keys: ['keys'],
+  endpoint: ['endpoint', 'identifier'],
+  p256dh: [
+    'p256dh',
+    'keys.p256dh',
+    'key_p256dh',
+    'p256dh_key',
+    'public_key',
+    'user_public_key',
+    'ua_public',
+    'pushkey',
+    'web_p256',
+  ],
+  auth: [
+    'auth',
+    'keys.auth',
+    'key_auth',
+    'auth_key',
+    'auth_secret',
+    'auth_token',
+    'user_auth_token',
+    'web_auth',
+  ],
+  vapidPublicKey: ['vapid_public_key'],
+  expirationTime: ['expiration_time'],
+  createdAt: ['created_at', 'created'],
+  language: ['language'],
+  timeZone: ['time_zone'],
+  channels: ['channels'],
+};
+
+/** What user and tags are called, which each application calls otherwise. */
+export interface ColumnNames {
+  readonly user: string;
+  readonly tags: string;
+}
+
+export const defaultColumns: ColumnNames = { user: 'user', tags: 'tags' };
+
+/** @returns undefined for a name that means nothing here */
+export type MemberOf = (name: string) => Member | keyof ColumnNames | undefined;
+
+/** @param ignored names that are to mean nothing */
+export function createMemberOf({ user, tags }: ColumnNames, ignored: readonly string[] = []): MemberOf {
+  const members = new Map<string, Member | keyof ColumnNames>();
+  for (const [member, names] of Object.entries(memberNames) as [Member, readonly string[]][]) {
+    for (const name of names) members.set(normalizeName(name), member);
+  }
+  // They win: "sub" may be the user of a token.
+  members.set(normalizeName(tags), 'tags').set(normalizeName(user), 'user');
+  for (const name of ignored) members.delete(normalizeName(name));
+  return (name) => members.get(normalizeName(name));
+}
+
+/** Without what programs write differently: case, "_", "-" and "." */
+export const normalizeName = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\d]/gu, '');
+
+/** True for what can be printed: a value in the place of a name, as in a table without a header, may be a secret. */
+export const isPlainName = (name: string): boolean => /^[\p{L}_$][\p{L}\d_$. -]{0,39}$/u.test(name);
+
+/** Names of members for an error: no values, and of names only those that are plainly names. */
+export function listNames(names: readonly string[], isShown = isPlainName): string {
+  const shown = names.filter((name) => isShown(name)).slice(0, 20);
+  const more = names.length - shown.length;
+  if (more > 0) shown.push(`${more} more`);
+  return shown.length === 0 ? 'no members' : shown.join(', ');
+}
+
+// Values in the forms in which databases and languages write them: their own JSON around a value, and bytes.
+
+const itself = (inner: unknown): unknown => inner;
+const ifText = (inner: unknown): unknown => (typeof inner === 'string' ? inner : undefined);
+const ifObject = (inner: unknown): unknown => (isJsonObject(inner) ? inner : undefined);
+const ifArray = (inner: unknown): unknown => (Array.isArray(inner) ? inner : undefined);
+
+/** An object with one of these members alone is what the member holds; not if that is `undefined`. */
+const wrappers: Readonly<Record<string, (inner: unknown) => unknown>> = {
+  // MongoDB Extended JSON
+  $oid: itself,
+  $date: itself,
+  $numberLong: itself,
+  $numberInt: itself,
+  $numberDouble: itself,
+  $binary: (inner) => (isJsonObject(inner) ? inner['base64'] : inner),
+  // DynamoDB
+  S: ifText,
+  N: ifText,
+  B: ifText,
+  M: ifObject,
+  L: ifArray,
+  SS: ifArray,
+  BOOL: itself,
+  NULL: () => null,
+  // Firestore, over REST and from its clients
+  stringValue: ifText,
+  integerValue: itself,
+  doubleValue: itself,
+  booleanValue: itself,
+  timestampValue: ifText,
+  bytesValue: ifText,
+  nullValue: () => null,
+  mapValue: (inner) => (isJsonObject(inner) ? (inner['fields'] ?? {}) : undefined),
+  arrayValue: (inner) => (isJsonObject(inner) ? (inner['values'] ?? []) : undefined),
+  _seconds: itself,
+};
+
+/** What may stand beside the member. */
+const companions: ReadonlySet<string> = new Set(['$type', '_nanoseconds']);
+
+function unwrap(value: unknown): unknown {
+  if (!isJsonObject(value)) return value;
+  const names = Object.keys(value);
+  if (names.length > 2) return value;
+  const [name, ...others] = names.filter((each) => !companions.has(each));
+  if (name === undefined || others.length > 0 || !Object.hasOwn(wrappers, name)) return value;
+  const inner = wrappers[name]!(value[name]);
+  return inner === undefined ? value : unwrap(inner);
+}
+
+/** The same, and what a text holds that is JSON of an object or an array. */
+export function open(value: unknown): unknown {
+  const inner = unwrap(value);
+  if (typeof inner !== 'string' || !/^\s*[[{]/.test(inner)) return inner;
+  try {
+    return unwrap(JSON.parse(inner));
+  } catch {
+    return inner;
+  }
+}
+
+/**
+ * Bytes as programs write them: base64 in either alphabet, also with line breaks, or with spaces where a form has made them of
+ * "+"; hexadecimal digits, as databases show a column of bytes; an array of numbers, an object of them by index, or Node's
+ * `{"type": "Buffer", "data": […]}`.
+ *
+ * @param length how many bytes there are to be
+ * @returns `undefined` for what is none of these, or not of this length
+ */
+export function readBytes(given: unknown, length: number): Uint8Array | undefined {
+  const value = open(given);
+  if (typeof value === 'string') {
+    const texts = [
+      value,
+      value.replaceAll(/\s/g, ''),
+      value.replaceAll(/[\r\n\t]/g, '').replaceAll(' ', '+'),
+    ];
+    const found = texts.map((text) => decodeBase64(text)).find((bytes) => bytes?.length === length);
+    const [, digits] = /^(?:\\x|0x)?((?:[\da-f]{2})+)$/i.exec(value.trim()) ?? [];
+    return found ?? (digits?.length === 2 * length ? Buffer.from(digits, 'hex') : undefined);
+  }
+  const listed = isJsonObject(value) && value['type'] === 'Buffer' ? value['data'] : value;
+  const numbers = isJsonObject(listed) ? toArray(listed) : listed;
+  if (!Array.isArray(numbers) || numbers.length !== length) return undefined;
+  return numbers.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255)
+    ? Uint8Array.from(numbers as readonly number[])
+    : undefined;
+}
+
+/** `{"0": 4, "1": 17}`, in whatever order */
+const toArray = (byIndex: object): readonly unknown[] =>
+  Array.from(Object.keys(byIndex), (_name, index) => (byIndex as Record<number, unknown>)[index]);
+
+// Finds the members of a subscription in what programs have: an object with all of them, or with a subscription in it, as an
+// object or as the JSON of one, under whatever name.
+
+export type Row = JsonObject;
+
+export interface GivenMember {
+  readonly value: unknown;
+  /** JSON Pointer into the row. */
+  readonly pointer: string;
+}
+
+/** What is null or an empty text is not there. */
+export interface GivenMembers {
+  /** What the subscription itself says goes before what the row does. */
+  ofSubscription(member: Member): GivenMember | undefined;
+  /** What the row says goes before what the subscription does. */
+  ofRow(member: Member | keyof ColumnNames): GivenMember | undefined;
+}
+
+/** An object with its members by what they are, under whatever name. */
+interface Level {
+  readonly object: Row;
+  readonly pointer: string;
+  readonly members: ReadonlyMap<Member | keyof ColumnNames, GivenMember>;
+}
+
+/** No program has a subscription deeper in a row. */
+const maxDepth = 6;
+
+/** @throws {DeskbellError} ERR_SUBSCRIPTION_INVALID for a text that begins as an object in JSON and is none */
+export function findMembers(row: Row, memberOf: MemberOf): GivenMembers {
+  const levels = findLevels(row, memberOf);
+  const sources = levels.flatMap((level) => {
+    const keys = level.members.get('keys');
+    const object = keys && readObject(keys);
+    return [level, ...(object ? [readLevel(object, `${keys!.pointer}`, memberOf)] : [])];
+  });
+  return {
+    ofSubscription: (member) => sources.findLast(({ members }) => members.has(member))?.members.get(member),
+    ofRow: (member) => sources.find(({ members }) => members.has(member))?.members.get(member),
+  };
+}
+
+/** Whether the row has a subscription: an endpoint, or an object with one that is the only one. */
+export const hasSubscription = (row: Row, memberOf: MemberOf): boolean => {
+  const levels = findLevels(row, memberOf);
+  return levels.length > 1 || levels[0]!.members.has('endpoint');
+};
+
+/** The row, and the objects in it that lead to its subscription. */
+function findLevels(row: Row, memberOf: MemberOf): readonly Level[] {
+  const levels = [readLevel(row, '', memberOf)];
+  for (let next = nextLevel(levels[0]!, memberOf); next && levels.length < maxDepth;) {
+    levels.push(next);
+    next = nextLevel(next, memberOf);
+  }
+  return levels;
+}
+
+function nextLevel({ object, pointer, members }: Level, memberOf: MemberOf): Level | undefined {
+  const named = members.get('subscription');
+  const subscription = named && readObject(named);
+  if (subscription) return readLevel(subscription, named.pointer, memberOf);
+  if (members.has('endpoint')) return undefined;
+  const within = Object.entries(object).flatMap(([name, value]) => {
+    const inner = open(value);
+    return isJsonObject(inner) && hasEndpoint(inner, memberOf) ? [[name, inner] as const] : [];
+  });
+  if (within.length !== 1) return undefined;
+  const [[name, inner]] = within as [readonly [string, Row]];
+  return readLevel(inner, `${pointer}/${escapePointer(name)}`, memberOf);
+}
+
+/** Whether there is an endpoint in it, in objects but not in arrays. */
+function hasEndpoint(object: Row, memberOf: MemberOf, depth = 1): boolean {
+  return Object.entries(object).some(([name, value]) => {
+    const inner = open(value);
+    if (isJsonObject(inner)) return depth < maxDepth && hasEndpoint(inner, memberOf, depth + 1);
+    return inner !== null && inner !== '' && memberOf(name) === 'endpoint';
+  });
+}
+
+/** The names in a row and in the objects in it, for an error: never a value. */
+export function describeNames(row: Row): string {
+  const names = Object.entries(row).map(([name, value]) =>
+    isJsonObject(value) && isPlainName(name) ? `${name} (with ${listNames(Object.keys(value))})` : name,
+  );
+  return listNames(names, (name) => isPlainName(name.replace(/ \(with .*\)$/, '')));
+}
+
+function readLevel(object: Row, pointer: string, memberOf: MemberOf): Level {
+  const members = new Map<Member | keyof ColumnNames, GivenMember>();
+  for (const [name, wrapped] of Object.entries(object)) {
+    const member = memberOf(name);
+    if (member === undefined || members.has(member)) continue;
+    const value = unwrap(wrapped);
+    if (value === null || value === '') continue;
+    members.set(member, { value, pointer: `${pointer}/${escapePointer(name)}` });
+  }
+  return { object, pointer, members };
+}
+
+const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+function readObject({ value, pointer }: GivenMember): Row | undefined {
+  const inner = open(value);
+  if (isJsonObject(inner)) return inner;
+  if (typeof inner !== 'string' || !inner.trimStart().startsWith('{')) return undefined;
+  // The parser's message would quote the text, and with it an endpoint or a key.
+  const detail = 'The text begins as an object in JSON and is not well-formed.';
+  const fault: FieldError = { pointer, code: 'ERR_FIELD_VALUE', detail };
+  throw new DeskbellError('ERR_SUBSCRIPTION_INVALID', detail, { fields: [fault] });
+}
+
+// Says that an import has found no user or tags, and what the rows have instead: people who are imported without them get
+// no message.
+
+export interface MissedColumns {
+  note(row: Row, imported: NewSubscription): void;
+  /** One sentence for each column that was asked for and never there, or that has another name, it seems. */
+  sentences(): readonly string[];
+}
+
+/** Names that applications give a column of users: not "user_agent". */
+const userName = /(?:user|customer|account|member|owner|subscriber|subscribable)_?id$|^(?:uid|user_?name)$/i;
+
+/** @param asked as the flags give them */
+export function createMissedColumns(asked: {
+  readonly [Name in keyof ColumnNames]: string | undefined;
+}): MissedColumns {
+  let first: Row | undefined;
+  let hasUser = false;
+  let hasTags = false;
+  return {
+    note(row, { assign }) {
+      first ??= row;
+      hasUser ||= assign?.user !== undefined;
+      hasTags ||= (assign?.tags ?? []).length > 0;
+    },
+    sentences() {
+      if (first === undefined) return [];
+      const absent = [hasUser ? undefined : asked.user, hasTags ? undefined : asked.tags];
+      const likely = Object.keys(first).find((name) => userName.test(name) && isPlainName(name));
+      return [
+        ...absent.flatMap((name) =>
+          name === undefined
+            ? []
+            : [`No row has anything in "${name}". The first one has: ${describeNames(first!)}.`],
+        ),
+        ...(hasUser || asked.user !== undefined || likely === undefined
+          ? []
+          : [
+              `No row has a user in "${defaultColumns.user}". If "${likely}" holds it, import again with ` +
+                `--user-column ${likely}.`,
+            ]),
+      ];
+    },
+  };
+}

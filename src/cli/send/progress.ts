@@ -1,0 +1,164 @@
+// The summary of a broadcast for people: counts that add up to the audience, a table of push services, alarms.
+import { countMeanings, inactiveMeaning, receiptMeanings } from '../../delivery/broadcast/count-meanings.ts';
+import {
+  formatAlarm,
+  formatDuration,
+  formatShare,
+  hostOf,
+  nonZeroCounts,
+  shareOfAccepted,
+  totalReceipts,
+} from '../../delivery/broadcast/format-broadcast.ts';
+import type { Progress } from '../../delivery/broadcast/progress.ts';
+import { alarmKey } from '../../delivery/broadcast/watch-broadcasts.ts';
+import type { BroadcastRun } from '../../delivery/sender-interface.ts';
+import { countOf, formatCount } from '../../errors/format-count.ts';
+import { alarmToJson } from '../../operations/alarms.ts';
+import { progressToJson } from '../../operations/broadcasts.ts';
+import { type Broadcast, type OriginCounts, settlements } from '../../store/broadcasts.ts';
+import { type ReceiptEvent, receiptEvents } from '../../store/receipts.ts';
+import type { Context } from '../command.ts';
+import type { Output } from '../output/output.ts';
+
+/** @returns lines to print one below the other */
+export function summarize(broadcast: Broadcast, { style }: Pick<Output, 'style'>): readonly string[] {
+  const { recipients, inactive, skipInactive, alarms } = broadcast;
+  const width = formatCount(recipients).length;
+  return [
+    ...nonZeroCounts(broadcast).map(
+      ([name, count]) =>
+        `  ${formatCount(count).padStart(width)} ${name.padEnd(9)}  ${style('dim', countMeanings[name])}`,
+    ),
+    `  ${formatCount(recipients).padStart(width)} in total`,
+    ...(inactive === undefined
+      ? []
+      : [
+          `  ${formatCount(inactive).padStart(width)} left out   ${style('dim', inactiveMeaning(skipInactive))}`,
+        ]),
+    ...receiptLines(broadcast, width, { style }),
+    ...originTable(broadcast, { style }),
+    ...alarms.map((alarm) => style('red', `  ! ${formatAlarm(alarm)}: ${countOf(alarm.rows, 'message')}`)),
+  ];
+}
+
+/** Beside the counts that add up: of the accepted messages, what browsers say became of them. */
+function receiptLines(
+  broadcast: Broadcast,
+  width: number,
+  { style }: Pick<Output, 'style'>,
+): readonly string[] {
+  const total = totalReceipts(broadcast);
+  if (total === undefined) return [];
+  const line = (count: number, name: string, meaning: string): string =>
+    `  ${formatCount(count).padStart(width)} ${name.padEnd(9)}  ${style('dim', meaning)}`;
+  return [
+    '',
+    ...receiptEvents.map((event) =>
+      line(total[event], event, describeReceipt(event, total[event], broadcast)),
+    ),
+    ...Object.entries(total.actions).map(([action, count]) => line(count, '', `on the action ${action}`)),
+  ];
+}
+
+/** `81.2 % of the accepted: the browser showed the notification` */
+function describeReceipt(event: ReceiptEvent, count: number, broadcast: Broadcast): string {
+  const share = shareOfAccepted(count, broadcast);
+  return share === undefined
+    ? receiptMeanings[event]
+    : `${formatShare(share)} of the accepted, ${receiptMeanings[event]}`;
+}
+
+function originTable(
+  { counts, origins, receipts }: Broadcast,
+  { style }: Pick<Output, 'style'>,
+): readonly string[] {
+  if (origins.length === 0) return [];
+  const columns = settlements.filter((name) => counts[name] > 0);
+  const reported = receipts === undefined ? [] : receiptEvents;
+  const hostWidth = Math.max(12, ...origins.map(({ origin }) => hostOf(origin).length));
+  return [
+    '',
+    style('dim', `  ${'PUSH SERVICE'.padEnd(hostWidth)}${cells([...columns, 'attempts', ...reported])}`),
+    ...origins.map((origin) => {
+      const counted = receipts?.find((ofOrigin) => ofOrigin.origin === origin.origin);
+      const events = reported.map((event) => counted?.[event] ?? 0);
+      const numbers = [...columns.map((name) => origin[name]), origin.attempts, ...events].map(formatCount);
+      return `  ${hostOf(origin.origin).padEnd(hostWidth)}${cells(numbers)}`;
+    }),
+  ];
+}
+
+const cells = (values: readonly string[]): string => values.map((value) => value.padStart(11)).join('');
+
+// The line that shows how far a broadcast is.
+
+/** `[#####·····]  48 %  480,000 of 1,000,000  16,200/s  0:32 left  fcm.googleapis.com: 479,000 accepted …` */
+export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }: Progress): string {
+  if (broadcast.state === 'preparing') return formatPreparation(broadcast);
+  const share = broadcast.recipients === 0 ? 1 : settled / broadcast.recipients;
+  const width = 20;
+  const bar = '#'.repeat(Math.floor(share * width)).padEnd(width, '·');
+  return [
+    `[${bar}] ${Math.floor(share * 100)} %`,
+    `${formatCount(settled)} of ${formatCount(broadcast.recipients)}`,
+    `${formatCount(ratePerSecond)}/s`,
+    ...(etaSeconds === undefined ? [] : [`${formatDuration(etaSeconds)} left`]),
+    ...formatWaiting(broadcast),
+    ...broadcast.origins.map(formatOrigin),
+  ].join('  ');
+}
+
+/** `Broadcast 7 is preparing: 480,000 subscriptions found so far` */
+export const formatPreparation = ({ id, recipients }: Broadcast): string =>
+  `Broadcast ${id} is preparing: ${countOf(recipients, 'subscription')} found so far`;
+
+/** Rows that are held back wait for their push service to accept messages again; the others for their next attempt, or their first. */
+function formatWaiting({ waiting, toRetry, heldBack }: Broadcast): readonly string[] {
+  const suspendedRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
+  const deferred = waiting - suspendedRows - toRetry;
+  return [
+    ...(toRetry > 0 ? [`${formatCount(toRetry)} waiting for a retry`] : []),
+    ...(deferred > 0 ? [`${formatCount(deferred)} put off, not tried yet`] : []),
+    ...heldBack.map(({ origin, rows }) => `${formatCount(rows)} held back, ${hostOf(origin)} refuses them`),
+  ];
+}
+
+function formatOrigin(counts: OriginCounts): string {
+  const parts = settlements.filter((name) => counts[name] > 0);
+  return `${hostOf(counts.origin)}: ${parts.map((name) => `${formatCount(counts[name])} ${name}`).join(', ') || 'none settled yet'}`;
+}
+
+// Shows how far a broadcast is: a live line on a terminal, elsewhere a line every few seconds if anything has changed, or JSON events;
+// and alarms.
+
+/** Intervals of progress lines where there is no terminal. */
+const plainEveryMs = 5000;
+const jsonEveryMs = 1000;
+
+export async function showProgress(
+  run: BroadcastRun,
+  output: Context['output'],
+  json: boolean,
+): Promise<void> {
+  const everyMs = json ? jsonEveryMs : plainEveryMs;
+  const shownAlarms = new Set<string>();
+  let shown = '';
+  let nextMs = performance.now() + everyMs;
+  for await (const progress of run.progress()) {
+    for (const alarm of progress.broadcast.alarms) {
+      if (shownAlarms.has(alarmKey(alarm))) continue;
+      shownAlarms.add(alarmKey(alarm));
+      if (json) await output.line(event('alarm', alarmToJson(alarm)));
+      else output.diagnostic(`deskbell: ${formatAlarm(alarm)}`);
+    }
+    if (!json && output.isTerminal) output.live(formatProgress(progress));
+    else if (performance.now() >= nextMs) {
+      nextMs = performance.now() + everyMs;
+      const text = json ? event('progress', progressToJson(progress)) : formatProgress(progress);
+      if (text !== shown) await output.line(text);
+      shown = text;
+    }
+  }
+}
+
+const event = (name: string, fields: object): string => JSON.stringify({ event: name, ...fields });

@@ -1,0 +1,288 @@
+// A broadcast as it is shown: all but its payload and content hash.
+import { countMeanings } from '../delivery/broadcast/count-meanings.ts';
+import { isoTime, shareOfAccepted, stateOf, totalReceipts } from '../delivery/broadcast/format-broadcast.ts';
+import type { Progress } from '../delivery/broadcast/progress.ts';
+import { measureReach } from '../delivery/broadcast/reach-times.ts';
+import { givenKey } from '../delivery/idempotency-key.ts';
+import { type Schema, Type } from '../http/schema.ts';
+import { readPayloadTexts } from '../protocol/message/read-payload.ts';
+import { type Broadcast, settlements } from '../store/broadcasts.ts';
+import { pickDeliveryOptions } from '../store/delivery-options.ts';
+import type { OutcomeInterval } from '../store/statistics.ts';
+import { alarmToJson, alarmView } from './alarms.ts';
+import { askedAudienceSchema } from './audience.ts';
+import { storedOptionSchemas } from './message.ts';
+import { idParams, operation, type View } from './operation.ts';
+
+const share = Type.Optional(
+  Type.Unsafe<number>({
+    type: 'number',
+    minimum: 0,
+    description: 'Of the accepted messages. Absent where none is accepted.',
+  }),
+);
+
+/** Every state that is shown. */
+export const broadcastStates = ['preparing', 'scheduled', 'running', 'paused', 'cancelled', 'done'] as const;
+
+const count = Type.Integer({ minimum: 0 });
+const moment = Type.String({ format: 'date-time' });
+
+const settledCounts = Object.fromEntries(settlements.map((name) => [name, count]));
+
+const origin = Type.Model(
+  'PushServiceCounts',
+  Type.Object(
+    { origin: Type.String(), attempts: count, ...settledCounts },
+    { description: 'The counts at one push service.' },
+  ),
+);
+
+const receiptCounts = Type.Model(
+  'ReceiptCounts',
+  Type.Object(
+    {
+      origin: Type.String(),
+      shown: count,
+      clicked: count,
+      dismissed: count,
+      actions: Type.Unsafe({ type: 'object', additionalProperties: count }),
+    },
+    { description: 'What browsers reported, by push service.' },
+  ),
+);
+
+const creator = (model: string, name: string, schema: Schema, description: string): Schema =>
+  Type.Model(model, Type.Object({ [name]: schema }, { additionalProperties: false, description }));
+
+const creatorSchema = Type.Model(
+  'BroadcastCreator',
+  Type.Union(
+    [
+      creator('CreatedByOperator', 'operator', Type.String(), 'An operator, by the API or the console.'),
+      creator('CreatedByCommandLine', 'commandLine', Type.String(), 'The command line, on this machine.'),
+      creator('CreatedBySchedule', 'schedule', Type.Integer(), 'A schedule.'),
+      creator('CreatedByApplication', 'application', Type.String(), 'An application with the library.'),
+    ],
+    { description: 'Who made it. Absent if it was not recorded.' },
+  ),
+);
+
+const receiptTotals = Type.Model(
+  'ReceiptTotals',
+  Type.Object(
+    { shown: count, shownShare: share, clicked: count, clickedShare: share, dismissed: count },
+    {
+      description:
+        'What browsers reported, of all push services. Absent where the broadcast does not ask for it.',
+    },
+  ),
+);
+
+const reachTime = Type.Model(
+  'ReachTime',
+  Type.Object(
+    {
+      percent: Type.Integer({
+        description: 'Of the recipients, without those that were removed before their turn.',
+      }),
+      seconds: Type.Optional(
+        Type.Integer({
+          description:
+            'After so many from the start, at the latest, they had an outcome. Absent: they do not, or did not.',
+        }),
+      ),
+      precisionSeconds: Type.Optional(Type.Integer({ description: 'It was so much earlier at the most.' })),
+    },
+    { description: 'How long it took until a share of the recipients had an outcome.' },
+  ),
+);
+
+const countsSchema = Type.Model(
+  'Counts',
+  Type.Object(
+    Object.fromEntries(
+      Object.entries(countMeanings).map(([name, description]) => [
+        name,
+        Type.Integer({ ...(name !== 'unaccounted' && { minimum: 0 }), description }),
+      ]),
+    ),
+  ),
+);
+
+const schema = Type.Model(
+  'Broadcast',
+  Type.Object({
+    id: Type.Integer(),
+    state: Type.String({
+      enum: broadcastStates,
+      description: '`preparing`: its audience is being looked for; nothing is sent until it is complete.',
+    }),
+    title: Type.Optional(
+      Type.String({ description: 'Of the message; empty where the payload is no message. Not in events.' }),
+    ),
+    audience: Type.Optional(askedAudienceSchema),
+    createdBy: Type.Optional(creatorSchema),
+    recipients: Type.Integer({
+      description:
+        'Subscriptions of the audience at creation; the counts add up to it. While it is `preparing`: found so far.',
+    }),
+    inactive: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'Left out beside them; absent without `skipInactive`.' }),
+    ),
+    texts: Type.Optional(
+      Type.Array(
+        Type.Model('RecipientsOfText', Type.Object({ language: Type.String(), recipients: count })),
+        {
+          description:
+            'How many get the text of a language; all others get the message’s own. Absent: it has no texts.',
+        },
+      ),
+    ),
+    counts: countsSchema,
+    waiting: Type.Integer({ description: 'Of the pending: stored one by one, to be sent later.' }),
+    toRetry: Type.Integer({
+      description:
+        'Of the waiting: tried before, to be tried again. The others are held back, or put off and not tried yet.',
+    }),
+    heldBack: Type.Array(
+      Type.Model('RowsHeldBack', Type.Object({ origin: Type.String(), rows: Type.Integer() })),
+      {
+        description: 'Of the waiting: held back, since their push service refuses our token or key.',
+      },
+    ),
+    origins: Type.Array(origin),
+    alarms: Type.Array(alarmView.schema),
+    receipts: Type.Optional(Type.Array(receiptCounts)),
+    receiptTotals: Type.Optional(receiptTotals),
+    reachTimes: Type.Optional(
+      Type.Array(reachTime, { description: 'Of one broadcast; lists leave them out.' }),
+    ),
+    ...storedOptionSchemas,
+    idempotencyKey: Type.Optional(Type.String()),
+    createdAt: moment,
+    startAt: moment,
+    expiresAt: moment,
+    finishedAt: Type.Optional(moment),
+  }),
+);
+
+const zero = (names: readonly string[]): Record<string, number> =>
+  Object.fromEntries(names.map((name) => [name, 0]));
+
+const example = {
+  id: 7,
+  state: 'running',
+  title: 'Ding dong',
+  audience: { tags: { all: ['news'] } },
+  createdBy: { operator: 'ada' },
+  recipients: 1000,
+  counts: { ...zero(Object.keys(countMeanings)), accepted: 400, gone: 2, rejected: 20, pending: 578 },
+  waiting: 0,
+  toRetry: 0,
+  heldBack: [],
+  origins: [
+    {
+      origin: 'https://fcm.googleapis.com',
+      attempts: 422,
+      ...zero(settlements),
+      accepted: 400,
+      gone: 2,
+      rejected: 20,
+    },
+  ],
+  alarms: [alarmView.example],
+  ttlSeconds: 2_419_200,
+  urgency: 'normal',
+  createdAt: '2027-01-01T08:59:00.000Z',
+  startAt: '2027-01-01T09:00:00.000Z',
+  expiresAt: '2027-01-29T09:00:00.000Z',
+};
+
+/** A broadcast, its counts, and what is wrong. */
+export const broadcastView: View<Broadcast> = {
+  schema,
+  example,
+  toJson: (broadcast) => ({
+    title: readPayloadTexts(broadcast.payload).title,
+    ...broadcastToJson(broadcast),
+  }),
+};
+
+/** One broadcast by itself, with what is read for it alone. */
+export const broadcastWithTimesToJson = (
+  broadcast: Broadcast,
+  intervals: readonly OutcomeInterval[],
+): object => ({ ...broadcastView.toJson(broadcast), reachTimes: measureReach(broadcast, intervals) });
+
+/** The same without the title, for events, webhooks and logs: these leave what is sent to whom it is for. Times are ISO 8601. */
+export function broadcastToJson(broadcast: Broadcast): object {
+  const { receipts, finishedAtMs, ...options } = broadcast;
+  return {
+    id: broadcast.id,
+    state: stateOf(broadcast),
+    audience: broadcast.audience,
+    createdBy: broadcast.createdBy,
+    recipients: broadcast.recipients,
+    inactive: broadcast.inactive,
+    texts: broadcast.texts,
+    counts: broadcast.counts,
+    waiting: broadcast.waiting,
+    toRetry: broadcast.toRetry,
+    heldBack: broadcast.heldBack,
+    origins: broadcast.origins,
+    alarms: broadcast.alarms.map(alarmToJson),
+    receipts,
+    receiptTotals: receiptTotalsOf(broadcast),
+    ...pickDeliveryOptions(options),
+    idempotencyKey: broadcast.idempotencyKey && givenKey(broadcast.idempotencyKey),
+    createdAt: isoTime(broadcast.createdAtMs),
+    startAt: isoTime(broadcast.startAtMs),
+    expiresAt: isoTime(broadcast.expiresAtMs),
+    finishedAt: finishedAtMs === undefined ? undefined : isoTime(finishedAtMs),
+  };
+}
+
+function receiptTotalsOf(broadcast: Broadcast): object | undefined {
+  const total = totalReceipts(broadcast);
+  if (total === undefined) return undefined;
+  const { shown, clicked, dismissed } = total;
+  return {
+    shown,
+    shownShare: shareOfAccepted(shown, broadcast),
+    clicked,
+    clickedShare: shareOfAccepted(clicked, broadcast),
+    dismissed,
+  };
+}
+
+/** A broadcast and how fast it goes. */
+export const progressToJson = ({ broadcast, settled, ratePerSecond, etaSeconds }: Progress): object => ({
+  ...broadcastToJson(broadcast),
+  settled,
+  ratePerSecond: Math.round(ratePerSecond),
+  etaSeconds,
+});
+
+// What can be done to a broadcast that there is.
+
+const change = (name: 'pause' | 'resume' | 'cancel', summary: string, description?: string) =>
+  operation({
+    route: `POST /v1/broadcasts/:id/${name}`,
+    tag: 'Sending',
+    operationId: `${name}Broadcast`,
+    summary,
+    ...(description !== undefined && { description }),
+    params: idParams,
+    answer: broadcastView,
+    errors: ['ERR_BROADCAST_NOT_FOUND', 'ERR_BROADCAST_STATE'],
+    action: `broadcast.${name}`,
+    target: ({ id }) => `broadcast ${id}`,
+    run: ({ store }, { id }) => store.broadcasts[name](id),
+  });
+
+export const broadcastChanges = {
+  pause: change('pause', 'Pauses a broadcast', 'Workers stop after the page that they are delivering.'),
+  resume: change('resume', 'Resumes a broadcast that is paused'),
+  cancel: change('cancel', 'Cancels a broadcast for good', 'Messages that were sent stay sent.'),
+};

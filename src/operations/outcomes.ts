@@ -1,0 +1,341 @@
+// An attempt as it is shown.
+import { lastBroadcasts } from '../delivery/broadcast/count-meanings.ts';
+import { hostOf, isoTime } from '../delivery/broadcast/format-broadcast.ts';
+import { meaningOf } from '../delivery/broadcast/reason-meanings.ts';
+import { escapeControls } from '../errors/untrusted-text.ts';
+import { Type } from '../http/schema.ts';
+import {
+  attemptOutcomes,
+  type AttemptRecord,
+  type AttemptStore,
+  type RowOutcome,
+  rowStates,
+} from '../store/attempts.ts';
+import { receiptEvents } from '../store/receipts.ts';
+import type { View } from './operation.ts';
+
+/** One attempt to deliver a message of a broadcast. */
+export const attemptView: View<AttemptRecord> = {
+  schema: Type.Model(
+    'Attempt',
+    Type.Object({
+      id: Type.Integer(),
+      broadcastId: Type.Integer(),
+      subscriptionId: Type.Integer(),
+      since: Type.String({ format: 'date-time', description: 'It was made after this time.' }),
+      at: Type.String({ format: 'date-time', description: 'When its result was stored.' }),
+      origin: Type.String({ description: 'Of the push service.' }),
+      attempt: Type.Integer({
+        description: '1 for the first; if nothing was sent, the number of attempts before.',
+      }),
+      outcome: Type.String({ enum: [...attemptOutcomes] }),
+      status: Type.Optional(Type.Integer({ description: 'HTTP status; absent if there was no answer.' })),
+      reason: Type.Optional(Type.String()),
+      detail: Type.Optional(Type.String({ description: 'The push service’s own words.' })),
+    }),
+  ),
+  example: {
+    id: 31,
+    broadcastId: 7,
+    subscriptionId: 17,
+    since: '2027-01-01T09:00:01.100Z',
+    at: '2027-01-01T09:00:01.250Z',
+    origin: 'https://fcm.googleapis.com',
+    attempt: 1,
+    outcome: 'rejected',
+    status: 403,
+    reason: 'vapid-refused',
+    detail: 'BadJwtToken',
+  },
+  toJson: ({ sinceMs, atMs, ...attempt }) => ({ since: isoTime(sinceMs), at: isoTime(atMs), ...attempt }),
+};
+
+// What came of a subscription in a broadcast, as it is shown: as JSON, and in words that answer "why did I not get it?".
+
+const moment = (description: string) => Type.String({ format: 'date-time', description });
+
+/** What came of one subscription in one broadcast. */
+export const rowOutcomeView: View<RowOutcome> = {
+  schema: Type.Model(
+    'RowOutcome',
+    Type.Object({
+      broadcastId: Type.Integer(),
+      subscriptionId: Type.Integer(),
+      user: Type.Optional(Type.String({ description: 'Absent: anonymous, or no longer stored.' })),
+      pushService: Type.Optional(Type.String({ description: 'Origin.' })),
+      state: Type.String({
+        enum: [...rowStates],
+        description:
+          'An outcome; or `notInAudience`, `inactive` (left out by `skipInactive`), `preparing` (the audience is not complete), `pending` (its turn is still to come), `inFlight`, ' +
+          '`waiting`, `removed` (before its turn), `cancelled`, `notTracked` (the broadcast is to a list of subscriptions that need ' +
+          'not be stored, of which only sums are kept), `noLongerKept`.',
+      }),
+      explanation: Type.String({ description: 'The same in words, with those of the push service.' }),
+      wait: Type.Optional(
+        Type.Model(
+          'RowWait',
+          Type.Object(
+            {
+              for: Type.String({
+                enum: ['pushService', 'retry', 'turn'],
+                description: '`pushService`: it refuses our token or key. `turn`: nothing was sent yet.',
+              }),
+              until: Type.Optional(moment('Absent: this depends on the push service.')),
+              expiresAt: moment('It is `expired` then.'),
+              attempts: Type.Integer(),
+            },
+            { description: 'With `waiting`.' },
+          ),
+        ),
+      ),
+      attempts: Type.Array(attemptView.schema, { description: 'All of them, newest first.' }),
+      receipts: Type.Optional(
+        Type.Model(
+          'RowReceipts',
+          Type.Object(
+            {
+              kept: Type.Boolean({
+                description: 'false: it is no longer known which subscription reported what.',
+              }),
+              events: Type.Array(Type.String({ enum: [...receiptEvents] })),
+            },
+            {
+              description:
+                'What the browser has reported; absent if the broadcast does not ask for receipts.',
+            },
+          ),
+        ),
+      ),
+      deletionHeldSince: Type.Optional(
+        moment('Its push service calls it gone; it is kept until an operator decides.'),
+      ),
+    }),
+  ),
+  example: {
+    broadcastId: 7,
+    subscriptionId: 17,
+    user: '42',
+    pushService: 'https://fcm.googleapis.com',
+    state: 'rejected',
+    explanation:
+      'fcm.googleapis.com refused it with status 403 at 2027-01-01T09:00:01.250Z: “BadJwtToken”. The push service refuses our token.',
+    attempts: [attemptView.example],
+  },
+  toJson: (outcome) => {
+    const { broadcastId, subscriptionId, user, origin, state, wait, attempts, receipts, heldSinceMs } =
+      outcome;
+    return {
+      broadcastId,
+      subscriptionId,
+      user,
+      pushService: origin,
+      state,
+      explanation: explain(outcome),
+      wait: wait && {
+        for: wait.for,
+        until: wait.untilMs === undefined ? undefined : isoTime(wait.untilMs),
+        expiresAt: isoTime(wait.expiresAtMs),
+        attempts: wait.attempts,
+      },
+      attempts: attempts.map(attemptView.toJson),
+      receipts: receipts && {
+        kept: receipts !== 'noLongerKept',
+        events: receipts === 'noLongerKept' ? [] : receipts,
+      },
+      deletionHeldSince: heldSinceMs === undefined ? undefined : isoTime(heldSinceMs),
+    };
+  },
+};
+
+/** A part of an explanation: our words, a time, or a push service's own words. */
+export type WordPart = string | { readonly atMs: number } | { readonly quoted: string };
+
+/** The explanation as one text, with times in UTC. */
+export const explain = (outcome: RowOutcome): string =>
+  wordsOf(outcome)
+    .map((part) => {
+      if (typeof part === 'string') return part;
+      return 'atMs' in part ? isoTime(part.atMs) : `“${part.quoted}”`;
+    })
+    .join('');
+
+/** What came of it, what it waits for, what the browser reported, and whether its deletion is held: a sentence each. */
+export function wordsOf(outcome: RowOutcome): readonly WordPart[] {
+  return [...stateWords(outcome), ...receiptWords(outcome), ...heldWords(outcome)];
+}
+
+function stateWords({ state, origin, attempts, wait, skipInactive = 0 }: RowOutcome): readonly WordPart[] {
+  const [last] = attempts;
+  const service = origin === undefined ? 'Its push service' : hostOf(origin);
+  const at: readonly WordPart[] = last === undefined ? [] : [' at ', { atMs: last.atMs }];
+  switch (state) {
+    case 'accepted':
+      return [`${service} accepted it`, ...at, `${tries(last)}.`];
+    case 'gone':
+      return [`${service} said that the subscription has ended`, ...at, ...answer(last)];
+    case 'rejected':
+      return last?.status === undefined
+        ? ['It was not sent', ...at, ...answer(last)]
+        : [`${service} refused it with status ${last.status}`, ...at, ...answer(last)];
+    case 'expired':
+      return ['Its time to live ended before it was accepted', ...at, ...answer(last)];
+    case 'exhausted':
+      return ['It was given up', ...at, ...answer(last)];
+    case 'doubtful':
+      return [
+        'It is in doubt: it may have arrived, and no answer came that can be read',
+        ...at,
+        ...answer(last),
+      ];
+    case 'capped':
+      return ['It was not sent, since the person had been reached often enough (frequency cap)', ...at, '.'];
+    case 'waiting':
+      return [...waitWords(service, wait), ...lastWords(last)];
+    case 'inFlight':
+      return ['It is being sent now.', ...lastWords(last)];
+    case 'pending':
+      return ['Nothing was sent yet: its turn is still to come.', ...lastWords(last)];
+    case 'preparing':
+      return ['The audience of the broadcast is not complete yet, and the subscription is not in it so far.'];
+    case 'notInAudience':
+      return ['It was not in the audience of the broadcast.'];
+    case 'inactive':
+      return [
+        `It was left out, since its browser reported no click on ${lastBroadcasts(skipInactive)} shown there.`,
+      ];
+    case 'removed':
+      return last === undefined
+        ? [
+            'It is not in the store, and nothing was sent to it: it was removed before its turn, or was not there when the broadcast was made.',
+          ]
+        : ['It was removed from the store before it could be tried again.', ...lastWords(last)];
+    case 'cancelled':
+      return ['It was not sent, since the broadcast was cancelled.', ...lastWords(last)];
+    case 'notTracked':
+      return [
+        'The broadcast is to a list of subscriptions that need not be stored: what came of single ones is not kept.',
+      ];
+    case 'noLongerKept':
+      return ['What came of single subscriptions is no longer kept for this broadcast.'];
+  }
+}
+
+function waitWords(service: string, wait: RowOutcome['wait']): readonly WordPart[] {
+  if (wait === undefined) return ['It waits to be sent.'];
+  const until: readonly WordPart[] = wait.untilMs === undefined ? [] : [' at ', { atMs: wait.untilMs }];
+  const end: readonly WordPart[] = [', and expires at ', { atMs: wait.expiresAtMs }, '.'];
+  switch (wait.for) {
+    case 'pushService':
+      return [`It waits until ${service} accepts our token or key again`, ...end];
+    case 'retry':
+      return ['It is tried again', ...until, ...end];
+    case 'turn':
+      return [
+        `Nothing was sent yet: its reader has quiet hours, ${service} cannot take messages now, or a rate limit is used up. It is tried`,
+        ...until,
+        ...end,
+      ];
+  }
+}
+
+/** Of a row that is not settled: what the last attempt came to. */
+const lastWords = (last: AttemptRecord | undefined): readonly WordPart[] =>
+  last === undefined ? [] : [' The last attempt: ', ...describeAttempt(last)];
+
+/** What came of one attempt. */
+export function describeAttempt(attempt: AttemptRecord): readonly WordPart[] {
+  const { outcome, status, atMs } = attempt;
+  return [`${outcome}${status === undefined ? '' : `, status ${status}`}, at `, { atMs }, ...said(attempt)];
+}
+
+const tries = (last: AttemptRecord | undefined): string =>
+  last === undefined || last.attempt < 2 ? '' : ` after ${last.attempt} attempts`;
+
+const answer = (last: AttemptRecord | undefined): readonly WordPart[] => [tries(last), ...said(last)];
+
+/** The push service's own words, and what its reason means. */
+function said({ reason, detail }: Partial<AttemptRecord> = {}): readonly WordPart[] {
+  const meaning = reason === undefined ? '' : meaningOf(reason).meaning || reason;
+  return [
+    ...(detail === undefined ? ['.'] : [': ', { quoted: detail }, '.']),
+    ...(meaning === '' ? [] : [` ${meaning}`]),
+  ];
+}
+
+function receiptWords({ receipts, state }: RowOutcome): readonly WordPart[] {
+  if (receipts === undefined || state !== 'accepted') return [];
+  if (receipts === 'noLongerKept') return [' What its browser reported is no longer kept.'];
+  if (receipts.length === 0) return [' Its browser has reported nothing.'];
+  return [` Its browser reported: ${receiptEvents.filter((event) => receipts.includes(event)).join(', ')}.`];
+}
+
+const heldWords = ({ heldSinceMs }: RowOutcome): readonly WordPart[] =>
+  heldSinceMs === undefined
+    ? []
+    : [' Its deletion is held since ', { atMs: heldSinceMs }, ' until an operator decides.'];
+
+// What came of each subscription in a broadcast as CSV (RFC 4180), made while it is read: a line for each subscription that the
+// store knows of, in the order of ids. It has no endpoints and no keys.
+
+type Cell = string | number | undefined;
+
+const time = (atMs: number | undefined): Cell => (atMs === undefined ? undefined : isoTime(atMs));
+
+const columns = {
+  subscription: ({ subscriptionId }: RowOutcome): Cell => subscriptionId,
+  user: ({ user }: RowOutcome): Cell => user,
+  push_service: ({ origin }: RowOutcome): Cell => origin,
+  state: ({ state }: RowOutcome): Cell => state,
+  status: ({ attempts: [last] }: RowOutcome): Cell => last?.status,
+  reason: ({ attempts: [last] }: RowOutcome): Cell => last?.reason,
+  answer: ({ attempts: [last] }: RowOutcome): Cell => last?.detail,
+  attempts: ({ attempts: [last], wait }: RowOutcome): Cell => last?.attempt ?? wait?.attempts ?? 0,
+  last_attempt_at: ({ attempts: [last] }: RowOutcome): Cell => time(last?.atMs),
+  waits_for: ({ wait }: RowOutcome): Cell => wait?.for,
+  waits_until: ({ wait }: RowOutcome): Cell => time(wait?.untilMs),
+  expires_at: ({ wait }: RowOutcome): Cell => time(wait?.expiresAtMs),
+  reported: ({ receipts }: RowOutcome): Cell =>
+    typeof receipts === 'object' ? receipts.join(' ') : receipts,
+  deletion_held_since: ({ heldSinceMs }: RowOutcome): Cell => time(heldSinceMs),
+} as const;
+
+export const csvContentType = 'text/csv; charset=utf-8';
+
+/** `broadcast-7-outcomes.csv` */
+export const csvFileName = (broadcastId: number): string => `broadcast-${broadcastId}-outcomes.csv`;
+
+/** Ids that are looked at together: some milliseconds of work. */
+const idsAtOnce = 2000;
+
+/** What came of the rows of a broadcast, some at a time, in the order of ids. The next are read when they are asked for. */
+export async function* readOutcomes(
+  attempts: Pick<AttemptStore, 'outcomesAfter'>,
+  broadcastId: number,
+): AsyncGenerator<readonly RowOutcome[]> {
+  for (let afterId: number | undefined = 0; afterId !== undefined;) {
+    const page = await attempts.outcomesAfter(broadcastId, { afterId, ids: idsAtOnce });
+    if (page.outcomes.length > 0) yield page.outcomes;
+    afterId = page.next;
+  }
+}
+
+export const csvHeader = `${Object.keys(columns).join(',')}\r\n`;
+
+export const toCsv = (outcomes: readonly RowOutcome[]): string =>
+  outcomes
+    .map(
+      (outcome) =>
+        `${Object.values(columns)
+          .map((cellOf) => toCell(cellOf(outcome)))
+          .join(',')}\r\n`,
+    )
+    .join('');
+
+function toCell(value: Cell): string {
+  if (value === undefined) return '';
+  if (typeof value === 'number') return String(value);
+  const text = escapeControls(value);
+  // users and push services choose the text: a spreadsheet would run it, also one for which another sign separates cells
+  const guarded = text.replaceAll(/(^|[,;\t|])(?=[\s"']*[=+\-@])/g, "$1'");
+  return /[",;\t|]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
+}

@@ -1,0 +1,169 @@
+// The audit: what operators have changed, newest first, by operator, action and time.
+import type { FastifyInstance } from 'fastify';
+import { formatCount } from '../../../errors/format-count.ts';
+import { lookUp } from '../../../errors/look-up.ts';
+import { html, type Html } from '../../../http/description/html.ts';
+import type { AuditRecord } from '../../../store/audit.ts';
+import type { VapidKeyState } from '../../../store/vapid-keys.ts';
+import type { OperatorContext } from '../../context.ts';
+import { readPage } from '../../searches.ts';
+import {
+  badge,
+  card,
+  isFiltered,
+  older,
+  searchField,
+  searchForm,
+  table,
+  time,
+  untrusted,
+  urlWith,
+  type Variant,
+} from '../components.ts';
+import { type Fields, idField, textFields } from '../forms.ts';
+import { dayFields, readDays, toInterval } from '../local-time-input.ts';
+import { pages, sendPage } from '../page.ts';
+
+const pageRows = 50;
+const maxNameCharacters = 200;
+
+export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): void {
+  app.get('/audit', async (request, reply) => {
+    const { query } = request;
+    const days = readDays(query);
+    const given = { ...readNames(query), ...days };
+    const beforeId = idField(query, 'before');
+    const filter = {
+      operator: given['operator'] || undefined,
+      action: given['action'] || undefined,
+      ...toInterval(days),
+      beforeId,
+    };
+    const { items, next } = await readPage(pageRows, (limit) => store.audit.list({ ...filter, limit }));
+    const isSearch = isFiltered({ ...given, zone: '' }) || beforeId !== undefined;
+    return sendPage(reply, {
+      title: 'Audit',
+      lead: html`<p class="quiet">
+        What operators have changed by API, console and commands, newest first. Commands that send, import or
+        tag, and those on keys, operators and the store as a whole, leave no record.
+      </p>`,
+      content: html`
+        ${searchForm(pages.Audit, [
+          searchField(given, 'operator', 'Operator'),
+          searchField(given, 'action', 'Action'),
+          ...dayFields(days, 'From'),
+        ])}
+        ${table(
+          'Changes',
+          columns,
+          items.map((record) => renderRow(record, given)),
+          isSearch ? 'No change fits.' : 'Nothing has been changed yet.',
+        )}
+        ${next !== undefined && older(pages.Audit, { ...given, before: String(next) })}
+      `,
+    });
+  });
+}
+
+/** Cut: each row repeats them in its links, and no operator or action has a longer name. */
+const readNames = (query: unknown): Fields =>
+  Object.fromEntries(
+    Object.entries(textFields(query, ['operator', 'action'])).map(([name, text]) => [
+      name,
+      text.slice(0, maxNameCharacters),
+    ]),
+  );
+
+const columns = {
+  Time: 'short',
+  Operator: 'short',
+  Action: 'short',
+  'To what': 'words',
+  Result: 'short',
+} as const;
+
+/** Operator and action lead to all that are the same, within the other filters. */
+function renderRow(
+  { atMs, operator, action, target, status }: AuditRecord,
+  given: Fields,
+): readonly (string | Html)[] {
+  const filter = (name: string, value: string): Html =>
+    html`<a href="${urlWith(pages.Audit, { ...given, [name]: value })}">${untrusted(value)}</a>`;
+  return [
+    time(atMs),
+    filter('operator', operator),
+    filter('action', action),
+    linkTarget(target),
+    renderStatus(status),
+  ];
+}
+
+/** Things that have a page of their own. */
+const targetPages: Readonly<Record<string, string>> = {
+  broadcast: pages.Broadcasts,
+  subscription: pages.Subscriptions,
+  schedule: pages.Schedules,
+};
+
+function linkTarget(target = ''): Html {
+  const [, kind = '', id] = /^(\w+) (\d+)$/.exec(target) ?? [];
+  const page = lookUp(targetPages, kind);
+  return page === undefined ? untrusted(target) : html`<a href="${page}/${id}">${target}</a>`;
+}
+
+function renderStatus(status: number | undefined): Html {
+  if (status === undefined) return badge('no answer', 'warn');
+  const said = status < 400 ? badge('done', 'good') : badge(status < 500 ? 'refused' : 'failed', 'bad');
+  return html`${said} <span class="quiet small">${status}</span>`;
+}
+
+// The public halves of the VAPID key pairs, how many subscriptions each has, and the commands that change them: private
+// keys stay where the command line is.
+
+const states: Readonly<Record<VapidKeyState | 'foreign', readonly [tone: Variant, meaning: string]>> = {
+  next: ['active', 'Senders can sign with it; browsers are not offered it yet.'],
+  current: ['good', 'Browsers subscribe with it.'],
+  previous: ['plain', 'Signs for the subscriptions that were made with it.'],
+  retired: ['plain', 'Its private half is removed.'],
+  foreign: ['warn', 'Subscriptions name it, and it was never one of ours: nothing can be sent to them.'],
+};
+
+export function addKeysPage(app: FastifyInstance, { store }: OperatorContext): void {
+  app.get('/keys', async (_request, reply) => {
+    const [keys, counts] = await Promise.all([store.vapidKeys.list(), store.vapidKeys.countSubscriptions()]);
+    const rows = keys.map(({ publicKey, state: known }) => {
+      const [tone, meaning] = states[known ?? 'foreign'];
+      return [
+        badge(known ?? 'foreign', tone),
+        html`<code>${publicKey}</code>`,
+        formatCount(counts.get(publicKey) ?? 0),
+        meaning,
+      ];
+    });
+    return sendPage(reply, {
+      title: 'Keys',
+      lead: html`<p class="quiet">
+        A subscription belongs to the VAPID key that its browser subscribed with; only that key pair can send
+        to it.
+      </p>`,
+      content: html`
+        ${table(
+          'VAPID keys',
+          { State: 'short', 'Public key': 'words', Subscriptions: 'number', Meaning: 'words' },
+          rows,
+          'There is no key yet.',
+        )}
+        ${card(
+          'Changing keys',
+          html`<p>
+              Private keys are on the server alone, so these are commands there, while everything runs:
+            </p>
+            <pre>
+deskbell keys rotate                 # makes a new pair current; nobody is lost
+deskbell keys list                   # what each pair still signs for
+deskbell keys retire PUBLIC-KEY      # removes a private half once nobody needs it</pre>`,
+        )}
+      `,
+    });
+  });
+}

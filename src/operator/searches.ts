@@ -1,0 +1,229 @@
+import { setImmediate } from 'node:timers/promises';
+import { type AudienceExpression, checkUser } from '../audience/user-and-tags.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { readPayloadTexts } from '../protocol/message/read-payload.ts';
+import type {
+  Broadcast,
+  BroadcastState,
+  BroadcastStore,
+  BroadcastSummary,
+  OfOperator,
+} from '../store/broadcasts.ts';
+import type { EndedSubscription } from '../store/ended-subscriptions.ts';
+import type { Store } from '../store/store.ts';
+import type {
+  SearchedSubscriptions,
+  StoredSubscription,
+  SubscriptionSearch,
+  SubscriptionStore,
+} from '../store/subscriptions.ts';
+
+// A part of a list, and where it goes on: what the API answers with, and the console shows with a link to the next.
+
+export interface ListPage<Item> {
+  readonly items: readonly Item[];
+  /** The cursor of the next page; absent after the last one. */
+  readonly next?: number | undefined;
+}
+
+/**
+ * Reads one page and finds out whether there is another.
+ *
+ * @param read gives at most so many items, in the order of the list
+ */
+export async function readPage<Item extends { readonly id: number }>(
+  limit: number,
+  read: (limit: number) => Promise<readonly Item[]>,
+): Promise<ListPage<Item>> {
+  const found = await read(limit + 1);
+  const items = found.slice(0, limit);
+  return { items, next: found.length > limit ? items.at(-1)?.id : undefined };
+}
+
+// Finds broadcasts by their words, state and time: newest first, a bounded number of them looked at each time.
+
+export interface BroadcastFilter extends OfOperator {
+  /** Somewhere in title or message, whatever the case. */
+  readonly text?: string | undefined;
+  /** `scheduled`: running, and its start is still to come; such a broadcast is not found as `running`. */
+  readonly state?: BroadcastState | 'scheduled' | undefined;
+  /** Of the start, milliseconds since 1970: `sinceMs ≤ start < untilMs`. */
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
+}
+
+/** Broadcasts that one call looks at, at most: some milliseconds. */
+export const searchBatchSize = 5000;
+const readBatchSize = 500;
+
+/** @param range `limit`: how many to find at most @returns `next`: the next `beforeId` */
+export async function searchBroadcasts(
+  store: Pick<BroadcastStore, 'findAll' | 'summaries'>,
+  filter: BroadcastFilter,
+  range: { readonly beforeId?: number | undefined; readonly limit: number },
+  nowMs: number = Date.now(),
+): Promise<ListPage<Broadcast>> {
+  const fits = compile(filter, nowMs);
+  const ids: number[] = [];
+  const found = async (next?: number): Promise<ListPage<Broadcast>> => ({
+    items: await store.findAll(ids),
+    next,
+  });
+  let { beforeId } = range;
+  for (let searched = 0; searched < searchBatchSize; searched += readBatchSize) {
+    const summaries = await store.summaries({
+      beforeId,
+      limit: readBatchSize,
+      operatorId: filter.operatorId,
+    });
+    for (const head of summaries) {
+      if (ids.length === range.limit) return found(beforeId);
+      beforeId = head.id;
+      if (fits(head)) ids.push(head.id);
+    }
+    if (summaries.length < readBatchSize) return found();
+  }
+  return found(beforeId);
+}
+
+function compile(
+  { text = '', state, sinceMs = -Infinity, untilMs = Infinity }: BroadcastFilter,
+  nowMs: number,
+): (head: BroadcastSummary) => boolean {
+  const words = text.trim().toLocaleLowerCase();
+  return (head) => {
+    const isScheduled = head.state === 'running' && head.startAtMs > nowMs;
+    if (state !== undefined && (isScheduled ? 'scheduled' : head.state) !== state) return false;
+    if (head.startAtMs < sinceMs || head.startAtMs >= untilMs) return false;
+    if (words === '') return true;
+    const { title, message } = readPayloadTexts(head.payload);
+    return `${title}\n${message}`.toLocaleLowerCase().includes(words);
+  };
+}
+
+// Finds subscriptions by person, tags and push service: in the order of ids, a bounded number of rows looked at each time.
+
+export interface SubscriptionFilter {
+  /** As `checkExpression` gives it. */
+  readonly matching?: AudienceExpression | undefined;
+  /** Its origin, in any form of it. */
+  readonly pushService?: string | undefined;
+}
+
+type Found = ListPage<StoredSubscription>;
+type Range = { readonly afterId: number; readonly limit: number };
+type Pages = Pick<SubscriptionStore, 'page' | 'pageOfPushService' | 'search'>;
+
+/** Rows that one call looks at, at most: some milliseconds. */
+const searchedRowsAtOnce = 10_000;
+/** Mostly the first batch is enough. */
+const firstBatchSize = 100;
+const rowsPerRead = 1000;
+
+/** @param range `limit`: how many to find at most @returns `next`: the next `afterId` */
+export async function findSubscriptions(
+  store: Pages,
+  { matching, pushService: given }: SubscriptionFilter,
+  { afterId = 0, limit }: { readonly afterId?: number | undefined; readonly limit: number },
+): Promise<Found> {
+  if (given === undefined) return readPage(limit, (count) => store.page({ afterId, limit: count, matching }));
+  const pushService = URL.parse(given)?.origin ?? 'null';
+  // no URL, or one that has no origin
+  if (pushService === 'null') return { items: [] };
+  return matching === undefined
+    ? readPage(limit, (count) => store.pageOfPushService(pushService, { afterId, limit: count }))
+    : searchBoth(store, { matching, pushService }, { afterId, limit });
+}
+
+/** Of the first rows that each of both leads to, those that reach further are the rarer ones: they are gone through. */
+async function searchBoth(
+  store: Pages,
+  filter: Required<SubscriptionFilter>,
+  { limit, ...range }: Range,
+): Promise<Found> {
+  let { afterId } = range;
+  const search = (by: SubscriptionSearch['by'], rows: number) =>
+    store.search({ ...(filter as Pick<SubscriptionSearch, keyof SubscriptionFilter>), by, afterId, rows });
+  const first = await Promise.all([
+    search('matching', firstBatchSize),
+    search('pushService', firstBatchSize),
+  ]);
+  const [ofMatching, ofPushService] = first.map((searched) => reachOf(searched, firstBatchSize));
+  const by = ofMatching! >= ofPushService! ? 'matching' : 'pushService';
+  const items: StoredSubscription[] = [];
+  let searched = first[by === 'matching' ? 0 : 1];
+  let searchedRows = 0;
+  for (let batchSize = firstBatchSize; ; batchSize = rowsPerRead) {
+    if (searchedRows > 0) searched = await search(by, batchSize);
+    for (const row of searched.found) {
+      if (items.length === limit) return { items, next: afterId };
+      afterId = row.id;
+      items.push(row);
+    }
+    afterId = searched.throughId;
+    if (searched.rows < batchSize) return { items };
+    searchedRows += searched.rows;
+    if (searchedRows >= searchedRowsAtOnce) return { items, next: afterId };
+    // Reading takes the thread; others get their turn in between.
+    await setImmediate();
+  }
+}
+
+/** How far a batch reaches, in ids: without an end where it has all rows that are left. */
+const reachOf = ({ rows, throughId }: SearchedSubscriptions, batchSize: number): number =>
+  rows < batchSize ? Number.POSITIVE_INFINITY : throughId;
+
+// The devices of a person: all of them where a message is addressed to the person; where they are shown, also those that have
+// ended and are still remembered.
+
+/** Of each kind. */
+export const maxShownDevices = 20;
+
+export interface PersonDevices {
+  /** The oldest first. */
+  readonly stored: readonly StoredSubscription[];
+  /** The latest first. */
+  readonly ended: readonly EndedSubscription[];
+  /** There are more than `maxShownDevices`. */
+  readonly hasMore: boolean;
+}
+
+/** @throws {DeskbellError} ERR_FIELD_VALUE for a text that is no user */
+export async function findPersonDevices(
+  user: string,
+  { subscriptions, ended }: Pick<Store, 'subscriptions' | 'ended'>,
+): Promise<PersonDevices> {
+  const matching = { user: checkUser(user, '/user') };
+  const limit = maxShownDevices + 1;
+  const [rows, gone] = await Promise.all([
+    subscriptions.page({ afterId: 0, limit, matching }),
+    ended.ofUser(user, limit),
+  ]);
+  return {
+    stored: rows.slice(0, maxShownDevices),
+    ended: gone.slice(0, maxShownDevices),
+    hasMore: rows.length > maxShownDevices || gone.length > maxShownDevices,
+  };
+}
+
+export const idsOf = ({ stored, ended }: PersonDevices): readonly number[] =>
+  [...stored, ...ended].map(({ id }) => id).toSorted((one, other) => one - other);
+
+/** Who is sent a message that is addressed to the person; more would be a broadcast. */
+const maxAddressed = 100;
+
+/** @returns all of them. @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND; ERR_FIELD_VALUE, also where there are too many */
+export async function readAddressedDevices(
+  user: string,
+  subscriptions: SubscriptionStore,
+): Promise<readonly StoredSubscription[]> {
+  const matching = { user: checkUser(user, '/to/user') };
+  const rows = await subscriptions.page({ afterId: 0, limit: maxAddressed + 1, matching });
+  if (rows.length === 0)
+    throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', 'The user has no subscription.');
+  if (rows.length <= maxAddressed) return rows;
+  throw new DeskbellError(
+    'ERR_FIELD_VALUE',
+    `The user has more than ${maxAddressed} subscriptions; make a broadcast to this user.`,
+  );
+}
