@@ -12,7 +12,7 @@ function loadedBy(module: string): string {
 
 test('a worker loads node:http only when it is needed, and neither it nor the service the fetch that an import brings', () => {
   assert.doesNotMatch(loadedBy('delivery/worker/create-worker.ts'), /undici|NativeModule http$/m);
-  for (const module of ['transport/http1.ts', 'service/create-server.ts']) {
+  for (const module of ['transport/http1.ts', 'service/create-service.ts']) {
     const loaded = loadedBy(module);
     assert.match(loaded, /NativeModule http$/m);
     assert.doesNotMatch(loaded, /undici/, module);
