@@ -1,6 +1,6 @@
 // Quiet hours, as senders write them: `22:00-07:00` of the reader's time zone. They are stored with the broadcast.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { parseTimeOfDay, startOfDay, toInstant, toWallTime } from './zone-time.ts';
+import { dayMs, parseTimeOfDay, startOfDay, toInstant, toWallTime } from './zone-time.ts';
 
 export interface QuietHours {
   /** Milliseconds since midnight. */
@@ -8,8 +8,6 @@ export interface QuietHours {
   /** Before or at `fromMs`: they last over midnight. */
   readonly toMs: number;
 }
-
-const dayMs = 24 * 60 * 60 * 1000;
 
 /** @throws {DeskbellError} ERR_MESSAGE_INVALID */
 export function parseQuietHours(text: string): QuietHours {

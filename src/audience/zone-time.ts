@@ -5,7 +5,7 @@
 
 const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
+export const dayMs = 24 * hourMs;
 
 /** Kept formats: each takes some tens of kilobytes, and as many microseconds to make. */
 const maxFormats = 100;
