@@ -9,11 +9,11 @@ interface Entry {
   readonly value: string;
 }
 
-/** @typeParam Field one character per byte in `name` and `value` */
-export class DynamicTable<Field extends Entry> {
+/** @typeParam Kept one character per byte in `name` and `value` */
+export class DynamicTable<Kept extends Entry> {
   readonly #capacity: number;
   /** A ring; the newest is at `#next - 1`. */
-  readonly #ring: (Field | undefined)[];
+  readonly #ring: (Kept | undefined)[];
   #next = 0;
   #count = 0;
   #bytes = 0;
@@ -27,13 +27,13 @@ export class DynamicTable<Field extends Entry> {
   }
 
   /** @param age 0 for the newest */
-  get(age: number): Field | undefined {
+  get(age: number): Kept | undefined {
     if (age >= this.#count) return undefined;
     return this.#ring[(this.#next - 1 - age + this.#capacity) % this.#capacity];
   }
 
   /** RFC 7541 §4.4: the oldest fields make room; a field larger than the table empties it and is not kept. */
-  insert(field: Field): void {
+  insert(field: Kept): void {
     const bytes = sizeOf(field);
     this.#evict(this.#maxBytes - bytes);
     if (bytes > this.#maxBytes) return;
@@ -52,7 +52,7 @@ export class DynamicTable<Field extends Entry> {
   #evict(untilBytes: number): void {
     while (this.#count > 0 && this.#bytes > untilBytes) {
       const oldest = (this.#next - this.#count + this.#capacity) % this.#capacity;
-      this.#bytes -= sizeOf(this.#ring[oldest] as Field);
+      this.#bytes -= sizeOf(this.#ring[oldest] as Kept);
       this.#ring[oldest] = undefined;
       this.#count -= 1;
     }
