@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { addonFile, addonName, describePlatform } from '../src/accelerator/addon-file.ts';
+import { addonFile, addonName, describePlatform } from '../src/accelerator/addon.ts';
 import type { EncryptionMethod } from '../src/accelerator/encryption-methods.ts';
 import { loadAccelerator } from '../src/accelerator/load-accelerator.ts';
 import { compileAccelerator, compileFor, releasePlatforms } from './accelerator/compile.ts';

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { addonName } from '../src/accelerator/addon-file.ts';
+import { addonName } from '../src/accelerator/addon.ts';
 import { releasePlatforms, type ReleasePlatform } from './accelerator/compile.ts';
 import { hasLibrary } from './accelerator/inputs.ts';
 import { emulation, tryAccelerator, type Trial } from './accelerator/other-machines.ts';

@@ -13,7 +13,7 @@ import { find } from '../scripts/install-test-tools.ts';
 import { createSender } from '../src/delivery/sender.ts';
 import { defaultRetryPolicy } from '../src/delivery/worker/retry-policy.ts';
 import { decryptPushMessage, generateUserAgentKeys } from '../src/protocol/user-agent.ts';
-import { generateVapidKeys } from '../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../src/protocol/vapid.ts';
 import { makeCertificate } from '../src/push-service/http/certificate.ts';
 import { assertDone } from '../test/delivery/broadcast-bench.ts';
 import { sendJson, startService } from '../test/service/running-service.ts';

@@ -12,7 +12,7 @@ import { emulation, tryAccelerator } from '../scripts/accelerator/other-machines
 import { buildRelease } from '../scripts/build-accelerator.ts';
 import { findReleaseFaults } from '../scripts/check-release.ts';
 import { compiler, install } from '../scripts/install-test-tools.ts';
-import { describePlatform } from '../src/accelerator/addon-file.ts';
+import { describePlatform } from '../src/accelerator/addon.ts';
 
 const purpose = 'the accelerators of other machines';
 const isPossible =

@@ -76,8 +76,8 @@ export type {
   SubscriptionStore,
 } from './store/subscriptions.ts';
 
-export { generateVapidKeys } from './protocol/vapid-token.ts';
-export type { VapidKeys } from './protocol/vapid-token.ts';
+export { generateVapidKeys } from './protocol/vapid.ts';
+export type { VapidKeys } from './protocol/vapid.ts';
 export type { Subscription } from './protocol/subscription.ts';
 
 export { DeskbellError } from './errors/deskbell-error.ts';

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 
 import { tryAccelerator } from '../scripts/accelerator/other-machines.ts';
 import { findReleaseFaults } from '../scripts/check-release.ts';
-import { addonName, describePlatform } from '../src/accelerator/addon-file.ts';
+import { addonName, describePlatform } from '../src/accelerator/addon.ts';
 
 const name = addonName();
 const wanted = [

@@ -9,7 +9,7 @@ import { join, relative } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { readLockedPackages } from '../scripts/locked-packages.ts';
-import { addonFile } from '../src/accelerator/addon-file.ts';
+import { addonFile } from '../src/accelerator/addon.ts';
 import { loadAccelerator } from '../src/accelerator/load-accelerator.ts';
 import { findNode, oldestNodeMajor } from './journeys/node-versions.ts';
 import { program } from './packed-program.ts';

@@ -4,7 +4,7 @@ import { createSender } from '../../src/delivery/sender.ts';
 import { generateOperatorToken } from '../../src/keys/operator-token.ts';
 import { createOperator } from '../../src/operator/create-operator.ts';
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import type { Store } from '../../src/store/store.ts';
 
 export interface ConsoleSite {

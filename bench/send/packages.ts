@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { copyFile, cp, mkdir, readFile, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { addonFile } from '../../src/accelerator/addon-file.ts';
+import { addonFile } from '../../src/accelerator/addon.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 
 const root = join(import.meta.dirname, '../..');

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { describePlatform } from '../../src/accelerator/addon-file.ts';
+import { describePlatform } from '../../src/accelerator/addon.ts';
 import { run } from './fetch.ts';
 import { findOrFetchZig, type MultiBufferLibrary } from './inputs.ts';
 import { root } from '../repository.ts';

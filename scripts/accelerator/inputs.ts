@@ -3,7 +3,7 @@
 import { chmodSync, existsSync, globSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { describePlatform } from '../../src/accelerator/addon-file.ts';
+import { describePlatform } from '../../src/accelerator/addon.ts';
 import { fetchInto, run, unpackWheels } from './fetch.ts';
 
 const build = join(import.meta.dirname, '../../build');

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { describePlatform } from '../../src/accelerator/addon-file.ts';
+import { describePlatform } from '../../src/accelerator/addon.ts';
 import type { EncryptionMethod } from '../../src/accelerator/encryption-methods.ts';
 import type { Program } from '../install-test-tools.ts';
 import type { ReleasePlatform } from './compile.ts';

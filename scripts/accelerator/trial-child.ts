@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 
-import { addonFile, describePlatform } from '../../src/accelerator/addon-file.ts';
+import { addonFile, describePlatform } from '../../src/accelerator/addon.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import type { Trial } from './other-machines.ts';
 

@@ -1,6 +1,6 @@
 // The process that `check-in-child.ts` starts: loads the addon that it is given and prints the fault that it finds, if
 // any.
-import { loadAddon } from './addon-file.ts';
+import { loadAddon } from './addon.ts';
 import { findFault } from './self-check.ts';
 
 const [, , file = ''] = process.argv;

@@ -2,10 +2,15 @@
 // otherwise Node's builtins. Both give the same bytes.
 import { existsSync } from 'node:fs';
 
-import { createEncryptBatch, type EncryptBatch } from '../protocol/encrypt-batch.ts';
-import { createEncrypter } from '../protocol/message-encryption.ts';
-import { addonFile, describePlatform, loadAddon, opensslMajor } from './addon-file.ts';
-import { createAddonEncryptBatch, type Addon } from './addon.ts';
+import { createEncryptBatch, createEncrypter, type EncryptBatch } from '../protocol/message-encryption.ts';
+import {
+  type Addon,
+  addonFile,
+  createAddonEncryptBatch,
+  describePlatform,
+  loadAddon,
+  opensslMajor,
+} from './addon.ts';
 import { findFaultInChild } from './check-in-child.ts';
 import type { EncryptionMethod } from './encryption-methods.ts';
 import { reproducesVector } from './self-check.ts';

@@ -4,8 +4,7 @@
 import { randomBytes } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { EncryptBatch } from '../protocol/encrypt-batch.ts';
-import { createEncrypter, maxPlaintextBytes } from '../protocol/message-encryption.ts';
+import { createEncrypter, type EncryptBatch, maxPlaintextBytes } from '../protocol/message-encryption.ts';
 import { decryptPushMessage, generateUserAgentKeys, type UserAgentKeys } from '../protocol/user-agent.ts';
 import { createAddonEncryptBatch, type Addon, type AddonMethod } from './addon.ts';
 

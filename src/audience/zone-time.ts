@@ -2,10 +2,11 @@
 // milliseconds of the instant at which clocks of UTC show it.
 //
 // When clocks go forward, an hour is left out; when they are set back, one comes twice.
+import { DeskbellError } from '../errors/deskbell-error.ts';
 
 const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
-export const dayMs = 24 * hourMs;
+const dayMs = 24 * hourMs;
 
 /** Kept formats: each takes some tens of kilobytes, and as many microseconds to make. */
 const maxFormats = 100;
@@ -97,4 +98,41 @@ export function nextTimeOfDay(timeOfDayMs: number, timeZone: string, fromMs: num
 }
 
 /** Of the day of a wall time. */
-export const startOfDay = (wallMs: number): number => Math.floor(wallMs / dayMs) * dayMs;
+const startOfDay = (wallMs: number): number => Math.floor(wallMs / dayMs) * dayMs;
+
+// Quiet hours, as senders write them: `22:00-07:00` of the reader's time zone. They are stored with the broadcast.
+
+export interface QuietHours {
+  /** Milliseconds since midnight. */
+  readonly fromMs: number;
+  /** Before or at `fromMs`: they last over midnight. */
+  readonly toMs: number;
+}
+
+/** @throws {DeskbellError} ERR_MESSAGE_INVALID */
+export function parseQuietHours(text: string): QuietHours {
+  const [fromMs, toMs, ...others] = text.split('-').map(parseTimeOfDay);
+  if (fromMs !== undefined && toMs !== undefined && fromMs !== toMs && others.length === 0)
+    return { fromMs, toMs };
+  throw new DeskbellError(
+    'ERR_MESSAGE_INVALID',
+    `The quiet hours ${JSON.stringify(text)} are not valid: give two times of a day that differ, such as 22:00-07:00.`,
+  );
+}
+
+/** @returns when the quiet hours end that a zone has at a time; undefined where it has none then */
+export function endOfQuietHours(
+  { fromMs, toMs }: QuietHours,
+  timeZone: string,
+  atMs: number,
+): number | undefined {
+  const wallMs = toWallTime(atMs, timeZone);
+  const midnightMs = startOfDay(wallMs);
+  const timeMs = wallMs - midnightMs;
+  const isOverMidnight = toMs < fromMs;
+  const isQuiet = isOverMidnight ? timeMs >= fromMs || timeMs < toMs : timeMs >= fromMs && timeMs < toMs;
+  if (!isQuiet) return undefined;
+  const endMs = midnightMs + toMs + (timeMs >= toMs ? dayMs : 0);
+  // of an hour that comes twice, the end may have been there before
+  return toInstant(endMs, timeZone, atMs);
+}

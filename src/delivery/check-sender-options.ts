@@ -18,8 +18,7 @@ import {
 } from '../errors/check-options.ts';
 import { isStore } from '../store/is-store.ts';
 import { receiptKeyBytes } from '../protocol/message/receipt-token.ts';
-import { transportChecks } from '../transport/check-options.ts';
-import { maxTimeoutMs } from '../transport/timeouts.ts';
+import { maxTimeoutMs, transportChecks } from '../transport/check-options.ts';
 import { parseMaxRates } from './limits/max-rate.ts';
 import { checkMessageLog } from './message-log.ts';
 import type { SenderOptions } from './sender-options.ts';

@@ -2,7 +2,7 @@
 // wrong with its options; the rest (transport, encryption, workers) is loaded with the first message or broadcast, so
 // that importing the sender is cheap.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { createVapidAuthorizer } from '../protocol/vapid-authorizer.ts';
+import { createVapidAuthorizer } from '../protocol/vapid.ts';
 import { readAddressSettings } from '../transport/address-settings.ts';
 import { checkSenderOptions } from './check-sender-options.ts';
 import { startGoneReports } from './gone-hook.ts';

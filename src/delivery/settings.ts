@@ -1,7 +1,7 @@
 // What delivery is told: keys, transport, and where it differs from the defaults. Everything but the functions of
 // `TransportOptions` can be posted to a thread.
 import type { EncryptionMethod } from '../accelerator/encryption-methods.ts';
-import type { VapidKeys } from '../protocol/vapid-token.ts';
+import type { VapidKeys } from '../protocol/vapid.ts';
 import type { TransportOptions } from '../transport/transport.ts';
 import type { MaxRates } from './limits/max-rate.ts';
 import type { RetryPolicy } from './worker/retry-policy.ts';

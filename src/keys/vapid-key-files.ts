@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { countOf } from '../errors/format-count.ts';
-import { checkVapidKeys, generateVapidKeys, type VapidKeys } from '../protocol/vapid-token.ts';
+import { checkVapidKeys, generateVapidKeys, type VapidKeys } from '../protocol/vapid.ts';
 import { readPrivateFile, removePrivateFile, unusableError, writePrivateFile } from './private-file.ts';
 
 /** `{"publicKey": "…", "privateKey": "…"}`, like the files of other web push tools. */

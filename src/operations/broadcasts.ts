@@ -5,7 +5,7 @@ import type { Progress } from '../delivery/broadcast/progress.ts';
 import { measureReach } from '../delivery/broadcast/reach-times.ts';
 import { givenKey } from '../delivery/idempotency-key.ts';
 import { type Schema, Type } from '../http/schema.ts';
-import { readPayloadTexts } from '../protocol/message/read-payload.ts';
+import { readPayloadTexts } from '../protocol/message/read-message.ts';
 import { type Broadcast, settlements } from '../store/broadcasts.ts';
 import { pickDeliveryOptions } from '../store/delivery-options.ts';
 import type { OutcomeInterval } from '../store/statistics.ts';

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type AudienceExpression, checkUser } from '../audience/user-and-tags.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { readPayloadTexts } from '../protocol/message/read-payload.ts';
+import { readPayloadTexts } from '../protocol/message/read-message.ts';
 import type {
   Broadcast,
   BroadcastState,

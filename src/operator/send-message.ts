@@ -11,7 +11,7 @@ import type { Addressees } from '../operations/audience.ts';
 import { sentMessageToJson } from '../operations/message.ts';
 import { csvContentType, csvFileName, csvHeader, readOutcomes, toCsv } from '../operations/outcomes.ts';
 import { toSortedJson } from '../protocol/json-object.ts';
-import { assertNotBlank } from '../protocol/message/assert-not-blank.ts';
+import { assertNotBlank } from '../protocol/message/check-message.ts';
 import { encodeForReaders, isForReaders } from '../protocol/message/encode-payload.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { PushOptions } from '../protocol/request.ts';

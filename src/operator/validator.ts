@@ -3,7 +3,7 @@
 import { parsePerPerson } from '../audience/frequency-cap.ts';
 import { checkChannelName, checkTitle } from '../audience/channels.ts';
 import { checkValue, dataName } from '../audience/reader-facts.ts';
-import { parseQuietHours } from '../audience/quiet-hours.ts';
+import { parseQuietHours } from '../audience/zone-time.ts';
 import { checkTags, checkUser } from '../audience/user-and-tags.ts';
 import { parseIsoTime } from '../delivery/parse-iso-time.ts';
 import { readRecurrence } from '../delivery/schedule/recurrence.ts';

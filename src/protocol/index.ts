@@ -24,13 +24,9 @@ export {
 } from './request.ts';
 export { parseSubscription, type Subscription } from './subscription.ts';
 export { decryptPushMessage, generateUserAgentKeys, type UserAgentKeys } from './user-agent.ts';
-export { checkVapidSubject } from './vapid-subject.ts';
-export { checkVapidKeys, generateVapidKeys, type VapidKeys } from './vapid-token.ts';
-export {
-  createVapidAuthorizer,
-  type VapidAuthorizer,
-  type VapidAuthorizerOptions,
-} from './vapid-authorizer.ts';
+export { checkVapidSubject } from './vapid.ts';
+export { checkVapidKeys, generateVapidKeys, type VapidKeys } from './vapid.ts';
+export { createVapidAuthorizer, type VapidAuthorizer, type VapidAuthorizerOptions } from './vapid.ts';
 export { verifyVapidAuthorization, type VapidClaims, type VapidFault } from './vapid-verification.ts';
 export { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 export type { ErrorCode } from '../errors/catalogue.ts';

@@ -12,3 +12,22 @@ export function readLanguage(language: unknown): string | undefined {
     return undefined;
   }
 }
+
+// Which of the languages that a message has is the one for its reader.
+
+/**
+ * Looks for the language itself, and then for it without its region, script and whatever else it says (RFC 4647 §3.4).
+ *
+ * @param wanted a canonical BCP 47 tag; undefined where it is not known
+ * @param available canonical tags: a set, or a map by them
+ * @returns undefined where the message's own text is the one to send
+ */
+export function chooseLanguage(
+  wanted: string | undefined,
+  available: { has(language: string): boolean },
+): string | undefined {
+  let language = wanted ?? '';
+  while (language !== '' && !available.has(language))
+    language = language.slice(0, Math.max(language.lastIndexOf('-'), 0));
+  return language || undefined;
+}

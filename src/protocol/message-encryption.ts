@@ -1,12 +1,10 @@
 // Message encryption for Web Push (RFC 8291): one push message for one subscription, under a key pair that is made
 // for this message alone. Node's builtins only; src/accelerator has another way, for batches.
-import { createECDH, randomFillSync, type ECDH } from 'node:crypto';
-
+import { createECDH, type ECDH, randomFillSync } from 'node:crypto';
 import { checkOptions, isCheckedElsewhere, type OptionChecks, typeOf } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { encodeAes128gcm, saltBytes } from './aes128gcm.ts';
+import { deriveKeyingMaterial, encodeAes128gcm, saltBytes } from './aes128gcm.ts';
 import { assertBytes, assertInteger } from './check-arguments.ts';
-import { deriveKeyingMaterial } from './keying-material.ts';
 import { curve, pointBytes, scalarBytes } from './p256.ts';
 import { authBytes, type Subscription } from './subscription.ts';
 
@@ -19,7 +17,7 @@ export const maxPlaintextBytes = maxBodyBytes - headerBytes - 1 - 16;
 const paddingBounds = { name: 'paddingBytes', min: 0, max: maxPlaintextBytes };
 
 /** What encryption needs of a subscription. */
-export type SubscriptionKeys = Pick<Subscription, 'p256dh' | 'auth'>;
+type SubscriptionKeys = Pick<Subscription, 'p256dh' | 'auth'>;
 
 /** Encrypts one push message for one subscription; see `encryptPushMessage`. */
 export type Encrypt = (plaintext: Uint8Array, subscription: SubscriptionKeys) => Uint8Array;
@@ -172,5 +170,40 @@ function computeSecret(ecdh: ECDH, p256dh: Uint8Array): Uint8Array {
     return ecdh.computeSecret(p256dh);
   } catch (cause) {
     throw offCurveError(cause);
+  }
+}
+
+// Encryption of many messages in one call: what costs the same for one message as for several is then done once.
+
+/** One message of a batch. */
+export interface MessageToEncrypt {
+  /** At most 3993 bytes. */
+  readonly plaintext: Uint8Array;
+  /** `p256dh`: 65-byte uncompressed P-256 point; `auth`: 16 bytes. */
+  readonly subscription: SubscriptionKeys;
+}
+
+/**
+ * Encrypts messages, each under a key pair and a salt of its own. A message that cannot be encrypted does not affect
+ * the others.
+ *
+ * @returns for each message, in the same order, its body (see `encryptPushMessage`) or the error:
+ *   ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID
+ */
+export type EncryptBatch = (messages: readonly MessageToEncrypt[]) => (Uint8Array | DeskbellError)[];
+
+/** Makes an `EncryptBatch` that encrypts one message after the other. */
+export function createEncryptBatch(encrypt: Encrypt): EncryptBatch {
+  return (messages) =>
+    messages.map(({ plaintext, subscription }) => resultOrFault(() => encrypt(plaintext, subscription)));
+}
+
+/** @returns what `work` returns, or the `DeskbellError` that it throws */
+export function resultOrFault<Result>(work: () => Result): Result | DeskbellError {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof DeskbellError) return error;
+    throw error;
   }
 }

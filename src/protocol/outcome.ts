@@ -12,11 +12,9 @@
 //
 // The reason that a push service gives for a refusal is read by refusal-reason.ts.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
+import { isWindowsPushService } from './known-push-services.ts';
 import type { PushResponse } from './push-response.ts';
 import { readRejection, type RejectionReason } from './refusal-reason.ts';
-import { readRetryAfterMs } from './retry-after.ts';
-import { isWindowsPushService } from './known-push-services.ts';
-import { askAgainAfterMs, isWithoutSubscriber } from './ntfy.ts';
 
 /** Why a message will be tried again. */
 export type RetryReason =
@@ -252,3 +250,44 @@ function toAbsolute(location: string | undefined, origin: string): string | unde
   if (location === undefined || /^https?:\/\/[^/]/.test(location)) return location;
   return URL.parse(location, origin)?.href;
 }
+
+// The header field `Retry-After` (RFC 9110 §10.2.3).
+
+/** Four weeks, the default TTL of a message: no `Retry-After` is worth more. */
+const maxRetryAfterMs = 28 * 24 * 60 * 60 * 1000;
+
+/**
+ * Reads a `Retry-After`: seconds or an HTTP date.
+ *
+ * @returns at most four weeks; 0 for a date that has passed; `undefined` for none or nonsense
+ */
+export function readRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined) return undefined;
+  const text = value.trim();
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, maxRetryAfterMs);
+  // The three forms of an HTTP date begin with the day's name; Date.parse alone takes almost anything for a date.
+  if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined;
+  // The oldest form names no zone, and means GMT all the same.
+  const afterMs = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) - nowMs;
+  return Number.isNaN(afterMs) ? undefined : Math.min(Math.max(afterMs, 0), maxRetryAfterMs);
+}
+
+// What is particular to ntfy, whose servers stand under any host: they are recognized by what they answer.
+
+/**
+ * ntfy answers 507 with this code for a topic without a subscriber in the last twelve hours, and after a restart for every topic
+ * until its subscriber is back; it chose a 5xx so that the subscription is not removed at once (`handlePublishInternal` in
+ * server/server.go and `errHTTPInsufficientStorageUnifiedPush` in server/errors.go of binwiederhier/ntfy, issue 664 there).
+ */
+const withoutSubscriber = /"code"\s*:\s*50701\b/;
+
+/**
+ * How long a subscription is asked for again at least, from one attempt to the next. With ten attempts that is 13.5 hours; its own
+ * Matrix gateway gives a topic up after twelve (`matrixRejectPushKeyForUnifiedPushTopicWithoutRateVisitorAfter` in
+ * server/server_matrix.go).
+ */
+const askAgainAfterMs = 90 * 60 * 1000;
+
+/** True where ntfy says that nobody listens to the topic. */
+const isWithoutSubscriber = ({ status, body }: PushResponse): boolean =>
+  status === 507 && withoutSubscriber.test(body);

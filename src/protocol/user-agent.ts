@@ -3,9 +3,8 @@
 import { createECDH, randomBytes } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { decodeAes128gcm, readAes128gcmHeader } from './aes128gcm.ts';
+import { decodeAes128gcm, deriveKeyingMaterial, readAes128gcmHeader } from './aes128gcm.ts';
 import { assertBytes } from './check-arguments.ts';
-import { deriveKeyingMaterial } from './keying-material.ts';
 import { curve, generateP256Pair, isP256Point, pointBytes, scalarBytes } from './p256.ts';
 import { authBytes } from './subscription.ts';
 

@@ -7,7 +7,7 @@ import { decodeBase64 } from './base64.ts';
 import { assertInteger } from './check-arguments.ts';
 import { parseJsonObject, type JsonObject } from './json-object.ts';
 import { isP256Point, pointToJwk } from './p256.ts';
-import { maxTokenLifetimeSeconds } from './vapid-token.ts';
+import { maxTokenLifetimeSeconds } from './vapid.ts';
 
 /** The claims of a valid token (RFC 8292 §2), and the key that signed it. */
 export interface VapidClaims {

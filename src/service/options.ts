@@ -20,7 +20,7 @@ import type { ResponseRules } from '../http/problem.ts';
 import { createEndpointPolicy, type EndpointPolicy, type PushServices } from '../protocol/endpoint-policy.ts';
 import { receiptKeyBytes } from '../protocol/message/receipt-token.ts';
 import type { Subscription } from '../protocol/subscription.ts';
-import { isVapidPublicKey } from '../protocol/vapid-token.ts';
+import { isVapidPublicKey } from '../protocol/vapid.ts';
 import { isStore } from '../store/is-store.ts';
 import type { Store } from '../store/store.ts';
 import type { StoredSubscription } from '../store/subscriptions.ts';

@@ -15,8 +15,7 @@ import type { ValueSchema } from '../protocol/message/value-schema.ts';
 import { pushOptionChecks, urgencies, type PushOptions } from '../protocol/request.ts';
 import { checkChannelName } from '../audience/channels.ts';
 import { parsePerPerson } from '../audience/frequency-cap.ts';
-import { parseQuietHours } from '../audience/quiet-hours.ts';
-import { isTimeZone, parseTimeOfDay, parseWallTime } from '../audience/zone-time.ts';
+import { isTimeZone, parseQuietHours, parseTimeOfDay, parseWallTime } from '../audience/zone-time.ts';
 import { lookUp } from '../errors/look-up.ts';
 
 /** How the messages of a broadcast are delivered, of one that recurs too. */

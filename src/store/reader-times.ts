@@ -1,6 +1,11 @@
 // When each reader of a broadcast gets it, by the clocks of their time zone: at a local time, and not in quiet hours.
-import { endOfQuietHours, parseQuietHours } from '../audience/quiet-hours.ts';
-import { isTimeZone, parseWallTime, toInstant } from '../audience/zone-time.ts';
+import {
+  endOfQuietHours,
+  isTimeZone,
+  parseQuietHours,
+  parseWallTime,
+  toInstant,
+} from '../audience/zone-time.ts';
 import type { StoredOptions } from './delivery-options.ts';
 
 /** What it depends on; `localTime` is a full one. */

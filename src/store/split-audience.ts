@@ -1,7 +1,7 @@
 // Splits what was found of an audience by what its readers differ in: whether they have the channel on, the text of their language,
 // and when they get it. Each part is written down as sets of its own, so that who moves meanwhile still gets exactly one message.
 import { toWallTime } from '../audience/zone-time.ts';
-import { chooseLanguage } from '../protocol/message/choose-language.ts';
+import { chooseLanguage } from '../protocol/language.ts';
 import type { IfTimePassed } from './delivery-options.ts';
 import type { MemberSet } from './slices.ts';
 import { createReaderTimes, zoneOf, type ReaderTime, type TimeOptions } from './reader-times.ts';

@@ -1,21 +1,40 @@
-// What each option of the transport may be, so that a wrong one fails when the transport is made and not at the first
-// connection.
+// How long the transport waits, and the fault where that was in vain.
 import { X509Certificate } from 'node:crypto';
-
 import {
   isArrayOf,
   isFunction,
   isText,
   mustBe,
-  wrong,
   type OptionCheck,
   type OptionChecks,
+  wrong,
 } from '../errors/check-options.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy, type PushServices } from '../protocol/endpoint-policy.ts';
 import { readAddressSettings } from './address-settings.ts';
 import { parseProxy } from './proxy.ts';
-import { maxTimeoutMs } from './timeouts.ts';
 import type { TransportOptions } from './transport.ts';
+
+/** Where a caller does not say otherwise. */
+export const defaultTimeouts = {
+  connectTimeoutMs: 10_000,
+  responseTimeoutMs: 30_000,
+  idleTimeoutMs: 60_000,
+} as const;
+
+/** How long `close` waits for what is in flight. */
+export const defaultCloseGraceMs = 10_000;
+
+/** What `setTimeout` takes; a longer time would end at once. */
+export const maxTimeoutMs = 2 ** 31 - 1;
+
+/** @param verb such as `answer` */
+export function timeoutError(host: string, verb: string, timeoutMs: number): DeskbellError {
+  return new DeskbellError('ERR_TIMEOUT', `${host} did not ${verb} within ${timeoutMs / 1000} s.`);
+}
+
+// What each option of the transport may be, so that a wrong one fails when the transport is made and not at the first
+// connection.
 
 const isTimeout = mustBe(
   `a number of milliseconds over 0 and at most ${maxTimeoutMs}`,

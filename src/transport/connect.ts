@@ -1,23 +1,23 @@
 // Opens one connection: TCP to exactly the addresses that were checked, a tunnel where there is a proxy, TLS with ALPN
 // for https, all within one time-out.
 import { once } from 'node:events';
-import { connect as connectTcp, isIP, type Socket, type TcpNetConnectOpts } from 'node:net';
+import { connect as connectTcp, isIP, type OnReadOpts, type Socket, type TcpNetConnectOpts } from 'node:net';
 import {
   checkServerIdentity,
-  connect as connectTls,
   type ConnectionOptions,
+  connect as connectTls,
+  createSecureContext,
+  getCACertificates,
   type SecureContext,
   type TLSSocket,
 } from 'node:tls';
-
+import { isDeepStrictEqual } from 'node:util';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { connectionError, reasonOf, toFault } from './connection-errors.ts';
-import { pinTo } from './address-guard.ts';
+import { pinTo } from './address-policy.ts';
+import { timeoutError } from './check-options.ts';
 import type { Clock } from './clock.ts';
-import { SocketReader } from './socket-reader.ts';
-import type { Proxy } from './proxy.ts';
-import { openTunnel } from './proxy-tunnel.ts';
-import { timeoutError } from './timeouts.ts';
+import { connectionError, reasonOf, toFault } from './connection-errors.ts';
+import { openTunnel, type Proxy } from './proxy.ts';
 import { findRoute, type Route, type RouteSettings } from './route.ts';
 
 /** The protocol that ALPN selected (RFC 7301); `http/1.1` without TLS. */
@@ -165,4 +165,59 @@ function rejection(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
+}
+
+// Reads a socket for one consumer. Push services answer in many small pieces, and Node's streams take more CPU for each
+// of them than parsing the answer does; so the socket reads into a buffer of ours (`onread`).
+
+/** The size of one TLS record. */
+const bufferBytes = 16_384;
+
+export class SocketReader {
+  #take: ((chunk: Buffer) => void) | undefined;
+  #early: Buffer[] = [];
+
+  /** Option for a socket that is to be opened. */
+  readonly onread: OnReadOpts = {
+    buffer: Buffer.allocUnsafeSlow(bufferBytes),
+    callback: (length, buffer) => {
+      this.#put(Buffer.from(buffer.buffer, buffer.byteOffset, length));
+      return true;
+    },
+  };
+
+  /** For a socket that could not be opened with `onread`, since another one carries it. */
+  readFrom(socket: Socket): void {
+    socket.on('data', (chunk: Buffer) => this.#put(chunk));
+  }
+
+  /** Hands everything to `take`, what has come already included. A chunk is valid during the call only. */
+  read(take: (chunk: Buffer) => void): void {
+    this.#take = take;
+    for (const chunk of this.#early.splice(0)) take(chunk);
+  }
+
+  #put(chunk: Buffer): void {
+    if (this.#take === undefined) this.#early.push(Buffer.from(chunk));
+    else this.#take(chunk);
+  }
+}
+
+// Whom TLS trusts.
+
+/** The last one that trusts others than Node does: making one takes thirty milliseconds. */
+let last: { readonly ca: readonly string[]; readonly context: SecureContext } | undefined;
+
+/** Trust in the authorities that Node trusts and in the given ones. Made when it is first needed: it is expensive. */
+export function createTrust(given: readonly string[] = []): () => SecureContext {
+  let context: SecureContext | undefined;
+  // by itself, a context of Deno trusts neither NODE_EXTRA_CA_CERTS nor DENO_CERT
+  const hasAll = given.length === 0 && !('deno' in process.versions);
+  return () => (context ??= hasAll ? createSecureContext() : trustAlso(given));
+}
+
+function trustAlso(given: readonly string[]): SecureContext {
+  const ca = [...getCACertificates('default'), ...given];
+  if (!isDeepStrictEqual(last?.ca, ca)) last = { ca, context: createSecureContext({ ca }) };
+  return last!.context;
 }

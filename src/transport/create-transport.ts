@@ -4,17 +4,15 @@ import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import { systemClock, type Clock } from './clock.ts';
 import { createAddressPolicy } from './address-policy.ts';
 import { checkOptions } from '../errors/check-options.ts';
-import { transportChecks } from './check-options.ts';
+import { defaultCloseGraceMs, defaultTimeouts, transportChecks } from './check-options.ts';
 import { checkRequest } from './check-request.ts';
-import type { ConnectSettings } from './connect.ts';
+import { type ConnectSettings, createTrust } from './connect.ts';
 import { settle, type Exchange } from './exchange.ts';
-import { defaultCloseGraceMs, defaultTimeouts } from './timeouts.ts';
 import { openSession, type OpenSession } from './open-session.ts';
 import { Origin, type OriginSettings } from './origin.ts';
 import { firstPerMs, latencyFloor } from './pacing.ts';
 import { parseProxy } from './proxy.ts';
 import type { Pace, Transport, TransportOptions } from './transport.ts';
-import { createTrust } from './trust.ts';
 
 /** Of a push service that nothing is known of. */
 const firstPace: Pace = { room: latencyFloor, perMs: firstPerMs };

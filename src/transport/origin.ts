@@ -15,7 +15,7 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { isFaultOfMachine, readResponse } from '../protocol/outcome.ts';
 import type { PushResponse } from '../protocol/push-response.ts';
 import { Admission, type AdmissionSettings } from './admission.ts';
-import { unlistedLimits } from '../protocol/unlisted-push-services.ts';
+import { unlistedLimits } from '../protocol/endpoint-policy.ts';
 import type { ConnectSettings, Protocol } from './connect.ts';
 import { toFault } from './connection-errors.ts';
 import type { Timer } from './clock.ts';

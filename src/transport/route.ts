@@ -8,14 +8,14 @@
 import { isIP } from 'node:net';
 
 import {
+  type AddressPolicy,
   isLoopbackName,
   literalAddress,
+  type Resolve,
   resolveHost,
   resolveWithDns,
   resolveWithSystem,
-  type Resolve,
-} from './address-guard.ts';
-import type { AddressPolicy } from './address-policy.ts';
+} from './address-policy.ts';
 import type { Proxy } from './proxy.ts';
 import type { ResolvedAddress } from './transport.ts';
 

@@ -2,8 +2,7 @@
 // and if the transport does not take the request.
 import https, { type Agent } from 'node:https';
 
-import { createAddressPolicy } from '../transport/address-policy.ts';
-import { pinTo, resolveHost, resolveWithSystem } from '../transport/address-guard.ts';
+import { createAddressPolicy, pinTo, resolveHost, resolveWithSystem } from '../transport/address-policy.ts';
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { ResolvedAddress } from '../transport/transport.ts';
 import { toNodeError, toResult } from './errors.ts';

@@ -8,12 +8,12 @@
 import { loadAccelerator } from '../accelerator/load-accelerator.ts';
 import { gatherTurn } from '../delivery/single/gather.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { EncryptBatch } from '../protocol/encrypt-batch.ts';
+import type { EncryptBatch } from '../protocol/message-encryption.ts';
 import { checkHeaders } from '../transport/check-request.ts';
 import { createTransport } from '../transport/create-transport.ts';
 import { Fifo } from '../transport/fifo.ts';
 import { maxLimit } from '../transport/pacing.ts';
-import { maxTimeoutMs } from '../transport/timeouts.ts';
+import { maxTimeoutMs } from '../transport/check-options.ts';
 import type { PushHeaders, Transport } from '../transport/transport.ts';
 import { readResult } from './errors.ts';
 import { sendWithNodeHttps } from './node-https.ts';

@@ -7,7 +7,7 @@ import {
   importSigningKey,
   maxTokenLifetimeSeconds,
   signToken,
-} from '../protocol/vapid-token.ts';
+} from '../protocol/vapid.ts';
 import { ensure } from './errors.ts';
 import type { ContentEncoding, VapidDetails, VapidKeys } from './types.ts';
 

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { after, before } from 'node:test';
 
 import { compiler, skipWithout } from '../../scripts/install-test-tools.ts';
-import { addonFile } from '../../src/accelerator/addon-file.ts';
-import type { Addon } from '../../src/accelerator/addon.ts';
+import { type Addon, addonFile } from '../../src/accelerator/addon.ts';
 import type { EncryptionMethod } from '../../src/accelerator/encryption-methods.ts';
 import { loadAccelerator, type Accelerator } from '../../src/accelerator/load-accelerator.ts';
 import { createEncrypter, type Encrypt } from '../../src/protocol/message-encryption.ts';

@@ -1,11 +1,12 @@
 // Wall-clock times of time zones, and quiet hours: in summer time, at its begin and at its end.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endOfQuietHours, parseQuietHours } from '../../src/audience/quiet-hours.ts';
 import {
+  endOfQuietHours,
   formatWallTime,
   isTimeZone,
   nextTimeOfDay,
+  parseQuietHours,
   parseTimeOfDay,
   parseWallTime,
   toInstant,

@@ -4,7 +4,7 @@ import type { RowResult } from '../../src/store/ledger.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { madeUpSchedule, recordAnswer } from '../store/store-under-test.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';

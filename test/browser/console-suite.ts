@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { KeyInput, Page } from 'puppeteer-core';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openBroadcastBench, vapidKeys } from '../delivery/broadcast-bench.ts';
 import { startOperator } from '../operator/running-operator.ts';

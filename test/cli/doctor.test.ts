@@ -13,7 +13,7 @@ import { checkClock, checkEncryption, checkOpenFiles } from '../../src/cli/docto
 import { checkData, checkSubject, describeDiskSpace } from '../../src/cli/doctor/check-data.ts';
 import { checkNetwork, vendorOrigins } from '../../src/cli/doctor/check-network.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import { freePort } from '../../tools/listening.ts';

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { createECDH, createPrivateKey, ECDH, randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { parseKeyPair } from '../../src/cli/input/import-keys.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { openssl, skipWithout } from '../../scripts/install-test-tools.ts';
 
 const keysIn = (given: string | Uint8Array) => {

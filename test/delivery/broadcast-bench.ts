@@ -9,7 +9,7 @@ import type { Broadcast } from '../../src/store/broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { until } from '../../tools/until.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { never } from './test-clock.ts';

@@ -19,7 +19,7 @@ import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { createEncrypter } from '../../src/protocol/message-encryption.ts';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 import { defaultWorkerSettings } from '../../src/delivery/worker/worker-settings.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import type { DueSchedule } from '../../src/store/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startServer } from '../transport/peers.ts';

@@ -16,7 +16,7 @@ import type { Store } from '../../src/store/store.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
-import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid.ts';
 import { SwitchablePort } from './switchable-port.ts';
 import { never, TestClock } from './test-clock.ts';
 import { openTestStore } from '../store/test-database.ts';

@@ -7,7 +7,7 @@ import { describe, test } from 'node:test';
 
 import type { Settlement } from '../../src/store/broadcasts.ts';
 import type { RejectionReason } from '../../src/protocol/refusal-reason.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { startServer } from '../transport/peers.ts';
 import {
   broadcastToAll,

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
-import { defaultTimeouts } from '../../src/transport/timeouts.ts';
+import { defaultTimeouts } from '../../src/transport/check-options.ts';
 import { simulateBroadcast, simulationStartMs, type Answer, type Behaviour } from './simulation.ts';
 
 /** To each push service. */

@@ -1,6 +1,6 @@
 // A process of `reader-stage.ts`: it delivers what the store has, by a clock that is ahead of the machine's, until it is killed.
 import { createSender } from '../../src/delivery/sender.ts';
-import type { VapidKeys } from '../../src/protocol/vapid-token.ts';
+import type { VapidKeys } from '../../src/protocol/vapid.ts';
 import { openStoreAt } from '../../src/store/open-store-at.ts';
 import type { StoreAddress } from '../../src/store/store.ts';
 import { quickRetries } from './broadcast-bench.ts';

@@ -9,7 +9,7 @@ import { createSender, type Sender, type SubscriptionInput } from '../../src/del
 import { addKeyPair } from '../../src/keys/vapid-key-files.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { startPushService, type PushService } from '../../src/push-service/index.ts';
 import type { TestDatabase } from '../../tools/postgres-server.ts';
 import { createTestDatabase } from '../store/test-database.ts';

@@ -18,7 +18,7 @@ import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { createUserAgent, startPushService, type PushService } from '../../src/push-service/index.ts';
 import { encodeBase64url } from '../../src/protocol/base64.ts';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';

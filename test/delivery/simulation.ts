@@ -11,13 +11,13 @@ import { runWorker } from '../../src/delivery/worker/worker.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { createBroadcast } from '../../src/delivery/broadcast/create-broadcast.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import type { Clock } from '../../src/transport/clock.ts';
 import type { Exchange, Session, SessionEvents } from '../../src/transport/exchange.ts';
 import type { OpenSession } from '../../src/transport/open-session.ts';
-import { defaultTimeouts, timeoutError } from '../../src/transport/timeouts.ts';
+import { defaultTimeouts, timeoutError } from '../../src/transport/check-options.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openTestStore } from '../store/test-database.ts';
 

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import type { SenderOptions } from '../../src/delivery/sender.ts';
-import type { VapidKeys } from '../../src/protocol/vapid-token.ts';
+import type { VapidKeys } from '../../src/protocol/vapid.ts';
 import type { StoreAddress } from '../../src/store/store.ts';
 
 export interface SendingTask {

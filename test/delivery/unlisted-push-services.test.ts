@@ -9,7 +9,7 @@ import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { readResponse } from '../../src/protocol/outcome.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { newSubscription, sendJson, startService } from '../service/running-service.ts';
 import { sendMany, tally } from '../transport/sending.ts';
 import { openTestStore } from '../store/test-database.ts';

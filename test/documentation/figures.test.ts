@@ -9,12 +9,12 @@ import { maxPlaintextBytes } from '../../src/protocol/message-encryption.ts';
 import { receiptMemberBytes } from '../../src/protocol/message/receipt-token.ts';
 import { defaultWorkerSettings, maxUncommittedRows } from '../../src/delivery/worker/worker-settings.ts';
 import { defaultTimeLimits } from '../../src/http/create-http-server.ts';
-import { defaultMaxPushServices, unlistedLimits } from '../../src/protocol/unlisted-push-services.ts';
+import { defaultMaxPushServices, unlistedLimits } from '../../src/protocol/endpoint-policy.ts';
 import {
   defaultReceiptsPerMinute,
   defaultRegistrationsPerMinute,
 } from '../../src/service/push/client-limits.ts';
-import { defaultTimeouts } from '../../src/transport/timeouts.ts';
+import { defaultTimeouts } from '../../src/transport/check-options.ts';
 import { deletionGuardPolicy } from '../../src/store/held-deletions.ts';
 import { invitationLifetimeMs } from '../../src/store/invitations.ts';
 import { defaultStatementTimeoutMs } from '../../src/store/postgres/connection.ts';
@@ -119,7 +119,7 @@ const inWords: Readonly<
     [
       '** takes up to ten seconds, for messages in flight',
       10 * secondMs,
-      'transport/timeouts.ts',
+      'transport/check-options.ts',
       'defaultCloseGraceMs',
     ],
   ],
@@ -189,7 +189,7 @@ const inWords: Readonly<
     ['(256 KiB for a message)', 256 * kibibytes, 'operator/console/pages/send.ts', 'bodyLimit'],
     ["4 KiB for the console's forms", 4096, 'operator/console/forms.ts', 'bodyLimitBytes'],
     ['16 KiB bodies', 16 * kibibytes, 'http/json-body.ts', 'defaultBodyLimitBytes'],
-    ['valid for twelve hours', 12 * 3600, 'protocol/vapid-token.ts', 'defaultTokenLifetimeSeconds'],
+    ['valid for twelve hours', 12 * 3600, 'protocol/vapid.ts', 'defaultTokenLifetimeSeconds'],
     ['a list of 10,000 ids', 10_000, 'operations/audience.ts', 'maxIds'],
   ],
   sending: [
@@ -219,8 +219,8 @@ const inWords: Readonly<
       'http/create-http-server.ts',
       'readTimeoutMs',
     ],
-    ['| 100 push services |', 100, 'protocol/unlisted-push-services.ts', 'defaultMaxPushServices'],
-    ['again every 90 minutes', 90 * minuteMs, 'protocol/ntfy.ts', 'askAgainAfterMs'],
+    ['| 100 push services |', 100, 'protocol/endpoint-policy.ts', 'defaultMaxPushServices'],
+    ['again every 90 minutes', 90 * minuteMs, 'protocol/outcome.ts', 'askAgainAfterMs'],
   ],
   'push-service': [
     ['| `maxBodyBytes` | 4096 |', 4096, 'push-service/limits.ts', 'maxBodyBytes'],

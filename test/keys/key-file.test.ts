@@ -22,7 +22,7 @@ import { promisify } from 'node:util';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { loadOrCreateKeyFile, readKeyFile, writeKeyFile } from '../../src/keys/vapid-key-files.ts';
 import { loadOrCreateSecret } from '../../src/keys/secret-files.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 
 const isWindows = process.platform === 'win32';
 

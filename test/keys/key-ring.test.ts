@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { retireKey, rotateKeys } from '../../src/cli/data/key-rotation.ts';
 import { addKeyPair, readKeyFile, readKeyRing } from '../../src/keys/vapid-key-files.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 
 describe('the pairs of a data directory', () => {

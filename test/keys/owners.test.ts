@@ -12,7 +12,7 @@ import { checkData } from '../../src/cli/doctor/check-data.ts';
 import { writeKeyFile } from '../../src/keys/vapid-key-files.ts';
 import { adviceFor, secretFileNames } from '../../src/keys/secret-files.ts';
 import { readSecretFiles } from '../../src/keys/secret-files.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { runCommand } from '../cli/run-command.ts';
 
 const isRoot = process.geteuid?.() === 0;

@@ -5,7 +5,7 @@ import { until } from '../../tools/until.ts';
 import { suite, test } from 'node:test';
 import type { Problem } from '../../src/http/problem.ts';
 import { deliveryOptions } from '../../src/store/delivery-options.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import type { UserAndTags } from '../../src/audience/user-and-tags.ts';
 import { sentMessageToJson } from '../../src/operations/message.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';

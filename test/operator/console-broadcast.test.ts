@@ -1,7 +1,7 @@
 // What the console says of a broadcast, and what it does to one: real requests to a real listener with a real database.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { addSubscriptions, commitSlice, madeUpBroadcast } from '../store/store-under-test.ts';
 import { pickDeliveryOptions } from '../../src/store/delivery-options.ts';
 import { decode, signIn, wordsOf } from './console-visitor.ts';

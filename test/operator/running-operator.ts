@@ -16,7 +16,7 @@ import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { createUserAgent } from '../../src/push-service/browser-side/user-agent.ts';
 import { startPushService } from '../../src/push-service/start-push-service.ts';
 import type { UserAndTags } from '../../src/audience/user-and-tags.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import type { OperatorRole } from '../../src/store/operators.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openTestStore } from '../store/test-database.ts';

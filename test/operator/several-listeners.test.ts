@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { createSender } from '../../src/delivery/sender.ts';
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { createOperator } from '../../src/operator/create-operator.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { openAgain, usePostgres } from '../store/test-database.ts';
 import { createVisitor, signIn } from './console-visitor.ts';
 import { startStage, type RunningOperator } from './running-operator.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { createEncryptBatch } from '../../src/protocol/encrypt-batch.ts';
-import { createEncrypter } from '../../src/protocol/message-encryption.ts';
+import { createEncryptBatch, createEncrypter } from '../../src/protocol/message-encryption.ts';
 import { decryptPushMessage, generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 
 test('each message of a batch has its body or its error, in the order of the messages', () => {

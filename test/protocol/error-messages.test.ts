@@ -10,8 +10,7 @@ import type { Message } from '../../src/protocol/message/message.ts';
 import { pushHeaders, type PushOptions } from '../../src/protocol/request.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { decryptPushMessage, generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
-import { checkVapidSubject } from '../../src/protocol/vapid-subject.ts';
-import { checkVapidKeys, generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { checkVapidKeys, checkVapidSubject, generateVapidKeys } from '../../src/protocol/vapid.ts';
 
 const userAgent = generateUserAgentKeys();
 const vapidKeys = generateVapidKeys();

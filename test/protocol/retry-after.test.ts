@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { readRetryAfterMs } from '../../src/protocol/retry-after.ts';
+import { readRetryAfterMs } from '../../src/protocol/outcome.ts';
 
 // The oldest form of an HTTP date names no zone: GMT is meant, wherever this machine is.
 process.env['TZ'] = 'America/New_York';

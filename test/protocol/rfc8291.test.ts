@@ -9,7 +9,7 @@ import {
   maxPlaintextBytes,
   type Encrypt,
 } from '../../src/protocol/message-encryption.ts';
-import { deriveKeyingMaterial } from '../../src/protocol/keying-material.ts';
+import { deriveKeyingMaterial } from '../../src/protocol/aes128gcm.ts';
 import { decryptPushMessage, generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
 
 const bytes = (base64url: string): Buffer => Buffer.from(base64url, 'base64url');

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { createPrivateKey, sign } from 'node:crypto';
 import { test } from 'node:test';
 
-import { createVapidAuthorizer } from '../../src/protocol/vapid-authorizer.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { createVapidAuthorizer, generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.ts';
 
 const exampleKey = 'BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs';

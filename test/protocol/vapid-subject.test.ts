@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { checkVapidSubject, findAppleSubjectFault } from '../../src/protocol/vapid-subject.ts';
+import { checkVapidSubject, findAppleSubjectFault } from '../../src/protocol/vapid.ts';
 
 for (const subject of [
   'mailto:push@example.org',

@@ -3,9 +3,12 @@ import { test } from 'node:test';
 
 import * as fc from 'fast-check';
 
-import { createVapidAuthorizer } from '../../src/protocol/vapid-authorizer.ts';
-import { checkVapidSubject } from '../../src/protocol/vapid-subject.ts';
-import { checkVapidKeys, generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import {
+  checkVapidKeys,
+  checkVapidSubject,
+  createVapidAuthorizer,
+  generateVapidKeys,
+} from '../../src/protocol/vapid.ts';
 import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.ts';
 
 const keys = generateVapidKeys();

@@ -2,8 +2,8 @@
 import { changesOf, type ClaimChanges } from './source-change.ts';
 
 const request = 'src/protocol/request.ts';
-const subject = 'src/protocol/vapid-subject.ts';
-const authorizer = 'src/protocol/vapid-authorizer.ts';
+const subject = 'src/protocol/vapid.ts';
+const authorizer = 'src/protocol/vapid.ts';
 const webPush = 'src/service/push/web-push.ts';
 
 const register = 'const registration = { subscription,';
@@ -13,7 +13,7 @@ export const sender: ClaimChanges = {
     ...changesOf('src/delivery/message-path/destinations.ts', {
       'the message goes to another path of the push service': ['endpoint.slice(root.length - 1)', "'/'"],
     }),
-    ...changesOf('src/protocol/keying-material.ts', {
+    ...changesOf('src/protocol/aes128gcm.ts', {
       'the keying material is not the one of RFC 8291': [
         "Buffer.from('WebPush: info\\0')",
         "Buffer.from('WebPush:info\\0')",

@@ -30,7 +30,7 @@ export const service: ClaimChanges = {
     {
       'each run makes a pair': [
         'return { ...pair, previousKeys',
-        "return { ...(await import('../../protocol/vapid-token.ts')).generateVapidKeys(), previousKeys",
+        "return { ...(await import('../../protocol/vapid.ts')).generateVapidKeys(), previousKeys",
       ],
     },
   ),

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { openProxy } from '../store/postgres-proxy.ts';
 import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
-import { unlistedLimits } from '../../src/protocol/unlisted-push-services.ts';
+import { unlistedLimits } from '../../src/protocol/endpoint-policy.ts';
 import timers from 'node:timers/promises';
 import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import { createClientLimits } from '../../src/service/push/client-limits.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import { createSender } from '../../src/delivery/sender.ts';
-import { generateVapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { createAddressPolicy, type Subject } from '../../src/transport/address-policy.ts';
 import type { AddressSettings } from '../../src/transport/address-settings.ts';
 

@@ -4,9 +4,8 @@ import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 
-import { HpackDecoder } from '../../src/transport/http2/hpack-decoder.ts';
+import { decodeHuffman, HpackDecoder } from '../../src/transport/http2/hpack-decoder.ts';
 import { HpackEncoder } from '../../src/transport/http2/hpack-encoder.ts';
-import { decodeHuffman } from '../../src/transport/http2/huffman.ts';
 import { Http2Fault } from '../../src/transport/http2/protocol.ts';
 import { ModelEncoder, type FieldChoice } from './hpack-model.ts';
 import { serverTls, startServer } from './peers.ts';

@@ -2,8 +2,7 @@
 import { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 
-import type { Connection } from '../../src/transport/connect.ts';
-import { SocketReader } from '../../src/transport/socket-reader.ts';
+import { type Connection, SocketReader } from '../../src/transport/connect.ts';
 
 /** Counts what is written to it. */
 export class MemorySocket extends Duplex {

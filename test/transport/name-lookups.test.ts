@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 
-import { resolveWithDns } from '../../src/transport/address-guard.ts';
+import { resolveWithDns } from '../../src/transport/address-policy.ts';
 import { skipWithoutNamespaces } from '../../tools/namespaces.ts';
 import { until } from '../../tools/until.ts';
 import { startDnsServer } from './dns-server.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 
-import { maxResponseBodyBytes, ResponseBody } from '../../src/transport/response-body.ts';
+import { maxResponseBodyBytes, ResponseBody } from '../../src/transport/exchange.ts';
 
 test('pieces are put together up to the limit, whatever other bodies were read before or meanwhile', () => {
   const pieces = fc.array(fc.uint8Array({ maxLength: 1500 }), { maxLength: 8 });

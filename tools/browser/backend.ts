@@ -18,7 +18,7 @@ import { createSubscriberToken } from '../../src/service/push/subscriber-token.t
 import { hashInvitation } from '../../src/store/invitations.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
 import type { Message } from '../../src/protocol/message/message.ts';
-import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid-token.ts';
+import { generateVapidKeys, type VapidKeys } from '../../src/protocol/vapid.ts';
 import { fastFolder } from '../fast-folder.ts';
 import { claimPort } from '../listening.ts';
 import { createSqliteFile } from '../new-sqlite-file.ts';

@@ -8,7 +8,7 @@ import { formatCount } from '../../errors/format-count.ts';
 import { cutText } from '../../errors/untrusted-text.ts';
 import { broadcastChanges, broadcastView, broadcastWithTimesToJson } from '../../operations/broadcasts.ts';
 import { attemptView, csvHeader, readOutcomes, rowOutcomeView, toCsv } from '../../operations/outcomes.ts';
-import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
+import { readPayloadTexts } from '../../protocol/message/read-message.ts';
 import type { AttemptRecord } from '../../store/attempts.ts';
 import { type Broadcast, isOver } from '../../store/broadcasts.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';

@@ -9,7 +9,7 @@ import {
   missingKeysRemedy,
   readKeyRing,
 } from '../../keys/vapid-key-files.ts';
-import { generateVapidKeys } from '../../protocol/vapid-token.ts';
+import { generateVapidKeys } from '../../protocol/vapid.ts';
 import type { VapidKeyState, VapidKeyStore } from '../../store/vapid-keys.ts';
 import { type Context, createCommand } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';

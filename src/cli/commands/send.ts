@@ -7,7 +7,7 @@ import {
   type StoredSubscription,
   type SubscriptionStore,
 } from '../../store/subscriptions.ts';
-import { assertNotBlank } from '../../protocol/message/assert-not-blank.ts';
+import { assertNotBlank } from '../../protocol/message/check-message.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import {
   addPeopleFlags,

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { hostOf, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { findPersonDevices } from '../../operator/searches.ts';
-import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
+import { readPayloadTexts } from '../../protocol/message/read-message.ts';
 import type { RowOutcome } from '../../store/attempts.ts';
 import type { Store } from '../../store/store.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';

@@ -6,15 +6,14 @@ import { loggedMessages } from '../../delivery/message-log.ts';
 import { parseMaxRates } from '../../delivery/limits/max-rate.ts';
 import { defaultBodyLimitBytes } from '../../http/json-body.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
-import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
-import { defaultMaxPushServices } from '../../protocol/unlisted-push-services.ts';
+import { createEndpointPolicy, defaultMaxPushServices } from '../../protocol/endpoint-policy.ts';
 import { defaultReceiptsPerMinute, defaultRegistrationsPerMinute } from '../../service/push/client-limits.ts';
-import { checkVapidSubject } from '../../protocol/vapid-subject.ts';
+import { checkVapidSubject } from '../../protocol/vapid.ts';
 import { checkAddressRanges, checkHosts, parseListenAddress, parsePublicUrl } from './addresses.ts';
 import { defaultRetention } from '../../store/retention.ts';
 import { checkDatabaseUrl } from '../../store/postgres/database-url.ts';
 import { readAddressSettings } from '../../transport/address-settings.ts';
-import { defaultTimeouts } from '../../transport/timeouts.ts';
+import { defaultTimeouts } from '../../transport/check-options.ts';
 import {
   boolean,
   days,

@@ -5,7 +5,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { checkOptions, isFlag, isFunction, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { VapidKeys } from '../../protocol/vapid-token.ts';
+import type { VapidKeys } from '../../protocol/vapid.ts';
 import { allowGroupAccess } from '../../keys/private-file.ts';
 import {
   copyCurrentPair,

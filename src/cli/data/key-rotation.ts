@@ -11,7 +11,7 @@ import {
   vapidFileName,
   writeKeyFile,
 } from '../../keys/vapid-key-files.ts';
-import { generateVapidKeys, type VapidKeys } from '../../protocol/vapid-token.ts';
+import { generateVapidKeys, type VapidKeys } from '../../protocol/vapid.ts';
 import type { Store } from '../../store/store.ts';
 import type { VapidKeyStore } from '../../store/vapid-keys.ts';
 import { databasePathOf, makeDirectory, openStore } from './data-directory.ts';

@@ -12,7 +12,7 @@ import {
   missingKeysRemedy,
   readKeyRing,
 } from '../../keys/vapid-key-files.ts';
-import { findAppleSubjectFault } from '../../protocol/vapid-subject.ts';
+import { findAppleSubjectFault } from '../../protocol/vapid.ts';
 import type { DatabaseContent, DatabaseState } from '../../store/database-content.ts';
 import { describeDatabase as describeUrl } from '../../store/postgres/database-url.ts';
 import type { PostgresState } from '../../store/postgres/inspect-database.ts';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
-import { defaultTokenLifetimeSeconds } from '../../protocol/vapid-token.ts';
+import { defaultTokenLifetimeSeconds } from '../../protocol/vapid.ts';
 import { packageVersion } from '../commands/version.ts';
 import { ok, type Outcome, warning } from './finding.ts';
 

@@ -5,7 +5,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
 import { isJsonObject } from '../../protocol/json-object.ts';
 import { curve, isP256Point, pointBytes, scalarBytes } from '../../protocol/p256.ts';
-import { checkVapidKeys, type VapidKeys } from '../../protocol/vapid-token.ts';
+import { checkVapidKeys, type VapidKeys } from '../../protocol/vapid.ts';
 
 export interface FoundKeys extends VapidKeys {
   /** In which form the keys were, such as "a private key in PEM". */

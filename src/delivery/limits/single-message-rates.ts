@@ -1,6 +1,6 @@
 // Keeps single messages to push services that nobody has listed within their rate, in this process: broadcasts share theirs in
 // the store (rate-limits.ts).
-import { unlistedLimits } from '../../protocol/unlisted-push-services.ts';
+import { unlistedLimits } from '../../protocol/endpoint-policy.ts';
 import type { Destination } from '../message-path/destinations.ts';
 import type { NotSent } from '../message-path/not-sent.ts';
 import type { MaxRates } from './max-rate.ts';

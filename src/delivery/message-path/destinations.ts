@@ -1,6 +1,6 @@
 // Where messages go: a push service as the holder of one VAPID key sees it. Scheme, host and key are the same for
 // most rows, so that all which depends on them alone is found out once.
-import { findAppleSubjectFault } from '../../protocol/vapid-subject.ts';
+import { findAppleSubjectFault } from '../../protocol/vapid.ts';
 import { splitEndpoint } from '../../protocol/endpoint.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { PushOptions } from '../../protocol/request.ts';

@@ -1,6 +1,6 @@
 // Second step of a message's path: the bodies of messages that are posted together.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { EncryptBatch } from '../../protocol/encrypt-batch.ts';
+import type { EncryptBatch } from '../../protocol/message-encryption.ts';
 import type { PushRequest } from '../../transport/transport.ts';
 import type { NotSent } from './not-sent.ts';
 import type { Selected } from './select.ts';

@@ -2,7 +2,7 @@
 // object once.
 import type { PushHeaders } from '../../transport/transport.ts';
 import { pushHeaders, type PushOptions } from '../../protocol/request.ts';
-import type { VapidAuthorizer } from '../../protocol/vapid-authorizer.ts';
+import type { VapidAuthorizer } from '../../protocol/vapid.ts';
 
 export type HeaderSource = (origin: string, options: PushOptions) => PushHeaders;
 

@@ -1,5 +1,5 @@
 // First step of a message's path: whether it is sent now, and to where, signed with which key.
-import type { MessageToEncrypt } from '../../protocol/encrypt-batch.ts';
+import type { MessageToEncrypt } from '../../protocol/message-encryption.ts';
 import type { PushOptions } from '../../protocol/request.ts';
 import type { PushHeaders, Sending } from '../../transport/transport.ts';
 import { pathOf, type Addressee, type Destination } from './destinations.ts';

@@ -3,8 +3,7 @@
 // A pair is in its file before any subscription is made with it, so that reading the files again for a key that is not
 // held finds every pair of ours, in a process that was started before the pair was made too.
 import { readKeyRing } from '../../keys/vapid-key-files.ts';
-import { createVapidAuthorizer } from '../../protocol/vapid-authorizer.ts';
-import type { VapidKeys } from '../../protocol/vapid-token.ts';
+import { createVapidAuthorizer, type VapidKeys } from '../../protocol/vapid.ts';
 import { createHeaderSource, type HeaderSource } from './header-source.ts';
 import type { VapidKeyStore } from '../../store/vapid-keys.ts';
 import type { SenderVapid } from '../settings.ts';

@@ -2,7 +2,7 @@
 // Broadcasts that threads deliver need none of it here, so it is loaded with the first single message.
 import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
-import { createEncryptBatch, type EncryptBatch } from '../../protocol/encrypt-batch.ts';
+import { createEncryptBatch, type EncryptBatch } from '../../protocol/message-encryption.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
 import {
@@ -13,7 +13,7 @@ import {
 } from '../../protocol/message/encode-payload.ts';
 import { checkPushOptions, type PushOptions } from '../../protocol/request.ts';
 import { systemClock } from '../../transport/clock.ts';
-import { defaultTimeouts, maxTimeoutMs } from '../../transport/timeouts.ts';
+import { defaultTimeouts, maxTimeoutMs } from '../../transport/check-options.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
 import { SingleMessageRates } from '../limits/single-message-rates.ts';
 import { AnswerLog } from './answer-log.ts';

@@ -1,7 +1,6 @@
 // Puts a worker together: message path, transport, store. The same in a thread of its own and in the caller's.
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
-import { createEncryptBatch } from '../../protocol/encrypt-batch.ts';
-import type { Encrypt } from '../../protocol/message-encryption.ts';
+import { createEncryptBatch, type Encrypt } from '../../protocol/message-encryption.ts';
 import type { Store } from '../../store/store.ts';
 import { systemClock } from '../../transport/clock.ts';
 import { Figures, type OnFigures } from '../figures.ts';

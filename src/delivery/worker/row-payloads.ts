@@ -3,7 +3,7 @@
 import type { PersonData } from '../../audience/reader-facts.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createReceiptPayloads, createReceiptTokens } from '../../protocol/message/receipt-token.ts';
-import { createTemplate } from '../../protocol/message/template.ts';
+import { createTemplate } from '../../protocol/message/placeholders.ts';
 import type { Broadcast, BroadcastStore, Recipient } from '../../store/broadcasts.ts';
 import type { ReaderStore } from '../../store/readers.ts';
 import type { NotSendable } from '../message-path/not-sent.ts';

@@ -14,7 +14,7 @@ import type { Destination } from '../message-path/destinations.ts';
 import type { MessagePath } from '../message-path/message-path.ts';
 import type { NotSent } from '../message-path/not-sent.ts';
 import type { Result } from '../message-path/post.ts';
-import { unlistedLimits } from '../../protocol/unlisted-push-services.ts';
+import { unlistedLimits } from '../../protocol/endpoint-policy.ts';
 import { isSettlement } from '../../store/broadcasts.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { toRowResult, type RecordSettings } from './record.ts';

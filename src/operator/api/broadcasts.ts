@@ -16,7 +16,7 @@ import {
 } from '../../operations/message.ts';
 import { idParams, senders, watchers } from '../../operations/operation.ts';
 import { attemptView } from '../../operations/outcomes.ts';
-import { assertNotBlank } from '../../protocol/message/assert-not-blank.ts';
+import { assertNotBlank } from '../../protocol/message/check-message.ts';
 import { type AttemptOutcome, attemptOutcomes } from '../../store/attempts.ts';
 import {
   assertShowsRows,

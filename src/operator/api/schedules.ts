@@ -1,6 +1,6 @@
 // /v1/schedules: makes, lists, pauses, resumes and removes schedules, by which broadcasts recur.
 import { type ServiceApp, Type } from '../../http/schema.ts';
-import { assertNotBlank } from '../../protocol/message/assert-not-blank.ts';
+import { assertNotBlank } from '../../protocol/message/check-message.ts';
 import { recurringAudienceSchema } from '../../operations/audience.ts';
 import { deliveryOptionSchemas, exampleMessage, messageSchema } from '../../operations/message.ts';
 import { withTimes } from '../../delivery/schedule/schedule-times.ts';

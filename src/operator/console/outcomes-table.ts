@@ -7,7 +7,7 @@ import { html, type Html } from '../../http/description/html.ts';
 import { describeAttempt, type WordPart, wordsOf } from '../../operations/outcomes.ts';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { Message } from '../../protocol/message/message.ts';
-import { readPayloadTexts } from '../../protocol/message/read-payload.ts';
+import { readPayloadTexts } from '../../protocol/message/read-message.ts';
 import type { AnswerCount, AttemptRecord, RowOutcome, RowState } from '../../store/attempts.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Schedule } from '../../store/schedules.ts';

@@ -6,7 +6,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { formatCount } from '../../errors/format-count.ts';
 import { lookUp } from '../../errors/look-up.ts';
 import { html, type Html } from '../../http/description/html.ts';
-import { chooseLanguage } from '../../protocol/message/choose-language.ts';
+import { chooseLanguage } from '../../protocol/language.ts';
 import { measureMessage } from '../../protocol/message/measure-message.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';

@@ -4,7 +4,7 @@ import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../../errors/untrusted-text.ts';
 import type { Log } from '../../http/log.ts';
 import { broadcastToJson } from '../../operations/broadcasts.ts';
-import { readRetryAfterMs } from '../../protocol/retry-after.ts';
+import { readRetryAfterMs } from '../../protocol/outcome.ts';
 import type { BroadcastStore } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
 import type { WebhookEvent } from '../../store/webhook-outbox.ts';

@@ -1,14 +1,14 @@
 // Checks a message before it is encoded. Browsers drop a member that they do not like, or the whole notification,
 // without telling the sender. Errors name the member and never show its value.
-import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { describeSchema } from '../../errors/describe-schema.ts';
 import { typeOf } from '../../errors/check-options.ts';
-import { localizeMessage, type LocalizedMessage } from './localize-message.ts';
+import { describeSchema } from '../../errors/describe-schema.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { lookUp } from '../../errors/look-up.ts';
+import { type LocalizedMessage, localizeMessage } from './localize-message.ts';
 import { memberDescriptions, messageSchema } from './members.ts';
-import { messageError } from './message-error.ts';
+import { memberError, messageError } from './message-error.ts';
 import type { Message, MessageAction } from './message.ts';
 import { findFault, messageFormats } from './value-schema.ts';
-import { lookUp } from '../../errors/look-up.ts';
 
 /**
  * @returns the message in each of its languages, as `localizeMessage` gives it
@@ -66,3 +66,25 @@ export function actionName({ action }: MessageAction, index: number): string {
 export const actionNames = (message: Message): readonly string[] => [
   ...new Set(localizeMessage(message).flatMap(({ message: { actions = [] } }) => actions.map(actionName))),
 ];
+
+// Refuses a message that shows no text. The library sends any texts; where people or scripts give them, an empty one is a mistake,
+// such as a variable of the shell that is not set.
+
+/** Whether it shows no text. */
+export const isBlank = ({ title, message }: Pick<Message, 'title' | 'message'>): boolean =>
+  `${title}${message}`.trim() === '';
+
+/**
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, which names title and message where both are blank, in one of the languages too; and what
+ *   `checkMessage` throws
+ */
+export function assertNotBlank(message: Message): void {
+  for (const { message: text, nameOf } of checkMessage(message)) {
+    if (!isBlank(text)) continue;
+    const members = ['title', 'message'].map(nameOf);
+    const detail = `The members ${members.join(' and ')} of the message are both blank; give at least one of them a text.`;
+    throw new DeskbellError('ERR_MESSAGE_INVALID', detail, {
+      fields: members.flatMap((member) => memberError('ERR_MESSAGE_INVALID', member, detail).fields),
+    });
+  }
+}

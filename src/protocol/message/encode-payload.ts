@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { checkOptions, isFlag, isText, type OptionChecks, typeOf } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
-import { chooseLanguage } from './choose-language.ts';
+import { chooseLanguage } from '../language.ts';
 import {
   measureMessage,
   memberSizes,
@@ -13,8 +13,7 @@ import {
 } from './measure-message.ts';
 import { memberError } from './message-error.ts';
 import type { Message } from './message.ts';
-import { uniquePlaceholders, type Placeholder } from './placeholders.ts';
-import type { ReaderData } from './reader-value.ts';
+import { type Placeholder, type ReaderData, uniquePlaceholders } from './placeholders.ts';
 import { receiptMemberBytes } from './receipt-token.ts';
 
 const payloadChecks: OptionChecks<PayloadOptions> = { isWithReceipts: isFlag, channel: isText };

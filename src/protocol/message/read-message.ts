@@ -1,6 +1,6 @@
 // The message that a payload was made of, to be sent once more: the reverse of `encode-payload.ts`. What a browser does without
 // being told is left out, as are the ID of the message and a tag that was made up for it.
-import { isJsonObject, parseJsonObject, type JsonObject } from '../json-object.ts';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../json-object.ts';
 import { memberDescriptions, textDescriptions } from './members.ts';
 import type { Message, MessageAction } from './message.ts';
 
@@ -85,3 +85,13 @@ function isMadeUp(tag: unknown, id: unknown): boolean {
 function withoutOwnName({ action, ...rest }: MessageAction, index: number): MessageAction {
   return action === String(index) ? rest : { ...rest, action };
 }
+
+// The texts of a payload, for lists of what was sent.
+
+/** @returns empty texts where the payload is not one of `encodePayload` */
+export function readPayloadTexts(payload: Uint8Array): { readonly title: string; readonly message: string } {
+  const { title, message } = parseJsonObject(Buffer.from(payload).toString()) ?? {};
+  return { title: textOf(title), message: textOf(message) };
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

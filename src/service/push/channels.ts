@@ -13,8 +13,7 @@ import { contentResponse, type Operation } from '../../http/description/operatio
 import { sendJson } from '../../http/json-body.ts';
 import { type ServiceApp, Type, type ValueOf } from '../../http/schema.ts';
 import { decodeBase64 } from '../../protocol/base64.ts';
-import { readLanguage } from '../../protocol/language.ts';
-import { chooseLanguage } from '../../protocol/message/choose-language.ts';
+import { chooseLanguage, readLanguage } from '../../protocol/language.ts';
 import type { Reader } from '../../store/readers.ts';
 import { isSameSecret } from '../../protocol/same-secret.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,7 +1,7 @@
 // Limits push services that nobody has listed: their number, and new subscriptions of each a minute.
 import type { FastifyReply } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { defaultMaxPushServices, unlistedLimits } from '../../protocol/unlisted-push-services.ts';
+import { defaultMaxPushServices, unlistedLimits } from '../../protocol/endpoint-policy.ts';
 import { withUnlisted } from '../../store/unlisted-push-services.ts';
 import type { Settings } from '../options.ts';
 import { createClientLimits } from './client-limits.ts';

@@ -4,7 +4,7 @@
 import type { FrameWriter } from './frame-writer.ts';
 import type { PeerSettings } from './peer-settings.ts';
 import { defaultWindowBytes, ErrorCode, Flag, FrameType, Http2Fault, maxWindowBytes } from './protocol.ts';
-import type { Stream } from './stream.ts';
+import type { Stream } from './streams.ts';
 
 export class FlowController {
   readonly #writer: FrameWriter;

@@ -6,8 +6,6 @@
 // block field by field, and a literal that comes again as the same bytes at the same place is not decoded and checked
 // again.
 import type { PushResponse } from '../../protocol/push-response.ts';
-import { DynamicTable, entryOverheadBytes } from './dynamic-table.ts';
-import { decodeHuffman } from './huffman.ts';
 import { defaultHeaderTableBytes, ErrorCode, Http2Fault, maxHeaderListBytes } from './protocol.ts';
 import { staticTable } from './static-table.ts';
 
@@ -209,4 +207,171 @@ function collect(fields: readonly Field[]): HeaderBlock {
 
 function compressionFault(what: string): Http2Fault {
   return new Http2Fault(ErrorCode.compressionError, `a header block with ${what}`);
+}
+
+// Decodes HPACK's Huffman code (RFC 7541 appendix B). The code is canonical: the lengths of its codes alone define it.
+// Encoding is left out: what we write is mostly random text, which the code does not make shorter.
+
+/** Bits of the code of each symbol 0…255 and of EOS (256), one base-36 digit each. */
+const codeLengths =
+  'dnsssssssoussussssssssusssssssss6aacd68baa8b8666555666666678f6ca' +
+  'd67777777777777777777777878djde6f56565666577666567655677777fbeds' +
+  'kmkkmmmnmnnnnnonoomnonnnnlmnmnnomlkmmnnlnmmolmnnllmlnmnnkmmmnmmn' +
+  'qqkjmnmpqqqrrqopjlqrrqrollqqsrrrkoklmllnmmppooqnqrqqrrrrrsrrrrrq' +
+  'u';
+const eos = 256;
+const maxCodeBits = 30;
+const shortCodeBits = 8;
+
+/** Symbols in the order of their codes. */
+const symbols = Uint16Array.from({ length: codeLengths.length }, (_, symbol) => symbol).sort(
+  (a, b) => bitsOf(a) - bitsOf(b) || a - b,
+);
+/** By length: where its first code is in `symbols`, and the first code that is longer, as 30 bits. */
+const firstIndex: number[] = [];
+const firstCode: number[] = [];
+const nextCode: number[] = [];
+/** What 8 bits begin with, as `length << 8 | symbol`; 0 where the code is longer. */
+const shortCodes = new Uint16Array(1 << shortCodeBits);
+
+buildTables();
+
+/** Where a text is put together; as long as the longest that a header block of ours can hold. */
+let scratch = Buffer.allocUnsafeSlow(1024);
+
+/**
+ * @returns the text, one character per byte; `undefined` where the bytes are not such a code
+ */
+export function decodeHuffman(bytes: Uint8Array, start: number, end: number): string | undefined {
+  // The shortest code has 5 bits.
+  if ((end - start) * 8 > scratch.length * 5) scratch = Buffer.allocUnsafeSlow((end - start) * 2);
+  let length = 0;
+  const endBit = end * 8;
+  for (let bit = start * 8; bit < endBit;) {
+    const window = readBits(bytes, bit, end);
+    const short = shortCodes[window >>> (maxCodeBits - shortCodeBits)] as number;
+    const entry = short === 0 ? findLong(window) : short;
+    const symbol = entry & 0x1ff;
+    const nextBit = bit + (entry >> 9);
+    if (nextBit > endBit) {
+      // RFC 7541 §5.2: the last byte is filled with the beginning of EOS, ones; `readBits` continues with ones too.
+      if (endBit - bit >= 8 || window !== 2 ** maxCodeBits - 1) return undefined;
+      break;
+    }
+    if (symbol === eos) return undefined;
+    scratch[length] = symbol;
+    length += 1;
+    bit = nextBit;
+  }
+  return scratch.toString('latin1', 0, length);
+}
+
+/** 30 bits from `bit` on; behind the end there are ones. */
+function readBits(bytes: Uint8Array, bit: number, end: number): number {
+  const at = bit >> 3;
+  const shift = bit & 7;
+  let window = 0;
+  for (let index = at; index < at + 4; index += 1) {
+    window = (window << 8) | (index < end ? (bytes[index] as number) : 0xff);
+  }
+  const fifth = at + 4 < end ? (bytes[at + 4] as number) : 0xff;
+  return ((window << shift) | (fifth >> (8 - shift))) >>> 2;
+}
+
+function findLong(window: number): number {
+  let length = shortCodeBits + 1;
+  while (window >= (nextCode[length] as number)) length += 1;
+  const index = (window - (firstCode[length] as number)) >>> (maxCodeBits - length);
+  return (length << 9) | (symbols[(firstIndex[length] as number) + index] as number);
+}
+
+function bitsOf(symbol: number): number {
+  return Number.parseInt(codeLengths.charAt(symbol), 36);
+}
+
+function buildTables(): void {
+  let code = 0;
+  let index = 0;
+  for (let length = 1; length <= maxCodeBits; length += 1) {
+    const step = 2 ** (maxCodeBits - length);
+    firstCode[length] = code;
+    firstIndex[length] = index;
+    for (; index < symbols.length && bitsOf(symbols[index] as number) === length; index += 1) {
+      if (length <= shortCodeBits) {
+        const from = code >>> (maxCodeBits - shortCodeBits);
+        shortCodes.fill(
+          (length << 9) | (symbols[index] as number),
+          from,
+          from + 2 ** (shortCodeBits - length),
+        );
+      }
+      code += step;
+    }
+    nextCode[length] = code;
+  }
+}
+
+// HPACK's dynamic table as the reader of header blocks keeps it (RFC 7541 §2.3.2, §4): the newest fields, as many as
+// the table's size holds.
+
+/** RFC 7541 §4.1: what an entry counts for beside its name and value. */
+const entryOverheadBytes = 32;
+
+interface Entry {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** @typeParam Kept one character per byte in `name` and `value` */
+class DynamicTable<Kept extends Entry> {
+  readonly #capacity: number;
+  /** A ring; the newest is at `#next - 1`. */
+  readonly #ring: (Kept | undefined)[];
+  #next = 0;
+  #count = 0;
+  #bytes = 0;
+  #maxBytes: number;
+
+  /** @param maxBytes the largest size that `resize` may set, and the first one */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+    this.#capacity = Math.ceil(maxBytes / entryOverheadBytes) + 1;
+    this.#ring = Array.from({ length: this.#capacity }, () => undefined);
+  }
+
+  /** @param age 0 for the newest */
+  get(age: number): Kept | undefined {
+    if (age >= this.#count) return undefined;
+    return this.#ring[(this.#next - 1 - age + this.#capacity) % this.#capacity];
+  }
+
+  /** RFC 7541 §4.4: the oldest fields make room; a field larger than the table empties it and is not kept. */
+  insert(field: Kept): void {
+    const bytes = sizeOf(field);
+    this.#evict(this.#maxBytes - bytes);
+    if (bytes > this.#maxBytes) return;
+    this.#ring[this.#next] = field;
+    this.#next = (this.#next + 1) % this.#capacity;
+    this.#count += 1;
+    this.#bytes += bytes;
+  }
+
+  /** RFC 7541 §4.3. */
+  resize(maxBytes: number): void {
+    this.#maxBytes = maxBytes;
+    this.#evict(maxBytes);
+  }
+
+  #evict(untilBytes: number): void {
+    while (this.#count > 0 && this.#bytes > untilBytes) {
+      const oldest = (this.#next - this.#count + this.#capacity) % this.#capacity;
+      this.#bytes -= sizeOf(this.#ring[oldest] as Kept);
+      this.#ring[oldest] = undefined;
+      this.#count -= 1;
+    }
+  }
+}
+
+function sizeOf({ name, value }: Entry): number {
+  return name.length + value.length + entryOverheadBytes;
 }

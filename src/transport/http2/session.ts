@@ -19,17 +19,15 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Timer } from '../clock.ts';
 import type { Connection } from '../connect.ts';
 import { connectionError } from '../connection-errors.ts';
-import { timeoutError } from '../timeouts.ts';
+import { timeoutError } from '../check-options.ts';
 import type { Exchange, Session, SessionEvents, SessionSettings } from '../exchange.ts';
-import { ClientFrames } from './client-frames.ts';
+import { ClientFrames, FrameWriter } from './frame-writer.ts';
 import { FlowController } from './flow-controller.ts';
-import { FrameWriter } from './frame-writer.ts';
 import { HpackDecoder, type HeaderBlock } from './hpack-decoder.ts';
 import { FrameValidator, type FrameEvents } from './frame-validator.ts';
 import { PeerSettings } from './peer-settings.ts';
 import { ErrorCode, Http2Fault, maxStreamId, maxStreams } from './protocol.ts';
-import { Stream } from './stream.ts';
-import { StreamTable } from './stream-table.ts';
+import { Stream, StreamTable } from './streams.ts';
 
 /** Beyond this much unsent data, requests wait: the push service reads too slowly. */
 const maxUnwrittenBytes = 262_144;

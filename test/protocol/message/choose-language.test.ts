@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chooseLanguage } from '../../../src/protocol/message/choose-language.ts';
+import { chooseLanguage } from '../../../src/protocol/language.ts';
 
 const available = new Set(['de', 'de-AT', 'pt-BR', 'zh-Hant', 'zh']);
 

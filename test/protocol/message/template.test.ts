@@ -6,13 +6,16 @@ import * as fc from 'fast-check';
 import { encodeMessage, encodePayload } from '../../../src/protocol/message/encode-payload.ts';
 import { measureMessage, type MeasuredText } from '../../../src/protocol/message/measure-message.ts';
 import type { Message } from '../../../src/protocol/message/message.ts';
-import type { ReaderData } from '../../../src/protocol/message/reader-value.ts';
+import {
+  createTemplate,
+  type ReaderData,
+  type Template,
+} from '../../../src/protocol/message/placeholders.ts';
 import {
   createReceiptPayloads,
   createReceiptTokens,
   receiptKeyBytes,
 } from '../../../src/protocol/message/receipt-token.ts';
-import { createTemplate, type Template } from '../../../src/protocol/message/template.ts';
 import { maxPlaintextBytes } from '../../../src/protocol/message-encryption.ts';
 
 interface Filled {

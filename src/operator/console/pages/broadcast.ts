@@ -6,7 +6,7 @@ import type { CountName } from '../../../delivery/broadcast/count-meanings.ts';
 import { formatAskedAudience, formatCreator } from '../../../delivery/broadcast/describe-source.ts';
 import { describeState, formatAlarm, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import { readPayloadTexts } from '../../../protocol/message/read-payload.ts';
+import { readPayloadTexts } from '../../../protocol/message/read-message.ts';
 import type { BroadcastCreator } from '../../../store/broadcast-source.ts';
 import { isOver, type Broadcast, type TimeToCome } from '../../../store/broadcasts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';

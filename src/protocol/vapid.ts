@@ -1,0 +1,243 @@
+// Voluntary application server identification (RFC 8292): the key pair and the signed token. Who renews
+// tokens, and when: vapid-authorizer.ts.
+import { createECDH, createPrivateKey, type KeyObject, sign } from 'node:crypto';
+import {
+  checkOptions,
+  isCheckedElsewhere,
+  isFunction,
+  type OptionChecks,
+  typeOf,
+} from '../errors/check-options.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { decodeBase64, encodeBase64url } from './base64.ts';
+import { assertInteger } from './check-arguments.ts';
+import { curve, generateP256Pair, isP256Point, pointToJwk } from './p256.ts';
+
+/** A P-256 pair, both halves in unpadded base64url. */
+export interface VapidKeys {
+  /** 87 characters: the 65-byte uncompressed point. */
+  readonly publicKey: string;
+  /** 43 characters: the 32-byte scalar. Secret. */
+  readonly privateKey: string;
+}
+
+/** How long a token is valid unless its sender says otherwise. */
+export const defaultTokenLifetimeSeconds = 12 * 60 * 60;
+/** RFC 8292 §2: `exp` must not be more than 24 hours ahead. */
+export const maxTokenLifetimeSeconds = 24 * 60 * 60;
+
+/**
+ * Generates a P-256 pair. Subscriptions belong to the pair that they were made with: replacing one that is in use loses
+ * every subscriber.
+ *
+ * @example
+ * const { publicKey, privateKey } = generateVapidKeys();
+ * @see RFC 8292 §3.2
+ */
+export function generateVapidKeys(): VapidKeys {
+  const { publicKey, privateKey } = generateP256Pair();
+  return { publicKey: encodeBase64url(publicKey), privateKey: encodeBase64url(privateKey) };
+}
+
+/** True for the public half of a pair: 87 characters of unpadded base64url, an uncompressed point on P-256. */
+export function isVapidPublicKey(key: unknown): key is string {
+  const bytes = typeof key === 'string' ? decodeBase64(key) : undefined;
+  return bytes !== undefined && isP256Point(bytes) && encodeBase64url(bytes) === key;
+}
+
+/**
+ * Checks that both halves of a pair are well-formed and belong together.
+ *
+ * @throws {DeskbellError} ERR_VAPID_KEY_INVALID
+ */
+export function checkVapidKeys(keys: VapidKeys): void {
+  checkKeyText('public', keys.publicKey, 87);
+  checkKeyText('private', keys.privateKey, 43);
+  const ecdh = createECDH(curve);
+  try {
+    ecdh.setPrivateKey(keys.privateKey, 'base64url');
+  } catch (cause) {
+    throw new DeskbellError('ERR_VAPID_KEY_INVALID', 'The VAPID private key is not a P-256 scalar.', {
+      cause,
+    });
+  }
+  if (encodeBase64url(ecdh.getPublicKey()) !== keys.publicKey) {
+    throw new DeskbellError(
+      'ERR_VAPID_KEY_INVALID',
+      'The VAPID public key and private key do not belong together; give both halves of one pair.',
+    );
+  }
+}
+
+/** The private half of a pair as `signToken` takes it. */
+export function importSigningKey({ publicKey, privateKey }: VapidKeys): KeyObject {
+  const jwk = { ...pointToJwk(Buffer.from(publicKey, 'base64url')), d: privateKey };
+  return createPrivateKey({ format: 'jwk', key: jwk });
+}
+
+/** What a token says (RFC 8292 §2): the push service's origin, when it expires in seconds since 1970, and the subject. */
+export interface TokenClaims {
+  readonly aud: string;
+  readonly exp: number;
+  readonly sub: string;
+}
+
+const tokenHeader = encodeJson({ typ: 'JWT', alg: 'ES256' });
+
+/**
+ * Signs a token with ES256.
+ *
+ * @see RFC 7515 §3.1; RFC 7518 §3.4
+ */
+export function signToken(claims: TokenClaims, key: KeyObject): string {
+  const signed = `${tokenHeader}.${encodeJson(claims)}`;
+  const signature = sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' });
+  return `${signed}.${encodeBase64url(signature)}`;
+}
+
+function checkKeyText(half: string, text: unknown, length: number): void {
+  const isBase64url = typeof text === 'string' && /^[A-Za-z0-9_-]+$/.test(text);
+  if (isBase64url && text.length === length && decodeBase64(text) !== undefined) return;
+  const size = typeof text === 'string' ? `${text.length} characters` : `type ${typeOf(text)}`;
+  throw new DeskbellError(
+    'ERR_VAPID_KEY_INVALID',
+    `The VAPID ${half} key (${size}) is not ${length} characters of unpadded base64url.`,
+  );
+}
+
+function encodeJson(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+// The VAPID subject (RFC 8292 §2.1): the contact that push services are given. What is refused for all of them, and what Apple's
+// push service refuses beyond that: it answers 403 BadJwtToken where the contact is not at a domain that can exist.
+
+/**
+ * Checks the contact that push services are given. Apple refuses the token of a subject that it does not accept with
+ * BadJwtToken and no further reason, so it is checked before the first message.
+ *
+ * @throws {DeskbellError} ERR_VAPID_SUBJECT_INVALID
+ */
+export function checkVapidSubject(subject: string): void {
+  if (typeof subject !== 'string') throw badSubject(`must be a string, not ${typeOf(subject)}`);
+  if (/[\s<>]/.test(subject)) throw badSubject('holds a space or an angle bracket');
+  if (/^mailto:mailto:/i.test(subject)) throw badSubject('has mailto: twice');
+  const host = hostOf(subject);
+  if (host === undefined) throw badSubject('is not a mailto: or https: URI');
+  if (/^(.+\.)?localhost\.?$|^127\.|^\[/i.test(host)) throw badSubject('names this machine itself');
+}
+
+/** Top-level domains that are never delegated: RFC 6761, 6762, 7686, 8375, and those that ICANN keeps for private use. */
+const unreachable: ReadonlySet<string> = new Set([
+  'arpa',
+  'corp',
+  'example',
+  'home',
+  'internal',
+  'invalid',
+  'lan',
+  'local',
+  'localhost',
+  'mail',
+  'onion',
+  'test',
+]);
+
+/**
+ * Tells, beginning with Apple's own word, why Apple refuses tokens with this subject.
+ *
+ * @param subject that `checkVapidSubject` has passed
+ * @returns `undefined` where Apple takes it
+ */
+export function findAppleSubjectFault(subject: string): string | undefined {
+  const host = hostOf(subject)?.toLowerCase().replace(/\.$/, '') ?? '';
+  const topLevel = host.split('.').at(-1) ?? '';
+  // A name of several labels, the last with a letter: no address has that.
+  const isName =
+    /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]*\p{L}[\p{L}\p{N}-]*$/u.test(host);
+  if (isName && !unreachable.has(topLevel)) return undefined;
+  return `BadJwtToken: Apple takes no VAPID subject at ${host}; give a contact at a domain of yours, such as mailto:push@your.domain.`;
+}
+
+/** @returns `undefined` for what is no `mailto:` or `https:` URI */
+function hostOf(subject: string): string | undefined {
+  const mailDomain = /^mailto:[^@]+@([^@?]+)(\?.*)?$/i.exec(subject)?.[1];
+  return /^https:\/\//i.test(subject) ? URL.parse(subject)?.hostname : mailDomain;
+}
+
+function badSubject(fault: string): DeskbellError {
+  return new DeskbellError(
+    'ERR_VAPID_SUBJECT_INVALID',
+    `The VAPID subject ${fault}. Give a contact such as mailto:push@example.org or https://example.org/contact.`,
+  );
+}
+
+// Gives the `authorization` of push requests, and renews its tokens: one token serves an origin for hours, so that signing
+// costs nothing per message.
+
+/** Of `createVapidAuthorizer`. */
+export interface VapidAuthorizerOptions {
+  readonly keys: VapidKeys;
+  /** `mailto:` or `https:` URI at which a push service can reach the operator. */
+  readonly subject: string;
+  /** How long a token is valid: 60 to 86,400, by default 43,200 (12 hours). */
+  readonly lifetimeSeconds?: number | undefined;
+  /** The clock, in milliseconds since 1970; by default the system's. It may be set forwards and backwards. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** @returns the value of the `authorization` header for an origin: the same string until the token is renewed */
+export type VapidAuthorizer = (origin: string) => string;
+
+const vapidAuthorizerChecks: OptionChecks<VapidAuthorizerOptions> = {
+  keys: isCheckedElsewhere,
+  subject: isCheckedElsewhere,
+  lifetimeSeconds: (value) => assertInteger('ERR_CONFIGURATION', value, lifetimeBounds),
+  now: isFunction,
+};
+
+const lifetimeBounds = { name: 'lifetimeSeconds', min: 60, max: maxTokenLifetimeSeconds };
+/** Renewed this long before it expires, since the push service's clock may be ahead of ours. */
+const renewalMarginSeconds = 60 * 60;
+/** RFC 7519 §2: `exp` is a number of seconds since 1970. */
+const clockBounds = { name: 'The time of the clock in seconds', min: 0, max: Number.MAX_SAFE_INTEGER };
+/** A push service has few origins; the bound is for an operator who admits a whole domain. */
+const maxCachedOrigins = 1024;
+
+/**
+ * Makes `vapid t=…, k=…` values (RFC 8292 §3), signed with ES256, one per origin. A value is used again while its
+ * token has between an hour (half of its lifetime, where that is less) and its whole lifetime left. So it is renewed in
+ * time, and also when the clock turns out to have been ahead when it was signed.
+ *
+ * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION (`lifetimeSeconds`, or a
+ *   clock that gives no number)
+ * @see RFC 8292 §2
+ */
+export function createVapidAuthorizer(options: VapidAuthorizerOptions): VapidAuthorizer {
+  checkOptions(options, vapidAuthorizerChecks);
+  const { keys, subject, lifetimeSeconds = defaultTokenLifetimeSeconds, now = Date.now } = options;
+  checkVapidKeys(keys);
+  checkVapidSubject(subject);
+  // Schemes are case-insensitive (RFC 3986 §3.1), but push services compare them as they are written.
+  const sub = subject.replace(/^[^:]+/, (scheme) => scheme.toLowerCase());
+  const signingKey = importSigningKey(keys);
+  const marginSeconds = Math.min(renewalMarginSeconds, lifetimeSeconds / 2);
+  const cache = new Map<string, { readonly value: string; readonly exp: number }>();
+
+  return (origin) => {
+    const nowSeconds = Math.floor(now() / 1000);
+    const cached = cache.get(origin);
+    const leftSeconds = cached === undefined ? 0 : cached.exp - nowSeconds;
+    if (cached !== undefined && leftSeconds > marginSeconds && leftSeconds <= lifetimeSeconds) {
+      return cached.value;
+    }
+    assertInteger('ERR_CONFIGURATION', nowSeconds, clockBounds);
+    const exp = nowSeconds + lifetimeSeconds;
+    const value = `vapid t=${signToken({ aud: origin, exp, sub }, signingKey)}, k=${keys.publicKey}`;
+
+    cache.delete(origin); // to the end of the map: its first entry is the oldest
+    cache.set(origin, { value, exp });
+    if (cache.size > maxCachedOrigins) cache.delete(cache.keys().next().value as string);
+    return value;
+  };
+}
