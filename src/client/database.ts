@@ -58,7 +58,7 @@ export interface StoredState {
    * push service drops the subscription, it says that the browser wants one, and which row of the service to replace.
    */
   readonly storedBody?: string | undefined;
-  /** The one that it has replaced. */
+  /** The body that it replaced. */
   readonly formerBody?: string | undefined;
   /** Choices of channels that the service has not taken yet. */
   readonly choices?: Choices | undefined;
@@ -68,7 +68,7 @@ export interface StoredState {
 }
 
 export async function readState(scope: string): Promise<StoredState> {
-  return (await inStore('readonly', (store) => read(store, scope))) ?? {};
+  return (await inStore('readonly', readStateIn(scope))) ?? {};
 }
 
 /** Changes, or a function that makes them from the current state. */
@@ -76,15 +76,17 @@ export type StateChanges = StoredState | ((state: StoredState) => StoredState);
 
 export async function updateState(scope: string, changes: StateChanges): Promise<void> {
   await inStore('readwrite', async (store) => {
-    const state = (await read(store, scope)) ?? {};
-    store.put({ ...state, ...(typeof changes === 'function' ? changes(state) : changes) }, keyOf(scope));
+    const state = (await readStateIn(scope)(store)) ?? {};
+    store.put({ ...state, ...(typeof changes === 'function' ? changes(state) : changes) }, stateKey(scope));
   });
 }
 
-const keyOf = (scope: string): IDBValidKey => [scope, 'state'];
+const stateKey = (scope: string): IDBValidKey => [scope, 'state'];
 
-const read = (store: IDBObjectStore, scope: string): Promise<StoredState | undefined> =>
-  resultOf(store.get(keyOf(scope)));
+const readStateIn =
+  (scope: string) =>
+  (store: IDBObjectStore): Promise<StoredState | undefined> =>
+    resultOf(store.get(stateKey(scope)));
 
 export const defaultHistoryLimit = 100;
 
@@ -96,48 +98,36 @@ export interface HistoryEntry extends PushMessage {
 
 /** Newest first. */
 export async function readHistory(scope: string): Promise<readonly HistoryEntry[]> {
-  return (await inStore('readonly', readEntries(scope)))?.map(([, entry]) => entry).toReversed() ?? [];
+  return (await inStore('readonly', readHistoryIn(scope))) ?? [];
 }
 
-export async function addToHistory(scope: string, limit: number, message: PushMessage): Promise<void> {
-  await inStore('readwrite', async (store) => {
-    const entries = await readEntries(scope)(store);
-    const { id } = message;
-    const isDeliveredAgain = entries.some(([, entry]) => id !== undefined && entry.id === id);
-    if (isDeliveredAgain) return;
-    const [, , lastNumber = 0] = entries.at(-1)?.[0] ?? [];
-    const key: Key = [scope, kind, lastNumber + 1];
-    store.put({ ...message, isRead: false }, key);
-    const keys = [...entries.map(([former]) => former), key];
-    for (const former of keys.slice(0, Math.max(0, keys.length - limit))) store.delete(former);
+export const addToHistory = (scope: string, limit: number, message: PushMessage): Promise<void> =>
+  changeHistory(scope, (entries) => {
+    const isDeliveredAgain = entries.some(({ id }) => id !== undefined && id === message.id);
+    return isDeliveredAgain ? entries : [{ ...message, isRead: false }, ...entries].slice(0, limit);
   });
-}
 
 /** @param receivedAtMs of the notification that was read; without it, all are marked */
-export async function markAsRead(scope: string, receivedAtMs?: number): Promise<void> {
+export const markAsRead = (scope: string, receivedAtMs?: number): Promise<void> =>
+  changeHistory(scope, (entries) =>
+    entries.map((entry) =>
+      (receivedAtMs ?? entry.receivedAtMs) === entry.receivedAtMs ? { ...entry, isRead: true } : entry,
+    ),
+  );
+
+export const clearHistory = (scope: string): Promise<void> => changeHistory(scope, () => []);
+
+type Entries = readonly HistoryEntry[];
+
+async function changeHistory(scope: string, change: (entries: Entries) => Entries): Promise<void> {
   await inStore('readwrite', async (store) => {
-    for (const [key, entry] of await readEntries(scope)(store)) {
-      if ((receivedAtMs ?? entry.receivedAtMs) === entry.receivedAtMs)
-        store.put({ ...entry, isRead: true }, key);
-    }
+    store.put(change((await readHistoryIn(scope)(store)) ?? []), historyKey(scope));
   });
 }
 
-export async function clearHistory(scope: string): Promise<void> {
-  await inStore('readwrite', async (store) => void store.delete(allOf(scope)));
-}
+const historyKey = (scope: string): IDBValidKey => [scope, 'history'];
 
-const kind = 'history';
-type Key = [scope: string, kind: string, number: number];
-
-/** An array sorts after any number. */
-const allOf = (scope: string): IDBKeyRange => IDBKeyRange.bound([scope, kind], [scope, kind, []]);
-
-/** Oldest first. */
-const readEntries =
+const readHistoryIn =
   (scope: string) =>
-  async (store: IDBObjectStore): Promise<readonly (readonly [Key, HistoryEntry])[]> => {
-    const keys = resultOf(store.getAllKeys(allOf(scope)));
-    const entries: readonly HistoryEntry[] = await resultOf(store.getAll(allOf(scope)));
-    return ((await keys) as Key[]).map((key, index) => [key, entries[index]!]);
-  };
+  (store: IDBObjectStore): Promise<Entries | undefined> =>
+    resultOf(store.get(historyKey(scope)));

@@ -456,9 +456,12 @@ test('history gives what the service worker has kept for this registration, unti
     assert.deepEqual(Array.from(await client.history()), []);
     await client.subscribe();
     const scope = 'https://example.org/app/';
-    await put(indexedDB, [scope, 'history', 9], { title: 'Older', isRead: true });
-    await put(indexedDB, [scope, 'history', 10], { title: 'Newer', isRead: false });
-    await put(indexedDB, ['https://example.org/', 'history', 1], { title: 'Elsewhere', isRead: false });
+    const newestFirst = [
+      { title: 'Newer', isRead: false },
+      { title: 'Older', isRead: true },
+    ];
+    await put(indexedDB, [scope, 'history'], newestFirst);
+    await put(indexedDB, ['https://example.org/', 'history'], [{ title: 'Elsewhere', isRead: false }]);
     const kept = async () => (await client.history()).map(({ title, isRead }) => `${title} ${isRead}`);
     assert.deepEqual(await kept(), ['Newer false', 'Older true']);
     await client.markRead();
