@@ -9,9 +9,7 @@ export type OptionCheck = (value: unknown, name: string) => void;
 export type OptionChecks<Options> = { readonly [Name in keyof Options]-?: OptionCheck };
 
 interface CheckSettings {
-  /** Code of the error for an unknown option. Default: ERR_CONFIGURATION. */
   readonly code?: ErrorCode;
-  /** Name of the options in errors, also before the names of nested ones. */
   readonly name?: string;
   readonly required?: readonly string[];
 }
@@ -49,7 +47,6 @@ export const isCheckedElsewhere: OptionCheck = () => {};
 export const isText = mustBe('a string', (value) => typeof value === 'string');
 export const isFlag = mustBe('true or false', (value) => typeof value === 'boolean');
 export const isFunction = mustBe('a function', (value) => typeof value === 'function');
-/** @param expected completes "must be" */
 export const hasMethods = (expected: string, methods: readonly string[]): OptionCheck =>
   mustBe(expected, (value) =>
     methods.every(

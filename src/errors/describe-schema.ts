@@ -101,6 +101,5 @@ const range = (min: number | undefined, max: number | undefined): string =>
 
 const quote = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
 
-/** `a`, `a or b`, `a, b or c` */
 export const listWords = (words: readonly string[], last: 'and' | 'or'): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;

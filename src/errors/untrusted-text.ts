@@ -14,10 +14,7 @@ export function escapeControls(text: string): string {
   return plainAscii.test(text) ? text : text.replaceAll(unsafe, toEscapes);
 }
 
-/**
- * Escapes controls and bidirectional overrides in a title or text for people. Use it only inside an element that
- * isolates direction, such as `<bdi>`.
- */
+/** Escapes controls and overrides of direction in text for people; show it in an element such as `<bdi>`. */
 export const escapeProse = (text: string): string => text.replaceAll(unsafeInProse, toEscapes);
 
 function toEscapes(character: string): string {
@@ -27,9 +24,7 @@ function toEscapes(character: string): string {
   }).join('');
 }
 
-// Shortens text without splitting a surrogate pair: PostgreSQL refuses a lone surrogate.
-
-/** Returns the text, or its beginning and "…". @param maxCharacters limit for the result, in UTF-16 code units */
+/** Shortens text to `maxCharacters` UTF-16 code units without splitting a surrogate pair, which PostgreSQL refuses. */
 export function cutText(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
   return `${text.slice(0, maxCharacters - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
@@ -40,10 +35,7 @@ export const controls = String.raw`\x00-\x1f\x7f-\x9f`;
 
 export const plainTextPattern = `^[^${controls}]*$`;
 
-/**
- * True for well-formed Unicode without control characters (C0, DEL, C1). PostgreSQL stores neither NUL nor lone
- * surrogates.
- */
+/** True for well-formed Unicode without control characters. PostgreSQL stores neither NUL nor lone surrogates. */
 export const isPlainText = (text: string): boolean => text.isWellFormed() && !/\p{Cc}/u.test(text);
 
 /** @returns undefined if a "%" does not begin percent-encoded UTF-8 (RFC 3986 §2.1) */
@@ -58,13 +50,11 @@ export function decodePercent(text: string): string | undefined {
 // Hides passwords in URLs of printed text, even in URLs that do not parse. If in doubt it hides too much.
 
 const hidden = '***';
-/** The form of a URL in our own messages. */
 const example = /^\[?user:password$/;
 
 /** Replaces the password of each URL by stars: `postgres://ada:***@host/push`. */
 export function hidePasswords(text: string): string {
   if (!/@|password=/i.test(text)) return text;
-  // In a word, everything before the last "@" may be the password.
   return text.replaceAll(/\S+/g, hideInWord);
 }
 

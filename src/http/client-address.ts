@@ -3,7 +3,6 @@ import proxyAddress from '@fastify/proxy-addr';
 import type { FastifyInstance } from 'fastify';
 import ipaddr from 'ipaddr.js';
 
-/** All clients without a usable address count as one. */
 const unknownClient = 'unknown';
 
 export type TrustedProxies = boolean | string | readonly string[] | undefined;
@@ -41,10 +40,7 @@ function addressOf(text: string): string | undefined {
   return hasIpv4 ? parsed.toByteArray().slice(-4).join('.') : parsed.toString();
 }
 
-/**
- * Copies `Forwarded` (RFC 7239) to `X-Forwarded-For` if only the former is present, so that one check of trusted
- * proxies applies to both. Call it before any other hook reads the address.
- */
+/** Copies `Forwarded` (RFC 7239) to `X-Forwarded-For`, if that is absent. Call it before any hook reads the address. */
 export function readForwarded(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const { headers } = request.raw;
@@ -57,10 +53,7 @@ export function readForwarded(app: FastifyInstance): void {
 const token = String.raw`[\w!#$%&'*+.^|~\x60-]+`;
 const pair = new RegExp(String.raw`[ \t]*(?:(${token})=(${token}|"(?:[^"\\]|\\.)*")[ \t]*)?([;,]|$)`, 'y');
 
-/**
- * The client of each hop. If the text breaks the grammar, the client is unknown: it may have written the beginning
- * itself.
- */
+/** The client of each hop; unknown if the text breaks the grammar, since the client may have written its beginning. */
 function hopsOf(forwarded: string): readonly string[] {
   const hops: string[] = [];
   pair.lastIndex = 0;

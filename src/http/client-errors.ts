@@ -11,7 +11,6 @@ import { rejectUnmatched } from './unknown-paths.ts';
 
 export interface ClientError extends Error {
   readonly code?: string | undefined;
-  /** The bytes that the parser was given, and how many of them it accepted. */
   readonly rawPacket?: unknown;
   readonly bytesParsed?: number | undefined;
 }
@@ -30,8 +29,8 @@ const lineStart = Symbol('start of the rejected line');
 type RejectedSocket = Duplex & { [isRejected]?: true; [lineStart]?: number };
 
 /**
- * For Fastify's `clientErrorHandler`. Node calls it again for whatever the client sends next; only a connection's first
- * error counts.
+ * For Fastify's `clientErrorHandler`, which Node calls again for whatever follows: only a connection's first error
+ * counts.
  */
 export function handleClientError(
   app: FastifyInstance,

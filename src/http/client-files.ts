@@ -24,12 +24,10 @@ export function clientFile(file: string): ClientFile {
   return { contentType: lookUp(contentTypes, ending)!, read: () => read(file) };
 }
 
-/** Puts the style that all pages share first. */
 async function readStyle(file: string): Promise<string> {
   return (await readClientFile('base.css')) + (await readClientFile(file));
 }
 
-/** @param file path in the client's folder, with `.js` for scripts */
 export const readClientFile = async (file: string): Promise<string> => (await readBytes(file)).toString();
 
 async function readBytes(file: string): Promise<Buffer> {

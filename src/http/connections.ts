@@ -11,9 +11,7 @@ import type { FastifyInstance } from 'fastify';
 import { clientOf, isLoopback, type IsTrusted } from './client-address.ts';
 
 const onMessageBegin = 0;
-/** `HTTPParser.kOnExecute`: a packet has been parsed, or rejected. */
 const onExecute = 5;
-/** More than a request line has. */
 const maxOpeningBytes = 16_384;
 const startMs = Symbol('when the newest request began');
 const opening = Symbol('the header that is not complete');
@@ -78,7 +76,6 @@ const maxOpenResponses = 32;
 const openResponses = Symbol('open responses');
 type AnsweredSocket = Duplex & { [openResponses]?: ServerResponse[] };
 
-/** Records each connection's responses, and closes one that has more requests open than `maxOpenResponses`. */
 export function limitOpenResponses(server: Server): void {
   const handlers = server.listeners('request') as RequestListener[];
   server.removeAllListeners('request').on('request', (request, response) => {
@@ -121,8 +118,7 @@ export function closeUnreadResponses(app: FastifyInstance, readTimeoutMs: number
 }
 
 /**
- * Closes a client's connections beyond `max` at once. This machine and trusted proxies, which stand for many clients,
- * have no limit.
+ * Closes a client's connections beyond `max`. This machine and trusted proxies, which stand for many, have no limit.
  */
 export function limitConnectionsOfClients(server: Server, max: number, isTrusted: IsTrusted): void {
   const open = new Map<string, number>();

@@ -22,29 +22,22 @@ export interface HttpServerOptions extends TimeLimits {
   readonly maxHeaderBytes?: number | undefined;
   /** Maximum number of open connections; further ones are closed at once. Default: 10 000. */
   readonly maxConnections?: number | undefined;
-  /**
-   * Maximum number of open connections of one client address (IPv6: of its /64), except this machine and trusted
-   * proxies. Default: 500.
-   */
+  /** Maximum number of open connections of one client address, or IPv6 /64, but not of proxies. Default: 500. */
   readonly maxConnectionsPerClient?: number | undefined;
-  /**
-   * Addresses or ranges of proxies whose `x-forwarded-for` or `forwarded` is trusted; `true` trusts every peer.
-   * Default: none.
-   */
+  /** Addresses or ranges of proxies whose `x-forwarded-for` or `forwarded` is trusted; `true`: any. Default: none. */
   readonly trustProxy?: TrustedProxies;
 }
 
+/** Certificate chain and private key, PEM. */
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
 }
 
 export interface ListenerSettings {
-  /** Without it, the listener speaks plain HTTP. */
   readonly tls?: TlsFiles | undefined;
   /** Most characters of one parameter in a path. Default: 100. */
   readonly maxParamLength?: number | undefined;
-  /** Default: the system's resolver. */
   readonly findAddresses?: FindAddresses | undefined;
 }
 
@@ -128,15 +121,9 @@ interface TimeLimits {
   readonly requestTimeoutMs?: number | undefined;
   /** Idle time between two requests of a connection. Default: 10 000. */
   readonly keepAliveTimeoutMs?: number | undefined;
-  /**
-   * Time in which a client must read more of its response; the connection closes after one to two times this. Default:
-   * 60 000.
-   */
+  /** Time in which a client must read more of its response; checked at this interval. Default: 60 000. */
   readonly readTimeoutMs?: number | undefined;
-  /**
-   * Time for requests in progress when the server is closed; then all connections are closed. Default: 11 000, a second
-   * more than a sender takes to close.
-   */
+  /** Time for requests in progress when the server is closed. Default: 11 000, a second more than a sender takes. */
   readonly closeGraceMs?: number | undefined;
   readonly timeoutCheckIntervalMs?: number | undefined;
 }
@@ -155,7 +142,6 @@ export const defaultTimeLimits = {
 
 type FindAddresses = (host: string) => Promise<readonly { readonly address: string }[]>;
 
-/** @param isSecure the server speaks TLS */
 function serveAllOfLocalhost(
   app: FastifyInstance,
   isSecure: boolean,

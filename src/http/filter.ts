@@ -6,12 +6,10 @@ import { requestStartMs } from './connections.ts';
 
 /** What a filter sees of a request: no body, no session. */
 export interface RequestHead {
-  /** Unknown, like `url`, if the request broke off before it was read. */
   readonly method: string | undefined;
   readonly url: string | undefined;
   /**
-   * When the request began, by `performance.now()`: at its first byte if filters are enabled, else when its headers
-   * were complete.
+   * When the request began, by `performance.now()`: its first byte if filters are enabled, else its complete headers.
    */
   readonly startMs: number;
 }

@@ -7,12 +7,10 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { escapeControls } from '../errors/untrusted-text.ts';
 
-/** Default of the public service. */
 export const defaultBodyLimitBytes = 16_384;
 const jsonType = 'application/json';
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** @param bodyLimit in bytes, for routes without a limit of their own */
 export function readJsonBodies(app: FastifyInstance, bodyLimit: number): void {
   app.removeAllContentTypeParsers();
   limitBodies(app, bodyLimit);

@@ -96,7 +96,6 @@ function createTimestamp(): () => string {
 function linesTo(writer: BatchWriter, isReadable: boolean): DestinationStream {
   return {
     write(line) {
-      // the file may be read on a terminal
       writer.write(isReadable ? formatRecord(line) : `${escapeControls(line.slice(0, -1))}\n`);
       if (isReadable) writer.flush();
     },

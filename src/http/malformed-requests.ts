@@ -8,7 +8,6 @@ import { toRequestHead } from './filter.ts';
 import { render, renderError, type ResponseRules } from './problem.ts';
 import { rejectUnmatched } from './unknown-paths.ts';
 
-/** For Fastify's `frameworkErrors`: a path that is not percent-encoded UTF-8. */
 export function renderMalformedUrl(
   cause: FastifyError,
   request: FastifyRequest,
@@ -37,7 +36,6 @@ export function dropContentType(app: FastifyInstance): void {
   });
 }
 
-/** Handles CONNECT, and an `expect` that is not `100-continue`. */
 export function handleConnectAndExpect(app: FastifyInstance, rules: ResponseRules): void {
   const { server } = app;
   server.on('connect', (request, socket) => {

@@ -54,7 +54,6 @@ export function toProblem(fault: DeskbellError, errors: AnsweredErrors): Problem
     type: `urn:deskbell:error:${code}`,
     title,
     status,
-    // details of a server error are only for the server's log
     detail: status >= 500 ? remedy : cut(fault.message, maxDetailCharacters),
     code,
     ...(status < 500 &&
@@ -97,7 +96,6 @@ export function sendProblems(app: FastifyInstance, { rules, log }: ErrorSettings
   boundErrors(app);
 }
 
-/** For answers other than problems, such as a page that shows a wrong form again. */
 function boundErrors(app: FastifyInstance): void {
   app.addHook('onSend', (_request, reply, payload, done) => {
     const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
@@ -140,7 +138,6 @@ interface ThrownError {
   readonly code?: unknown;
   readonly statusCode?: unknown;
   readonly message?: unknown;
-  /** The message is for clients (`http-errors`). */
   readonly expose?: unknown;
 }
 

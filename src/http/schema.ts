@@ -9,7 +9,6 @@ const optional: unique symbol = Symbol('optional');
 const model: unique symbol = Symbol('model');
 
 export interface Schema<Value = unknown> {
-  /** Exists only in types. */
   readonly [value]?: Value;
   readonly [keyword: string]: unknown;
 }

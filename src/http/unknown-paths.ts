@@ -4,10 +4,7 @@ import type { FastifyInstance, FastifyServerOptions } from 'fastify';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Rejection } from './problem.ts';
 
-/**
- * Answers OPTIONS on each path of this scope, even if the host application answers unknown paths, and HEAD for every
- * GET, even if the host application has turned that off (`exposeHeadRoutes`).
- */
+/** Answers OPTIONS on each path of this scope, and HEAD for every GET, whatever the host application does. */
 export function handleOptions(app: FastifyInstance): void {
   const paths = new Set<string>();
   const { exposeHeadRoutes = true } = app.initialConfig as FastifyServerOptions;
@@ -100,7 +97,6 @@ function isOneSegment(url: string, value: string): boolean {
 
 // A router that treats paths as one although their slashes differ refuses the second route as a duplicate.
 
-/** Adds a route for a second spelling, unless the router treats both as one. */
 export function addSpelling(add: () => unknown): void {
   try {
     add();

@@ -98,9 +98,7 @@ function isShort(value: unknown): boolean {
 // keywords. Values are never shown, unless they are numbers.
 
 interface RequestPart {
-  /** Its name in the error if it is wrong as a whole. */
   readonly name: string;
-  /** All values are texts, whatever they are read as. */
   readonly isText: boolean;
 }
 
@@ -115,7 +113,6 @@ interface Fault {
 /** A name may be as long as a body. */
 const maxNameCharacters = 100;
 
-/** @returns one for each wrong field, in the order found */
 function toFieldErrors(
   errors: readonly ErrorObject[],
   part: RequestPart,
@@ -124,7 +121,6 @@ function toFieldErrors(
   const byPointer = new Map<string, FieldError>();
   for (const error of reduceAlternatives(errors)) {
     const { instancePath, parentSchema, propertyName } = error;
-    // it repeats what is wrong with the name
     if (error.keyword === 'propertyNames') continue;
     const fault = findFault(error, part, formats);
     const {
@@ -190,7 +186,6 @@ function findFault(
         : { what: `is not usable: ${words}`, remedy: '' };
     }
     default:
-      // a pattern, whose words are those of its format
       return { what: 'is not usable' };
   }
 }

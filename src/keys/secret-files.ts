@@ -12,7 +12,6 @@ const secretBytes = 32;
 const secretLosses = {
   /** Encrypts session cookies of the demonstration API, and hashes people's names in the audit. */
   'session-key': 'all sessions end, except those of the console, and the audit names people by other hashes',
-  /** Makes the tokens of receipts. */
   'receipt-key': 'receipts of messages that were sent before are refused',
   /** Signs subscriber tokens (HS256). */
   'subscriber-token-key': 'subscriber tokens are refused until your backend has the new one',

@@ -77,7 +77,6 @@ function parsePair(text: string, path: string): VapidKeys {
     return { publicKey, privateKey };
   } catch (error) {
     if (error instanceof DeskbellError) throw unusableError(path, error.message, pairAdvice, error);
-    // the parser's message would quote the file
     const reason = 'it is not JSON with publicKey and privateKey; it may be half-written.';
     throw unusableError(path, reason, pairAdvice);
   }
@@ -110,7 +109,6 @@ export async function readKeyRing(directory: string): Promise<readonly VapidKeys
   return [...ring.values()];
 }
 
-/** @throws {DeskbellError} ERR_FILE */
 export async function addKeyPair(directory: string, keys: VapidKeys): Promise<void> {
   await writePairFile(pathOf(directory, keys.publicKey), keys, { replace: false });
 }
@@ -133,7 +131,6 @@ export async function removeKeyPair(directory: string, publicKey: string): Promi
   await removePrivateFile(pathOf(directory, publicKey));
 }
 
-/** @throws {DeskbellError} ERR_FILE */
 export async function listPairFiles(directory: string): Promise<readonly string[]> {
   try {
     return (await readdir(directory)).filter((name) => pairFile.test(name)).toSorted();

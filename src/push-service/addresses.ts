@@ -34,7 +34,6 @@ export function originOf(scheme: 'http' | 'https', host: string, port: number): 
   return new URL(`${scheme}://${authority}:${port}`).origin;
 }
 
-/** @throws {TypeError} not an http or https origin */
 export function checkOrigin(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || text.replace(/\/$/, '') !== url.origin) {

@@ -1,7 +1,6 @@
 export type Urgency = 'very-low' | 'low' | 'normal' | 'high';
 
 export interface PushMessage {
-  /** Name of the message resource and `version` for the user agent: unique, and cannot be guessed. */
   readonly version: string;
   readonly body: Uint8Array;
   /** What the user agent needs to decrypt; `undefined` for a push without payload. */
@@ -12,7 +11,6 @@ export interface PushMessage {
   readonly expiresAtMs: number;
 }
 
-/** As in the `headers` member of an autopush `notification`. */
 export interface ContentHeaders {
   readonly encoding: 'aes128gcm' | 'aesgcm';
   readonly encryption?: string;

@@ -139,7 +139,6 @@ export async function startPushService(options: PushServiceOptions = {}): Promis
   return service;
 }
 
-/** Returns the certificate to serve with (`undefined` for plain http), and the `ca` for clients. */
 function resolveTls(
   tls: unknown,
   host: string,

@@ -28,7 +28,6 @@ export function addCorsHeaders(app: FastifyInstance): void {
   });
 }
 
-/** Removes CORS headers that an application set before the service answers. */
 export function removeCors(response: ServerResponse): void {
   for (const name of response.getHeaderNames()) if (isCors(name)) response.removeHeader(name);
 }

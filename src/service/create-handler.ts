@@ -96,7 +96,6 @@ export function createHandler<HostRequest = Request>(
           method,
           url,
           headers: toNodeHeaders(request),
-          // all clients without an address count as one
           remoteAddress: remoteAddress ?? 'unknown',
           ...(payload && { payload }),
           // it would refuse methods that Node does not know

@@ -81,7 +81,6 @@ export async function addRoutes(scope: FastifyInstance, settings: Settings): Pro
 
 export interface ScopeSettings {
   readonly log: Log;
-  /** Default: 16 384. */
   readonly bodyLimitBytes?: number | undefined;
   readonly rules: ResponseRules;
   /** The connections are the service's own, so it judges what Node's parser accepts. */
@@ -128,7 +127,6 @@ export function createMountedApp(
   const app = Fastify({
     trustProxy: createTrust(trustProxy),
     genReqId: () => '',
-    // answers requests after `close` as long as the store is open
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => renderMalformedUrl(error, request, reply, settings.rules),
   });

@@ -15,7 +15,6 @@ import {
 import { contentResponse, emptyResponse, type Operation, type ResponseDescription } from './operation.ts';
 import { serveFile, serveFiles } from './served-file.ts';
 
-/** @param routes from `collectRoutes`; those added later are described too */
 export function addDescriptionRoutes(
   app: ServiceApp,
   routes: readonly RouteOptions[],
@@ -50,7 +49,6 @@ const files = [
   ['/docs/icon.svg', 'demo/icon.svg', 'getDocsIcon'],
 ] as const;
 
-/** @param document called at the first request, when all routes have been added */
 function addDocsPage(app: ServiceApp, document: () => OpenApiDocument): void {
   serveFile(app, '/docs', {
     operationId: 'getDocsPage',

@@ -13,7 +13,6 @@ export type SecuritySchemes = Readonly<Record<string, object>>;
 
 export interface Description {
   readonly info: OpenApiDocument['info'];
-  /** Groups of operations, and the purpose of each. */
   readonly tags: Readonly<Record<string, string>>;
   readonly securitySchemes: SecuritySchemes;
   readonly errors: AnsweredErrors;
@@ -81,7 +80,6 @@ export function collectRoutes(app: FastifyInstance): readonly RouteOptions[] {
   return routes;
 }
 
-/** @param prefix of the routes' paths, which the document leaves out */
 export function createOpenApiDocument(
   routes: readonly RouteOptions[],
   prefix: string,
@@ -196,7 +194,6 @@ export interface ModelNames<Value> {
   readonly schemas: Readonly<Record<string, object>>;
 }
 
-/** @throws {Error} two different schemas have one name */
 function nameModels<Value extends object>(value: Value, formats: Formats): ModelNames<Value> {
   const schemas = new Map<string, object>();
 

@@ -45,7 +45,6 @@ export function amendOperation(
 
 // Describes a route's answers: one entry per status, each with an example; errors come from the catalogue.
 
-/** A Response Object of OpenAPI 3.1. */
 export interface ResponseDescription {
   readonly description: string;
   readonly headers: Readonly<Record<string, object>>;

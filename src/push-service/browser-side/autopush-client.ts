@@ -87,7 +87,6 @@ export class AutopushClient {
     }
   }
 
-  /** Stops reading, so that the push service's side fills up. */
   pause(): void {
     this.#socket?.pause();
   }

@@ -17,7 +17,6 @@ export interface AutopushOptions {
 const helloTimeoutMs = 30_000;
 export const maxFrameBytes = 64 * 1024;
 const maxBufferedBytes = 4 * 1024 * 1024;
-/** WebSocket close code for a frame that is not understood. */
 const protocolError = 4400;
 
 type Frame = Readonly<Record<string, unknown>>;

@@ -23,7 +23,6 @@ export interface ReceivedMessage {
   readonly version: string;
   /** Decrypted; `undefined` for a push without payload. */
   readonly data: Uint8Array | undefined;
-  /** The payload as UTF-8, `''` without one. */
   text(): string;
   json(): unknown;
 }
@@ -205,7 +204,6 @@ class MessageQueue<Item> implements AsyncIterable<Item> {
     return this.#items.length;
   }
 
-  /** The reader of an error throws it. */
   push(item: Item | Error): void {
     const reader = this.#readers.shift();
     if (reader === undefined) this.#items.push(item);
@@ -245,7 +243,6 @@ class MessageQueue<Item> implements AsyncIterable<Item> {
 
 // Decrypts with the independent package `http_ece`, so that the same error on both sides cannot go unnoticed.
 
-/** The package has no types. */
 interface HttpEce {
   decrypt(body: Buffer, parameters: Readonly<Record<string, unknown>>): Buffer;
 }
@@ -258,7 +255,6 @@ interface NotificationHeaders {
   readonly crypto_key?: string;
 }
 
-/** @throws {Error} from `http_ece` or OpenSSL: the body is not for these keys, or damaged */
 function decryptPushMessage(
   body: Buffer,
   headers: NotificationHeaders,

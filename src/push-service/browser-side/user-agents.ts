@@ -22,7 +22,6 @@ export interface UserAgentRecord {
 
 export interface Subscription extends Recipient {
   readonly token: string;
-  /** Names the endpoint in events. */
   readonly name: string;
   readonly channelId: string;
   readonly agent: UserAgentRecord;
@@ -217,7 +216,6 @@ function createMailbox<Owner extends MailboxOwner>(limits: Limits, log: EventLog
     log.record({ type: 'dropped', subscription: owner.name, version: message.version, why });
   }
 
-  /** Unexpired messages of one owner, oldest first. */
   function of(owner: Owner): PushMessage[] {
     const messages = [...(byOwner.get(owner)?.values() ?? [])];
     const nowMs = now();

@@ -22,7 +22,6 @@ export const Tag = {
   implicit: 0x80,
 } as const;
 
-/** An element whose contents are the concatenated parts. */
 export function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const contents = Buffer.concat(parts);
   return Buffer.concat([Buffer.of(tag), encodeLength(contents.length), contents]);
@@ -36,7 +35,6 @@ function encodeLength(length: number): Buffer {
   return Buffer.of(0x80 | bytes.length, ...bytes);
 }
 
-/** An OBJECT IDENTIFIER from its dotted form (X.690 §8.19). */
 export function objectIdentifier(dotted: string): Buffer {
   const [first = 0, second = 0, ...others] = dotted.split('.').map(Number);
   return der(Tag.objectIdentifier, Buffer.from([40 * first + second, ...others].flatMap(base128)));
@@ -114,7 +112,6 @@ function tbsCertificate(publicKey: KeyObject, hosts: readonly string[]): Buffer 
     der(Tag.integer, serialNumber),
     signatureAlgorithm,
     name,
-    // a day earlier, for clocks that are slow
     der(Tag.sequence, time(new Date(now - dayMs)), time(new Date(now + validDays * dayMs))),
     name,
     spki,

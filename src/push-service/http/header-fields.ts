@@ -18,7 +18,6 @@ export function findHostFault(request: HostedRequest): string | undefined {
   return count > 1 ? `the request has ${count} Host headers; exactly one is allowed` : undefined;
 }
 
-/** `headers` has only the first one. */
 function countHostHeaders(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {

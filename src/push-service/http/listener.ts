@@ -127,13 +127,11 @@ function startListening(server: Server, { host, port }: ListenerOptions): Promis
   });
 }
 
-/** The same for a TCP socket and its TLS and HTTP/2 wrappers. */
 function peerOf(socket: Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress'>): string {
   return `${socket.remoteAddress} ${socket.remotePort} ${socket.localAddress}`;
 }
 
 export class Connection {
-  /** The socket below TLS, the only one that can be reset. */
   readonly socket: Socket;
   session: Http2Session | undefined;
   requests = 0;
@@ -169,7 +167,6 @@ export class Connection {
   drain(): void {
     this.#isDraining = true;
     if (this.#running > 0) return;
-    // both finish pending writes first
     if (this.session === undefined) this.socket.destroySoon();
     else this.session.destroy();
   }

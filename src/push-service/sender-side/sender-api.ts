@@ -12,7 +12,6 @@ export interface SenderApiOptions {
   readonly limits: Limits;
   readonly verifyVapid: VapidVerifier;
   readonly lookUp: (token: string) => RecipientLookup;
-  /** Returns false if there is no such message any more. */
   readonly withdraw: (version: string) => boolean;
   readonly messageUrl: (version: string) => string;
   readonly checksBodies: boolean;

@@ -25,7 +25,6 @@ export interface SinkTally {
 interface Batch {
   readonly name: string;
   readonly applicationServerKey: string | undefined;
-  /** Messages accepted by each sink; `goneMark` if it has ended. */
   readonly counts: Uint32Array;
 }
 

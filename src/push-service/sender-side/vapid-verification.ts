@@ -102,7 +102,6 @@ function verifyToken(
   return { exp };
 }
 
-/** docs/push-service.md says the same. */
 const portAdvice =
   'Some senders leave out the port (the Java library nl.martijndwars:web-push, the Rust crate web-push, the Python package webpush): give this push service the port 80, or 443 with TLS';
 

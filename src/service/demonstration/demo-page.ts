@@ -16,7 +16,6 @@ const files = [
 const contentSecurityPolicy =
   "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types deskbell";
 
-/** How to send, for people with a shell on the server. */
 const howToSend = /<!-- send -->.*<!-- \/send -->/s;
 
 const linkToChannels = /<!-- channels -->.*<!-- \/channels -->/s;

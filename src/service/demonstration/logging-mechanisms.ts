@@ -13,7 +13,6 @@ export interface MechanismRecord {
   readonly url?: string | undefined;
   readonly body?: unknown;
   readonly session?: SessionEntries;
-  /** Only the action's own logging sees the result. */
   readonly result?: unknown;
   /** Why the action failed, or true for mechanisms that see only that it did. */
   readonly failure?: string | true;
@@ -43,7 +42,6 @@ export class ActionRequest {
   readonly method: string;
   /** Path and query, unchanged. */
   readonly url: string;
-  /** Parsed; `undefined` without a body. */
   readonly body: unknown;
   readonly session: SessionEntries;
 

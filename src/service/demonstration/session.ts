@@ -111,10 +111,7 @@ const sessionCookieChecks: OptionChecks<SessionCookieOptions> = {
   lifetimeSeconds: isNumber(0, maxLifetimeSeconds),
 };
 
-/**
- * Makes a session with the entry `SESSION`, encrypted in the cookie; nothing is stored. @throws {DeskbellError}
- * ERR_CONFIGURATION
- */
+/** Makes a session with the entry `SESSION`, encrypted in the cookie. @throws {DeskbellError} ERR_CONFIGURATION */
 export async function createSessionCookie(options: SessionCookieOptions): Promise<SessionCookie> {
   checkOptions(options, sessionCookieChecks, { required: ['sessionKey'] });
   const { sessionKey, value, lifetimeSeconds = 86_400 } = options;

@@ -59,9 +59,7 @@ export function openExampleUsers(options: ExampleUsersOptions = {}): ExampleUser
   });
 }
 
-/**
- * Only the owner may use it, as with all files of a data directory. O_NONBLOCK: a FIFO is an error instead of a wait.
- */
+/** O_NONBLOCK: a FIFO is an error instead of a wait. */
 function createFile(path: string): void {
   const { O_WRONLY, O_CREAT, O_NONBLOCK = 0 } = constants;
   closeSync(openSync(path, O_WRONLY | O_CREAT | O_NONBLOCK, 0o600));

@@ -7,7 +7,6 @@ import { type ServiceApp, Type } from '../../http/schema.ts';
 import type { Settings } from '../options.ts';
 import { defaultReceiptsPerMinute, limitPerMinute } from './client-limits.ts';
 
-/** The most that a service worker sends at once. */
 const maxReceipts = 100;
 const pruneIntervalMs = 60 * 60 * 1000;
 
