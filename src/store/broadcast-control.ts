@@ -8,6 +8,7 @@ import {
   type BroadcastStore,
   type NewBroadcast,
 } from './broadcasts.ts';
+import { judgeBroadcast } from './finish-broadcast.ts';
 import type { PortableDatabase } from './portable-sql.ts';
 import { createPreparations, type MemberFinder } from './preparations.ts';
 
@@ -15,14 +16,12 @@ import { createPreparations, type MemberFinder } from './preparations.ts';
 export interface BroadcastWriter extends Pick<BroadcastStore, 'addToAudience'>, MemberFinder {
   /** Writes a broadcast with its slices. @returns its id; `undefined` where another one has the key */
   insert(draft: NewBroadcast): Promise<number | undefined>;
-  /** Decides what a broadcast that is cancelled has marked. */
-  decideMarks(id: number): Promise<unknown>;
 }
 
 export function createBroadcasts(
   database: PortableDatabase,
   reader: BroadcastReader,
-  { insert, decideMarks, addToAudience, ...finder }: BroadcastWriter,
+  { insert, addToAudience, ...finder }: BroadcastWriter,
 ): BroadcastStore {
   /** @throws {DeskbellError} ERR_IDEMPOTENCY_KEY */
   const findExisting = async ({ idempotencyKey, contentHash }: NewBroadcast) => {
@@ -92,8 +91,7 @@ export function createBroadcasts(
     cancel: async (id) => {
       await change(id, 'cancelled', ['running', 'paused']);
       await database.write('delete from deskbell.preparations where broadcast_id = :id', { id });
-      // a statement of its own: the locks of origins are not taken by whoever holds the broadcast's
-      await decideMarks(id);
+      await database.background(() => judgeBroadcast(database, id));
       // what a worker holds right now it settles itself
       for (const [table, key] of [
         ['retries', 'position'],

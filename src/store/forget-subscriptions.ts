@@ -1,6 +1,7 @@
 // Takes subscriptions out of sets of ids, those of attempts and those of audiences, in short transactions, so that nobody waits
 // for it.
 import { broadcastsWithAttempts } from './attempt-reader.ts';
+import { addRemoved } from './finish-broadcast.ts';
 import { decodeIds, encodeIds } from './id-set.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 
@@ -90,15 +91,6 @@ function* countUnread(audienceId: number, number: number, subscriptionId: number
       broadcastId,
     });
   }
-}
-
-/** Counts a row whose subscription was removed before its turn. */
-export function* addRemoved(broadcastId: number): Work<void> {
-  yield* run(
-    `insert into deskbell.removed_rows as c (broadcast_id, shard, rows) values (:broadcastId, 0, 1)
-     on conflict (broadcast_id, shard) do update set rows = c.rows + excluded.rows`,
-    { broadcastId },
-  );
 }
 
 function* takeOut(

@@ -1,25 +1,6 @@
-// The brake on deletions. A push service that answers "gone" for everything (a fault, or a proxy in front of it) must not
-// empty the store: `gone` marks a subscription, and the mark is judged by what else the push service answers.
-//
-//   marked → deleted   the origin accepted at least 5 % of the answers before, with and after the mark's,
-//                      or fewer than 20 subscriptions are marked there
-//   marked → held      otherwise: an operator confirms or discards
-//   marked, held → unmarked   the subscription is accepted or registered again
-//
-// A marked subscription counts as gone, and stays in later audiences.
+// What operators decide: subscriptions that their push service called gone, but the deletion guard did not believe.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PortableDatabase } from './portable-sql.ts';
-
-export const deletionGuardPolicy = {
-  /** Answers of an origin are counted in windows of at least this many. */
-  windowAnswers: 100,
-  /** At least one of this many answers was an acceptance: 5 %. */
-  answersPerAcceptance: 20,
-  /** So few deletions are no mass deletion, whatever the origin's other answers are. */
-  fewMarks: 20,
-  /** A window with fewer answers is inconclusive. */
-  minWindowAnswers: 20,
-} as const;
 
 /** Of the alarm that a broadcast raises where subscriptions are held. */
 export const heldDeletionsReason = 'deletions-held';

@@ -38,6 +38,10 @@ export interface PortableDatabase {
   readonly position: string;
   /** At the end of a query whose rows are changed next: other transactions pass over them. */
   readonly skipLocked: string;
+  /** The same for rows that nobody else changes until the transaction ends: it waits for whoever does. */
+  readonly forUpdate: string;
+  /** How a subscription and the mark on it name each other: columns of "subscriptions", and the same of "gone_marks". */
+  readonly markedRow: { readonly subscription: string; readonly mark: string };
   /** What a column of JSON holds, from what it is read as: SQLite gives its text. */
   readJson<Json>(column: unknown): Json;
   /** The functions that make JSON: an array of rows in their order, and an object. */
@@ -62,6 +66,11 @@ export interface PortableDatabase {
    * @param lock names what only one transaction at a time does
    */
   transaction<Result>(work: () => Work<Result>, lock?: string): Promise<Result>;
+  /**
+   * The same for work that is found again and repeated if a crash of the database undoes it: it is not waited for until it is on the
+   * disk, so that locks are held for a short time only.
+   */
+  background<Result>(work: () => Work<Result>): Promise<Result>;
   /** The same for what must not be found in the database's files any more: SQLite overwrites it, PostgreSQL with its next vacuum. */
   erase<Result>(work: () => Work<Result>, lock?: string): Promise<Result>;
 }

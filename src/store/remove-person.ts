@@ -1,11 +1,11 @@
 // Deletes all that the database knows of a person: what came of broadcasts to others in short transactions, all else in one.
-import { addRemoved, forgetAttempts, forgetMemberships } from './forget-subscriptions.ts';
+import { addRemoved, finishIfOver } from './finish-broadcast.ts';
+import { forgetAttempts, forgetMemberships } from './forget-subscriptions.ts';
 import type { RemovedPerson } from './people.ts';
 import {
   changeRows,
   run,
   type PortableDatabase,
-  type PortableStatement,
   type PortableValue,
   type PortableValues,
   type Work,
@@ -13,13 +13,9 @@ import {
 
 /** What the databases name and find in ways of their own. */
 export interface PersonColumns {
-  /** At the end of a query whose rows nobody else changes until the transaction ends. */
-  readonly lock: string;
   /** Of a member `m` of a list: it has this `:endpoint`, as `toEndpoint` gives it. */
   readonly hasEndpoint: string;
   toEndpoint(endpoint: string): PortableValue;
-  /** Finishes the broadcast where nothing of it is left to do. @returns statements that are to run for it */
-  finishIfOver(broadcastId: number): readonly PortableStatement[];
 }
 
 interface PersonRow {
@@ -41,13 +37,17 @@ export async function removePerson(
   const ids = rows.map(({ id }) => id);
   const attempts = await forgetAttempts(database, ids);
   const memberships = await forgetMemberships(database, ids);
-  const removed = await database.erase(() => removeRows(user, columns));
+  const removed = await database.erase(() => removeRows(database, user, columns));
   return { ...removed, recipients: removed.recipients + memberships, attempts };
 }
 
-function* removeRows(user: string, columns: PersonColumns): Work<Omit<RemovedPerson, 'attempts'>> {
+function* removeRows(
+  database: PortableDatabase,
+  user: string,
+  columns: PersonColumns,
+): Work<Omit<RemovedPerson, 'attempts'>> {
   const stored = yield* run<PersonRow>(
-    `select id, endpoint from deskbell.subscriptions where user_name = :user ${columns.lock}`,
+    `select id, endpoint from deskbell.subscriptions where user_name = :user ${database.forUpdate}`,
     { user },
   );
   const ended = yield* run<PersonRow>(
@@ -99,7 +99,7 @@ function* removeRows(user: string, columns: PersonColumns): Work<Omit<RemovedPer
   const broadcasts = yield* drop(`broadcasts where user_name = :user`, { user });
   const schedules = yield* drop('schedules where user_name = :user', { user });
   // a retry may have been all that was left to do
-  for (const id of running) yield* columns.finishIfOver(id);
+  for (const id of running) yield* finishIfOver(database, id);
   return { subscriptions: stored.length, ended: ended.length, broadcasts, schedules, ...counts };
 }
 

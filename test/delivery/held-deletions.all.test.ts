@@ -51,6 +51,20 @@ describe('held deletions', { concurrency: 2 }, () => {
     });
   }
 
+  test('a push service that turns to 410 in the middle of a broadcast by eight workers deletes none', async (t) => {
+    const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/2');
+    const many = 6000;
+    await stage.enroll([...recorder.service.createSinks(many, { vapidPublicKey: vapidKeys.publicKey })]);
+    const sent = broadcastToAll(stage, { sender: { threads: 8 } });
+    await recorder.until(() => recorder.accepted >= many / 2);
+    recorder.faults.inject({ kind: 'status', status: 410 });
+    const { counts } = await sent;
+    assert.equal(counts.gone + counts.accepted, many);
+    assert.ok(counts.gone > 100, `${counts.gone} were called gone`);
+    assert.equal((await stage.stored()).length, many, JSON.stringify(counts));
+    assert.equal((await stage.store.heldDeletions.list())[0]?.subscriptions, counts.gone);
+  });
+
   test('a proxy in front of the push service that answers 404 to everything deletes none', async (t) => {
     const stage = await openStage(t);
     const proxy = createServer((request, response) => {

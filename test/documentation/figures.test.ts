@@ -15,7 +15,7 @@ import {
   defaultRegistrationsPerMinute,
 } from '../../src/service/push/client-limits.ts';
 import { defaultTimeouts } from '../../src/transport/check-options.ts';
-import { deletionGuardPolicy } from '../../src/store/held-deletions.ts';
+import { deletionGuardPolicy } from '../../src/store/deletion-guard.ts';
 import { invitationLifetimeMs } from '../../src/store/invitations.ts';
 import { defaultStatementTimeoutMs } from '../../src/store/postgres/connection.ts';
 import { unusedFunctionsKeptDays } from '../../src/store/postgres/functions/use-functions.ts';
@@ -206,7 +206,7 @@ const inWords: Readonly<
     ['After twenty in a row', 20, 'store/push-services.ts', 'refusalsToSuspend'],
     ['Four rows at a time are sent as probes', 4, 'store/push-services.ts', 'probeRows'],
     ['if it is refused five times', 5, 'store/push-services.ts', 'maxRefusals'],
-    ['fewer than 20 of its subscriptions', 20, 'store/held-deletions.ts', 'fewMarks'],
+    ['fewer than 20 of its subscriptions', 20, 'store/deletion-guard.ts', 'fewMarks'],
     ['nothing is accepted for an hour', hourMs, 'store/push-services.ts', 'patienceMs'],
     ['**If it fails**, ten times in a row', 10, 'transport/breaker.ts', 'maxFailuresInRow'],
     ['for an hour at most', hourMs, 'transport/breaker.ts', 'maxRetryAfterMs'],

@@ -77,8 +77,8 @@ describeGrowth('PostgreSQL', {
         select id, n, 'shown' from made, generate_series(1, 20) n;
       insert into person_reaches (person, broadcast_id, at_ms, is_accepted)
         select 'user:user-' || n, id, ${nowMs}, true from made, generate_series(1, 5) n;
-      insert into gone_marks (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms, is_held)
-        select id, endpoint_hash, 'https://fcm.googleapis.com', 1, id, true from subscriptions where id % 100 = 3
+      insert into gone_marks (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms, updated_at_ms, is_held)
+        select id, endpoint_hash, 'https://fcm.googleapis.com', 1, id, updated_at_ms, true from subscriptions where id % 100 = 3
         on conflict do nothing;
       insert into audit (at_ms, operator, action) select ${nowMs}, 'ann', 'broadcast.pause' from made;
       drop table made`);

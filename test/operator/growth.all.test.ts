@@ -54,8 +54,8 @@ describeGrowth('SQLite', {
         select id, n.i, 'shown' from made cross join ${series(0, 20)};
       insert into person_reaches (person, broadcast_id, at_ms, is_accepted)
         select 'user:user-' || n.i, id, ${nowMs}, 1 from made cross join ${series(0, 5)};
-      insert into gone_marks (subscription_id, origin, answer_window, marked_at_ms, is_held)
-        select id, 'https://fcm.googleapis.com', 1, id, 0 from subscriptions where id % 100 = 3 on conflict do nothing;
+      insert into gone_marks (subscription_id, origin, answer_window, marked_at_ms, updated_at_ms, is_held)
+        select id, 'https://fcm.googleapis.com', 1, id, updated_at_ms, 0 from subscriptions where id % 100 = 3 on conflict do nothing;
       update gone_marks set is_held = 1 where is_held = 0;
       insert into audit (at_ms, operator, action) select ${nowMs}, 'ann', 'broadcast.pause' from made;
       drop table made;

@@ -95,7 +95,6 @@ test('PostgreSQL has every table and column that is copied by the same name and 
     'held_marks',
     'schema_version',
     'senders',
-    'unlocked_answers',
     'waiting_rows',
     'work',
   ]);

@@ -69,11 +69,13 @@ const fill = `
   insert into receipt_counts (broadcast_id, origin, event, action, count)
     values (3, 'http://a', 'clicked', '', 1), (3, 'http://a', 'clicked', 'open', 2), (3, 'http://a', 'shown', '', 9);
   insert into person_reaches (person, broadcast_id, at_ms, is_accepted) values ('user:Zoë', 3, 5, 1), ('subscription:1', 8, 6, 0);
-  insert into gone_marks (subscription_id, origin, answer_window, marked_at_ms, is_held)
-    values (4, 'http://a', 1, 50, 0), (5, 'http://a', 1, 40, 0), (3, 'http://b', 2, 60, 0);
+  insert into gone_marks (subscription_id, origin, answer_window, marked_at_ms, updated_at_ms, is_held)
+    values (4, 'http://a', 1, 50, 7, 0), (5, 'http://a', 1, 40, 7, 0), (3, 'http://b', 2, 60, 7, 0);
   update gone_marks set is_held = 1 where subscription_id <> 3;
-  insert into answer_windows (origin, number, answers, accepted) values ('http://a', 1, 100, 2);
-  insert into few_deletions (origin, rows) values ('http://a', 3);
+  insert into answer_windows (id, origin, number, answers, accepted, is_of_pages, from_ms, marks_ms)
+    values (8, 'http://a', 1, 100, 2, 1, 3, 4), (9, 'http://a', null, 5, 2, 0, 0, 0);
+  insert into uncounted_answers (origin, answers, accepted) values ('http://a', 9, 8);
+  insert into deletion_guards (origin, few_deleted) values ('http://a', 3);
   insert into ended_subscriptions (id, endpoint, gone_at_ms, user_name) values (6, 'http://a/6', 1, null), (7, 'http://a/7', 2, 'Zoë');
   insert into unlisted_push_services (origin, added_at_ms) values ('https://up.example.net', 1);
   insert into rate_limits (origin, permits, refilled_at_ms, queued_until_ms, sent_at_ms) values ('http://a', 0.1, 1, 2, 3);

@@ -162,7 +162,9 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       const outcome = isTrusted ? 'loses those it calls gone' : 'has them held';
       test(`a push service that accepts ${accepted} of each hundred ${outcome}`, async () => {
         await addSubscriptions(store, 1000);
-        await broadcast((_, index) => (index % 100 < accepted ? 'accepted' : 'gone'), { pageRows: 100 });
+        await broadcast((_, index) => (index % 100 < 100 - accepted ? 'gone' : 'accepted'), {
+          pageRows: 100,
+        });
         assert.equal(await store.subscriptions.count(), isTrusted ? 50 : 1000);
         assert.equal(await held(), isTrusted ? 0 : 960);
       });
@@ -218,6 +220,75 @@ export function describeHeldDeletions(name: string, prepare: () => Promise<Store
       assert.equal(counts.gone, 450);
       assert.equal(await store.subscriptions.count(), 1000);
       assert.equal(await held(), 450);
+    });
+
+    /** Eight workers send to 300 each, in three pages at once: pages of a round are committed together, one comes late. */
+    const turnToGone = async (turn: (worker: number, row: number) => boolean) => {
+      await addSubscriptions(store, 2400);
+      const { broadcast: created } = await store.broadcasts.create(
+        madeUpBroadcast(nowMs, { sliceRows: 300 }),
+      );
+      const workers = await Promise.all(
+        range(0, 8).map(async () => {
+          const slice = await store.leases.leaseSlice({ leaseMs, broadcastId: created.id });
+          assert.ok(slice);
+          return { slice, rows: await store.ledger.readRows(slice, slice.cursor, 300) };
+        }),
+      );
+      const commit = ({ slice, rows }: (typeof workers)[number], worker: number, round: number) => {
+        const cursorAfter = (count: number) => rows[count - 1]?.position ?? slice.cursor;
+        return store.ledger.commit({
+          broadcastId: created.id,
+          fenceToken: slice.fenceToken,
+          leaseMs,
+          slice: {
+            number: slice.slice,
+            fromCursor: cursorAfter(100 * round),
+            cursor: round === 2 ? slice.throughPosition : cursorAfter(100 * round + 100),
+          },
+          rows: rows.slice(100 * round, 100 * round + 100).map((recipient, index): RowResult => {
+            const isGone = turn(worker, 100 * round + index);
+            const record = { atMs: nowMs + 100 * round + index, attempt: 1 };
+            return { recipient, origin, attempts: 1, result: isGone ? 'gone' : 'accepted', record };
+          }),
+        });
+      };
+      const late = workers[7]!;
+      await Promise.all(workers.slice(0, 7).map((each, worker) => commit(each, worker, 0)));
+      await Promise.all(workers.slice(0, 7).map((each, worker) => commit(each, worker, 1)));
+      await commit(late, 7, 0);
+      await commit(late, 7, 1);
+      return {
+        id: created.id,
+        end: async () => {
+          await Promise.all(workers.map((each, worker) => commit(each, worker, 2)));
+        },
+      };
+    };
+
+    test('a push service that calls all gone from the middle of a broadcast on deletes none, also if it ends then', async () => {
+      for (const endsEarly of [true, false]) {
+        // each worker meets it in another place of its second page
+        const { id, end } = await turnToGone((worker, row) => row >= 100 + 12 * worker);
+        if (endsEarly) await store.broadcasts.cancel(id);
+        await end();
+        const { counts, alarms } = await store.broadcasts.get(id);
+        assert.equal(counts.gone, 1264);
+        assert.deepEqual([await store.subscriptions.count(), await held()], [2400, 1264]);
+        assert.deepEqual(
+          alarms.map(({ reason, rows }) => [reason, rows]),
+          [['deletions-held', 1264]],
+        );
+        await removeSubscriptions(store);
+      }
+    });
+
+    test('of eight workers at once, those that are gone in a normal run are deleted', async () => {
+      const { id, end } = await turnToGone((worker, row) => (row + worker) % 25 === 0);
+      await end();
+      const { counts, alarms } = await store.broadcasts.get(id);
+      assert.deepEqual([counts.gone, await held(), alarms], [96, 0, []]);
+      assert.equal(await store.subscriptions.count(), 2400 - 96);
     });
 
     test('marked rows stay in later audiences; an acceptance clears the mark', async () => {

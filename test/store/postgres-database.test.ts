@@ -954,50 +954,69 @@ describe('a PostgreSQL store', () => {
     }
   });
 
-  test('counts answers while another transaction decides about their push service', async () => {
-    await addSubscriptions(store, 2);
-    const record = (answer: 'accepted' | 'gone') =>
-      store.ledger.recordAnswers(answerCommit(origin, [[madeUpSubscription(0), answer]]));
-    await record('accepted');
+  test('stores pages and answers while another transaction judges their push service', async () => {
+    await addSubscriptions(store, 30);
+    const record = (index: number, answer: 'accepted' | 'gone') =>
+      store.ledger.recordAnswers(answerCommit(origin, [[madeUpSubscription(index), answer]]));
+    await record(0, 'gone');
+    assert.equal(await store.subscriptions.count(), 29);
+    const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 100 }));
+    const slice = (await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id }))!;
+    const rows = await store.ledger.readRows(slice, slice.cursor, 10);
     await using other = await connect(database.url);
     await other.query('begin');
-    await other.query("select pg_advisory_xact_lock(hashtext('deskbell answers'), hashtext($1))", [origin]);
-    await record('accepted');
-    const gone = record('gone');
-    const isWaiting = async () =>
-      (await other.query("select from pg_locks where locktype = 'advisory' and not granted")).rowCount === 1;
-    await until(isWaiting, 'the lock to be asked for');
-    assert.equal((await store.statistics.outcomeTotals())[0]?.accepted, 2);
+    await other.query('select from deskbell.deletion_guards where origin = $1 for update', [origin]);
+    // of so few pages none is judged yet
+    await store.ledger.commit({
+      broadcastId: broadcast.id,
+      fenceToken: slice.fenceToken,
+      leaseMs,
+      slice: { number: slice.slice, fromCursor: slice.cursor, cursor: rows.at(-1)!.position },
+      rows: rows.map((recipient, index) => ({
+        ...accepted(recipient),
+        result: index % 5 === 0 ? 'gone' : 'accepted',
+      })),
+    });
+    const gone = record(20, 'gone');
+    await untilOneWaits(other, 'the push service to be judged');
+    assert.deepEqual(
+      (await store.statistics.outcomeTotals()).map(({ accepted: taken, gone: ended }) => [taken, ended]),
+      [[8, 4]],
+    );
+    assert.equal(await store.subscriptions.count(), 29);
+    await other.query('commit');
+    await gone;
+    assert.equal(await store.subscriptions.count(), 26, 'all three that wait are few');
+  });
+
+  test('a subscription that is registered again while its mark is judged stays', async () => {
+    await addSubscriptions(store, 1);
+    await using other = await connect(database.url);
+    await other.query('begin');
+    await other.query('update deskbell.subscriptions set updated_at_ms = updated_at_ms + 1');
+    const gone = store.ledger.recordAnswers(answerCommit(origin, [[madeUpSubscription(0), 'gone']]));
+    await untilOneWaits(other, 'the subscription');
     await other.query('commit');
     await gone;
     assert.equal(await store.subscriptions.count(), 1);
   });
 
-  test('commits pages of acceptances while another transaction decides; acceptances that it did not see speak for no mark', async () => {
-    await addSubscriptions(store, 30);
-    const start = async () => {
-      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs, { sliceRows: 10 }));
-      return (await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id }))!;
-    };
-    const slices = [await start(), await start()];
+  test('a broadcast whose last worker has died after its last page is finished by whoever looks for work', async () => {
+    await addSubscriptions(store, 3);
+    const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs));
+    const slice = (await store.leases.leaseSlice({ leaseMs: 0, broadcastId: broadcast.id }))!;
+    // what its last commit leaves
     await using other = await connect(database.url);
-    await other.query('begin');
-    const { schema } = describeFunctions();
-    await other.query(`select ${schema}.lock_origin($1)`, [origin]);
-    // it does not wait for the lock
-    await commitSlice(store, slices[0]!, accepted, leaseMs);
-    await other.query(
-      `insert into deskbell.gone_marks (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms)
-       select id, endpoint_hash, $1, 0, 1 from deskbell.subscriptions where id = 30`,
-      [origin],
-    );
-    await other.query('commit');
-    await other.query(`select ${schema}.lock_origin($1)`, [origin]);
-    const windows = 'select answers::int, accepted::int from deskbell.answer_windows';
-    assert.deepEqual(await readRows(database.url, windows), [{ answers: 0, accepted: 0 }]);
-    // now that there is a mark, answers are counted under the lock
-    await commitSlice(store, slices[1]!, accepted, leaseMs);
-    assert.equal((await readRows(database.url, windows))[0]?.['accepted'], 10);
+    await other.query('delete from deskbell.slices');
+    await other.query(`insert into deskbell.removed_rows (broadcast_id, shard, rows) values ($1, 0, 3)`, [
+      broadcast.id,
+    ]);
+    assert.equal((await store.broadcasts.get(broadcast.id)).state, 'running');
+    assert.ok(slice);
+    assert.equal(await store.leases.leaseSlice({ leaseMs }), undefined);
+    assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
+    const { state, alarms } = await store.broadcasts.get(broadcast.id);
+    assert.deepEqual([state, alarms], ['done', []]);
   });
 
   test('reads pages of a broadcast with a frequency cap side by side, unless another one has a cap', async () => {

@@ -37,13 +37,11 @@ interface Waiting extends AsyncDisposable {
   readonly database: PostgresDatabase;
 }
 
-const workOf = (database: PostgresDatabase, notices: Notices): Leases =>
-  createPostgresLeases(
-    database,
-    describeFunctions().schema,
-    notices,
-    createBroadcastReader(createPortableDatabase(database)),
-  );
+const workOf = (database: PostgresDatabase, notices: Notices): Leases => {
+  const portable = createPortableDatabase(database);
+  const { schema } = describeFunctions();
+  return createPostgresLeases(database, portable, schema, notices, createBroadcastReader(portable));
+};
 
 /** Waits once, which begins the listening. */
 const untilHearing = async ({ work, notices }: Pick<Waiting, 'work' | 'notices'>): Promise<void> => {

@@ -1,6 +1,7 @@
 // What is wrong at push services: they cannot be reached, refuse our token, accept nothing, call nearly all subscriptions gone,
 // or have deletions that wait.
-import { deletionGuardPolicy, heldDeletionsReason, type HeldOrigin } from '../../store/held-deletions.ts';
+import { deletionGuardPolicy } from '../../store/deletion-guard.ts';
+import { heldDeletionsReason, type HeldOrigin } from '../../store/held-deletions.ts';
 import type { TokenAnswers } from '../../store/alarms.ts';
 import type { StoredSenderReport } from '../../store/senders.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';

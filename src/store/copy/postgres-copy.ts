@@ -157,7 +157,7 @@ const toCopyDatabase = (
     }),
   finish: async ({ run }) => {
     // ids that are given out next follow those that are there
-    for (const name of ['vapid_keys', 'push_services', 'attempt_sets'])
+    for (const name of ['vapid_keys', 'push_services', 'attempt_sets', 'answer_windows'])
       await run(
         `select setval('deskbell.${name}_id_seq', greatest(max(id), 1), max(id) is not null) from deskbell.${name}`,
       );

@@ -75,10 +75,5 @@ export function createPostgresBroadcasts(database: PostgresDatabase, functions: 
     },
 
     insert,
-    decideMarks: (id) =>
-      database.query(`select ${functions}.decide_broadcast($1, ${functions}.clock($2))`, [
-        id,
-        database.now(),
-      ]),
   };
 }

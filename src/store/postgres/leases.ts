@@ -14,6 +14,8 @@ import {
   type Leases,
   type ReaderColumns,
 } from '../leases.ts';
+import { finishIfOver } from '../finish-broadcast.ts';
+import type { PortableDatabase } from '../portable-sql.ts';
 import type { PostgresDatabase } from './database.ts';
 import { createPageReader, type RecipientRow } from './read-page.ts';
 import type { Notices } from './thread-notices.ts';
@@ -62,6 +64,7 @@ const decide = (row: RetryRowOfDatabase): IfRefused =>
 /** @param functions the schema of the database's functions */
 export function createPostgresLeases(
   database: PostgresDatabase,
+  portable: PortableDatabase,
   functions: string,
   notices: Omit<Notices, 'close'>,
   reader: BroadcastReader,
@@ -101,10 +104,18 @@ export function createPostgresLeases(
 
     leaseRetries: async ({ leaseMs, limit, aheadMs = 0, broadcastId = anyBroadcast }) => {
       const fenceToken = randomUUID();
-      const rows = await database.query<RetryRowOfDatabase>(
-        `select * from ${functions}.lease_retries($1, $2, $3, $4, $5, $6)`,
-        [database.now(), leaseMs, fenceToken, limit, broadcastId, aheadMs],
-      );
+      const lease = () =>
+        database.query<RetryRowOfDatabase>(
+          `select * from ${functions}.lease_retries($1, $2, $3, $4, $5, $6)`,
+          [database.now(), leaseMs, fenceToken, limit, broadcastId, aheadMs],
+        );
+      let rows = await lease();
+      // its last worker has ended before it could finish it, or what was left of it was removed
+      while (rows[0]?.position === null) {
+        const { broadcast_id: over } = rows[0];
+        if ((await portable.background(() => finishIfOver(portable, over))) === undefined) return undefined;
+        rows = await lease();
+      }
       const [first] = rows;
       if (first === undefined) return undefined;
       const read = await recipients.of(rows);

@@ -3,7 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { createAttemptGatherer, type GatheredAttempts } from '../attempt-sets.ts';
-import type { Recipient } from '../broadcasts.ts';
+import type { Alarm, Recipient } from '../broadcasts.ts';
+import { judgeAnswers, judgeMarks } from '../deletion-guard.ts';
+import { finishIfOver, judgeBroadcast, judgePages, nothingIsLeft } from '../finish-broadcast.ts';
+import type { PortableDatabase } from '../portable-sql.ts';
 import {
   countSingleAnswers,
   isAnswer,
@@ -28,13 +31,24 @@ interface StoredAnswer extends CommitAnswer {
   /** Where not all rows of retries are leased under the token any more, and nothing was stored: the positions of those that
    *  are. */
   readonly leased?: readonly number[] | null;
+  /** Push services whose marks are to be judged now. */
+  readonly judged: readonly string[];
+  /** A slice or a retry has ended with it. */
+  readonly mayBeOver: boolean;
 }
+
+/** What `record_single_answers` answers. */
+type SingleAnswer = Pick<StoredAnswer, 'pushServices' | 'judged'>;
 
 /** Where a commit is known by its id. No call is repeated for so long. */
 export const commitIds: AgingTable = { name: 'commits', key: 'id', keptMs: 10 * 60 * 1000 };
 
 /** @param functions the schema of the database's functions */
-export function createPostgresLedger(database: PostgresDatabase, functions: string): Ledger {
+export function createPostgresLedger(
+  database: PostgresDatabase,
+  portable: PortableDatabase,
+  functions: string,
+): Ledger {
   const recipients = createPageReader(database);
   const gather = createAttemptGatherer();
 
@@ -66,12 +80,31 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
     });
     const row = await database.first<{ readonly answer: StoredAnswer }>(`select ${call} as answer`, values);
     if (row === undefined) throw new Error('The page was not committed.');
-    const { isLeaseLost, state, newAlarms, pushServices, leased } = row.answer;
+    const { isLeaseLost, state, pushServices, leased } = row.answer;
     if (leased && leased.length > 0 && leased.length < page.rows.length) {
       const rows = page.rows.filter(({ recipient }) => leased.includes(recipient.position));
       return commit({ ...page, rows });
     }
+    const newAlarms = [...row.answer.newAlarms, ...(await endPage(page.broadcastId, row.answer))];
     return { isLeaseLost, state, newAlarms, pushServices };
+  };
+
+  /** What only few pages need, in a transaction of its own. If it is not made, that is found by later pages and leases. */
+  const endPage = async (
+    broadcastId: number,
+    { state, isLeaseLost, judged, mayBeOver }: StoredAnswer,
+  ): Promise<readonly Alarm[]> => {
+    const alarms: Alarm[] = [];
+    if (state === 'cancelled' && !isLeaseLost)
+      return portable.background(() => judgeBroadcast(portable, broadcastId));
+    if (judged.length > 0)
+      alarms.push(...(await portable.background(() => judgePages(portable, broadcastId, judged))));
+    if (!mayBeOver) return alarms;
+    // of two workers that end the last rows at once, each sees here what the other one has committed
+    const [over] = await portable.read(`select 1 as is_over where ${nothingIsLeft}`, { broadcastId });
+    if (over !== undefined)
+      alarms.push(...((await portable.background(() => finishIfOver(portable, broadcastId))) ?? []));
+    return alarms;
   };
 
   return {
@@ -96,11 +129,14 @@ export function createPostgresLedger(database: PostgresDatabase, functions: stri
     commit,
 
     recordAnswers: async ({ id, origins, answers = [] }) => {
-      const row = await database.first<{ readonly states: readonly PushServiceState[] }>(
-        `select ${functions}.record_single_answers($1, $2, $3, $4) as states`,
+      const row = await database.first<{ readonly answer: SingleAnswer }>(
+        `select ${functions}.record_single_answers($1, $2, $3, $4) as answer`,
         [database.now(), id, toJson(origins.map(toAnswered)), toJson(answers)],
       );
-      return row?.states ?? [];
+      if (row === undefined) throw new Error('The answers were not stored.');
+      const { pushServices, judged } = row.answer;
+      for (const origin of judged) await portable.background(() => judgeMarks(portable, origin, 'single'));
+      return pushServices;
     },
 
     pushServices: async () => {
@@ -130,7 +166,7 @@ function toAnswered(told: SingleAnswers): object {
     answers: accepted + gone + other,
     accepted,
     acceptedHashes: acceptedEndpoints.map(hashEndpoint),
-    gone: goneSubscriptions.map(toKeys),
+    gone: goneSubscriptions.map((subscription) => ({ origin, ...toKeys(subscription) })),
   };
 }
 
@@ -169,6 +205,7 @@ function toArguments(
     answered: toArrayText(rows.map(isAnswer)),
     retries: toJson(rows.flatMap(toRetry)),
     gone: toJson(rows.flatMap(toGone)),
+    answers_of: toJson(Object.fromEntries(judgeAnswers(rows))),
     accepted_ids: toArrayText(accepted.flatMap(({ subscriptionId }) => subscriptionId ?? [])),
     accepted_hashes: accepted.flatMap(({ subscriptionId, endpoint }) =>
       subscriptionId === undefined ? [hashEndpoint(endpoint)] : [],

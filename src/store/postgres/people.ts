@@ -14,15 +14,8 @@ export function createPostgresPeople(
   functions: string,
 ): PeopleStore {
   const columns: PersonColumns = {
-    lock: 'for update',
     hasEndpoint: 'm.endpoint_hash = :endpoint',
     toEndpoint: hashEndpoint,
-    finishIfOver: (broadcastId) => [
-      {
-        sql: `select ${functions}.finish_if_over(:broadcastId, ${functions}.clock(:nowMs))`,
-        values: { broadcastId, nowMs: database.now() },
-      },
-    ],
   };
 
   return {

@@ -7,6 +7,7 @@ import {
   type PortableDatabase,
   type PortableStatement,
   type PortableValue,
+  type Work,
 } from '../portable-sql.ts';
 import type { PostgresDatabase, Query, Value } from './database.ts';
 
@@ -18,15 +19,16 @@ const given: GivenSubscriptions = {
   keysOf: (subscriptions) => `{${subscriptions.map(({ endpoint }) => hashEndpoint(endpoint)).join(',')}}`,
 };
 
+/** What is changed is little beside its table, whatever is known of the table's size. */
+const byIndexes =
+  'set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off';
+
 export function createPortableDatabase(database: PostgresDatabase): PortableDatabase {
   const transaction: PortableDatabase['transaction'] = (work, lock?: string) =>
     database.once(async (query) => {
       if (lock !== undefined)
         await query('select pg_advisory_xact_lock(hashtext($1), 0)', [`deskbell ${lock}`]);
-      const running = work();
-      let step = running.next();
-      while (!step.done) step = running.next(await runWith(query, step.value));
-      return step.value;
+      return runWork(query, work());
     });
   const runAlone = <Row>(sql: string, values = {}) => runWith<Row>(database.query, { sql, values });
 
@@ -37,6 +39,12 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
     byBytes: '"C"',
     position: 'strpos',
     skipLocked: 'for update skip locked',
+    forUpdate: 'for no key update',
+    // a subscription that was renewed in the meantime has another time
+    markedRow: {
+      subscription: 'endpoint_hash, id, updated_at_ms',
+      mark: 'endpoint_hash, subscription_id, updated_at_ms',
+    },
     jsonArray: 'jsonb_agg',
     jsonObject: 'jsonb_build_object',
     readJson: <Json>(column: unknown) => column as Json,
@@ -49,10 +57,7 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
       let changed = 0;
       for (let inBatch = -1; inBatch !== 0; changed += inBatch) {
         const rows = await database.once(async (query) => {
-          // a batch is small beside its table, whatever is known of the table's size
-          await query(
-            'set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off',
-          );
+          await query(byIndexes);
           return runWith(query, { sql: `${sql} returning 1`, values: { ...values, batchRows } });
         });
         inBatch = rows.length;
@@ -60,12 +65,24 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
       return changed;
     },
     transaction,
+    background: (work) =>
+      database.transaction(async (query) => {
+        await query(`set local synchronous_commit = off; ${byIndexes}`);
+        return runWork(query, work());
+      }),
     erase: transaction,
   };
 }
 
 const toPostgres = (value: PortableValue): Value =>
   value instanceof Uint8Array ? Buffer.from(value) : value;
+
+/** Runs portable work within a transaction. */
+export async function runWork<Result>(query: Query, work: Work<Result>): Promise<Result> {
+  let step = work.next();
+  while (!step.done) step = work.next(await runWith(query, step.value));
+  return step.value;
+}
 
 /** Runs portable SQL within a transaction. */
 export async function runWith<Row>(

@@ -6,13 +6,11 @@ import { optionColumns, toOptionRow } from '../delivery-options.ts';
 import { cutSlices, maxSlices } from '../slices.ts';
 import { receiptWindowMs } from '../receipts.ts';
 import { createAudiences } from './audiences.ts';
-import { createBroadcastFinisher } from './finish-broadcast.ts';
 import type { SqliteDatabase } from './database.ts';
 
 export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWriter {
   const statements = prepareStatements(database);
   const { finder, ...audiences } = createAudiences(database);
-  const finish = createBroadcastFinisher(database);
 
   const isOfSets = (audienceId: number | undefined): boolean =>
     audienceId !== undefined && statements.findSet.first({ audienceId }) !== undefined;
@@ -60,7 +58,6 @@ export function createSqliteBroadcasts(database: SqliteDatabase): BroadcastWrite
     ...finder,
     addToAudience: audiences.add,
     insert: (draft) => database.write(() => insert(draft)),
-    decideMarks: (id) => database.write(() => finish.decideMarks(id)),
   };
 }
 

@@ -1,24 +1,34 @@
 // What came of a page of rows, stored in one transaction: the cursor of the slice, counts, retries, marks on
 // subscriptions that are gone, attempts, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
-import { isSettlement, type BroadcastState, type OriginCounts, type Recipient } from '../broadcasts.ts';
+import {
+  isSettlement,
+  type Alarm,
+  type BroadcastState,
+  type OriginCounts,
+  type Recipient,
+} from '../broadcasts.ts';
+import { judgeAnswers } from '../deletion-guard.ts';
+import { addRemoved, finishIfOver, judgeBroadcast, judgePages, raiseAlarm } from '../finish-broadcast.ts';
 import { isAnswer, type CommitAnswer, type PageCommit, type PageOfSlice, type RowResult } from '../ledger.ts';
 import { addColumns, listColumns, listParameters, noOutcomes } from '../outcome-columns.ts';
+import type { PortableDatabase, Work } from '../portable-sql.ts';
 import { drawOrderEnd } from '../push-services.ts';
-import { createAlarms, heldDeletionsAlarm, type RaisedAlarm } from './alarms.ts';
 import { createAttemptWriter } from './attempts.ts';
-import { createBroadcastFinisher } from './finish-broadcast.ts';
-import { createDeletionGuard } from './deletion-guard.ts';
+import { createAnswerNotes } from './gone-marks.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
 import type { FrequencyCaps } from './frequency-cap.ts';
-import { createRemovedRows } from './removed-rows.ts';
+import { runWork } from './portable-database.ts';
 import { wakeRetries, type PushServices } from './push-services.ts';
 import type { SqliteDatabase } from './database.ts';
 
 type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
   /** What the push service itself answered, if only "later". */
   answers: number;
-  readonly hasMarks: boolean;
+  readonly goneRows: Recipient[];
+  readonly acceptedBy: Recipient[];
 };
+
+type RaisedAlarm = Omit<Alarm, 'firstAtMs'>;
 
 type RetryValues = {
   broadcastId: number;
@@ -39,16 +49,14 @@ type RetryValues = {
 /** @returns a function to be called inside a transaction */
 export function createPageCommit(
   database: SqliteDatabase,
+  portable: PortableDatabase,
   pushServices: PushServices,
   caps: FrequencyCaps,
 ): (page: PageCommit) => CommitAnswer {
   const statements = prepareStatements(database);
   const storeAttempts = createAttemptWriter(database);
-  const finish = createBroadcastFinisher(database);
-  const raiseAlarm = createAlarms(database);
-  const marks = createDeletionGuard(database);
+  const noteAnswers = createAnswerNotes(database);
   const outcomes = createOutcomeCounts(database);
-  const removed = createRemovedRows(database);
 
   /** @returns false where the slice is another worker's, or its cursor is not where the page begins */
   const moveCursor = (
@@ -128,26 +136,43 @@ export function createPageCommit(
     return wasAccepted ? drawOrder - drawOrderEnd : drawOrder;
   };
 
-  const mark = ({ origin, recipient }: RowResult): void => {
-    const { subscriptionId, updatedAtMs } = recipient;
-    if (subscriptionId === undefined) marks.markByKeys(origin, recipient);
-    else marks.mark(origin, subscriptionId, updatedAtMs);
-  };
-
-  const unmark = ({ subscriptionId, endpoint }: Recipient): void => {
-    if (subscriptionId === undefined) marks.unmarkByEndpoint(endpoint);
-    else marks.unmark(subscriptionId);
-  };
-
   const tallyOf = (tallies: Map<string, OriginTally>, origin: string): OriginTally => {
     let counts = tallies.get(origin);
     if (counts === undefined) {
-      const hasMarks = marks.hasMarks(origin);
-      counts = { origin, ...noOutcomes, answers: 0, hasMarks };
+      counts = { origin, ...noOutcomes, answers: 0, goneRows: [], acceptedBy: [] };
       tallies.set(origin, counts);
     }
     return counts;
   };
+
+  /** @param rows all that were read of the page */
+  const countMissing = (
+    { removals_after: removalsAfter, rows_in: rowsIn }: BroadcastHead,
+    { fromCursor, cursor, missing }: PageOfSlice,
+    rows: readonly RowResult[],
+  ): number => {
+    if (missing !== undefined) return missing;
+    // of a list, each position was a member's
+    if (rowsIn === 'list') return cursor - fromCursor - rows.length;
+    const removals = statements.findRemovals.all({ removalsAfter, fromCursor, cursor });
+    if (removals.length === 0) return 0;
+    const read = new Set(rows.map(({ recipient }) => recipient.position));
+    return removals.filter(({ id }) => !read.has(id)).length;
+  };
+
+  /** @param judged push services with as many marks as are judged together */
+  function* endPage(
+    broadcastId: number,
+    isCancelled: boolean,
+    judged: readonly string[],
+    alarms: Iterable<RaisedAlarm>,
+  ): Work<readonly Alarm[]> {
+    const raised: Alarm[] = [];
+    for (const alarm of alarms) raised.push(...(yield* raiseAlarm(portable, broadcastId, alarm)));
+    if (isCancelled) return [...raised, ...(yield* judgeBroadcast(portable, broadcastId))];
+    raised.push(...(yield* judgePages(portable, broadcastId, judged)));
+    return [...raised, ...((yield* finishIfOver(portable, broadcastId)) ?? [])];
+  }
 
   return (page) => {
     const nowMs = database.now();
@@ -171,28 +196,29 @@ export function createPageCommit(
       store(page, row, nowMs, isCancelled);
       const counts = tallyOf(tallies, row.origin);
       addTo(counts, row);
-      if (row.result === 'gone') mark(row);
-      if (row.result === 'accepted' && counts.hasMarks) unmark(row.recipient);
+      if (row.result === 'gone') counts.goneRows.push(row.recipient);
+      if (row.result === 'accepted') counts.acceptedBy.push(row.recipient);
       if (row.result === 'accepted' && head.per_person !== null)
         caps.accept(broadcastId, row.recipient, nowMs);
       if (row.alarm !== undefined) addAlarm(alarms, { origin: row.origin, ...row.alarm, rows: 1 });
     }
 
-    for (const { answers, hasMarks: _, ...counts } of tallies.values()) {
+    const judged: string[] = [];
+    const answersOf = judgeAnswers(rows);
+    for (const { answers, goneRows: gone, acceptedBy, ...counts } of tallies.values()) {
       statements.addTally.run({ broadcastId, ...counts });
       outcomes.addToBroadcast({ id: broadcastId, startAtMs: head.start_at_ms }, counts);
-      if (answers === 0) continue;
-      const held = marks.count(counts.origin, answers, counts.accepted);
-      if (held > 0) addAlarm(alarms, heldDeletionsAlarm(counts.origin, held));
+      const { origin, accepted } = counts;
+      const noted = { origin, answers, accepted, gone, acceptedBy, page: answersOf.get(origin) };
+      if (noteAnswers(noted)) judged.push(origin);
     }
-    if (page.slice !== undefined) removed.countPassed(broadcastId, page.slice, rows);
+    if (page.slice !== undefined)
+      runWork(database, addRemoved(broadcastId, countMissing(head, page.slice, rows)));
     storeAttempts(broadcastId, rows, nowMs);
-    const raised = [...alarms.values()].filter((alarm) => raiseAlarm(broadcastId, alarm));
-    const decided = isCancelled ? finish.decideMarks(broadcastId) : finish.ifOver(broadcastId, nowMs);
     return {
       isLeaseLost: false,
       state: head.state,
-      newAlarms: [...raised, ...decided].map((alarm) => ({ ...alarm, firstAtMs: nowMs })),
+      newAlarms: runWork(database, endPage(broadcastId, isCancelled, judged, alarms.values())),
       pushServices: pushServices.states(),
     };
   };
@@ -207,15 +233,31 @@ function addTo(counts: OriginTally, row: RowResult): void {
 function addAlarm(alarms: Map<string, RaisedAlarm>, alarm: RaisedAlarm): void {
   const key = `${alarm.origin} ${alarm.reason}`;
   const known = alarms.get(key);
-  alarms.set(key, known === undefined ? alarm : { ...known, rows: known.rows + alarm.rows });
+  // a push service's own words may have what no text in the store has
+  const added = { ...alarm, detail: alarm.detail.replaceAll('\0', '\ufffd') };
+  alarms.set(key, known === undefined ? added : { ...known, rows: known.rows + alarm.rows });
+}
+
+interface BroadcastHead {
+  readonly state: BroadcastState;
+  readonly start_at_ms: number;
+  readonly per_person: string | null;
+  readonly rows_in: string;
+  readonly removals_after: number;
 }
 
 function prepareStatements(database: SqliteDatabase) {
   return {
-    findHead: database.prepare<
-      { broadcastId: number },
-      { state: BroadcastState; start_at_ms: number; per_person: string | null }
-    >('select state, start_at_ms, per_person from broadcasts where id = :broadcastId'),
+    findHead: database.prepare<{ broadcastId: number }, BroadcastHead>(
+      'select state, start_at_ms, per_person, rows_in, removals_after from broadcasts where id = :broadcastId',
+    ),
+    findRemovals: database.prepare<
+      { removalsAfter: number; fromCursor: number; cursor: number },
+      { id: number }
+    >(`
+        select subscription_id as id from removals
+        where subscription_id > :fromCursor and subscription_id <= :cursor and id > :removalsAfter
+      `),
     moveCursor: database.prepare<
       {
         broadcastId: number;

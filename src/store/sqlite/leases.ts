@@ -18,18 +18,21 @@ import {
   type RetryRow,
   type SliceLease,
 } from '../leases.ts';
-import { createBroadcastFinisher } from './finish-broadcast.ts';
 import { createPushServices } from './push-services.ts';
 import { createPageReader } from './read-page.ts';
-import { createRemovedRows } from './removed-rows.ts';
+import { addRemoved, finishIfOver } from '../finish-broadcast.ts';
+import type { PortableDatabase } from '../portable-sql.ts';
+import { runWork } from './portable-database.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { NoValues } from './statement.ts';
 
-export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastReader): Leases {
+export function createSqliteLeases(
+  database: SqliteDatabase,
+  portable: PortableDatabase,
+  reader: BroadcastReader,
+): Leases {
   const statements = prepareStatements(database);
   const recipients = createPageReader(database);
-  const finish = createBroadcastFinisher(database);
-  const removed = createRemovedRows(database);
   const pushServices = createPushServices(database);
   let slicesLeased = 0;
 
@@ -104,7 +107,7 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
         reader: toRowReader(due),
       });
     }
-    removed.add(broadcastId, dues.length - rows.length);
+    runWork(database, addRemoved(broadcastId, dues.length - rows.length));
     return { ...lease, rows, areProbes: ifRefused !== undefined };
   };
 
@@ -148,7 +151,7 @@ export function createSqliteLeases(database: SqliteDatabase, reader: BroadcastRe
       if (due === undefined) return undefined;
       const lease = take(due.broadcastId, due.dues, leaseMs, due.ifRefused);
       if (lease.rows.length > 0) return lease;
-      finish.ifOver(due.broadcastId, database.now());
+      runWork(database, finishIfOver(portable, due.broadcastId));
     }
   };
 

@@ -1,21 +1,24 @@
 // The ledger in SQLite: reads the rows of slices, and commits what came of them.
-import { countSingleAnswers, type Ledger } from '../ledger.ts';
+import { countSingleAnswers, type Ledger, type SingleAnswers } from '../ledger.ts';
 import { idsAfter } from '../slices.ts';
-import { createDeletionGuard } from './deletion-guard.ts';
+import { judgeMarks } from '../deletion-guard.ts';
+import type { PortableDatabase } from '../portable-sql.ts';
+import { createAnswerNotes, type NotedAnswers } from './gone-marks.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
 import { createPageCommit } from './commit-page.ts';
 import { createFrequencyCaps } from './frequency-cap.ts';
 import { createPushServices } from './push-services.ts';
 import { createPageReader } from './read-page.ts';
 import type { SqliteDatabase } from './database.ts';
+import { runWork } from './portable-database.ts';
 
-export function createSqliteLedger(database: SqliteDatabase): Ledger {
+export function createSqliteLedger(database: SqliteDatabase, portable: PortableDatabase): Ledger {
   const recipients = createPageReader(database);
-  const marks = createDeletionGuard(database);
+  const noteAnswers = createAnswerNotes(database);
   const pushServices = createPushServices(database);
   const outcomes = createOutcomeCounts(database);
   const caps = createFrequencyCaps(database);
-  const commitPage = createPageCommit(database, pushServices, caps);
+  const commitPage = createPageCommit(database, portable, pushServices, caps);
 
   return {
     readRows: ({ broadcastId, throughPosition, members, broadcast }, afterPosition, limit) => {
@@ -31,7 +34,7 @@ export function createSqliteLedger(database: SqliteDatabase): Ledger {
       database.write(() => {
         pushServices.record(answers, database.now());
         for (const told of origins) {
-          marks.recordSingle(told);
+          if (noteAnswers(toNoted(told))) runWork(database, judgeMarks(portable, told.origin, 'single'));
           outcomes.add({ origin: told.origin, ...countSingleAnswers(told) });
         }
         return pushServices.states();
@@ -39,3 +42,18 @@ export function createSqliteLedger(database: SqliteDatabase): Ledger {
     pushServices: () => database.read(() => pushServices.states()),
   };
 }
+
+const toNoted = ({
+  origin,
+  accepted,
+  gone,
+  other,
+  goneSubscriptions,
+  acceptedEndpoints,
+}: SingleAnswers): NotedAnswers => ({
+  origin,
+  answers: accepted + gone + other,
+  accepted,
+  gone: goneSubscriptions,
+  acceptedBy: acceptedEndpoints.map((endpoint) => ({ endpoint })),
+});

@@ -5,7 +5,6 @@ import { checkOwnerChange, checkTagChange, type PeopleStore } from '../people.ts
 import type { PortableDatabase } from '../portable-sql.ts';
 import { createSampler, type FoundRow, type FoundWindow } from '../subscription-sample.ts';
 import { removePerson, type PersonColumns } from '../remove-person.ts';
-import { createBroadcastFinisher } from './finish-broadcast.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { NoValues } from './statement.ts';
 import { createSubscriptionOwners } from './user-and-tags.ts';
@@ -18,15 +17,9 @@ type Around = Readonly<Record<'id' | 'limit', number>>;
 export function createSqlitePeople(database: SqliteDatabase, portable: PortableDatabase): PeopleStore {
   const statements = prepareStatements(database);
   const owners = createSubscriptionOwners(database);
-  const finish = createBroadcastFinisher(database);
   const columns: PersonColumns = {
-    lock: '',
     hasEndpoint: 'm.endpoint = :endpoint',
     toEndpoint: String,
-    finishIfOver: (broadcastId) => {
-      finish.ifOver(broadcastId, database.now());
-      return [];
-    },
   };
 
   const changeTags: PeopleStore['changeTags'] = async (id, change) => {

@@ -27,6 +27,8 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
     byBytes: 'binary',
     position: 'instr',
     skipLocked: '',
+    forUpdate: '',
+    markedRow: { subscription: 'id', mark: 'subscription_id' },
     jsonArray: 'json_group_array',
     jsonObject: 'json_object',
     readJson: <Json>(column: unknown) => JSON.parse(String(column)) as Json,
@@ -45,8 +47,9 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
       return changed;
     },
     // one transaction writes at a time, so that no lock is needed
-    transaction: (work) => database.write(() => finish(database, work())),
-    erase: (work) => database.erase(() => finish(database, work())),
+    transaction: (work) => database.write(() => runWork(database, work())),
+    background: (work) => database.write(() => runWork(database, work())),
+    erase: (work) => database.erase(() => runWork(database, work())),
   };
 }
 
@@ -59,7 +62,8 @@ export const runPortable = (
 const prepare = (database: SqliteDatabase, sql: string) =>
   database.prepare<Record<string, SQLInputValue>, unknown>(sql.replaceAll('deskbell.', ''));
 
-function finish<Result>(database: SqliteDatabase, work: Work<Result>): Result {
+/** Runs portable work within a transaction. */
+export function runWork<Result>(database: SqliteDatabase, work: Work<Result>): Result {
   let step = work.next();
   while (!step.done) step = work.next(runPortable(database, step.value));
   return step.value;

@@ -537,9 +537,11 @@ create table rate_limits (
 create table gone_marks (
   subscription_id integer primary key references subscriptions (id) on delete cascade,
   origin text not null,
-  -- of answer_windows, in which its answer was counted
+  -- the id in answer_windows
   answer_window integer not null,
   marked_at_ms integer not null,
+  -- as the subscription has it; one that was renewed has another
+  updated_at_ms integer not null,
   -- 1: an operator decides
   is_held integer not null default 0
 ) strict;
@@ -554,19 +556,36 @@ create table held_marks (
   primary key (origin, shard)
 ) strict, without rowid;
 
--- the recent answers of an origin, to all workers and single messages together
+-- the recent answers of an origin, by which marks are judged: see ../deletion-guard.ts
 create table answer_windows (
+  id integer primary key,
   origin text not null,
-  number integer not null,
+  -- its place among the windows of the origin; null: a page that is not judged yet
+  number integer,
   answers integer not null,
   accepted integer not null,
-  primary key (origin, number)
+  -- 1: of pages of broadcasts
+  is_of_pages integer not null,
+  -- when the first message was sent that was accepted, and the last one to a subscription that is gone
+  from_ms integer not null default 0,
+  marks_ms integer not null default 0
+) strict;
+create index answer_windows_by_origin on answer_windows (origin, number);
+
+-- answers of an origin beside which nothing was gone, until its marks are judged
+create table uncounted_answers (
+  origin text not null,
+  shard integer not null default 0,
+  answers integer not null,
+  accepted integer not null,
+  primary key (origin, shard)
 ) strict, without rowid;
 
--- subscriptions deleted while their origin accepted almost nothing, since they were few
-create table few_deletions (
+-- locked by the transaction that judges the marks of an origin
+create table deletion_guards (
   origin text primary key,
-  rows integer not null
+  -- subscriptions deleted while the origin accepted almost nothing, since they were few
+  few_deleted integer not null default 0
 ) strict, without rowid;
 
 -- Alarms and webhooks ----------------------------------------------------------------------------------------------------------

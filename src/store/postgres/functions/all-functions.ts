@@ -5,13 +5,13 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { clientPlaces } from '../../client-requests.ts';
-import { deletionGuardPolicy, heldDeletionsDetail, heldDeletionsReason } from '../../held-deletions.ts';
+import { deletionGuardPolicy } from '../../deletion-guard.ts';
 import { optionColumns } from '../../delivery-options.ts';
 import { exactSlices, sliceStep } from '../../leases.ts';
 import { drawOrderEnd, suspensionPolicy } from '../../push-services.ts';
 import { abandonedAfterMs, burstSeconds } from '../../rate-shares.ts';
-import { addColumns, listColumns, outcomeColumns, settledRows } from '../../outcome-columns.ts';
-import { countsDifferDetail, countsDifferReason, settlements } from '../../broadcasts.ts';
+import { addColumns, listColumns, outcomeColumns } from '../../outcome-columns.ts';
+import { settlements } from '../../broadcasts.ts';
 import { membersOf } from '../../slices.ts';
 import { noAction, receiptWindowMs } from '../../receipts.ts';
 import { broadcastWidths, outcomeWidths } from '../../statistics.ts';
@@ -33,10 +33,8 @@ const files = [
   readFileSync(new URL('./subscriptions.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./audiences.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./push-services.sql', import.meta.url), 'utf8'),
-  readFileSync(new URL('./alarms.sql', import.meta.url), 'utf8'),
-  readFileSync(new URL('./deletion-guard.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./outcome-counts.sql', import.meta.url), 'utf8'),
-  readFileSync(new URL('./finish-broadcast.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./gone-marks.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./broadcasts.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./leases.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./frequency-cap.sql', import.meta.url), 'utf8'),
@@ -62,10 +60,12 @@ const pageColumns = [
 
 // of these, what the databases know
 const { maxRefusals: _inCode, ...pushServicePolicy } = suspensionPolicy;
+const { windowAnswers, judgedPages } = deletionGuardPolicy;
 
 /** What stands in the files as `:name`. */
 const values: Readonly<Record<string, SqlValue>> = {
-  ...deletionGuardPolicy,
+  windowAnswers,
+  judgedPages,
   ...pushServicePolicy,
   abandonedAfterMs,
   burstSeconds,
@@ -73,11 +73,7 @@ const values: Readonly<Record<string, SqlValue>> = {
   exactSlices,
   sliceStep,
   everyWindow: Number.MAX_SAFE_INTEGER,
-  heldDeletionsDetail: heldDeletionsDetail('{origin}'),
-  heldDeletionsReason,
-  countsDifferReason,
   drawOrderEnd,
-  countsDifferDetail,
   noAction,
   membersOf: { sql: membersOf("''::bytea") },
   pageColumns: { sql: pageColumns.join(', ') },
@@ -87,7 +83,6 @@ const values: Readonly<Record<string, SqlValue>> = {
   optionColumns: { sql: optionColumns.join(', ') },
   outcomeColumns: { sql: listColumns },
   addOutcomes: { sql: addColumns },
-  settledRows: { sql: settledRows },
   // of rows that came to a result `r.result`
   countResults: { sql: ['sum(r.attempts)', ...settlements.map(countResult)].join(', ') },
   membersOfCounts: { sql: outcomeColumns.map((_, index) => `counts[${index + 1}]`).join(', ') },

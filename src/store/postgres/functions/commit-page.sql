@@ -1,57 +1,24 @@
 -- Stores what came of rows: see ../../ledger.ts.
 
--- the work of "commit_page" that the deletion guard needs: marks, and answers to decide them by; the alarms that this raises
-create function deskbell_functions.mark_page(
-  p_broadcast bigint, now_ms bigint, origins text[], row_origins int[], results text[], answered boolean[], gone jsonb,
-  accepted_ids bigint[], accepted_hashes uuid[]
-) returns jsonb language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+-- Counts rows whose subscription was removed before their turn.
+create function deskbell_functions.add_removed(p_broadcast bigint, added bigint) returns void language sql volatile as $$
+  insert into deskbell.removed_rows as c (broadcast_id, shard, rows) values (p_broadcast, pg_backend_pid() % 16, added)
+    on conflict (broadcast_id, shard) do update set rows = c.rows + excluded.rows
+$$;
+
+-- How many subscriptions between two positions of a slice of all subscriptions were removed after its audience was frozen, and are
+-- not among the rows that were read before.
+create function deskbell_functions.count_removed(
+  p_rows_in text, slice int, p_after bigint, p_from bigint, p_cursor bigint, positions bigint[]
+) returns bigint language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
 as $$
-declare
-  reported record;
-  alarms jsonb := '[]';
 begin
-  for reported in
-    select origins[r.origin] as origin, count(*) filter (where r.answered) as answers,
-           count(*) filter (where r.result = 'accepted') as accepted,
-           count(*) filter (where r.result = 'gone') as gone
-    from unnest(row_origins, results, answered) as r (origin, result, answered)
-    group by 1 having bool_or(r.answered or r.result = 'gone')
-    -- in one order, so that commits do not wait for each other in a circle
-    order by 1
-  loop
-    -- no mark waits, and none is made: the answers matter to a later mark only, and no commit waits for another one
-    if reported.gone = 0 and not exists (select from deskbell.gone_marks m where m.origin = reported.origin) then
-      perform deskbell_functions.count_unlocked(reported.origin, pg_backend_pid() % 64, reported.answers, reported.accepted);
-      continue;
-    end if;
-    perform deskbell_functions.lock_origin(reported.origin);
-    -- mostly nothing is gone, and this joins the subscriptions of all partitions
-    if reported.gone > 0 then
-      insert into deskbell.gone_marks as m (subscription_id, endpoint_hash, origin, answer_window, marked_at_ms)
-        select s.id, s.endpoint_hash, reported.origin, deskbell_functions.current_window(reported.origin), now_ms
-        from jsonb_to_recordset(gone) as g (
-          "origin" text, "id" bigint, "hash" uuid, "updatedAtMs" bigint, "p256dh" text, "auth" text)
-        join deskbell.subscriptions s on s.endpoint_hash = g."hash"
-        where g."origin" = reported.origin
-          -- unless it was renewed since it was read
-          and case when g."id" is null
-                then s.p256dh = decode(g."p256dh", 'hex') and s.auth = decode(g."auth", 'hex')
-                else s.id = g."id" and s.updated_at_ms = g."updatedAtMs" end
-        order by s.id
-        -- marked again: the new answer decides, the first mark's time stays
-        on conflict (subscription_id) do update set
-          origin = excluded.origin, answer_window = excluded.answer_window, is_held = false;
-    end if;
-    if reported.accepted > 0 and exists (select from deskbell.gone_marks m where m.origin = reported.origin) then
-      delete from deskbell.gone_marks m
-      where m.subscription_id = any (accepted_ids) or m.endpoint_hash = any (accepted_hashes);
-    end if;
-    continue when reported.answers = 0;
-    alarms := alarms || coalesce(deskbell_functions.raise_held(p_broadcast, reported.origin,
-      deskbell_functions.count_answers(reported.origin, reported.answers, reported.accepted), now_ms), '[]');
-  end loop;
-  return alarms;
+  return (
+    select count(*) from deskbell.removals r
+    where r.subscription_id > p_from and r.subscription_id <= p_cursor and r.id > p_after
+      and (p_rows_in = 'all' or r.in_partition = slice % :partitions)
+      and not r.subscription_id = any (positions));
 end $$;
 
 -- Rows to be tried again as they are stored; suspended where their push service is.
@@ -124,7 +91,7 @@ create function deskbell_functions.commit_page(
   p_now_ms bigint, p_broadcast bigint, p_token text, lease_ms bigint, p_commit uuid, slice int, p_from bigint, p_cursor bigint,
   p_missing bigint,
   origins text[], names text[], positions bigint[], row_origins int[], results text[], attempts int[],
-  answered boolean[], retries jsonb, gone jsonb, accepted_ids bigint[], accepted_hashes uuid[], alarms jsonb, answers jsonb,
+  answered boolean[], retries jsonb, gone jsonb, answers_of jsonb, accepted_ids bigint[], accepted_hashes uuid[], alarms jsonb, answers jsonb,
   sets jsonb, set_ids bytea[], set_answers jsonb
 ) returns jsonb language plpgsql as $$
 declare
@@ -135,12 +102,11 @@ declare
   is_lost boolean;
   may_be_over boolean := false;
   raised jsonb := '[]';
-  alarm record;
-  own_shard int := abs(hashtext(p_token) % 64);
+  judged jsonb;
+  -- connections have numbers that follow each other, so that two of them seldom share a shard
+  own_shard int := pg_backend_pid() % 64;
   removed bigint;
 begin
-  -- what is deleted below takes this lock, too: before any row, so that nobody waits in a circle with one who freezes an audience
-  perform pg_advisory_xact_lock_shared(hashtext('deskbell subscriptions'), 1);
   select state, start_at_ms, per_person, rows_in, removals_after into head from deskbell.broadcasts where id = p_broadcast;
   if not found then
     is_lost := true;
@@ -170,7 +136,7 @@ begin
   end if;
   if is_lost is not null then
     return jsonb_build_object('isLeaseLost', is_lost, 'leased', to_jsonb(leased),
-      'state', coalesce(head.state, 'cancelled'), 'newAlarms', raised,
+      'state', coalesce(head.state, 'cancelled'), 'newAlarms', raised, 'judged', raised, 'mayBeOver', not is_lost,
       'pushServices', deskbell_functions.push_service_states(now_ms));
   end if;
 
@@ -211,24 +177,27 @@ begin
     group by 1 order by 1
   ) t;
 
-  for alarm in
-    select a."origin", a."reason", min(a."detail") as detail, count(*) as rows
-    from jsonb_to_recordset(alarms) as a ("origin" text, "reason" text, "detail" text)
-    group by 1, 2 order by 1, 2
-  loop
-    raised := raised || coalesce(
-      deskbell_functions.raise_alarm(p_broadcast, alarm."origin", alarm."reason", alarm.detail, alarm.rows, now_ms), '[]');
-  end loop;
-  raised := raised || deskbell_functions.mark_page(p_broadcast, now_ms, origins, row_origins, results, answered, gone,
-    accepted_ids, accepted_hashes);
+  if jsonb_array_length(alarms) > 0 then
+    with page as (
+      select a."origin" as origin, a."reason" as reason, min(a."detail") as detail, count(*) as rows
+      from jsonb_to_recordset(alarms) as a ("origin" text, "reason" text, "detail" text)
+      group by 1, 2 order by 1, 2
+    ), stored as (
+      insert into deskbell.alarms as a (broadcast_id, origin, reason, detail, first_at_ms, rows)
+        select p_broadcast, p.origin, p.reason, p.detail, now_ms, p.rows from page p
+        on conflict (broadcast_id, origin, reason) do update set rows = a.rows + excluded.rows
+        returning origin, reason, detail, rows
+    )
+    -- one that the broadcast had already has more rows
+    select coalesce(jsonb_agg(jsonb_build_object('origin', s.origin, 'reason', s.reason, 'detail', s.detail,
+        'firstAtMs', now_ms, 'rows', s.rows) order by s.origin, s.reason), '[]')
+      into raised from stored s join page p using (origin, reason) where s.rows = p.rows;
+  end if;
+  judged := deskbell_functions.note_page(
+    now_ms, origins, row_origins, results, answered, gone, answers_of, accepted_ids, accepted_hashes);
   perform deskbell_functions.store_attempts(p_broadcast, now_ms, own_shard, sets, set_ids, set_answers);
   if head.per_person is not null and 'accepted' = any (results) then
     perform deskbell_functions.accept_reaches(p_broadcast, accepted_ids, accepted_hashes, now_ms);
-  end if;
-  if head.state = 'cancelled' then
-    raised := raised || deskbell_functions.decide_broadcast(p_broadcast, now_ms);
-  elsif may_be_over then
-    raised := raised || deskbell_functions.finish_if_over(p_broadcast, now_ms);
   end if;
   -- last, as it may wait for a lease; those of a slice were noted as they were added. As they are stored: their push service may
   -- have been suspended or opened by another commit since
@@ -238,5 +207,5 @@ begin
        where r.broadcast_id = p_broadcast and r.position = any (positions)));
   end if;
   return jsonb_build_object('isLeaseLost', false, 'state', head.state, 'newAlarms', raised,
-    'pushServices', deskbell_functions.push_service_states(now_ms));
+    'judged', judged, 'mayBeOver', may_be_over, 'pushServices', deskbell_functions.push_service_states(now_ms));
 end $$;

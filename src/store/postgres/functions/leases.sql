@@ -13,6 +13,8 @@ begin
   if not found or leased < known.next_slice then return; end if;
   update deskbell.work set
     next_slice = leased + 1,
+    -- if no slice is left, whoever looks for retries finds that the broadcast is over
+    retries_at_ms = case when leased is null then coalesce(retries_at_ms, 0) else retries_at_ms end,
     slices_at_ms = case when leased is not null and from_slice > 0 then slices_at_ms else (
       select min(s.lease_until_ms) from deskbell.slices s
       where s.broadcast_id = p_broadcast and (leased is null or s.number <= leased)) end
@@ -121,7 +123,8 @@ begin
 end $$;
 
 -- Leases due retries of one running broadcast, the longest due first, or probes. p_broadcast: a broadcast, or 0 for any;
--- ahead_ms: rows that were put off, not after an attempt, count as due so much earlier.
+-- ahead_ms: rows that were put off, not after an attempt, count as due so much earlier. A broadcast of which nothing is left is
+-- one row without a position: it has to be finished.
 create function deskbell_functions.lease_retries(
   p_now_ms bigint, lease_ms bigint, p_token text, max_rows int, p_broadcast bigint, ahead_ms bigint
 )
@@ -188,7 +191,13 @@ begin
           coalesce(probed, t.refused_by), coalesce(suspended_since_ms, t.refused_since_ms)) e on true;
       return;
     end if;
-    if cardinality(taken) > 0 then perform deskbell_functions.finish_if_over(chosen, now_ms); end if;
+    if not exists (select from deskbell.retries r where r.broadcast_id = chosen)
+      and (select s.number from deskbell.slices s where s.broadcast_id = chosen order by s.number desc limit 1) is null then
+      broadcast_id := chosen;
+      are_probes := false;
+      return next;
+      return;
+    end if;
     perform deskbell_functions.note_due_retries(chosen);
     are_probes := false;
     probed := null;

@@ -26,9 +26,18 @@ begin
         where origin = reported."origin" and vapid_public_key = reported."vapidPublicKey";
     end if;
     if reported."acceptedSubscriptionId" is not null then
-      insert into deskbell.accepted_subscriptions (push_service_id, slot, subscription_id)
-        values (known.id, reported."acceptedSubscriptionId" % :rememberedRows, reported."acceptedSubscriptionId")
-        on conflict (push_service_id, slot) do update set subscription_id = excluded.subscription_id;
+      -- a slot that another commit fills now is as good with that commit's subscription: nobody waits
+      perform from deskbell.accepted_subscriptions
+        where push_service_id = known.id and slot = reported."acceptedSubscriptionId" % :rememberedRows
+        for update skip locked;
+      if found then
+        update deskbell.accepted_subscriptions set subscription_id = reported."acceptedSubscriptionId"
+          where push_service_id = known.id and slot = reported."acceptedSubscriptionId" % :rememberedRows;
+      else
+        insert into deskbell.accepted_subscriptions (push_service_id, slot, subscription_id)
+          values (known.id, reported."acceptedSubscriptionId" % :rememberedRows, reported."acceptedSubscriptionId")
+          on conflict (push_service_id, slot) do nothing;
+      end if;
     end if;
     -- mostly there is nothing to change, and then nobody waits for this row
     continue when reported."accepted" > 0 and reported."refusalsInRow" = known.refusals_in_row and not reported."hasRefused"

@@ -1,0 +1,359 @@
+// Judges subscriptions that their push service called gone. A push service that answers "gone" for everything (a fault, or a
+// proxy in front of it) must not empty the store: `gone` marks a subscription, and the mark is judged by the other answers of
+// the push service.
+//
+//   marked → deleted   the origin accepted at least 5 % of the answers before, with and after the mark's,
+//                      or fewer than 20 subscriptions are marked there
+//   marked → held      otherwise: an operator confirms or discards (held-deletions.ts)
+//   marked, held → unmarked   the subscription is accepted or registered again
+//
+// A marked subscription counts as gone and stays in later audiences.
+//
+// Whoever stores answers only adds to the database and waits for no other transaction: while marks wait or are made, the answers
+// of a page from its first mark on, as a window that has no number yet; otherwise counts. A transaction that has the origin to
+// itself numbers these windows, joins small ones, and judges. A window is healthy only by acceptances of messages that were sent
+// after those to its marks, or with them; what was counted while marks waited is ignored, since it may be older.
+import { isAnswer, type RowResult } from './ledger.ts';
+import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
+
+export const deletionGuardPolicy = {
+  /** Answers to single messages are judged in windows of at least this many; each page of a broadcast is a window of its own. */
+  windowAnswers: 100,
+  /** At least one of this many answers was an acceptance: 5 %. */
+  answersPerAcceptance: 20,
+  /** So few deletions are no mass deletion, whatever the origin's other answers are. */
+  fewMarks: 20,
+  /** A window with fewer answers is inconclusive; pages with so few are joined. */
+  minWindowAnswers: 20,
+  /** Pages that are judged together, unless their broadcast ends before. */
+  judgedPages: 8,
+} as const;
+
+const { windowAnswers, answersPerAcceptance, fewMarks, minWindowAnswers } = deletionGuardPolicy;
+
+export interface AnswerCounts {
+  readonly answers: number;
+  readonly accepted: number;
+}
+
+/** How the answers of one push service to a page can speak for the deletion of what is gone. */
+export interface JudgedAnswers extends AnswerCounts {
+  /** Answers to messages that were sent before the first one to a subscription that is gone. */
+  readonly before: AnswerCounts;
+  /** When the first message was sent whose acceptance is counted. */
+  readonly fromMs: number;
+  /** When the last message was sent to a subscription that is gone. */
+  readonly marksMs: number;
+}
+
+/**
+ * Where something is gone, acceptances are counted if their messages were sent after the first one of these; where much is gone, after
+ * half of them: answers do not come quite in the order of the messages, and a push service may begin to call everything gone in the
+ * middle of a page.
+ *
+ * @returns by origin
+ */
+export function judgeAnswers(rows: readonly RowResult[]): ReadonlyMap<string, JudgedAnswers> {
+  const sentAt = ({ record }: RowResult): number => record?.atMs ?? 0;
+  const judged = new Map<string, JudgedAnswers>();
+  for (const [origin, ofOrigin] of Map.groupBy(rows, (row) => row.origin)) {
+    const hasGone = ofOrigin.some(({ result }) => result === 'gone');
+    const sent = hasGone ? ofOrigin.toSorted((one, other) => sentAt(one) - sentAt(other)) : ofOrigin;
+    const gone = sent.flatMap(({ result }, index) => (result === 'gone' ? [index] : []));
+    const first = gone[0] ?? 0;
+    const middle = gone.length < fewMarks ? first : gone[Math.floor(gone.length / 2)]!;
+    const isAccepted = ({ result }: RowResult): boolean => result === 'accepted';
+    const accepted = sent.slice(middle).filter(isAccepted);
+    judged.set(origin, {
+      answers: sent.slice(first).filter(isAnswer).length,
+      accepted: accepted.length,
+      before: {
+        answers: sent.slice(0, first).filter(isAnswer).length,
+        accepted: sent.slice(0, first).filter(isAccepted).length,
+      },
+      fromMs: accepted.reduce((least, row) => Math.min(least, sentAt(row)), Number.MAX_SAFE_INTEGER),
+      marksMs: gone.length === 0 ? 0 : sentAt(sent[gone.at(-1)!]!),
+    });
+  }
+  return judged;
+}
+
+interface WindowRow extends AnswerCounts {
+  readonly id: number;
+  /** Null: not judged yet. */
+  readonly number: number | null;
+  /** Of pages of broadcasts. */
+  readonly is_of_pages: number;
+  readonly from_ms: number;
+  readonly marks_ms: number;
+  /** Marks in it wait. */
+  readonly has_marks: number | boolean;
+}
+
+/** A window in its place among those of the origin, the oldest first. */
+interface Window extends AnswerCounts {
+  /** Undefined: not stored yet. */
+  readonly id: number | undefined;
+  readonly isOfPages: boolean;
+  readonly hasMarks: boolean;
+  /** When the first message was sent that was accepted, and the last one to a subscription that is gone. */
+  readonly fromMs: number;
+  readonly marksMs: number;
+  /** Marks of single messages have been added now. */
+  readonly hasNewSingleMarks: boolean;
+  /** Acceptances have been added now. */
+  readonly hasNewAcceptances: boolean;
+  /** Unnumbered windows that have become part of it. */
+  readonly joined: readonly number[];
+  readonly isChanged: boolean;
+}
+
+/** `pages`: unless somebody else judges now. `single`: single messages. `over`: nothing more is to come for a while. */
+export type JudgedAfter = 'pages' | 'single' | 'over';
+
+/**
+ * Judges the marks of an origin, in a transaction of its own kind: `PortableDatabase.background`.
+ *
+ * @returns how many of them are held from now on
+ */
+export function* judgeMarks(database: PortableDatabase, origin: string, after: JudgedAfter): Work<number> {
+  const lock = after === 'pages' ? database.skipLocked : database.forUpdate;
+  const [guard] = yield* run<{ readonly few_deleted: number }>(
+    `select few_deleted from deskbell.deletion_guards where origin = :origin ${lock}`,
+    { origin },
+  );
+  if (guard === undefined) return 0;
+  const counted = yield* takeUncounted(database, origin);
+  const rows = yield* run<WindowRow>(
+    `select id, number, answers, accepted, is_of_pages, from_ms, marks_ms, exists (
+       select 1 from deskbell.gone_marks m
+       where m.origin = w.origin and m.is_held = false and m.answer_window = w.id) as has_marks
+     from deskbell.answer_windows w where origin = :origin
+     order by number is null, number, id`,
+    { origin },
+  );
+  const windows = lineUp(rows, counted);
+  const ids = yield* storeWindows(origin, windows, rows);
+  const few = windows.some((window) => window.hasNewAcceptances && isHealthy(window)) ? 0 : guard.few_deleted;
+
+  const lastComplete = windows.findLastIndex(
+    ({ answers, isOfPages }) => answers >= (isOfPages ? minWindowAnswers : windowAnswers),
+  );
+  const isDue = (window: Window, index: number): boolean =>
+    window.hasMarks &&
+    (after === 'over' ||
+      index < lastComplete ||
+      // it may be long until the next answers
+      (window.hasNewSingleMarks && !isHealthy(window)));
+  const due = windows.flatMap((window, index) => (isDue(window, index) ? [index] : []));
+  const mayDeleteFew = due.length > 0 || windows.some(({ hasNewSingleMarks }) => hasNewSingleMarks);
+  const deletedFew = mayDeleteFew ? yield* deleteFew(database, origin, few) : undefined;
+  if (few + (deletedFew ?? 0) !== guard.few_deleted) {
+    yield* run('update deskbell.deletion_guards set few_deleted = :rows where origin = :origin', {
+      origin,
+      rows: few + (deletedFew ?? 0),
+    });
+  }
+  let held = 0;
+  if (deletedFew === undefined && due.length > 0) {
+    const isTrusted = (index: number): boolean =>
+      (after === 'over' || index < lastComplete) && isReliable(windows, index);
+    const [trusted, doubted] = [due.filter(isTrusted), due.filter((index) => !isTrusted(index))];
+    const idsOf = (indexes: readonly number[]): readonly number[] => indexes.map((index) => ids[index]!);
+    const isInWindows = database.isOneOf('answer_window', 'windows');
+    if (trusted.length > 0) yield* deleteMarked(database, isInWindows, { origin, windows: idsOf(trusted) });
+    if (doubted.length > 0) {
+      held = yield* changeRows(
+        `update deskbell.gone_marks set is_held = true
+         where origin = :origin and is_held = false and ${isInWindows}`,
+        { origin, windows: idsOf(doubted) },
+      );
+    }
+  }
+  // the windows before the last two say nothing any more; what comes after a broadcast, perhaps days later, is judged by itself
+  const past = windows.flatMap(({ hasMarks }, index) => {
+    const isJudged = deletedFew !== undefined || !hasMarks || due.includes(index);
+    return isJudged && (after === 'over' || index < windows.length - 3) ? [ids[index]!] : [];
+  });
+  if (past.length > 0)
+    yield* run(`delete from deskbell.answer_windows where ${database.isOneOf('id', 'past')}`, { past });
+  return held;
+}
+
+/** Answers without a mark are of no use once the broadcasts that got them are over. Those that are being written stay. */
+export function* dropUncounted(
+  database: PortableDatabase,
+  origins: string,
+  values: { broadcastId: number },
+): Work<void> {
+  yield* run(
+    `delete from deskbell.uncounted_answers where (origin, shard) in (
+       select origin, shard from deskbell.uncounted_answers where origin in (${origins}) ${database.skipLocked})`,
+    values,
+  );
+}
+
+function* takeUncounted({ skipLocked }: PortableDatabase, origin: string): Work<AnswerCounts> {
+  // what is being written now is taken the next time
+  const rows = yield* run<AnswerCounts>(
+    `delete from deskbell.uncounted_answers where origin = :origin and shard in (
+       select shard from deskbell.uncounted_answers where origin = :origin ${skipLocked})
+     returning answers, accepted`,
+    { origin },
+  );
+  return {
+    answers: rows.reduce((sum, { answers }) => sum + answers, 0),
+    accepted: rows.reduce((sum, { accepted }) => sum + accepted, 0),
+  };
+}
+
+/** Adds what was counted, and then the windows that have no number yet, to the numbered ones. */
+function lineUp(rows: readonly WindowRow[], counted: AnswerCounts): readonly Window[] {
+  const toWindow = (row: WindowRow): Window => ({
+    id: row.id,
+    answers: row.answers,
+    accepted: row.accepted,
+    isOfPages: Boolean(row.is_of_pages),
+    hasMarks: Boolean(row.has_marks),
+    fromMs: row.from_ms,
+    marksMs: row.marks_ms,
+    hasNewSingleMarks: row.number === null && !row.is_of_pages && Boolean(row.has_marks),
+    hasNewAcceptances: row.number === null && row.accepted > 0,
+    joined: [],
+    isChanged: row.number === null,
+  });
+  const windows = rows.filter(({ number }) => number !== null).map(toWindow);
+  const add = (next: Window): void => {
+    const last = windows.at(-1);
+    if (last === undefined || !mayJoin(last, next)) {
+      windows.push(next);
+      return;
+    }
+    windows[windows.length - 1] = {
+      id: last.id ?? next.id,
+      answers: last.answers + next.answers,
+      accepted: last.accepted + next.accepted,
+      isOfPages: last.isOfPages,
+      hasMarks: last.hasMarks || next.hasMarks,
+      fromMs: Math.min(last.fromMs, next.fromMs),
+      marksMs: Math.max(last.marksMs, next.marksMs),
+      hasNewSingleMarks: last.hasNewSingleMarks || next.hasNewSingleMarks,
+      hasNewAcceptances: last.hasNewAcceptances || next.hasNewAcceptances,
+      joined: last.id === undefined || next.id === undefined ? last.joined : [...last.joined, next.id],
+      isChanged: true,
+    };
+  };
+  const areMarksWaiting = windows.some(({ hasMarks }) => hasMarks);
+  const { answers, accepted } = counted;
+  const usable = areMarksWaiting ? { answers: answers - accepted, accepted: 0 } : counted;
+  if (usable.answers > 0) {
+    add({
+      id: undefined,
+      ...usable,
+      isOfPages: false,
+      hasMarks: false,
+      fromMs: 0,
+      marksMs: 0,
+      hasNewSingleMarks: false,
+      hasNewAcceptances: usable.accepted > 0,
+      joined: [],
+      isChanged: true,
+    });
+  }
+  for (const row of rows) {
+    if (row.number !== null) continue;
+    const next = toWindow(row);
+    const isLate =
+      !next.hasMarks && windows.some(({ hasMarks, marksMs }) => hasMarks && marksMs > next.fromMs);
+    add(isLate ? { ...next, answers: next.answers - next.accepted, accepted: 0 } : next);
+  }
+  return windows;
+}
+
+function mayJoin(last: Window, next: Window): boolean {
+  if (!last.isOfPages) return !next.isOfPages && last.answers < windowAnswers;
+  if (!next.isOfPages) return next.accepted === 0 && !next.hasMarks;
+  if (!last.hasMarks) return !next.hasMarks;
+  const speaksForLast = next.accepted === 0 || next.fromMs >= last.marksMs;
+  // so few acceptances of an earlier page speak for no more marks than would be deleted in any case
+  const speaksForNext = !next.hasMarks || last.accepted === 0 || next.answers < minWindowAnswers;
+  return last.answers < minWindowAnswers && speaksForLast && speaksForNext;
+}
+
+/** @returns the ids of the windows */
+function* storeWindows(
+  origin: string,
+  windows: readonly Window[],
+  rows: readonly WindowRow[],
+): Work<readonly number[]> {
+  const before = rows.findLast(({ number }) => number !== null)?.number ?? 0;
+  const known = rows.filter(({ number }) => number !== null).length;
+  const ids: number[] = [];
+  for (const [index, window] of windows.entries()) {
+    const { id, answers, accepted, joined } = window;
+    const number = index < known ? rows[index]!.number! : before + 1 + index - known;
+    const values = { answers, accepted, number };
+    if (id === undefined) {
+      const [made] = yield* run<{ readonly id: number }>(
+        `insert into deskbell.answer_windows (origin, number, answers, accepted, is_of_pages)
+         values (:origin, :number, :answers, :accepted, 0) returning id`,
+        { origin, ...values },
+      );
+      ids.push(made!.id);
+    } else {
+      if (window.isChanged)
+        yield* run(
+          `update deskbell.answer_windows set number = :number, answers = :answers, accepted = :accepted, marks_ms = :marksMs where id = :id`,
+          { id, ...values, marksMs: window.marksMs },
+        );
+      ids.push(id);
+    }
+    for (const part of joined) {
+      yield* run(
+        `update deskbell.gone_marks set answer_window = :id
+         where origin = :origin and is_held = false and answer_window = :part`,
+        { origin, id: ids[index]!, part },
+      );
+      yield* run('delete from deskbell.answer_windows where id = :part', { part });
+    }
+  }
+  return ids;
+}
+
+/** Deletes what is marked if that is little. @returns how many; undefined if it is not */
+function* deleteFew(database: PortableDatabase, origin: string, deleted: number): Work<number | undefined> {
+  // bounded: a million marks are not counted each time
+  const [marks] = yield* run<{ readonly rows: number }>(
+    `select count(*) as rows from (
+       select 1 from deskbell.gone_marks where origin = :origin limit ${fewMarks}) m`,
+    { origin },
+  );
+  if (marks!.rows + deleted >= fewMarks) return undefined;
+  return yield* deleteMarked(database, 'true', { origin });
+}
+
+const deleteMarked = (
+  { markedRow }: PortableDatabase,
+  condition: string,
+  values: { origin: string; windows?: readonly number[] },
+): Work<number> =>
+  changeRows(
+    `delete from deskbell.subscriptions where (${markedRow.subscription}) in (
+       select ${markedRow.mark} from deskbell.gone_marks
+       where origin = :origin and is_held = false and ${condition})`,
+    values,
+  );
+
+/** The window is healthy, or inconclusive after one that is; its neighbours are healthy or inconclusive. */
+function isReliable(windows: readonly AnswerCounts[], index: number): boolean {
+  const window = windows[index]!;
+  const [before, after] = [windows[index - 1], windows[index + 1]];
+  const isHealthyItself = isHealthy(window) || (isInconclusive(window) && !isInconclusive(before));
+  return isHealthyItself && [before, after].every((each) => isInconclusive(each) || isHealthy(each));
+}
+
+const isInconclusive = (window: AnswerCounts | undefined): window is undefined =>
+  window === undefined || window.answers < minWindowAnswers;
+
+const isHealthy = ({ answers, accepted }: AnswerCounts): boolean =>
+  accepted * answersPerAcceptance >= answers;

@@ -1,0 +1,97 @@
+// Ends broadcasts, judges what they have marked, and raises their alarms.
+import { countsDifferDetail, countsDifferReason, type Alarm } from './broadcasts.ts';
+import { dropUncounted, judgeMarks } from './deletion-guard.ts';
+import { heldDeletionsDetail, heldDeletionsReason } from './held-deletions.ts';
+import { settledRows } from './outcome-columns.ts';
+import { run, type PortableDatabase, type Work } from './portable-sql.ts';
+
+/** Raises an alarm, or adds to the rows of one that the broadcast has already. @returns the alarm if it is new */
+export function* raiseAlarm(
+  database: PortableDatabase,
+  broadcastId: number,
+  alarm: Omit<Alarm, 'firstAtMs'>,
+): Work<readonly Alarm[]> {
+  const raised = { ...alarm, firstAtMs: database.now() };
+  const [stored] = yield* run<{ readonly all_rows: number }>(
+    `insert into deskbell.alarms as a (broadcast_id, origin, reason, detail, first_at_ms, rows)
+     values (:broadcastId, :origin, :reason, :detail, :firstAtMs, :rows)
+     on conflict (broadcast_id, origin, reason) do update set rows = a.rows + excluded.rows
+     returning rows as all_rows`,
+    { broadcastId, ...raised },
+  );
+  return stored!.all_rows === alarm.rows ? [raised] : [];
+}
+
+/** Judges what the pages of a broadcast have marked at these push services. @returns new alarms */
+export function* judgePages(
+  database: PortableDatabase,
+  broadcastId: number,
+  origins: readonly string[],
+  after: 'pages' | 'over' = 'pages',
+): Work<readonly Alarm[]> {
+  const alarms: Alarm[] = [];
+  // in one order, so that transactions do not wait for each other in a circle
+  for (const origin of origins.toSorted()) {
+    const rows = yield* judgeMarks(database, origin, after);
+    if (rows === 0) continue;
+    const alarm = { origin, reason: heldDeletionsReason, detail: heldDeletionsDetail(origin), rows };
+    alarms.push(...(yield* raiseAlarm(database, broadcastId, alarm)));
+  }
+  return alarms;
+}
+
+/** Judges all that a broadcast has marked. @returns new alarms */
+export function* judgeBroadcast(database: PortableDatabase, broadcastId: number): Work<readonly Alarm[]> {
+  const origins = 'select origin from deskbell.origin_counts where broadcast_id = :broadcastId';
+  const guarded = yield* run<{ readonly origin: string }>(
+    `select origin from deskbell.deletion_guards where origin in (${origins})`,
+    { broadcastId },
+  );
+  const judged = guarded.map(({ origin }) => origin);
+  const alarms = yield* judgePages(database, broadcastId, judged, 'over');
+  yield* dropUncounted(database, origins, { broadcastId });
+  return alarms;
+}
+
+/** Nothing of the broadcast `:broadcastId` is left to be sent. From the end, where the slices are that were leased last. */
+export const nothingIsLeft = `(select number from deskbell.slices where broadcast_id = :broadcastId order by number desc limit 1) is null
+  and not exists (select 1 from deskbell.retries where broadcast_id = :broadcastId)`;
+
+/** Ends the broadcast if nothing is left to be sent. @returns new alarms; undefined if it does not end now */
+export function* finishIfOver(
+  database: PortableDatabase,
+  broadcastId: number,
+): Work<readonly Alarm[] | undefined> {
+  const isOpen = `id = :broadcastId and state in ('running', 'paused')`;
+  // of two that want to end it, the second one waits here and then sees that it has ended
+  const [open] = yield* run<{ readonly id: number }>(
+    `select id from deskbell.broadcasts where ${isOpen} ${database.forUpdate}`,
+    { broadcastId },
+  );
+  if (open === undefined) return undefined;
+  const [finished] = yield* run<{ readonly missing: number }>(
+    `update deskbell.broadcasts set state = 'done', finished_at_ms = :nowMs where ${isOpen} and ${nothingIsLeft}
+     returning audience
+       - coalesce((select sum(${settledRows}) from deskbell.origin_counts where broadcast_id = :broadcastId), 0)
+       - coalesce((select sum(rows) from deskbell.removed_rows where broadcast_id = :broadcastId), 0) as missing`,
+    { broadcastId, nowMs: database.now() },
+  );
+  if (finished === undefined) return undefined;
+  const alarms: Alarm[] = [];
+  if (finished.missing !== 0) {
+    const rows = Math.abs(finished.missing);
+    const alarm = { origin: '', reason: countsDifferReason, detail: countsDifferDetail, rows };
+    alarms.push(...(yield* raiseAlarm(database, broadcastId, alarm)));
+  }
+  return [...alarms, ...(yield* judgeBroadcast(database, broadcastId))];
+}
+
+/** Counts rows whose subscription was removed before their turn. */
+export function* addRemoved(broadcastId: number, rows = 1): Work<void> {
+  if (rows === 0) return;
+  yield* run(
+    `insert into deskbell.removed_rows as c (broadcast_id, shard, rows) values (:broadcastId, 0, :rows)
+     on conflict (broadcast_id, shard) do update set rows = c.rows + excluded.rows`,
+    { broadcastId, rows },
+  );
+}

@@ -1,0 +1,120 @@
+// Marks in SQLite on subscriptions that their push service called gone, and the answers beside them: see ../deletion-guard.ts.
+import { normalizeEndpoint } from '../../protocol/endpoint.ts';
+import type { Subscription } from '../../protocol/subscription.ts';
+import type { Recipient } from '../broadcasts.ts';
+import { deletionGuardPolicy, type AnswerCounts, type JudgedAnswers } from '../deletion-guard.ts';
+import type { SqliteDatabase } from './database.ts';
+
+const { windowAnswers, judgedPages } = deletionGuardPolicy;
+
+/** What one push service answered. */
+export interface NotedAnswers extends AnswerCounts {
+  readonly origin: string;
+  /** Of a page of a broadcast; absent for single messages. */
+  readonly page?: JudgedAnswers | undefined;
+  /** Each is found by its id, otherwise by its keys. */
+  readonly gone: readonly (Subscription & Partial<Pick<Recipient, 'subscriptionId' | 'updatedAtMs'>>)[];
+  readonly acceptedBy: readonly (Pick<Recipient, 'endpoint'> & Partial<Pick<Recipient, 'subscriptionId'>>)[];
+}
+
+/** @returns notes answers, inside a transaction, and says whether the marks of the origin are to be judged now */
+export function createAnswerNotes(database: SqliteDatabase): (noted: NotedAnswers) => boolean {
+  const statements = prepareStatements(database);
+
+  const mark = (
+    origin: string,
+    window: number,
+    { subscriptionId, updatedAtMs, endpoint, p256dh, auth }: NotedAnswers['gone'][number],
+  ): void => {
+    const marked = { origin, window, nowMs: database.now() };
+    // unless it was renewed since it was read
+    if (subscriptionId !== undefined && updatedAtMs !== undefined)
+      statements.mark.run({ ...marked, id: subscriptionId, updatedAtMs });
+    else statements.markByKeys.run({ ...marked, endpoint: normalizeEndpoint(endpoint), p256dh, auth });
+  };
+
+  return ({ origin, answers, accepted, page, gone, acceptedBy }) => {
+    const isWindow =
+      gone.length > 0 || (answers > 0 && statements.hasWaiting.first({ origin }) !== undefined);
+    if (isWindow) {
+      statements.addGuard.run({ origin });
+      const { id: window } = statements.addWindow.first({
+        origin,
+        answers: page?.answers ?? answers,
+        accepted: page?.accepted ?? accepted,
+        isOfPages: page === undefined ? 0 : 1,
+        fromMs: page?.fromMs ?? 0,
+        marksMs: page?.marksMs ?? 0,
+      })!;
+      for (const each of gone) mark(origin, window, each);
+    }
+    const other = isWindow ? page?.before : { answers, accepted };
+    if (other !== undefined && other.answers > 0) statements.count.run({ origin, ...other });
+    if (acceptedBy.length > 0 && statements.hasMarks.first({ origin }) !== undefined) {
+      for (const { subscriptionId, endpoint } of acceptedBy) {
+        if (subscriptionId !== undefined) statements.unmark.run({ id: subscriptionId });
+        else statements.unmarkByEndpoint.run({ endpoint: normalizeEndpoint(endpoint) });
+      }
+    }
+    return (
+      isWindow && (page === undefined || statements.countUnjudged.first({ origin })!.pages >= judgedPages)
+    );
+  };
+}
+
+function prepareStatements(database: SqliteDatabase) {
+  type Mark = { origin: string; window: number; nowMs: number };
+  const mark = (condition: string): string => `
+    insert into gone_marks (subscription_id, origin, answer_window, marked_at_ms, updated_at_ms)
+    select id, :origin, :window, :nowMs, updated_at_ms from subscriptions where ${condition}
+    -- marked again: the new answer decides, the first mark's time stays
+    on conflict (subscription_id) do update set origin = excluded.origin, answer_window = excluded.answer_window,
+      updated_at_ms = excluded.updated_at_ms, is_held = 0`;
+
+  return {
+    addGuard: database.prepare<{ origin: string }>(
+      'insert into deletion_guards (origin) values (:origin) on conflict do nothing',
+    ),
+    addWindow: database.prepare<
+      {
+        origin: string;
+        answers: number;
+        accepted: number;
+        isOfPages: number;
+        fromMs: number;
+        marksMs: number;
+      },
+      { id: number }
+    >(`
+      insert into answer_windows (origin, answers, accepted, is_of_pages, from_ms, marks_ms)
+      values (:origin, :answers, :accepted, :isOfPages, :fromMs, :marksMs) returning id
+    `),
+    countUnjudged: database.prepare<{ origin: string }, { pages: number }>(
+      'select count(*) as pages from answer_windows where origin = :origin and number is null',
+    ),
+    // the latest are enough: an answer of long ago says nothing of a later mark
+    count: database.prepare<{ origin: string; answers: number; accepted: number }>(`
+      insert into uncounted_answers as u (origin, answers, accepted) values (:origin, :answers, :accepted)
+      on conflict (origin, shard) do update set
+        answers = excluded.answers + iif(u.answers < ${windowAnswers}, u.answers, 0),
+        accepted = excluded.accepted + iif(u.answers < ${windowAnswers}, u.accepted, 0)
+    `),
+    mark: database.prepare<Mark & { id: number; updatedAtMs: number }>(
+      mark('id = :id and updated_at_ms = :updatedAtMs'),
+    ),
+    markByKeys: database.prepare<Mark & { endpoint: string; p256dh: Uint8Array; auth: Uint8Array }>(
+      mark('endpoint = :endpoint and p256dh = :p256dh and auth = :auth'),
+    ),
+    hasMarks: database.prepare<{ origin: string }, { subscription_id: number }>(
+      'select subscription_id from gone_marks where origin = :origin limit 1',
+    ),
+    hasWaiting: database.prepare<{ origin: string }, { subscription_id: number }>(
+      'select subscription_id from gone_marks where origin = :origin and is_held = 0 limit 1',
+    ),
+    unmark: database.prepare<{ id: number }>('delete from gone_marks where subscription_id = :id'),
+    unmarkByEndpoint: database.prepare<{ endpoint: string }>(`
+      delete from gone_marks
+      where subscription_id = (select id from subscriptions where endpoint = :endpoint)
+    `),
+  };
+}
