@@ -54,7 +54,6 @@ export interface JudgedAnswers extends AnswerCounts {
  * @returns by origin
  */
 export function judgeAnswers(rows: readonly RowResult[]): ReadonlyMap<string, JudgedAnswers> {
-  const sentAt = ({ record }: RowResult): number => record?.atMs ?? 0;
   const judged = new Map<string, JudgedAnswers>();
   for (const [origin, ofOrigin] of Map.groupBy(rows, (row) => row.origin)) {
     const hasGone = ofOrigin.some(({ result }) => result === 'gone');
@@ -62,7 +61,6 @@ export function judgeAnswers(rows: readonly RowResult[]): ReadonlyMap<string, Ju
     const gone = sent.flatMap(({ result }, index) => (result === 'gone' ? [index] : []));
     const first = gone[0] ?? 0;
     const middle = gone.length < fewMarks ? first : gone[Math.floor(gone.length / 2)]!;
-    const isAccepted = ({ result }: RowResult): boolean => result === 'accepted';
     const accepted = sent.slice(middle).filter(isAccepted);
     judged.set(origin, {
       answers: sent.slice(first).filter(isAnswer).length,
@@ -77,6 +75,10 @@ export function judgeAnswers(rows: readonly RowResult[]): ReadonlyMap<string, Ju
   }
   return judged;
 }
+
+const sentAt = ({ record }: RowResult): number => record?.atMs ?? 0;
+
+const isAccepted = ({ result }: RowResult): boolean => result === 'accepted';
 
 interface WindowRow extends AnswerCounts {
   readonly id: number;

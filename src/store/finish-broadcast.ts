@@ -4,6 +4,7 @@ import { dropUncounted, judgeMarks } from './deletion-guard.ts';
 import { heldDeletionsDetail, heldDeletionsReason } from './held-deletions.ts';
 import { settledRows } from './outcome-columns.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
+import { mergeIntervals } from './statistics.ts';
 
 /** Raises an alarm, or adds to the rows of one that the broadcast has already. @returns the alarm if it is new */
 export function* raiseAlarm(
@@ -77,6 +78,7 @@ export function* finishIfOver(
     { broadcastId, nowMs: database.now() },
   );
   if (finished === undefined) return undefined;
+  yield* mergeIntervals(broadcastId, database.now());
   const alarms: Alarm[] = [];
   if (finished.missing !== 0) {
     const rows = Math.abs(finished.missing);

@@ -8,6 +8,7 @@ import { createInvitations } from './invitations.ts';
 import { createMessageRequests } from './message-requests.ts';
 import { createOperators } from './operators.ts';
 import type { PortableDatabase } from './portable-sql.ts';
+import { createRateShares } from './rate-shares.ts';
 import { createReaders } from './readers.ts';
 import { createSchedules } from './schedules.ts';
 import { createSenders } from './senders.ts';
@@ -24,6 +25,7 @@ export const createPortableRoles = (database: PortableDatabase) => ({
   channels: createChannels(database),
   readers: createReaders(database),
   alarms: createAlarmStore(database),
+  rates: createRateShares(database),
   schedules: createSchedules(database),
   sending: createSending(database),
   heldDeletions: createHeldDeletions(database),

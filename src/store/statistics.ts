@@ -1,8 +1,8 @@
 // Figures over time: counted where they arise, in the same transaction, and kept in few rows, so that reading them never
 // looks at subscriptions or audiences.
 import type { OriginCounts } from './broadcasts.ts';
-import { settledRows, sumColumns } from './outcome-columns.ts';
-import type { PortableDatabase, PortableValues } from './portable-sql.ts';
+import { addColumns, listColumns, settledRows, sumColumns } from './outcome-columns.ts';
+import { run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
 
 /** Subscriptions that came and went on one day. */
 export interface SubscriptionDay {
@@ -146,3 +146,32 @@ export function createStatistics(database: PortableDatabase): Statistics {
     outcomesOf: (broadcastId) => intervals('broadcast_id = :broadcastId', { broadcastId }),
   };
 }
+
+const keyOfInterval = 'broadcast_id, width_ms, start_ms, push_service';
+
+/**
+ * Adds up the shards of intervals that nothing is counted in any more, which no other transaction writes: those of a broadcast that is
+ * over, and those of a day in which messages of all broadcasts were counted.
+ */
+export function* mergeIntervals(broadcastId: number, nowMs: number): Work<void> {
+  const { widthMs } = outcomeWidths.coarse;
+  const values = { broadcastId, fromMs: nowMs - dayMs, untilMs: nowMs - 2 * widthMs };
+  for (const intervals of [
+    'broadcast_id = :broadcastId',
+    `broadcast_id = ${allBroadcasts} and width_ms = ${widthMs} and start_ms between :fromMs and :untilMs`,
+  ]) {
+    const shards = `deskbell.outcome_intervals where ${intervals} and shard > ${mergedShard}`;
+    // in SQLite there is one shard
+    const [more] = yield* run(`select 1 as more from ${shards} and shard > 0 limit 1`, values);
+    if (more === undefined) continue;
+    yield* run(
+      `insert into deskbell.outcome_intervals as c (${keyOfInterval}, shard, ${listColumns})
+       select ${keyOfInterval}, ${mergedShard}, ${sumColumns} from ${shards} group by ${keyOfInterval}
+       on conflict (${keyOfInterval}, shard) do update set ${addColumns}`,
+      values,
+    );
+    yield* run(`delete from ${shards}`, values);
+  }
+}
+
+const mergedShard = -1;

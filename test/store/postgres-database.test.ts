@@ -954,6 +954,32 @@ describe('a PostgreSQL store', () => {
     }
   });
 
+  test('adds up the shards of statistics when a broadcast is over', async () => {
+    await addSubscriptions(store, 10);
+    const { broadcast } = await store.broadcasts.create(madeUpBroadcast(Date.now(), { sliceRows: 10 }));
+    const slice = (await store.leases.leaseSlice({ leaseMs, broadcastId: broadcast.id }))!;
+    await using other = await connect(database.url);
+    // as other connections have counted, in this broadcast and an hour ago
+    await other.query(
+      `insert into deskbell.outcome_intervals (broadcast_id, width_ms, start_ms, push_service, shard, attempts, accepted, gone,
+         rejected, expired, exhausted)
+       select b.id, 600000, (extract(epoch from now()) * 1000)::bigint / 600000 * 600000 - 3600000, 'FCM', shard, 2, 1, 1, 0, 0, 0
+       from (values (0), ($1::bigint)) b (id), generate_series(0, 63) shard`,
+      [broadcast.id],
+    );
+    await commitSlice(store, slice, accepted, leaseMs);
+    const rows = await readRows(
+      database.url,
+      `select count(*)::int as rows, sum(attempts)::int as attempts from deskbell.outcome_intervals
+       where start_ms > 0 and (broadcast_id > 0 or start_ms < (extract(epoch from now()) * 1000)::bigint - 3000000)
+       group by broadcast_id order by broadcast_id`,
+    );
+    assert.deepEqual(rows, [
+      { rows: 1, attempts: 128 },
+      { rows: 2, attempts: 138 },
+    ]);
+  });
+
   test('stores pages and answers while another transaction judges their push service', async () => {
     await addSubscriptions(store, 30);
     const record = (index: number, answer: 'accepted' | 'gone') =>

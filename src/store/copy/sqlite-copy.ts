@@ -80,7 +80,14 @@ function openAlone(path: string): CopyDatabase {
     findTable: 'select 1 from sqlite_schema where name = :name',
     transaction,
     read: transaction,
-    finish: async () => {},
+    finish: async ({ run }) => {
+      const [wrong] = await run<{ readonly table: string }>('pragma foreign_key_check');
+      if (wrong === undefined) return;
+      throw new DeskbellError(
+        'ERR_STORE_CORRUPT',
+        `A row of the table ${wrong.table} in ${path} refers to a row that is not there`,
+      );
+    },
     close: async () => database.close(),
   };
 }

@@ -26,7 +26,6 @@ import { PostgresDatabase } from './database.ts';
 import { commitIds, createPostgresLedger } from './ledger.ts';
 import { createPostgresPeople } from './people.ts';
 import { createPostgresReceipts } from './receipts.ts';
-import { createPostgresRateShares } from './rate-shares.ts';
 import { createPostgresSubscriptions } from './subscriptions.ts';
 import { createPostgresLeases } from './leases.ts';
 import { checkServer } from './preflight.ts';
@@ -94,7 +93,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     leases: createPostgresLeases(database, portable, functions, notices, reader),
     ledger: createPostgresLedger(database, portable, functions),
     receipts: { add: createPostgresReceipts(database, functions), prune: createReceiptPruning(portable) },
-    rates: createPostgresRateShares(database, functions),
     retention: createRetention(portable, async () => false, [commitIds, clientWindows]),
     clientRequests: createPostgresClientRequests(database, functions),
     address: { database: 'postgres', options: shared },

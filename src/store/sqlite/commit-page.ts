@@ -136,15 +136,6 @@ export function createPageCommit(
     return wasAccepted ? drawOrder - drawOrderEnd : drawOrder;
   };
 
-  const tallyOf = (tallies: Map<string, OriginTally>, origin: string): OriginTally => {
-    let counts = tallies.get(origin);
-    if (counts === undefined) {
-      counts = { origin, ...noOutcomes, answers: 0, goneRows: [], acceptedBy: [] };
-      tallies.set(origin, counts);
-    }
-    return counts;
-  };
-
   /** @param rows all that were read of the page */
   const countMissing = (
     { removals_after: removalsAfter, rows_in: rowsIn }: BroadcastHead,
@@ -222,6 +213,15 @@ export function createPageCommit(
       pushServices: pushServices.states(),
     };
   };
+}
+
+function tallyOf(tallies: Map<string, OriginTally>, origin: string): OriginTally {
+  let counts = tallies.get(origin);
+  if (counts === undefined) {
+    counts = { origin, ...noOutcomes, answers: 0, goneRows: [], acceptedBy: [] };
+    tallies.set(origin, counts);
+  }
+  return counts;
 }
 
 function addTo(counts: OriginTally, row: RowResult): void {

@@ -62,15 +62,15 @@ export function createAnswerNotes(database: SqliteDatabase): (noted: NotedAnswer
   };
 }
 
-function prepareStatements(database: SqliteDatabase) {
-  type Mark = { origin: string; window: number; nowMs: number };
-  const mark = (condition: string): string => `
+const markWhere = (condition: string): string => `
     insert into gone_marks (subscription_id, origin, answer_window, marked_at_ms, updated_at_ms)
     select id, :origin, :window, :nowMs, updated_at_ms from subscriptions where ${condition}
     -- marked again: the new answer decides, the first mark's time stays
     on conflict (subscription_id) do update set origin = excluded.origin, answer_window = excluded.answer_window,
       updated_at_ms = excluded.updated_at_ms, is_held = 0`;
 
+function prepareStatements(database: SqliteDatabase) {
+  type Mark = { origin: string; window: number; nowMs: number };
   return {
     addGuard: database.prepare<{ origin: string }>(
       'insert into deletion_guards (origin) values (:origin) on conflict do nothing',
@@ -100,10 +100,10 @@ function prepareStatements(database: SqliteDatabase) {
         accepted = excluded.accepted + iif(u.answers < ${windowAnswers}, u.accepted, 0)
     `),
     mark: database.prepare<Mark & { id: number; updatedAtMs: number }>(
-      mark('id = :id and updated_at_ms = :updatedAtMs'),
+      markWhere('id = :id and updated_at_ms = :updatedAtMs'),
     ),
     markByKeys: database.prepare<Mark & { endpoint: string; p256dh: Uint8Array; auth: Uint8Array }>(
-      mark('endpoint = :endpoint and p256dh = :p256dh and auth = :auth'),
+      markWhere('endpoint = :endpoint and p256dh = :p256dh and auth = :auth'),
     ),
     hasMarks: database.prepare<{ origin: string }, { subscription_id: number }>(
       'select subscription_id from gone_marks where origin = :origin limit 1',

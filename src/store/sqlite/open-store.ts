@@ -15,7 +15,6 @@ import { createPortableDatabase } from './portable-database.ts';
 import { createShrink } from './shrink.ts';
 import { SqliteDatabase } from './database.ts';
 import { createSqliteLedger } from './ledger.ts';
-import { createSqliteRateShares } from './rate-shares.ts';
 import { createSqliteReceipts } from './receipts.ts';
 import { createSqlitePeople } from './people.ts';
 import { createSqliteSubscriptions } from './subscriptions.ts';
@@ -60,7 +59,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     broadcasts: createBroadcasts(portable, reader, createSqliteBroadcasts(database)),
     leases: createSqliteLeases(database, portable, reader),
     ledger: createSqliteLedger(database, portable),
-    rates: createSqliteRateShares(database),
     receipts: { add: createSqliteReceipts(database), prune: createReceiptPruning(portable) },
     retention: createRetention(portable, createShrink(database)),
     address: { database: 'sqlite', options: { path, groupAccess } },

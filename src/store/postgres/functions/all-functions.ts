@@ -9,7 +9,6 @@ import { deletionGuardPolicy } from '../../deletion-guard.ts';
 import { optionColumns } from '../../delivery-options.ts';
 import { exactSlices, sliceStep } from '../../leases.ts';
 import { drawOrderEnd, suspensionPolicy } from '../../push-services.ts';
-import { abandonedAfterMs, burstSeconds } from '../../rate-shares.ts';
 import { addColumns, listColumns, outcomeColumns } from '../../outcome-columns.ts';
 import { settlements } from '../../broadcasts.ts';
 import { membersOf } from '../../slices.ts';
@@ -42,7 +41,6 @@ const files = [
   readFileSync(new URL('./attempts.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./commit-page.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./receipts.sql', import.meta.url), 'utf8'),
-  readFileSync(new URL('./rate-shares.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./client-requests.sql', import.meta.url), 'utf8'),
 ];
 
@@ -67,8 +65,6 @@ const values: Readonly<Record<string, SqlValue>> = {
   windowAnswers,
   judgedPages,
   ...pushServicePolicy,
-  abandonedAfterMs,
-  burstSeconds,
   clientPlaces,
   exactSlices,
   sliceStep,
