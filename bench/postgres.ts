@@ -1,12 +1,13 @@
 // PostgreSQL beside SQLite: what a broadcast by two sender processes costs them and the database, when its first message goes
 // out, and how much memory they take; whether two senders that wait for a push service most of the time do twice the work of one;
-// how many registrations are stored in a second. Everything shares this machine's processors, nginx as the push service too.
+// how many registrations are stored in a second; how many pages are committed while the disk is slow. Everything shares this machine's processors, nginx as the push service too.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { measureBroadcast, type MeasuredBroadcast } from './broadcast/measure-broadcast.ts';
 import { printTable } from './measure/table.ts';
 import { withBenchServer, type BenchServer } from './postgres/database-server.ts';
+import { benchCommits } from './postgres/commits.ts';
 import { benchRegistrations } from './postgres/registrations.ts';
 
 const goals = { timesSqlite: 1.15, firstMs: 1000, megabytes: 200, timesOneSender: 1.9 };
@@ -27,6 +28,9 @@ export async function bench({
     await benchBroadcast(server, rows);
     await benchTwoSenders(server, Math.min(rows, awayRows));
     await server.withDatabase((database) => benchRegistrations(database, quick ? 1 : 5));
+    await server.withDatabase((database) =>
+      server.delayingCommits(10, () => benchCommits(database.url, quick ? 25 : 100)),
+    );
   });
 }
 

@@ -6,6 +6,8 @@ import { cpuSecondsOfFamily } from '../measure/process-usage.ts';
 export interface BenchServer {
   /** Runs `work` with an empty database, which is removed then. */
   withDatabase<Result>(work: (database: DatabaseServer) => Promise<Result>): Promise<Result>;
+  /** Runs `work` while each commit waits so long before it writes to the disk, together with others that come meanwhile. */
+  delayingCommits(delayMs: number, work: () => Promise<void>): Promise<void>;
 }
 
 /** Runs `work` with a server, which is stopped then. */
@@ -19,7 +21,16 @@ export async function withBenchServer(work: (server: BenchServer) => Promise<voi
 }
 
 function toBenchServer(server: PostgresServer): BenchServer {
+  const setDelay = async (delayMs: number): Promise<void> => {
+    await server.administer(`alter system set commit_delay = ${delayMs * 1000}`);
+    await server.administer('alter system set commit_siblings = 0');
+    await server.administer('select pg_reload_conf()');
+  };
   return {
+    delayingCommits: async (delayMs, work) => {
+      await setDelay(delayMs);
+      await work().finally(() => setDelay(0));
+    },
     withDatabase: async (work) => {
       const database = await server.createDatabase();
       try {
