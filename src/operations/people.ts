@@ -4,7 +4,7 @@ import type { Person, PersonChange } from '../audience/person.ts';
 import { Type } from '../http/schema.ts';
 import { maxLanguageCharacters } from '../protocol/language.ts';
 import { channelNameSchema } from './channels.ts';
-import type { RemovedPerson } from '../store/people.ts';
+import type { RemovedPerson } from '../store/remove-person.ts';
 import { userKeywords } from './audience.ts';
 import { operation, type OperationContext, type View } from './operation.ts';
 

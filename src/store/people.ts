@@ -1,23 +1,10 @@
 // Whose subscriptions are, and what an operator does with a person.
-import { checkNewUser, checkTags } from '../audience/user-and-tags.ts';
-import type { SubscriptionSample } from './subscription-sample.ts';
-
-/** How much of a person was in the store and is deleted. */
-export interface RemovedPerson {
-  readonly subscriptions: number;
-  /** Subscriptions that had ended already, of which the application had not taken note. */
-  readonly ended: number;
-  /** Broadcasts that were for this person alone, with message and counts. */
-  readonly broadcasts: number;
-  /** Schedules that were for this person alone. */
-  readonly schedules: number;
-  /** Places in lists of recipients. */
-  readonly recipients: number;
-  /** That are known of broadcasts to others too. */
-  readonly attempts: number;
-  /** What their browsers have reported of notifications, and is still known by subscription. */
-  readonly receipts: number;
-}
+import { checkNewUser, checkTagCount, checkTags } from '../audience/user-and-tags.ts';
+import { normalizeEndpoint } from '../protocol/endpoint.ts';
+import { assignOwner, assignTags, findById, findOwn } from './owners.ts';
+import type { PortableDatabase } from './portable-sql.ts';
+import { removePerson, type RemovedPerson } from './remove-person.ts';
+import { createSampler, type ReadWindows, type SubscriptionSample } from './subscription-sample.ts';
 
 /** What is not given stays as it is. */
 export interface OwnerChange {
@@ -63,14 +50,63 @@ export interface PeopleStore {
   remove(user: string): Promise<RemovedPerson>;
 }
 
+export function createPeople(database: PortableDatabase, readWindows: ReadWindows): PeopleStore {
+  const { table } = database.tags;
+  return {
+    assign: async (id, change) => {
+      const { user, tags } = checkOwnerChange(change);
+      return database.transaction(function* () {
+        const row = yield* findById(database, id);
+        if (row === undefined) return false;
+        const changed = (user === undefined ? row.user_name : user) ?? undefined;
+        yield* assignOwner(database, id, { user: changed, tags: tags ?? row.tags });
+        return true;
+      });
+    },
+    signOut: async (endpoint, auth) => {
+      const { column, valueOf } = database.endpoint;
+      // anybody may ask for any endpoint: one that is not there costs no transaction
+      const known = await database.read(`select id from deskbell.subscriptions where ${column} = :endpoint`, {
+        endpoint: valueOf(normalizeEndpoint(endpoint)),
+      });
+      if (known.length === 0) return false;
+      return database.transaction(function* () {
+        const row = yield* findOwn(database, { endpoint, auth });
+        if (row !== undefined) yield* assignOwner(database, row.id, {});
+        return row !== undefined;
+      });
+    },
+    changeTags: async (id, change) => {
+      const { add, remove } = checkTagChange(change);
+      return database.transaction(function* () {
+        const row = yield* findById(database, id);
+        if (row === undefined) return false;
+        const kept = row.tags.filter((tag) => !remove.includes(tag));
+        const tags = [...new Set([...kept, ...add])];
+        checkTagCount(id, tags.length);
+        yield* assignTags(database, id, tags);
+        return true;
+      });
+    },
+    countTags: async () => {
+      const rows = await database.read<{ readonly tag: string; readonly subscriptions: number }>(
+        `select tag, count(*) as subscriptions from ${table} group by tag order by tag collate ${database.byBytes}`,
+      );
+      return rows.map((row) => ({ ...row }));
+    },
+    sample: createSampler(database, readWindows),
+    remove: (user) => removePerson(database, user),
+  };
+}
+
 /** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
-export const checkOwnerChange = ({ user, tags }: OwnerChange): OwnerChange => ({
+const checkOwnerChange = ({ user, tags }: OwnerChange): OwnerChange => ({
   user: user == null ? user : checkNewUser(user, '/user'),
   tags: tags && checkTags(tags, '/tags'),
 });
 
 /** @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE */
-export const checkTagChange = ({ add = [], remove = [] }: TagChange): Required<TagChange> => ({
+const checkTagChange = ({ add = [], remove = [] }: TagChange): Required<TagChange> => ({
   add: checkTags(add, '/add'),
   remove: checkTags(remove, '/remove'),
 });

@@ -30,6 +30,17 @@ export interface PortableDatabase {
   /** The time of the store, milliseconds since 1970. */
   readonly now: () => number;
   readonly given: GivenSubscriptions;
+  /** The column that subscriptions and members of lists are found by, and what it has for an endpoint in its normal form. */
+  readonly endpoint: { readonly column: string; valueOf(endpoint: string): string };
+  /** Tags are rows of their own in SQLite, and a column in PostgreSQL. */
+  readonly tags: {
+    /** Those of a subscription `s`, in the order of their names, as `readJson` reads it. */
+    readonly ofRow: string;
+    /** A table with each `tag` of each subscription. */
+    readonly table: string;
+    /** Statements that replace those of a subscription. @param tags a JSON array */
+    set(id: number, tags: string): readonly (readonly [sql: string, values: PortableValues])[];
+  };
   /** Whether a column is one of the numbers that are the value of `name`. However many they are, the text is the same. */
   isOneOf(column: string, name: string): string;
   /** The collation in which texts are compared byte by byte. */

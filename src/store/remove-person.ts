@@ -1,21 +1,23 @@
 // Deletes all that the database knows of a person: what came of broadcasts to others in short transactions, all else in one.
 import { addRemoved, finishIfOver } from './finish-broadcast.ts';
 import { forgetAttempts, forgetMemberships } from './forget-subscriptions.ts';
-import type { RemovedPerson } from './people.ts';
-import {
-  changeRows,
-  run,
-  type PortableDatabase,
-  type PortableValue,
-  type PortableValues,
-  type Work,
-} from './portable-sql.ts';
+import { changeRows, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
 
-/** What the databases name and find in ways of their own. */
-export interface PersonColumns {
-  /** Of a member `m` of a list: it has this `:endpoint`, as `toEndpoint` gives it. */
-  readonly hasEndpoint: string;
-  toEndpoint(endpoint: string): PortableValue;
+/** How much of a person was in the store and is deleted. */
+export interface RemovedPerson {
+  readonly subscriptions: number;
+  /** Subscriptions that had ended already, of which the application had not taken note. */
+  readonly ended: number;
+  /** Broadcasts that were for this person alone, with message and counts. */
+  readonly broadcasts: number;
+  /** Schedules that were for this person alone. */
+  readonly schedules: number;
+  /** Places in lists of recipients. */
+  readonly recipients: number;
+  /** That are known of broadcasts to others too. */
+  readonly attempts: number;
+  /** What their browsers have reported of notifications, and is still known by subscription. */
+  readonly receipts: number;
 }
 
 interface PersonRow {
@@ -23,11 +25,7 @@ interface PersonRow {
   readonly endpoint: string;
 }
 
-export async function removePerson(
-  database: PortableDatabase,
-  user: string,
-  columns: PersonColumns,
-): Promise<RemovedPerson> {
+export async function removePerson(database: PortableDatabase, user: string): Promise<RemovedPerson> {
   const rows = await database.read<{ readonly id: number }>(
     `select id from deskbell.subscriptions where user_name = :user
      union all select id from deskbell.ended_subscriptions where user_name = :user`,
@@ -37,15 +35,11 @@ export async function removePerson(
   const ids = rows.map(({ id }) => id);
   const attempts = await forgetAttempts(database, ids);
   const memberships = await forgetMemberships(database, ids);
-  const removed = await database.erase(() => removeRows(database, user, columns));
+  const removed = await database.erase(() => removeRows(database, user));
   return { ...removed, recipients: removed.recipients + memberships, attempts };
 }
 
-function* removeRows(
-  database: PortableDatabase,
-  user: string,
-  columns: PersonColumns,
-): Work<Omit<RemovedPerson, 'attempts'>> {
+function* removeRows(database: PortableDatabase, user: string): Work<Omit<RemovedPerson, 'attempts'>> {
   const stored = yield* run<PersonRow>(
     `select id, endpoint from deskbell.subscriptions where user_name = :user ${database.forUpdate}`,
     { user },
@@ -59,10 +53,10 @@ function* removeRows(
   // where the person stands in lists of recipients
   const members = `
     select m.audience_id, m.position from deskbell.audiences a
-    join deskbell.audience_members m on m.audience_id = a.id and ${columns.hasEndpoint}`;
+    join deskbell.audience_members m on m.audience_id = a.id and m.${database.endpoint.column} = :endpoint`;
   for (const row of [...stored, ...ended]) {
     const id = { id: row.id };
-    const endpoint = { endpoint: columns.toEndpoint(row.endpoint) };
+    const endpoint = { endpoint: database.endpoint.valueOf(row.endpoint) };
     const retries = yield* run<{ readonly broadcast_id: number }>(
       `delete from deskbell.retries where (broadcast_id, position) in (
          select id, cast(:id as bigint) from deskbell.broadcasts

@@ -155,11 +155,13 @@ const keyOfInterval = 'broadcast_id, width_ms, start_ms, push_service';
  */
 export function* mergeIntervals(broadcastId: number, nowMs: number): Work<void> {
   const { widthMs } = outcomeWidths.coarse;
-  const values = { broadcastId, fromMs: nowMs - dayMs, untilMs: nowMs - 2 * widthMs };
-  for (const intervals of [
-    'broadcast_id = :broadcastId',
-    `broadcast_id = ${allBroadcasts} and width_ms = ${widthMs} and start_ms between :fromMs and :untilMs`,
-  ]) {
+  const day = { fromMs: nowMs - dayMs, untilMs: nowMs - 2 * widthMs };
+  const ofAll = `broadcast_id = ${allBroadcasts} and width_ms = ${widthMs}`;
+  const all: readonly (readonly [intervals: string, values: PortableValues])[] = [
+    ['broadcast_id = :broadcastId', { broadcastId }],
+    [`${ofAll} and start_ms between :fromMs and :untilMs`, day],
+  ];
+  for (const [intervals, values] of all) {
     const shards = `deskbell.outcome_intervals where ${intervals} and shard > ${mergedShard}`;
     // in SQLite there is one shard
     const [more] = yield* run(`select 1 as more from ${shards} and shard > 0 limit 1`, values);

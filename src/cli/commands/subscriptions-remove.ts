@@ -5,7 +5,7 @@ import { checkUser } from '../../audience/user-and-tags.ts';
 import { countOf } from '../../errors/format-count.ts';
 import { removePerson } from '../../operations/people.ts';
 import { removePushService, removeSubscription } from '../../operations/subscriptions.ts';
-import type { RemovedPerson } from '../../store/people.ts';
+import type { RemovedPerson } from '../../store/remove-person.ts';
 import { parsePositiveInteger } from '../flags/arguments.ts';
 import { type Context, createCommand } from '../command.ts';
 import { dataSettings } from '../configuration/configuration.ts';

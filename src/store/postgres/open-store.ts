@@ -11,6 +11,7 @@ import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
 import { createBroadcasts } from '../broadcast-control.ts';
 import { createBroadcastReader } from '../broadcast-reader.ts';
+import { createPeople } from '../people.ts';
 import { createReceiptPruning } from '../receipts.ts';
 import { createPortableRoles } from '../portable-roles.ts';
 import { createRetention } from '../retention.ts';
@@ -24,7 +25,7 @@ import { createPostgresBroadcasts } from './broadcasts.ts';
 import { clientWindows, createPostgresClientRequests } from './client-requests.ts';
 import { PostgresDatabase } from './database.ts';
 import { commitIds, createPostgresLedger } from './ledger.ts';
-import { createPostgresPeople } from './people.ts';
+import { createWindowReader } from './sample-windows.ts';
 import { createPostgresReceipts } from './receipts.ts';
 import { createPostgresSubscriptions } from './subscriptions.ts';
 import { createPostgresLeases } from './leases.ts';
@@ -86,8 +87,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { now: _, ...shared } = databaseOptions;
   return {
     ...createPortableRoles(portable),
-    subscriptions: createPostgresSubscriptions(database, functions, subscriptionLimit),
-    people: createPostgresPeople(database, portable, functions),
+    subscriptions: createPostgresSubscriptions(database, portable, functions, subscriptionLimit),
+    people: createPeople(portable, createWindowReader(database)),
     attempts: createAttempts(portable),
     broadcasts: createBroadcasts(portable, reader, createPostgresBroadcasts(database, functions)),
     leases: createPostgresLeases(database, portable, functions, notices, reader),

@@ -35,6 +35,19 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
   return {
     now: database.clock.now,
     given,
+    endpoint: { column: 'endpoint_hash', valueOf: hashEndpoint },
+    tags: {
+      ofRow: `coalesce(to_jsonb(s.tags), '[]')`,
+      table: '(select unnest(tags) as tag from deskbell.subscriptions where tags is not null) t',
+      set: (id, tags) => [
+        [
+          `update deskbell.subscriptions set tags = (
+             select array_agg(tag order by tag collate "C") from jsonb_array_elements_text(cast(:tags as jsonb)) tag)
+           where id = :id`,
+          { id, tags },
+        ],
+      ],
+    },
     isOneOf: (column, name) => `${column} = any (:${name}::bigint[])`,
     byBytes: '"C"',
     position: 'strpos',

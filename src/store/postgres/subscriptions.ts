@@ -16,7 +16,9 @@ import {
 } from '../subscriptions.ts';
 import { audienceCondition } from './audience-filter.ts';
 import type { PostgresDatabase, Query } from './database.ts';
-import { runWith } from './portable-database.ts';
+import { moveFromFormer } from '../owners.ts';
+import type { PortableDatabase } from '../portable-sql.ts';
+import { runWith, runWork } from './portable-database.ts';
 import { WriteQueue } from './write-queue.ts';
 
 interface RowWithTags extends SubscriptionRow {
@@ -50,6 +52,7 @@ const isOfPushService = `split_part(s.endpoint, '/', 3) collate "C" = $3 and sta
 /** @param functions the schema of the database's functions */
 export function createPostgresSubscriptions(
   database: PostgresDatabase,
+  portable: PortableDatabase,
   functions: string,
   subscriptionLimit: SubscriptionLimit | undefined,
 ): SubscriptionStore {
@@ -111,8 +114,8 @@ export function createPostgresSubscriptions(
 
   const queue = new WriteQueue((rows: readonly NewRow[]) => putRows(rows, database.query));
 
-  /** The right to be registered is consumed in the transaction that stores the row. */
-  const putAdmitted = (row: NewRow, { invitation, former, replacesFormer }: Registration) =>
+  /** In the transaction that stores the row, its right to be registered is consumed, and it takes over what a former one has. */
+  const putAlone = (row: NewRow, { invitation, former, replacesFormer, assign }: Registration) =>
     database.transaction(async (query) => {
       const replaced = replacesFormer && former ? await lockOwn(former, query) : undefined;
       if (replacesFormer && replaced === undefined && !(await isStored(row.hash, query))) throw notInvited();
@@ -122,9 +125,13 @@ export function createPostgresSubscriptions(
       }
       const [stored] = await putRows([row], query, replaced === undefined ? 0 : 1);
       if (stored === undefined) throw endpointInUse();
+      if (former === undefined) return stored;
+      const { endpoint } = row.subscription;
+      await runWork(query, moveFromFormer(portable, endpoint, former, assign === undefined));
       if (replaced !== undefined && replaced !== row.hash)
         await query('delete from deskbell.subscriptions where endpoint_hash = $1', [replaced]);
-      return stored;
+      const [moved] = await query<RowWithTags>(`${selectRow} where s.endpoint_hash = $1`, [row.hash]);
+      return moved === undefined ? stored : toStored(moved);
     });
 
   /** @returns its hash, where `auth` is its own: nobody else replaces or deletes it until the transaction ends */
@@ -149,11 +156,11 @@ export function createPostgresSubscriptions(
     },
 
     register: async (registration) => {
-      const { former, invitation, replacesFormer } = registration;
+      const { former, invitation } = registration;
       const row = toNewRow(registration, toOptions(registration));
-      if (invitation !== undefined || replacesFormer) return queue.run(() => putAdmitted(row, registration));
-      const formerHash = former === undefined ? [] : [hashEndpoint(former.endpoint)];
-      const stored = await queue.add([row.hash, ...formerHash], row);
+      if (invitation !== undefined || former !== undefined)
+        return queue.run(() => putAlone(row, registration));
+      const stored = await queue.add([row.hash], row);
       if (stored === undefined) throw endpointInUse();
       return stored;
     },
@@ -288,12 +295,8 @@ function toNewRow(
 }
 
 function toOptions(registration: Registration) {
-  const { former } = registration;
   const { auth, user } = provenBy(registration);
-  return {
-    former: former && { hash: hashEndpoint(former.endpoint), auth: toHex(former.auth) },
-    proof: { auth: auth && toHex(auth), user },
-  };
+  return { proof: { auth: auth && toHex(auth), user } };
 }
 
 const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

@@ -6,6 +6,7 @@ import type { Store } from '../store.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
 import { createBroadcasts } from '../broadcast-control.ts';
 import { createBroadcastReader } from '../broadcast-reader.ts';
+import { createPeople } from '../people.ts';
 import { createReceiptPruning } from '../receipts.ts';
 import { createPortableRoles } from '../portable-roles.ts';
 import { createRetention } from '../retention.ts';
@@ -16,7 +17,7 @@ import { createShrink } from './shrink.ts';
 import { SqliteDatabase } from './database.ts';
 import { createSqliteLedger } from './ledger.ts';
 import { createSqliteReceipts } from './receipts.ts';
-import { createSqlitePeople } from './people.ts';
+import { createWindowReader } from './sample-windows.ts';
 import { createSqliteSubscriptions } from './subscriptions.ts';
 import { createSqliteLeases } from './leases.ts';
 
@@ -53,8 +54,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const reader = createBroadcastReader(portable);
   return {
     ...createPortableRoles(portable),
-    subscriptions: createSqliteSubscriptions(database, options.subscriptionLimit),
-    people: createSqlitePeople(database, portable),
+    subscriptions: createSqliteSubscriptions(database, portable, options.subscriptionLimit),
+    people: createPeople(portable, createWindowReader(database)),
     attempts: createAttempts(portable),
     broadcasts: createBroadcasts(portable, reader, createSqliteBroadcasts(database)),
     leases: createSqliteLeases(database, portable, reader),

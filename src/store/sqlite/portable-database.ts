@@ -23,6 +23,19 @@ export function createPortableDatabase(database: SqliteDatabase): PortableDataba
   return {
     now: database.now,
     given,
+    endpoint: { column: 'endpoint', valueOf: String },
+    tags: {
+      ofRow: `(select json_group_array(tag) from (
+                 select tag from subscription_tags where subscription_id = s.id order by tag))`,
+      table: 'subscription_tags t',
+      set: (id, tags) => [
+        ['delete from subscription_tags where subscription_id = :id', { id }],
+        [
+          'insert into subscription_tags (tag, subscription_id) select distinct value, :id from json_each(:tags)',
+          { id, tags },
+        ],
+      ],
+    },
     isOneOf: (column, name) => `${column} in (select value from json_each(:${name}))`,
     byBytes: 'binary',
     position: 'instr',

@@ -8,6 +8,7 @@ import { toSubscription, type SubscriptionRow } from '../subscription-row.ts';
 import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
 import {
   checkVapidPublicKey,
+  type FormerSubscription,
   type Registration,
   type SearchedSubscriptions,
   type StoredSubscription,
@@ -16,10 +17,10 @@ import {
 } from '../subscriptions.ts';
 import { createAudienceFilter } from './audience-filter.ts';
 import type { SqliteDatabase } from './database.ts';
-import { runPortable } from './portable-database.ts';
+import { assignOwner, findOwn, moveFromFormer } from '../owners.ts';
+import type { PortableDatabase } from '../portable-sql.ts';
+import { runPortable, runWork } from './portable-database.ts';
 import type { NoValues } from './statement.ts';
-import { createFormerSubscriptions } from './former-subscription.ts';
-import { createSubscriptionOwners } from './user-and-tags.ts';
 
 /** Candidates that are looked at together where rows are listed by an expression. */
 const matchingBatchRows = 1000;
@@ -39,11 +40,11 @@ const toStored = (row: RowWithTags): StoredSubscription =>
 
 export function createSqliteSubscriptions(
   database: SqliteDatabase,
+  portable: PortableDatabase,
   subscriptionLimit: SubscriptionLimit | undefined,
 ): SubscriptionStore {
   const statements = prepareStatements(database);
-  const owners = createSubscriptionOwners(database);
-  const moveFromFormer = createFormerSubscriptions(database, owners);
+  const findOwned = (own: FormerSubscription) => runWork(database, findOwn(portable, own));
   const matching = createAudienceFilter(database);
   const budget = subscriptionLimit && new InsertBudget(subscriptionLimit);
 
@@ -73,7 +74,7 @@ export function createSqliteSubscriptions(
   ): PutRow => {
     const { p256dh, auth } = subscription;
     checkVapidPublicKey(vapidPublicKey);
-    const isAdded = !takesPlace && owners.find(endpoint) === undefined;
+    const isAdded = !takesPlace && statements.findRight.first({ endpoint }) === undefined;
     if (budget !== undefined && isAdded) takeCapacity(budget);
     const nowMs = database.now();
     const row = statements.put.first({
@@ -88,8 +89,9 @@ export function createSqliteSubscriptions(
       channels: channels === undefined ? null : JSON.stringify(channels),
     });
     if (row === undefined) throw new Error('The subscription was not stored.');
-    if (assign !== undefined) owners.assign(row.id, checkUserAndTags(assign));
-    if (former !== undefined) moveFromFormer(row.id, former, assign === undefined);
+    if (assign !== undefined) runWork(database, assignOwner(portable, row.id, checkUserAndTags(assign)));
+    if (former !== undefined)
+      runWork(database, moveFromFormer(portable, endpoint, former, assign === undefined));
     return row;
   };
 
@@ -114,10 +116,10 @@ export function createSqliteSubscriptions(
 
   const register = (registration: Registration): StoredSubscription => {
     const endpoint = normalizeEndpoint(registration.subscription.endpoint);
-    const row = owners.find(endpoint);
+    const row = statements.findRight.first({ endpoint });
     if (row !== undefined) checkRight({ auth: row.auth, user: row.user_name ?? undefined }, registration);
     const { invitation, former, replacesFormer = false } = registration;
-    const replaced = replacesFormer && former ? owners.findOwn(former.endpoint, former.auth) : undefined;
+    const replaced = replacesFormer && former ? findOwned(former) : undefined;
     if (replacesFormer && row === undefined && replaced === undefined) throw notInvited();
     if (invitation !== undefined) consume(invitation, endpoint);
     const stored = put(registration, endpoint, replaced !== undefined);
@@ -216,7 +218,7 @@ export function createSqliteSubscriptions(
 
     removeByEndpoint: (endpoint, auth) =>
       database.write(() => {
-        const row = owners.findOwn(endpoint, auth);
+        const row = findOwned({ endpoint, auth });
         return row !== undefined && statements.removeById.run({ id: row.id }) > 0;
       }),
 
@@ -296,6 +298,10 @@ function prepareStatements(database: SqliteDatabase) {
     findByEndpoint: database.prepare<{ endpoint: string }, RowWithTags>(
       `${selectRow} where s.endpoint = :endpoint`,
     ),
+    findRight: database.prepare<
+      { endpoint: string },
+      { id: number; auth: Uint8Array; user_name: string | null }
+    >('select id, auth, user_name from subscriptions where endpoint = :endpoint'),
     removeById: database.prepare<{ id: number }>('delete from subscriptions where id = :id'),
     count: database.prepare<NoValues, { count: number }>(
       'select coalesce(sum(subscriptions), 0) as count from subscription_counts',

@@ -28,7 +28,6 @@ type SqlValue = number | string | readonly number[] | { readonly sql: string };
 /** In the order of their use of each other. In the package their text is part of the code. */
 const files = [
   readFileSync(new URL('./clock.sql', import.meta.url), 'utf8'),
-  readFileSync(new URL('./former-subscription.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./subscriptions.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./audiences.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./push-services.sql', import.meta.url), 'utf8'),

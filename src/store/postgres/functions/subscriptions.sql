@@ -14,7 +14,7 @@ $$;
 -- last, and those that are not permitted do not come. No endpoint is given twice. A statement that may need any partition
 -- opens all of them, which costs as much as inserting ten rows: the first one asks what is there, and the others are left
 -- out where they have nothing to do.
--- options: null, or {assign: {user, tags}}, {former: {hash, auth}}, and {proof: {auth, user}} where the row that is there
+-- options: null, or {assign: {user, tags}}, and {proof: {auth, user}} where the row that is there
 -- may be changed with its auth or by its user alone; with auth in hexadecimal digits; {createdAtMs} for a row that is
 -- new; {isImported} where no browser was here, which a new row says by being updated at 0; {language, timeZone}, without which a row keeps its own; and {channels} for a row that has no choice for them.
 create function deskbell_functions.put_subscriptions(
@@ -103,10 +103,6 @@ begin
     get diagnostics inserted = row_count;
     exit when cardinality(changed) + cardinality(refused) + inserted = cardinality(hashes);
   end loop;
-
-  if exists (select from unnest(options) as given (options) where given.options ? 'former') then
-    changed := changed || deskbell_functions.move_from_former_subscriptions(hashes, options, refused);
-  end if;
 
   if cardinality(changed) > 0 then
     return query
