@@ -46,7 +46,6 @@ export function resultOf<Result>(request: IDBRequest<Result>): Promise<Result> {
   });
 }
 
-// Data for each registration that the page library stores and the service worker needs while no page is open.
 
 export interface StoredState {
   /** The folder of the Deskbell service. */
@@ -71,7 +70,6 @@ export async function readState(scope: string): Promise<StoredState> {
   return (await inStore('readonly', readStateIn(scope))) ?? {};
 }
 
-/** Changes, or a function that makes them from the current state. */
 export type StateChanges = StoredState | ((state: StoredState) => StoredState);
 
 export async function updateState(scope: string, changes: StateChanges): Promise<void> {

@@ -56,10 +56,7 @@ export class ServiceApi {
     return this.#request('GET', `vapidKey?${Date.now()}`, isKey) as Promise<string>;
   }
 
-  /**
-   * @param body from `subscriptionBody`
-   * @param former the one that it replaces
-   */
+  /** @param body from `subscriptionBody` @param former the one that it replaces */
   async store(body: string, vapidKey: string, former: string | null | undefined): Promise<void> {
     const { language } = navigator;
     const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
@@ -171,7 +168,6 @@ export function subscriptionBody(subscription: PushSubscription): string {
   });
 }
 
-/** Standard base64 with padding. */
 export function base64(bytes: ArrayBuffer | null): string {
   return btoa(String.fromCharCode(...new Uint8Array(bytes!)));
 }

@@ -93,14 +93,11 @@ export async function atPushService<Result>(work: Promise<Result>, timeoutMs: nu
 }
 
 /**
- * A browser without a push service says so at once; Firefox says the same after waiting for one that it cannot reach.
+ * A browser without a push service says so at once; Firefox waits before it says the same of one that it cannot reach.
  */
 const longestRefusalMs = 2_000;
 
-/**
- * Interprets a browser's refusal to subscribe. Most say the reason only in words; `Registration failed - …` is
- * Chromium's and its derivatives'.
- */
+/** Most browsers say the reason only in words; `Registration failed - …` is Chromium's and its derivatives'. */
 function describeRefusal(cause: Error, waitedMs: number): ClientError {
   const { name, message } = cause;
   if (name === 'NotAllowedError') return permissionDenied(cause);

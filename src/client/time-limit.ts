@@ -1,7 +1,6 @@
 export const defaultTimeoutMs = 15_000;
 /** For `beforeShow`: browsers end a service worker that takes too long, and then nothing is shown. */
 export const hookTimeoutMs = 10_000;
-/** How long to wait for the site's own registration of its service worker. */
 export const lateRegistrationMs = 5_000;
 /** For the browser's storage: a notification is shown even if it does not answer. */
 export const storageTimeoutMs = 3_000;

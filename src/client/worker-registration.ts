@@ -49,10 +49,7 @@ export class WorkerRegistration {
     return registration;
   }
 
-  /**
-   * Checks that messages would be shown: the site's own service worker may not import Deskbell's. @throws {ClientError}
-   * service-worker-failed
-   */
+  /** Checks that the site's own service worker imports Deskbell's. @throws {ClientError} service-worker-failed */
   async check(registration: ServiceWorkerRegistration): Promise<void> {
     const { active, waiting, installing, scope } = registration;
     const answered = new Promise<void>((resolve) => {
@@ -197,15 +194,11 @@ function trustedScriptUrl({ href }: URL): string {
   return policy?.createScriptURL(href) ?? href;
 }
 
-/** True if the page's content security policy does not list the policy. */
 function isTrustedTypesRefused(): boolean {
   return isRefused;
 }
 
-/**
- * Resolves an address relative to the page. Leaves out user and password, which browsers keep in `baseURI`: no browser
- * fetches a URL with them, but each sends them by itself.
- */
+/** Relative to the page, without user and password, which browsers keep in `baseURI` and refuse to fetch. */
 export function resolveAddress(address: string | URL): URL {
   const base = new URL(document.baseURI);
   base.username = '';

@@ -28,10 +28,7 @@ const isRejected = Symbol('rejected');
 const lineStart = Symbol('start of the rejected line');
 type RejectedSocket = Duplex & { [isRejected]?: true; [lineStart]?: number };
 
-/**
- * For Fastify's `clientErrorHandler`, which Node calls again for whatever follows: only a connection's first error
- * counts.
- */
+/** For Fastify's `clientErrorHandler`, which Node calls again for whatever follows; only the first error counts. */
 export function handleClientError(
   app: FastifyInstance,
   error: ClientError,

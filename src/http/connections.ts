@@ -117,9 +117,7 @@ export function closeUnreadResponses(app: FastifyInstance, readTimeoutMs: number
   app.addHook('onClose', async () => clearInterval(timer));
 }
 
-/**
- * Closes a client's connections beyond `max`. This machine and trusted proxies, which stand for many, have no limit.
- */
+/** Closes a client's connections beyond `max`, but not those of this machine and of trusted proxies. */
 export function limitConnectionsOfClients(server: Server, max: number, isTrusted: IsTrusted): void {
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {

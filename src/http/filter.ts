@@ -8,9 +8,7 @@ import { requestStartMs } from './connections.ts';
 export interface RequestHead {
   readonly method: string | undefined;
   readonly url: string | undefined;
-  /**
-   * When the request began, by `performance.now()`: its first byte if filters are enabled, else its complete headers.
-   */
+  /** By `performance.now()`: at the first byte if filters are enabled, else when the headers were complete. */
   readonly startMs: number;
 }
 

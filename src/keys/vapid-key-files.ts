@@ -33,10 +33,7 @@ export async function loadOrCreateKeyFile(directory: string): Promise<VapidKeys>
   return isWritten ? created : readKeyFile(directory);
 }
 
-/**
- * @param options `force` replaces an existing pair and so loses its subscribers
- * @throws {DeskbellError} ERR_KEY_FILE_EXISTS, ERR_VAPID_KEY_INVALID
- */
+/** `force` replaces an existing pair. @throws {DeskbellError} ERR_KEY_FILE_EXISTS, ERR_VAPID_KEY_INVALID */
 export async function writeKeyFile(
   directory: string,
   keys: VapidKeys,
@@ -57,10 +54,7 @@ export async function readPairFile(path: string): Promise<VapidKeys | undefined>
   return text === undefined ? undefined : parsePair(text, path);
 }
 
-/**
- * @returns false if the file exists and may not be replaced
- * @throws {DeskbellError} ERR_FILE
- */
+/** @returns false if the file exists and may not be replaced @throws {DeskbellError} ERR_FILE */
 export function writePairFile(
   path: string,
   keys: VapidKeys,
@@ -151,10 +145,7 @@ export interface MissingKey extends KnownKey {
   readonly subscriptions: number;
 }
 
-/**
- * @param counts subscriptions by public key
- * @param ring the pairs of the key files
- */
+/** @param counts subscriptions by public key @param ring the pairs of the key files */
 export function findMissingKeys(
   known: readonly KnownKey[],
   counts: ReadonlyMap<string, number>,

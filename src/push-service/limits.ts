@@ -37,10 +37,7 @@ export function withDefaultLimits(given: Partial<Limits>): Limits {
 
 export type Names<Options> = { readonly [Name in keyof Options]-?: unknown };
 
-/**
- * @param kind of option, for the message
- * @throws {RangeError} names the first unknown option, and the known ones
- */
+/** @param kind of option @throws {RangeError} names the first unknown option, and the known ones */
 export function checkNames<Options>(kind: string, given: object, known: Names<Options>): void {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
   if (unknown === undefined) return;

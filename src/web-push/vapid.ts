@@ -84,8 +84,7 @@ const beforeKey = Buffer.from('30310201010420', 'hex');
 const afterKey = Buffer.from('a00a06082a8648ce3d030107', 'hex');
 
 /**
- * Like the original, accepts a private key that does not fit the public key (push services refuse it), and numbers that
- * are no key, such as zeros in tests of applications.
+ * Like the original, accepts private keys that do not fit the public key, and numbers that are no key, such as zeros.
  */
 function importPrivateKey(privateKey: string): KeyObject {
   const bytes = Buffer.from(privateKey, 'base64url');

@@ -96,7 +96,8 @@ function invitation(): string | undefined {
 }
 
 /**
- * An app on the Home Screen has its own storage: without a start URL in the manifest, it starts with this page's URL.
+ * An app on the Home Screen has its own storage, and without a start URL in the manifest it starts with this page's
+ * URL.
  */
 function linkManifest(): void {
   const link = document.querySelector<HTMLLinkElement>('link[rel="manifest"]');

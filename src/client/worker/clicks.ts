@@ -31,10 +31,7 @@ async function actOnClick(message: PushMessage, actionName: string): Promise<voi
   await openPage(message, action?.url ?? message.url);
 }
 
-/**
- * Brings a page to the front: the one at `link`, or without a link one in the folder common to the page that subscribed
- * and the scope. If there is none, opens one and passes it the message.
- */
+/** Focuses the page at `link`, or one in the folder common to the page that subscribed and the scope, or opens it. */
 async function openPage(message: PushMessage, link: string | undefined): Promise<void> {
   const pageUrl = await readPageUrl();
   const url = toUrl(link, pageUrl, linkScheme);

@@ -5,7 +5,6 @@ import { jsonType, requestService } from '../service-api.ts';
 import { readOwnState, tryLater, worker } from './scope.ts';
 
 export const receiptsName = 'deskbell-receipts';
-/** Reports within this time are sent together, at most `maxReceipts`. */
 const receiptDelayMs = 1000;
 const maxReceipts = 50;
 

@@ -69,7 +69,6 @@ async function isOnScreen({ id, tag }: PushMessage): Promise<boolean> {
   return notifications.some((shown) => id !== undefined && messageOf(shown)?.id === id);
 }
 
-/** The number on an installed web app's icon, in browsers that support it. */
 export async function showBadge(count: number | undefined): Promise<void> {
   if (count === undefined) return;
   await navigator.setAppBadge?.(count).catch(() => undefined);
@@ -100,10 +99,7 @@ export function readPush(event: DeclarativePushEvent): Texts {
   return readMembers(fromDeclarativeForm({ notification, app_badge: appBadge }));
 }
 
-/**
- * Reads any payload and never throws: browsers revoke subscriptions whose messages show nothing. Anything but a JSON
- * object becomes the notification's text.
- */
+/** Never throws: browsers revoke subscriptions whose messages show nothing. Anything but a JSON object is the text. */
 export function readPayload(data: PushMessageData | null): Texts {
   // Chromium keeps a byte order mark.
   const text = (data?.text() ?? '').replace(/^\uFEFF/, '');

@@ -89,10 +89,7 @@ export type ReadSubscriberToken = (
   reply: Pick<FastifyReply, 'header'>,
 ) => Promise<UserAndTags | undefined>;
 
-/**
- * @param tokens without it, the header is ignored
- * @throws {DeskbellError} ERR_CONFIGURATION
- */
+/** @param tokens without it, the header is ignored @throws {DeskbellError} ERR_CONFIGURATION */
 export function createReadSubscriberToken(tokens: SubscriberTokens | undefined): ReadSubscriberToken {
   if (tokens === undefined) return async () => undefined;
   const { audience } = tokens;

@@ -11,10 +11,7 @@ const warnAtShare = 0.9;
 const remedy =
   'List those that you want in pushServices, remove others with "deskbell subscriptions remove --push-service", or raise maxPushServices.';
 
-/**
- * Stores a subscription of the endpoint if the limits allow. @throws {DeskbellError} ERR_RATE_LIMITED,
- * ERR_PUSH_SERVICE_LIMIT
- */
+/** Calls `store` if the limits allow. @throws {DeskbellError} ERR_RATE_LIMITED, ERR_PUSH_SERVICE_LIMIT */
 export type WithinLimits = (
   endpoint: string,
   reply: Pick<FastifyReply, 'header'>,
