@@ -46,7 +46,6 @@ export function resultOf<Result>(request: IDBRequest<Result>): Promise<Result> {
   });
 }
 
-
 export interface StoredState {
   /** The folder of the Deskbell service. */
   readonly serviceUrl?: string;

@@ -116,7 +116,7 @@ interface LogRecord {
   readonly error?: { readonly stack: string };
 }
 
-export function formatRecord(json: string): string {
+function formatRecord(json: string): string {
   const { level, time, event, mechanism, phase, method, url, error, ...members } = JSON.parse(
     json,
   ) as LogRecord;
@@ -208,7 +208,7 @@ const othersMask = 0o007;
  *
  * @throws {DeskbellError} ERR_FILE
  */
-export function openLogFile(path: string): number {
+function openLogFile(path: string): number {
   const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
   let fd: number | undefined;
   try {

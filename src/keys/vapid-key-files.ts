@@ -55,7 +55,7 @@ export async function readPairFile(path: string): Promise<VapidKeys | undefined>
 }
 
 /** @returns false if the file exists and may not be replaced @throws {DeskbellError} ERR_FILE */
-export function writePairFile(
+function writePairFile(
   path: string,
   keys: VapidKeys,
   options: { readonly replace: boolean },
@@ -158,8 +158,7 @@ export function findMissingKeys(
     .filter(({ state, subscriptions }) => subscriptions > 0 || state === 'current');
 }
 
-export const hasPrivateHalf = (state: KnownKey['state']): boolean =>
-  state !== undefined && state !== 'retired';
+const hasPrivateHalf = (state: KnownKey['state']): boolean => state !== undefined && state !== 'retired';
 
 export function describeMissingKeys(missing: readonly MissingKey[], directory: string): string {
   const keys = missing.map(

@@ -57,7 +57,7 @@ export function createService(options: ServiceOptions): FastifyPluginAsync {
 }
 
 /** Adds the service's routes to a scope that `prepareScope` has prepared. */
-export async function addRoutes(scope: FastifyInstance, settings: Settings): Promise<void> {
+async function addRoutes(scope: FastifyInstance, settings: Settings): Promise<void> {
   const app = scope.withTypeProvider<SchemaTypeProvider>();
   readWildcardParams(app);
   if (!settings.pushOnly) protectSessions(app, settings.sessions);

@@ -80,7 +80,7 @@ export function readSessionCookie(header: string | undefined): string | undefine
   return pair?.trim().slice(start.length);
 }
 
-export const formatSetCookie = (sealed: string, lifetimeSeconds: number): string =>
+const formatSetCookie = (sealed: string, lifetimeSeconds: number): string =>
   `${sessionCookieName}=${sealed}; Path=/; Max-Age=${lifetimeSeconds}; HttpOnly; SameSite=Lax`;
 
 /** Options of `createSessionCookie`. */
@@ -138,7 +138,7 @@ declare module 'fastify' {
 // Nothing is stored: a token is a salted hash of the session's own secret.
 const tokens = new Tokens({ userInfo: false });
 
-export const createCsrfToken = ({ secret }: Session): string => tokens.create(secret);
+const createCsrfToken = ({ secret }: Session): string => tokens.create(secret);
 
 /** RFC 9110 §9.2.1. */
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);

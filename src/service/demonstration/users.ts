@@ -31,7 +31,7 @@ export interface ExampleUsersOptions {
 }
 
 const lockTimeoutMs = 1000;
-export const firstUser = { id: 1n, name: 'Ada Example', email: 'ada@example.org' };
+const firstUser = { id: 1n, name: 'Ada Example', email: 'ada@example.org' };
 
 const exampleUsersChecks: OptionChecks<ExampleUsersOptions> = { path: isText };
 
