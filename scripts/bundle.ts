@@ -14,6 +14,8 @@ const source = join(root, 'src');
 /** Modules that are started by their file, beside what package.json exports; all by their paths in src/. */
 const startedByFile = [
   'cli/run-process',
+  // needed before run-process is loaded
+  'accelerator/cache-folder',
   'delivery/worker/worker-thread',
   // read to tell one version of the check from another: they name the chunks they are made of by hashes
   'accelerator/checking-child',

@@ -1,19 +1,12 @@
 // A file that is to be loaded into this process is first loaded and checked in another one: a crash there costs
 // nothing. The verdict is remembered by the file's hash.
 import { createHash } from 'node:crypto';
-import {
-  lstatSync,
-  mkdirSync,
-  realpathSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-  type Stats,
-} from 'node:fs';
-import { cpus, homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
+import { ownCacheFolder } from './cache-folder.ts';
 
 const child = fileURLToPath(new URL('./checking-child.ts', import.meta.url));
 /** What the check is made of. */
@@ -44,7 +37,7 @@ const passed = 'passed';
  */
 export function findFaultInChild(
   file: string,
-  cacheFolder: string | undefined = defaultCacheFolder(),
+  cacheFolder: string | undefined = ownCacheFolder(),
 ): string | undefined {
   const key = hashOf(file);
   const known = recall(key, cacheFolder);
@@ -52,38 +45,6 @@ export function findFaultInChild(
   const { fault, isLasting } = check(file);
   if (isLasting) remember(key, cacheFolder, fault ?? passed);
   return fault;
-}
-
-/**
- * A user of the moment, as containers and systemd have them, may have no home. Root with the environment of somebody else has
- * theirs, where a link of that user's would have root write to any file. Who can write to the folder can have any addon pass.
- */
-function defaultCacheFolder(): string | undefined {
-  try {
-    const home = homedir();
-    const folder = join(home, '.cache', 'deskbell');
-    if (!belongsToUs(statSync(home))) return undefined;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    return belongsToUs(lstatSync(folder)) && isProtected(realpathSync(folder)) ? folder : undefined;
-  } catch {
-    // or it cannot be written to, which is no reason to go without
-    return undefined;
-  }
-}
-
-/** No other user can put another folder in the place of this one or of one above it: links are followed by now. */
-function isProtected(folder: string): boolean {
-  const above = dirname(folder);
-  const { uid, mode } = statSync(folder);
-  const isSafe = process.getuid === undefined || uid === 0 || uid === process.getuid();
-  // in a folder such as /tmp, only the owner of a folder replaces it
-  const isOpen = (mode & 0o022) !== 0 && (mode & 0o1000) === 0 && process.getuid !== undefined;
-  return isSafe && !isOpen && (above === folder || isProtected(above));
-}
-
-/** Both as in `cli/compiled-code.cts`, which runs before any module can be loaded. */
-function belongsToUs({ uid, mode }: Stats): boolean {
-  return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
 }
 
 /** Another addon, another Node, another processor or another check: another verdict. */
