@@ -1,4 +1,3 @@
-// What every command gets from the process, so that nothing else reads `process`.
 import type { Readable } from 'node:stream';
 import { Command, Help, Option } from 'commander';
 import { flagOf, settingGroups, type SettingName, settings } from './configuration/configuration.ts';
@@ -11,26 +10,23 @@ export interface Context {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly input: Readable;
   readonly output: Output;
-  /** Aborted by SIGINT, SIGTERM and SIGHUP: end cleanly and soon. */
+  /** Aborted by SIGINT, SIGTERM and SIGHUP. The command then ends cleanly and soon. */
   readonly stop: AbortSignal;
-  /**
-   * Aborted as `stop` is, and when standard output cannot be written any longer: for commands that do nothing but print. The work of
-   * others goes on without what it prints.
-   */
+  /** Aborted like `stop`, and also when standard output cannot be written. For commands that only print. */
   readonly stopPrinting: AbortSignal;
   /** Calls `listener` on SIGHUP, which otherwise ends the command as SIGTERM does. */
   onHangup(listener: () => void): void;
 }
 
-// What all commands of `deskbell` have in common: options made from the configuration schema, examples in the help,
-// and usage errors in the same form as every other error.
+// What all commands share: their context, options made from the configuration schema, examples in the help, and usage errors in the same
+// form as every other error.
 
 export interface CommandDescription {
   readonly name: string;
   readonly description: string;
   /** Configuration entries that the command has flags for. */
   readonly settings?: readonly SettingName[];
-  /** What `--json` prints, where the command has that flag. */
+  /** What `--json` prints, if the command has that flag. */
   readonly json?: string;
   /** Command lines to show in the help. */
   readonly examples: readonly string[];
@@ -39,7 +35,7 @@ export interface CommandDescription {
 export const createCommand = (description: CommandDescription): Command =>
   describeCommand(new Command(description.name), description);
 
-/** Gives a command what all commands have. */
+/** Adds what all commands have. */
 export function describeCommand<Described extends Command>(
   command: Described,
   { description, settings: names = [], json, examples }: CommandDescription,
@@ -71,7 +67,7 @@ export function describeCommand<Described extends Command>(
     .configureHelp({ groupItems: ownGroupsFirst, minWidthToWrap });
 }
 
-/** Its parser is given where its value is no text, and what else it conflicts with. */
+/** The parser is needed only if the value is not text. `conflicts` names further options that this one excludes. */
 type OptionRow = readonly [
   flags: string,
   description: string,
@@ -79,7 +75,7 @@ type OptionRow = readonly [
   conflicts?: readonly string[],
 ];
 
-/** @param conflicts attributes of options that each of these excludes, but for itself */
+/** @param conflicts attributes of options; each new option excludes all of them except itself */
 export function addOptions<Extended extends Command>(
   command: Extended,
   conflicts: readonly string[],
@@ -94,13 +90,13 @@ export function addOptions<Extended extends Command>(
   return command;
 }
 
-/** So many columns are enough for descriptions of options, as on a terminal of sixty: commander wants forty. */
+/** Wraps descriptions from this width on, so that a terminal of sixty columns works; commander's default is forty. */
 const minWidthToWrap = 20;
 
 const generalGroup = 'General:';
 const sharedGroups = [...settingGroups.map(({ heading }) => `${heading}:`), generalGroup];
 
-/** After the other options of its group. */
+/** These come after the other options of their group. */
 const lastFlags = ['--json', '--help'];
 const placeOf = (item: Option | Command): number =>
   'long' in item ? lastFlags.indexOf(item.long ?? '') : -1;
@@ -130,11 +126,11 @@ function optionOf(name: SettingName): Option {
   );
 }
 
-/** The placeholder of a path or a switch says enough. */
+/** A path or a switch is clear from its placeholder. */
 const isValidShown = ({ placeholder, isPath }: Setting<unknown>): boolean =>
   isPath !== true && placeholder.startsWith('<');
 
-/** Commander's message in the form that errors have (failure.ts). */
+/** Rewrites commander's message in the form of our errors (failure.ts). */
 function formatUsageError(message: string): string {
   const text = message
     .replace(/^error: /, '')

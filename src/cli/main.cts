@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-// The entry of the command: checks the version of Node before anything else is loaded. CommonJS, in syntax that Node 12
-// knows.
+// Entry of the command. Checks the version of Node before anything else is loaded; CommonJS, in syntax that Node 12 understands.
 if (isNodeNewEnough()) {
   require('./compiled-code.cts').keepCompiledCode();
   const { runProcess }: typeof import('./run-process.ts') = require('./run-process.ts');

@@ -1,4 +1,3 @@
-// `deskbell help`: the help of a command, by its words.
 import { type Command, CommanderError } from 'commander';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { type Context, createCommand } from './command.ts';
@@ -47,9 +46,9 @@ function helpCommand(): Command {
     });
 }
 
-// The command `deskbell`: which commands there are, and how a run of one ends.
+// The command `deskbell`: its commands, and how a run of one ends.
 
-/** Runs one command line and resolves to its exit code; errors have been reported on standard error. */
+/** Runs one command line and resolves to its exit code. Errors are reported on standard error. */
 export async function runCommandLine(words: readonly string[], context: Context): Promise<number> {
   let debug = context.environment['DESKBELL_DEBUG'] !== undefined;
   const program = createProgram(context);
@@ -63,15 +62,14 @@ export async function runCommandLine(words: readonly string[], context: Context)
   } catch (error) {
     // Commander has printed the help, the version or its message itself.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
-    // A failure of standard output has been reported, and given its exit code, where it happened; a reader that has read enough
-    // (`… | head`) is none.
+    // Already reported where it happened, with its exit code. A reader that has read enough (`… | head`) is not a failure.
     if (error instanceof DeskbellError && error.code === 'ERR_OUTPUT') return exitCodes.done;
     context.output.diagnostic(formatError(error, { debug }));
     return exitCodeOf(error);
   }
 }
 
-/** Without --help after a command that there is none of: commander would print the help of those above it. */
+/** Drops --help after an unknown command; commander would print the parent's help instead of an error. */
 function withoutHelpOfUnknownCommand(words: readonly string[], program: Command): readonly string[] {
   let command = program;
   for (const name of words.filter((word) => !word.startsWith('-'))) {
@@ -83,7 +81,7 @@ function withoutHelpOfUnknownCommand(words: readonly string[], program: Command)
   return words;
 }
 
-/** What commander prints, such as the help, goes where all output goes. */
+/** Sends what commander prints, such as the help, to our output. */
 function printTo(output: Output, command: Command): void {
   command.configureOutput({
     writeOut: (text) => void output.line(text.replace(/\n$/, '')),
@@ -92,7 +90,6 @@ function printTo(output: Output, command: Command): void {
   for (const child of command.commands) printTo(output, child);
 }
 
-/** All commands. */
 export function createProgram(context: Context): Command {
   return createCommand({
     name: 'deskbell',

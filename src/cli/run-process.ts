@@ -1,11 +1,11 @@
-// Connects one run of the command line with the process: signals, streams, exit code.
+// Connects one run of the command line to the process: signals, streams, exit code.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { formatError, exitCodes } from './output/failure.ts';
 import { invocationOf } from './output/command-hint.ts';
 import { createOutput } from './output/output.ts';
 import { runCommandLine } from './program.ts';
 
-/** What the command line needs of its process. */
+/** The parts of the process that a run uses. */
 export type Host = Pick<
   NodeJS.Process,
   'argv' | 'cwd' | 'env' | 'exitCode' | 'on' | 'once' | 'stderr' | 'stdin' | 'stdout'
@@ -19,7 +19,7 @@ export async function runProcess(host: Host = process): Promise<void> {
   const interrupt = (signal: NodeJS.Signals): void =>
     stop.abort(new DeskbellError('ERR_INTERRUPTED', `Interrupted by ${signal}`));
 
-  // Once: a second signal ends the process immediately, which is what the system does by default.
+  // Once only: a second signal ends the process immediately, the system's default.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) host.once(signal, interrupt);
   let onHangup = (): void => interrupt('SIGHUP');
   host.on('SIGHUP', () => onHangup());

@@ -1,4 +1,4 @@
-// An alarm as it is shown: what is wrong at one push service.
+// Alarms: what is wrong now, who acknowledged it, and what a broadcast met.
 import { acknowledgeAlarm, readAlarms } from '../delivery/alarms/read-alarms.ts';
 import { alarmKinds, maxNoteLength, type StandingAlarm } from '../delivery/alarms/standing-alarm.ts';
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
@@ -31,11 +31,9 @@ export function alarmToJson({ firstAtMs, ...alarm }: Alarm): object {
   return { ...alarm, firstAt: isoTime(firstAtMs) };
 }
 
-// Alarms that stand: what is wrong now, and who knows of it.
-
 const moment = Type.String({ format: 'date-time' });
 
-/** What is wrong now, and who knows of it. */
+/** An alarm that stands, with its acknowledgement. */
 export const standingAlarmView: View<StandingAlarm> = {
   schema: Type.Model(
     'StandingAlarm',

@@ -1,4 +1,4 @@
-// Whom a message is for, as schemas: in bodies of requests, and in what is shown of a schedule.
+// Schemas of audiences, in request bodies and in schedules that are shown.
 import { maxTags, maxUserBytes } from '../audience/user-and-tags.ts';
 import type { Audience, MatchingAudience } from '../delivery/broadcast/audience.ts';
 import type { RecurringAudience } from '../delivery/schedule/create-schedule.ts';
@@ -7,11 +7,11 @@ import { idKeywords, Type, type Schema } from '../http/schema.ts';
 import { maxEndpointLength } from '../protocol/endpoint-policy.ts';
 import type { AskedAudience, ListKind } from '../store/broadcast-source.ts';
 
-/** A user has no more characters than bytes. */
+/** The limit is in bytes; a user never has more characters than bytes. */
 export const userKeywords = { minLength: 1, maxLength: maxUserBytes, format: 'user' } as const;
 const tagSchema = Type.String({ minLength: 1, format: 'tag' });
 
-/** @param minItems 0 where there may be none */
+/** @param minItems 0 if the list may be empty */
 export const tagsSchema = (minItems: 0 | 1, description: string): Schema<readonly string[]> =>
   Type.Array(tagSchema, { minItems, maxItems: maxTags, description });
 
@@ -59,7 +59,7 @@ const keys = {
     format: 'auth-secret',
   }),
 };
-/** Where they are there, they are what is read. */
+/** If present, these keys win, so the other form must not have them. */
 const notBeside = { p256dh: Type.Optional(Type.Never()), auth: Type.Optional(Type.Never()) };
 const endpoint = Type.String({
   description: 'As the browser gave it.',
@@ -96,11 +96,11 @@ const pushSubscriptionSchema = Type.Model(
   ),
 );
 
-/** An object with this member alone. */
+/** An object with only this member. */
 const one = (model: string, name: string, schema: Schema): Schema =>
   Type.Model(model, Type.Object({ [name]: schema }, { additionalProperties: false }));
 
-/** Each is a row to be written before the answer. Longer lists are for tags, or for the library. */
+/** Each id is a row written before the answer. For more recipients, use tags or the library. */
 const maxIds = 10_000;
 
 export const audienceSchema = Type.Model(
@@ -130,7 +130,7 @@ export const recurringAudienceSchema = Type.Model(
   ),
 );
 
-/** Whom a broadcast was asked to be sent to: as a request says it, except that a list is not repeated. */
+/** The audience of a broadcast as it was requested, but without repeating a list. */
 export const askedAudienceSchema = Type.Model(
   'AskedAudience',
   Type.Unsafe<AskedAudience>(
@@ -155,13 +155,13 @@ export const askedAudienceSchema = Type.Model(
   ),
 );
 
-/** To whom one message is sent. */
+/** The recipient of one message. */
 export type Addressees =
   /** A stored subscription. */
   | { readonly id: number }
   /** All subscriptions of this person. */
   | { readonly user: string }
-  /** One that need not be stored. */
+  /** A subscription that need not be stored. */
   | { readonly subscription: SubscriptionInput };
 
 export const addresseesSchema = Type.Model(

@@ -4,7 +4,7 @@ import { Type } from '../http/schema.ts';
 import type { AuditRecord } from '../store/audit.ts';
 import type { View } from './operation.ts';
 
-/** What an operator has changed. */
+/** A change by an operator. */
 export const auditView: View<AuditRecord> = {
   schema: Type.Model(
     'AuditRecord',

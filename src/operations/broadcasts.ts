@@ -1,4 +1,4 @@
-// A broadcast as it is shown: all but its payload and content hash.
+// Broadcasts as they are shown (without payload and content hash), and how to pause, resume and cancel them.
 import { countMeanings } from '../delivery/broadcast/count-meanings.ts';
 import { isoTime, shareOfAccepted, stateOf, totalReceipts } from '../delivery/broadcast/format-broadcast.ts';
 import type { Progress } from '../delivery/broadcast/progress.ts';
@@ -22,7 +22,7 @@ const share = Type.Optional(
   }),
 );
 
-/** Every state that is shown. */
+/** All states that are shown. */
 export const broadcastStates = ['preparing', 'scheduled', 'running', 'paused', 'cancelled', 'done'] as const;
 
 const count = Type.Integer({ minimum: 0 });
@@ -209,13 +209,13 @@ export const broadcastView: View<Broadcast> = {
   }),
 };
 
-/** One broadcast by itself, with what is read for it alone. */
+/** One broadcast, with figures that are read only for it. */
 export const broadcastWithTimesToJson = (
   broadcast: Broadcast,
   intervals: readonly OutcomeInterval[],
 ): object => ({ ...broadcastView.toJson(broadcast), reachTimes: measureReach(broadcast, intervals) });
 
-/** The same without the title, for events, webhooks and logs: these leave what is sent to whom it is for. Times are ISO 8601. */
+/** Without the title, for events, webhooks and logs, so that message texts reach only their readers. Times are ISO 8601. */
 export function broadcastToJson(broadcast: Broadcast): object {
   const { receipts, finishedAtMs, ...options } = broadcast;
   return {
@@ -256,15 +256,13 @@ function receiptTotalsOf(broadcast: Broadcast): object | undefined {
   };
 }
 
-/** A broadcast and how fast it goes. */
+/** A broadcast and its pace. */
 export const progressToJson = ({ broadcast, settled, ratePerSecond, etaSeconds }: Progress): object => ({
   ...broadcastToJson(broadcast),
   settled,
   ratePerSecond: Math.round(ratePerSecond),
   etaSeconds,
 });
-
-// What can be done to a broadcast that there is.
 
 const change = (name: 'pause' | 'resume' | 'cancel', summary: string, description?: string) =>
   operation({

@@ -1,4 +1,4 @@
-// Channels: what readers switch on and off.
+// Channels: topics that readers switch on and off.
 import { maxTitleCharacters, maxTitles, type Channel } from '../audience/channels.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { Type } from '../http/schema.ts';
@@ -52,7 +52,7 @@ const channelBody = Type.Model(
   ),
 );
 
-/** What readers switch on and off. */
+/** A channel. */
 export const channelView: View<Channel> = {
   schema: Type.Model('Channel', Type.Object({ name: channelNameSchema, ...members })),
   example: { name: 'news', ...example },
@@ -73,7 +73,7 @@ export const listChannels: NamedList<Channel> = {
   read: ({ store }) => store.channels.list(),
 };
 
-/** The channel of a name, however its characters are composed. */
+/** Finds a channel by name, in any Unicode composition. */
 export const findChannel = async (channels: ChannelStore, name: string): Promise<Channel | undefined> =>
   (await channels.list()).find((channel) => channel.name === name.normalize('NFC'));
 
@@ -121,7 +121,7 @@ export const removeChannel = operation({
   },
 });
 
-/** Each language in its one spelling, so that a title replaces the one that is there. */
+/** Normalises languages, so that a title replaces the existing one. */
 function mergeTitles(
   known: Channel['titles'] = {},
   given: Readonly<Record<string, string | null>>,

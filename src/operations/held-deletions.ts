@@ -1,10 +1,10 @@
-// Held deletions: subscriptions that a push service called gone, until an operator decides.
+// Held deletions: subscriptions that a push service called gone, kept until an operator decides.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
 import { requireHeldDeletions, type HeldOrigin } from '../store/held-deletions.ts';
 import { type NamedList, operation, type View } from './operation.ts';
 
-/** The deletions of one push service that wait for a decision. */
+/** Held deletions of one push service. */
 export const heldDeletionView: View<HeldOrigin> = {
   schema: Type.Model(
     'HeldDeletions',

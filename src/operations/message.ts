@@ -1,4 +1,4 @@
-// How messages are to be delivered, as schemas: in bodies of requests, and in what is shown.
+// Schemas of messages and delivery options, and what became of a message.
 import type { SendResult } from '../delivery/sender.ts';
 import { type OptionalSchema, Type } from '../http/schema.ts';
 import {
@@ -19,7 +19,7 @@ import {
 
 type Schemas<Options> = { readonly [Name in keyof Options]-?: OptionalSchema<NonNullable<Options[Name]>> };
 
-/** Of a broadcast, and of one that recurs. */
+/** Options of a broadcast or a schedule. */
 export const deliveryOptionSchemas = Object.fromEntries(
   Object.entries<OptionDescription>(deliveryOptions).map(([name, option]) => {
     const { schema, description: text, byDefault } = option;
@@ -30,15 +30,13 @@ export const deliveryOptionSchemas = Object.fromEntries(
 
 const { receipts: _isAsked, ...storedOptions } = deliveryOptionSchemas;
 
-/** Of a broadcast as it is shown: its receipts are what browsers reported. */
+/** Options of a broadcast that is shown; `receipts` there is what browsers reported. */
 export const storedOptionSchemas: Schemas<StoredOptions> = storedOptions;
 
 const { ttlSeconds, urgency, topic } = deliveryOptionSchemas;
 
-/** Of any message. */
+/** Options of any message. */
 export const pushOptionSchemas: Schemas<PushOptions> = { ttlSeconds, urgency, topic };
-
-// The message as a schema: in bodies of requests, and in what is shown of a schedule.
 
 type Members = Readonly<Record<string, { readonly schema: ValueSchema; readonly description: string }>>;
 
@@ -63,7 +61,7 @@ const textsSchema = Type.Model(
   }),
 );
 
-/** The members of a notification; docs/notifications.md says more of each. */
+/** The members of a notification; docs/notifications.md describes each. */
 export const messageSchema = Type.Model(
   'Message',
   Type.Unsafe<Message>({
@@ -90,10 +88,10 @@ function withDescriptions(members: Members): Readonly<Record<string, object>> {
   return Object.fromEntries(described);
 }
 
-/** A message for the examples of the description. */
+/** The message in the description's examples. */
 export const exampleMessage = { title: 'Ding dong', message: 'Tea is ready' };
 
-/** One that differs by reader. */
+/** A message that differs by reader. */
 export const exampleForReaders = {
   title: 'Ding dong, {name|dear guest}',
   message: 'Tea is ready',
@@ -101,9 +99,7 @@ export const exampleForReaders = {
   placeholders: true,
 };
 
-// What became of one message, as it is shown.
-
-/** The form of what `sentMessageToJson` gives. */
+/** The schema of what `sentMessageToJson` returns. */
 export const sentMessageSchema = Type.Model(
   'SentMessage',
   Type.Object({
@@ -122,13 +118,13 @@ export const sentMessageSchema = Type.Model(
   }),
 );
 
-/** @param id absent for a subscription that was given with the request */
+/** @param id absent if the subscription was part of the request */
 export function sentMessageToJson(
   id: number | undefined,
   endpoint: string,
   { outcome, response }: SendResult,
 ) {
-  // The message's URL is a capability, as the endpoint is, and is not shown.
+  // The message's URL is a capability like the endpoint, so it is not shown.
   const { reason, detail, afterMs }: { kind: string; reason?: string; detail?: string; afterMs?: number } =
     outcome;
   return {

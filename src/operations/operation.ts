@@ -1,4 +1,5 @@
-// What goes out of one kind of thing, the same in the operator's API, in events and webhooks, and with `--json` of a command.
+// What operators can do, each described once. API, its description, console buttons and commands are made from it, so that a change means
+// the same and is audited everywhere. A view is the JSON of one kind of thing, in API, events, webhooks and `--json`.
 import type { ReadWarnings } from '../delivery/installation-warnings.ts';
 import type { Operation as DescribedRoute } from '../http/description/operation.ts';
 import { idKeywords, type ObjectValue, type Properties, type Schema, Type } from '../http/schema.ts';
@@ -7,16 +8,13 @@ import type { Store } from '../store/store.ts';
 
 /** How things of one kind are shown. */
 export interface View<Thing> {
-  /** The form of what `toJson` gives. */
+  /** The schema of what `toJson` returns. */
   readonly schema: Schema;
   /** For the description of the API. */
   readonly example: object;
   /** Times are ISO 8601; endpoints and keys are left out. */
   toJson(thing: Thing): object;
 }
-
-// What an operator can do, described once. The API and its description, the console's buttons and the commands are made from it,
-// so that a change means the same and is audited everywhere.
 
 /** `GET /v1/things` */
 export type Route = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
@@ -25,7 +23,7 @@ export type Route = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
 export interface OperationContext {
   readonly store: Store;
   readonly readWarnings: ReadWarnings;
-  /** Names a person in the audit: a hash under a key of this installation. */
+  /** Names a person in the audit: a hash keyed by this installation. */
   hashPerson(user: string): string;
 }
 
@@ -33,7 +31,7 @@ export interface Described extends Pick<
   DescribedRoute,
   'operationId' | 'summary' | 'description' | 'headers' | 'errors'
 > {
-  /** Who may ask. Default: with an unsafe method those who may change, else those who may read. */
+  /** The permitted roles. Default: for an unsafe method those that may change, otherwise those that may read. */
   readonly roles?: readonly OperatorRole[];
 }
 
@@ -49,22 +47,22 @@ export interface Change<Input, Result> {
   run(context: OperationContext, input: Input, operator: string): Promise<Result>;
 }
 
-/** A change that the API offers. Its input has the members of path, query and body. */
+/** A change that the API offers. Its input has the members of path, query and body together. */
 export interface Operation<Input, Result> extends Tagged, Change<Input, Result> {
   readonly route: Route;
   readonly params?: Properties;
   readonly query?: Properties;
   readonly body?: Schema;
-  /** How its result is shown. Default: there is none. */
+  /** How the result is shown. Absent: no result. */
   readonly answer?: View<Result>;
 }
 
-/** Of a path that names one thing by its number. */
+/** Path parameters that name one thing by its id. */
 export const idParams = { id: Type.Integer(idKeywords) };
 
 type None = Readonly<Record<never, Schema>>;
 
-/** Infers the input of an operation from the schemas of its parts. */
+/** Infers the input type from the schemas of path, query and body. */
 export const operation = <
   Result,
   Params extends Properties = None,
@@ -78,22 +76,22 @@ export const operation = <
   },
 ): Operation<ObjectValue<Params> & ObjectValue<Query> & Body, Result> => described;
 
-/** A list that is short enough to be read whole. */
+/** A list short enough to be read as a whole. */
 export interface NamedList<Item> extends Tagged {
   readonly path: `/${string}`;
   /** How each item is shown. */
   readonly view: View<Item>;
-  /** Pages of the API come in the order of names. */
+  /** The API's pages are in order of names. */
   nameOf(item: Item): string;
   read(context: Pick<OperationContext, 'store' | 'readWarnings'>): Promise<readonly Item[]>;
 }
 
 const changers: readonly OperatorRole[] = ['full'];
 export const readers: readonly OperatorRole[] = [...changers, 'read'];
-/** Of routes that send. */
+/** Roles that may send. */
 export const senders: readonly OperatorRole[] = [...changers, 'send'];
-/** Of routes that show what was sent: those of the role `send` see their own alone. */
+/** Roles that may see what was sent; the role `send` sees only its own. */
 export const watchers: readonly OperatorRole[] = [...readers, 'send'];
 
-/** Who may do what names no roles of its own. */
+/** The roles for routes that name none. */
 export const defaultRoles = (isSafe: boolean): readonly OperatorRole[] => (isSafe ? readers : changers);

@@ -1,4 +1,5 @@
-// An attempt as it is shown.
+// What became of subscriptions in a broadcast: attempts, outcomes as JSON and in words that answer "why did I not get it?", and as CSV
+// (RFC 4180) without endpoints and keys.
 import { lastBroadcasts } from '../delivery/broadcast/count-meanings.ts';
 import { hostOf, isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../delivery/broadcast/reason-meanings.ts';
@@ -50,11 +51,9 @@ export const attemptView: View<AttemptRecord> = {
   toJson: ({ sinceMs, atMs, ...attempt }) => ({ since: isoTime(sinceMs), at: isoTime(atMs), ...attempt }),
 };
 
-// What came of a subscription in a broadcast, as it is shown: as JSON, and in words that answer "why did I not get it?".
-
 const moment = (description: string) => Type.String({ format: 'date-time', description });
 
-/** What came of one subscription in one broadcast. */
+/** The outcome of one subscription in one broadcast. */
 export const rowOutcomeView: View<RowOutcome> = {
   schema: Type.Model(
     'RowOutcome',
@@ -159,7 +158,7 @@ export const explain = (outcome: RowOutcome): string =>
     })
     .join('');
 
-/** What came of it, what it waits for, what the browser reported, and whether its deletion is held: a sentence each. */
+/** A sentence each: the outcome, what it waits for, what the browser reported, and whether its deletion is held. */
 export function wordsOf(outcome: RowOutcome): readonly WordPart[] {
   return [...stateWords(outcome), ...receiptWords(outcome), ...heldWords(outcome)];
 }
@@ -238,11 +237,11 @@ function waitWords(service: string, wait: RowOutcome['wait']): readonly WordPart
   }
 }
 
-/** Of a row that is not settled: what the last attempt came to. */
+/** For a row that is not settled: the result of the last attempt. */
 const lastWords = (last: AttemptRecord | undefined): readonly WordPart[] =>
   last === undefined ? [] : [' The last attempt: ', ...describeAttempt(last)];
 
-/** What came of one attempt. */
+/** The result of one attempt. */
 export function describeAttempt(attempt: AttemptRecord): readonly WordPart[] {
   const { outcome, status, atMs } = attempt;
   return [`${outcome}${status === undefined ? '' : `, status ${status}`}, at `, { atMs }, ...said(attempt)];
@@ -253,7 +252,7 @@ const tries = (last: AttemptRecord | undefined): string =>
 
 const answer = (last: AttemptRecord | undefined): readonly WordPart[] => [tries(last), ...said(last)];
 
-/** The push service's own words, and what its reason means. */
+/** The push service's words, and the meaning of the reason. */
 function said({ reason, detail }: Partial<AttemptRecord> = {}): readonly WordPart[] {
   const meaning = reason === undefined ? '' : meaningOf(reason).meaning || reason;
   return [
@@ -273,9 +272,6 @@ const heldWords = ({ heldSinceMs }: RowOutcome): readonly WordPart[] =>
   heldSinceMs === undefined
     ? []
     : [' Its deletion is held since ', { atMs: heldSinceMs }, ' until an operator decides.'];
-
-// What came of each subscription in a broadcast as CSV (RFC 4180), made while it is read: a line for each subscription that the
-// store knows of, in the order of ids. It has no endpoints and no keys.
 
 type Cell = string | number | undefined;
 
@@ -304,10 +300,10 @@ export const csvContentType = 'text/csv; charset=utf-8';
 /** `broadcast-7-outcomes.csv` */
 export const csvFileName = (broadcastId: number): string => `broadcast-${broadcastId}-outcomes.csv`;
 
-/** Ids that are looked at together: some milliseconds of work. */
+/** Ids per read: a few milliseconds of work. */
 const idsAtOnce = 2000;
 
-/** What came of the rows of a broadcast, some at a time, in the order of ids. The next are read when they are asked for. */
+/** Reads the outcomes of a broadcast in batches, in order of ids. The next batch is read when it is requested. */
 export async function* readOutcomes(
   attempts: Pick<AttemptStore, 'outcomesAfter'>,
   broadcastId: number,
@@ -335,7 +331,7 @@ function toCell(value: Cell): string {
   if (value === undefined) return '';
   if (typeof value === 'number') return String(value);
   const text = escapeControls(value);
-  // users and push services choose the text: a spreadsheet would run it, also one for which another sign separates cells
+  // users and push services control the text: a spreadsheet would run a formula, whichever separator it assumes
   const guarded = text.replaceAll(/(^|[,;\t|])(?=[\s"']*[=+\-@])/g, "$1'");
   return /[",;\t|]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }

@@ -1,4 +1,4 @@
-// People: what the application says of a person, and what the person has chosen.
+// People: what the application stores about a person, and what the person has chosen.
 import { maxChannels } from '../audience/channels.ts';
 import type { Person, PersonChange } from '../audience/person.ts';
 import { Type } from '../http/schema.ts';
@@ -13,7 +13,7 @@ const zoneKeywords = { format: 'timezone', maxLength: 64 };
 const valueSchemas = [Type.String({ format: 'data-text' }), { type: 'number' }];
 const nameSchema = { type: 'string', format: 'data-name' };
 
-/** @param type of the whole */
+/** @param type type of the map itself */
 const mapOf = (names: object, values: object, description: string, type: unknown = 'object') => ({
   type,
   maxProperties: maxChannels,
@@ -35,10 +35,9 @@ const example = {
   channels: { news: false },
 };
 
-/** Choices that were made. */
+/** A schema of choices by channel. */
 export const choicesSchema = (description: string) => mapOf(channelNameSchema, Type.Boolean(), description);
 
-/** What is absent stays. */
 const personChangeSchema = Type.Model(
   'PersonUpdate',
   Type.Unsafe<PersonChange>(
@@ -64,7 +63,7 @@ const personChangeSchema = Type.Model(
   ),
 );
 
-/** What the application has said of a person, and what the person has chosen. */
+/** What is known of a person. */
 export const personView: View<Person> = {
   schema: Type.Model(
     'Person',

@@ -1,4 +1,4 @@
-// Schedules: broadcasts that recur.
+// Schedules (recurring broadcasts), and the pause of everything that the store sends by itself.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { type ResumeOptions, resumeSending } from '../delivery/resume-sending.ts';
 import { resumeSchedule, type ScheduleWithTimes } from '../delivery/schedule/schedule-times.ts';
@@ -31,7 +31,7 @@ const members = {
   lastBroadcast: Type.Optional(Type.Integer({ description: 'The newest that it has made.' })),
 };
 
-/** A broadcast that recurs. */
+/** A schedule. */
 export const scheduleView: View<Schedule> = {
   schema: Type.Model('Schedule', Type.Object(members)),
   example: {
@@ -52,7 +52,7 @@ export const scheduleView: View<Schedule> = {
   }),
 };
 
-/** One of them, with its times to come. */
+/** A schedule with its next times. */
 export const scheduleWithTimesView: View<ScheduleWithTimes> = {
   schema: Type.Model(
     'ScheduleWithTimes',
@@ -115,15 +115,13 @@ export const removeSchedule = operation({
   },
 });
 
-// What the store sends by itself: its pause, and how that ends.
-
 export const pauseStore: Change<object, unknown> = {
   action: 'sending.pause',
   target: () => 'sending',
   run: ({ store }) => store.sending.pause('asked'),
 };
 
-/** Its result is the broadcasts that continue. */
+/** Results in the ids of the broadcasts that continue. */
 export const resumeStore: Change<ResumeOptions, readonly number[]> = {
   action: 'sending.resume',
   target: () => 'sending',

@@ -1,4 +1,4 @@
-// Subscriptions: how one is shown, without its endpoint and its keys, and what can be changed of it.
+// Subscriptions as they are shown, without endpoint and keys, and how to change them.
 import { checkUserAndTags } from '../audience/user-and-tags.ts';
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
@@ -108,7 +108,7 @@ export const removeSubscription = operation({
 
 const pageRows = 500;
 
-/** Removes all subscriptions of a push service, and its place among unlisted ones. Its result is their number. */
+/** Removes all subscriptions of a push service, and its place among unlisted ones. Results in their number. */
 export const removePushService: Change<{ readonly origin: string }, number> = {
   action: 'push-service.remove',
   target: ({ origin }) => `push service ${origin}`,

@@ -1,5 +1,5 @@
-// The audit of changes: each route with an unsafe method says what it does, and each of its requests leaves a record, before
-// the change and completed with the status of the answer. A route that says nothing cannot be added.
+// Audits changes: each route with an unsafe method declares what it changes, and each of its requests leaves a record, written before the
+// change and completed with the status of the answer. A route without a declaration cannot be added.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import type { AuditStore } from '../store/audit.ts';
@@ -8,24 +8,24 @@ import { isSafe } from './authorize.ts';
 export interface AuditedAction {
   /** Such as `broadcast.pause`. */
   readonly action: string;
-  /** What is changed, such as `broadcast 7`, as far as that is known beforehand. */
+  /** What is changed, such as `broadcast 7`, if that is known beforehand. */
   target?(request: FastifyRequest): string | undefined;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request has changed, for the audit: set by a handler that makes something new. */
+    /** What the request changed, for the audit; set by handlers that create something. */
     auditTarget: string | undefined;
-    /** Of the record of this request. */
+    /** Id of the request's audit record. */
     auditId: number | undefined;
   }
   interface FastifyContextConfig {
-    /** Annotation of a route with an unsafe method; `'none'` where it changes nothing that is stored. */
+    /** Annotation of a route with an unsafe method; `'none'` if it changes nothing stored. */
     audit?: AuditedAction | 'none' | undefined;
   }
 }
 
-/** To be called before any route is added to the listener. */
+/** Call it before any route is added. */
 export function auditChanges(app: FastifyInstance, audit: AuditStore): void {
   app.decorateRequest('auditTarget');
   app.decorateRequest('auditId');
@@ -47,7 +47,7 @@ export function auditChanges(app: FastifyInstance, audit: AuditStore): void {
   app.addHook('onSend', async (request, reply) => {
     const { auditId: id, auditTarget: target } = request;
     if (id === undefined) return;
-    // An answer that cannot be sent is replaced by an error, which comes here again.
+    // An answer that cannot be sent is replaced by an error, which passes here again.
     request.auditId = undefined;
     await audit.finish(id, { status: reply.statusCode, target });
   });

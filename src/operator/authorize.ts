@@ -1,4 +1,5 @@
-// Who may do what: the operator of a request, by the token that it carries, and what the operator's role permits.
+// Who may do what: a request's operator by its token, the routes that the role permits, and what the role `send` sees: only its own
+// broadcasts, and nothing of what is known of people.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Audience } from '../delivery/broadcast/audience.ts';
 import { requireDefaults } from '../delivery/broadcast/reader-options.ts';
@@ -14,21 +15,21 @@ import type { Store } from '../store/store.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who makes the request; `null` until that is known. */
+    /** The operator who makes the request; `null` until it is known. */
     operator: Operator | null;
   }
   interface FastifyContextConfig {
-    /** Annotation of a route: who may use it, where that is not who may read, or, with an unsafe method, change. */
+    /** Annotation of a route: the permitted roles, if they differ from the default. */
     roles?: readonly OperatorRole[] | undefined;
   }
 }
 
-/** To be called once for the listener. */
+/** Call it once for the listener. */
 export function nameOperators(app: FastifyInstance): void {
   app.decorateRequest('operator', null);
 }
 
-/** Refuses every request of the scope that carries no token, or one that does not permit it. */
+/** Refuses every request of the scope without a token that permits it. */
 export function requireToken(app: FastifyInstance, operators: OperatorStore): void {
   app.addHook('onRequest', async (request, reply) => {
     const operator = await findOperator(request, operators);
@@ -48,7 +49,7 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Whether a method changes nothing (RFC 9110 §9.2.1). */
 export const isSafe = (method: string): boolean => safeMethods.has(method);
 
-/** @throws {DeskbellError} ERR_TOKEN_ROLE where the operator's role does not permit the request */
+/** @throws {DeskbellError} ERR_TOKEN_ROLE if the operator's role does not permit the request */
 export function assertPermitted({ method, routeOptions }: FastifyRequest, { name, role }: Operator): void {
   const permitted = routeOptions.config.roles ?? defaultRoles(isSafe(method));
   if (permitted.includes(role)) return;
@@ -63,16 +64,13 @@ async function findOperator(
   return token === undefined ? undefined : operators.findByToken(hashOperatorToken(token));
 }
 
-// What an operator with the role `send` sees: of broadcasts those that it made itself, and nothing of what is known of people.
-// Everybody else sees all.
-
 type Asking = Operator | null;
 
-/** Whose broadcasts alone are seen; `undefined` where all are. */
+/** The operator whose broadcasts alone are visible; `undefined` if all are. */
 export const ownerIdOf = (operator: Asking): number | undefined =>
   operator?.role === 'send' ? operator.id : undefined;
 
-/** @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, also where it is not seen */
+/** @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, also if it is not visible */
 export async function getOwnBroadcast(
   { broadcasts, operators }: Pick<Store, 'broadcasts' | 'operators'>,
   id: number,
@@ -83,7 +81,7 @@ export async function getOwnBroadcast(
   throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
 }
 
-/** Makes a broadcast that one has created one's own. @throws {DeskbellError} ERR_IDEMPOTENCY_KEY where another has */
+/** Records who owns a new broadcast. @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if another operator does */
 export async function claimBroadcast(
   operators: OperatorStore,
   { id, createdBy }: Pick<Broadcast, 'id' | 'createdBy'>,
@@ -100,11 +98,11 @@ export async function claimBroadcast(
   );
 }
 
-/** Whether one of them is reached, and when, tells something of the person: a choice, a time zone, what others have sent. */
+/** Options whose effect reveals something about a person: a choice, a time zone, what others have sent. */
 const optionsAboutPeople = ['channel', 'perPerson', 'skipInactive', 'localTime', 'quietHours'] as const;
 
 /**
- * Refuses a broadcast whose numbers would tell an operator with the role `send` what is known of a person.
+ * Refuses a broadcast whose numbers would tell the role `send` what is known of a person.
  *
  * @throws {DeskbellError} ERR_TOKEN_ROLE, ERR_PLACEHOLDER_VALUE
  */
@@ -127,19 +125,19 @@ export function assertTellsNothing(
   assertSameForAll(operator, message);
 }
 
-/** With the role `send`, whether a message can be sent does not depend on a person's data. @throws {DeskbellError} ERR_PLACEHOLDER_VALUE */
+/** For the role `send`, whether a message can be sent must not depend on a person's data. @throws {DeskbellError} ERR_PLACEHOLDER_VALUE */
 export function assertSameForAll(operator: Asking, message: Message): void {
   if (ownerIdOf(operator) !== undefined) requireDefaults(encodeMessage(message).placeholders);
 }
 
-/** Which subscriptions a person has is not told to the role `send`. @param audience of a broadcast, or who is addressed */
+/** The role `send` does not learn which subscriptions a person has. @param audience of a broadcast, or the addressee */
 export const tellsSubscriptions = (operator: Asking, audience: object | string | undefined): boolean =>
   ownerIdOf(operator) === undefined || typeof audience !== 'object' || !('user' in audience);
 
 /**
- * Whether rows of a broadcast may be shown, which name subscriptions.
+ * Checks that rows of a broadcast, which name subscriptions, may be shown.
  *
- * @param user whose rows are asked for
+ * @param user whose rows are requested
  * @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND, ERR_TOKEN_ROLE
  */
 export async function assertShowsRows(

@@ -1,5 +1,5 @@
-// Server-sent events (HTML standard §9.2): text that is made when the client takes it, so that one that stalls holds nothing but
-// what its connection has buffered.
+// Broadcasts as server-sent events (HTML standard §9.2). Text is made when the client takes it, so that a stalled client holds only what
+// its connection has buffered.
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
@@ -11,22 +11,22 @@ import { type BroadcastStore, isOver } from '../store/broadcasts.ts';
 
 export interface ServerEvent {
   readonly event: string;
-  /** What a client that comes back sends as `Last-Event-ID`: one line. */
+  /** What a reconnecting client sends as `Last-Event-ID`: one line. */
   readonly id?: string | undefined;
-  /** Sent as JSON, or as it is where it is text. */
+  /** Objects are sent as JSON, text as it is. */
   readonly data: object | string;
 }
 
-/** Proxies close connections that are silent for a minute; and it shows that a client is gone. */
+/** Proxies close connections that are silent for a minute, and heartbeats show that a client has gone. */
 const usualHeartbeatMs = 15_000;
-/** When a client comes back after its connection was lost. */
+/** How long clients wait before they reconnect. */
 const retryMs = 2000;
 
 /**
- * Answers with the events until they end or the client goes.
+ * Answers with events until they end or the client disconnects.
  *
- * @param open called when the client begins to read; `gone` tells that it reads no more
- * @param isPermitted asked before each event and heartbeat; where it is false, the stream ends. Default: it is
+ * @param open called when the client begins to read; `gone` is aborted when it stops
+ * @param isPermitted called before each event and heartbeat; false ends the stream. Default: always true
  */
 export function sendEvents(
   reply: FastifyReply,
@@ -34,7 +34,7 @@ export function sendEvents(
   isPermitted: () => Promise<boolean> = async () => true,
   heartbeatMs: number = usualHeartbeatMs,
 ): FastifyReply {
-  // Without the latter, nginx would keep events back.
+  // Without x-accel-buffering, nginx would hold events back.
   reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no');
   return reply.send(Readable.from(toText(open, isPermitted, heartbeatMs)));
 }
@@ -83,22 +83,22 @@ function format({ event, id, data }: ServerEvent): string {
   return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}${lines.join('')}\n`;
 }
 
-// What changes with time, for any number of followers: each thing that is followed is read once for all of them. A follower that
-// does not keep up gets the newest state next, so that nothing piles up.
+// Shared feeds: each state that changes with time is read once for all its followers. A slow follower gets the newest state next, so
+// nothing piles up.
 
 interface SharedFeeds<Key, State> {
   /**
-   * Yields the present state and then each newer one; ends when there is no further one, or when `close` is called.
+   * Yields the present state and each newer one; ends when there are no more, or when `close` is called.
    *
-   * @param gone the follower has left: a generator that waits for a state that does not come cannot be told by `return`
-   * @param read used where nobody follows it yet; to end when `stopped` resolves
+   * @param gone aborted when the follower leaves: `return` cannot interrupt a generator that waits
+   * @param read starts reading if nobody follows yet; must end when `stopped` resolves
    */
   follow(
     key: Key,
     gone: AbortSignal,
     read: (stopped: Promise<void>) => AsyncIterable<State>,
   ): AsyncGenerator<State>;
-  /** How many things are being read. */
+  /** The number of feeds being read. */
   readonly size: number;
   close(): void;
 }
@@ -106,15 +106,14 @@ interface SharedFeeds<Key, State> {
 interface Feed<State> {
   followers: number;
   latest: { readonly state: State } | undefined;
-  /** Counts the states. */
   version: number;
   isOver: boolean;
-  /** Resolves at the next state, or at the end. */
+  /** Resolves with the next state or the end. */
   changed: PromiseWithResolvers<void>;
   readonly stopped: PromiseWithResolvers<void>;
 }
 
-/** @param onFault told why something cannot be read; its followers end then */
+/** @param onFault called if something cannot be read; its followers then end */
 export function createSharedFeeds<Key, State>(onFault: (error: unknown) => void): SharedFeeds<Key, State> {
   const feeds = new Map<Key, Feed<State>>();
   let isClosed = false;
@@ -163,7 +162,7 @@ export function createSharedFeeds<Key, State>(onFault: (error: unknown) => void)
 
   return {
     async *follow(key, gone, read) {
-      // a request that was being answered when the listener began to close
+      // a request in progress when the listener began to close
       if (isClosed || gone.aborted) return;
       const feed = feeds.get(key) ?? open(key, read);
       feed.followers += 1;
@@ -199,14 +198,12 @@ export function createSharedFeeds<Key, State>(onFault: (error: unknown) => void)
   };
 }
 
-// How far broadcasts are, for any number of followers.
-
 export interface ProgressFeeds extends Pick<SharedFeeds<number, Progress>, 'size' | 'close'> {
-  /** Yields the present state and then each newer one; ends when the broadcast is over, when `close` is called, or on `gone`. */
+  /** Yields the present state and each newer one; ends when the broadcast is over, when `close` is called, or on `gone`. */
   follow(broadcastId: number, gone: AbortSignal): AsyncGenerator<Progress>;
 }
 
-/** @param onFault told why a broadcast cannot be read; its followers end then */
+/** @param onFault called if a broadcast cannot be read; its followers then end */
 export function createProgressFeeds(
   store: BroadcastStore,
   onFault: (error: unknown) => void,
@@ -222,23 +219,23 @@ export function createProgressFeeds(
   };
 }
 
-// The events of one broadcast: `progress`, `alarm` and `done`. What is sent follows from the state of the broadcast alone, and
-// an event's id says how much of that a client has, so that one that comes back misses nothing, to another process too.
+// The events `progress`, `alarm` and `done` depend only on the state of the broadcast. An event's id says how much of it a client has, so
+// that a reconnecting client misses nothing, even at another process.
 
-/** What a client has. */
+/** What a client has received. */
 export interface SeenEvents {
-  /** How many alarms: they are stored in their order and stay. */
+  /** The number of alarms, which are stored in order and kept. */
   readonly alarms: number;
   readonly isDone: boolean;
 }
 
-/** @param lastEventId as the client sends it; anything that is none of ours has seen nothing */
+/** @param lastEventId from the client; an unknown value means nothing received */
 export function readLastEventId(lastEventId: unknown): SeenEvents {
   const [, alarms = '0', done] = /^(\d{1,6})(-done)?$/.exec(String(lastEventId)) ?? [];
   return { alarms: Number(alarms), isDone: done !== undefined };
 }
 
-/** Progress is sent when something has changed; the last event is `done`. */
+/** Sends progress when something has changed, and finally `done`. */
 export async function* broadcastEvents(
   states: AsyncGenerator<Progress>,
   seen: SeenEvents,

@@ -1,4 +1,4 @@
-// What the API, the console and the metrics are made of. Types only.
+// What API, console and metrics share. Types only.
 import type { Sender } from '../delivery/sender.ts';
 import type { Log } from '../http/log.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -9,11 +9,11 @@ export interface OperatorContext extends OperationContext {
   /** Sends messages and creates broadcasts. */
   readonly sender: Sender;
   readonly log: Log;
-  /** How far broadcasts are, read once for all who follow. */
+  /** Progress of broadcasts, read once for all followers. */
   readonly progress: ProgressFeeds;
-  /** Browsers reach the listener by https: its cookies are `Secure`. */
+  /** Browsers use https, so cookies are `Secure`. */
   readonly isSecure: boolean;
   readonly metrics: Metrics;
-  /** Of a message that is sent as plain text without one. */
+  /** The title of a plain-text message that has none. */
   readonly defaultTitle: string;
 }

@@ -1,4 +1,4 @@
-// Header fields of every answer of the listener. Pages have more: console/page-headers.ts.
+// The operator's listener: an HTTP server beside the public one, on loopback unless configured otherwise.
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -20,7 +20,7 @@ import type { OperatorContext } from './context.ts';
 import { addMetricsRoute } from './metrics/metrics.ts';
 import { compileValidator } from './validator.ts';
 
-/** Nothing of the listener is for caches, frames or other origins. */
+/** Keeps answers from caches, frames and other origins. */
 export const responseHeaders = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -28,10 +28,10 @@ export const responseHeaders = {
   'referrer-policy': 'no-referrer',
 } as const;
 
-// Where the listener may be without TLS: on loopback, and behind a proxy that provides it.
-
 /**
- * @param isSecure where the listener, or a proxy in front of it, speaks TLS
+ * Permits a listener without TLS only on loopback or behind a proxy that provides it.
+ *
+ * @param isSecure true if the listener, or a proxy in front of it, uses TLS
  * @throws {DeskbellError} ERR_CONFIGURATION
  */
 export function requireTls(host: string, isSecure: boolean): void {
@@ -43,20 +43,20 @@ export function requireTls(host: string, isSecure: boolean): void {
   );
 }
 
-// The listener is reached by its own addresses only, and by its own pages only. A page of another site can have its name
-// resolve to this machine (DNS rebinding), which the Host header gives away; and cookies ignore ports, so that a page of the
-// public listener counts as the same site, which Origin gives away.
+// Only the listener's own addresses and pages can reach it. Another site's page can have its name resolve to this machine (DNS rebinding),
+// which the Host header reveals; and cookies ignore ports, so that a page of the public listener counts as the same site, which Origin
+// reveals.
 
 export interface HostCheckSettings {
-  /** Where the listener listens. */
+  /** The address that the listener listens on. */
   readonly host: string;
-  /** Further hosts that it is reached by, such as `ops.example.org`, with a port where that is not the listener's. */
+  /** Further hosts, such as `ops.example.org`, with a port if it differs from the listener's. */
   readonly hosts: readonly string[];
-  /** Browsers reach it by https. */
+  /** Browsers use https. */
   readonly isSecure: boolean;
 }
 
-/** To be called before any route is added. */
+/** Call it before any route is added. */
 export function checkHost(app: FastifyInstance, settings: HostCheckSettings): void {
   let known: ReadonlySet<string> | undefined;
   app.addHook('onRequest', (request, _reply, done) => {
@@ -89,22 +89,20 @@ function faultOf(
   const { origin } = headers;
   const isOwnOrigin = origin === undefined || origin.toLowerCase() === `http${isSecure ? 's' : ''}://${host}`;
   const site = headers['sec-fetch-site'];
-  // A link from elsewhere may lead to a page; it carries no cookie then, since that is SameSite=Strict.
+  // Links from elsewhere may open a page; they carry no cookie, which is SameSite=Strict.
   const isLink = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
   const isOwnSite = site === undefined || site === 'same-origin' || site === 'none' || isLink;
   if (isOwnOrigin && isOwnSite) return undefined;
   return new DeskbellError('ERR_ORIGIN_REFUSED', 'Only pages of this listener may make requests to it.');
 }
 
-// The operator's listener: an HTTP server of its own beside the public one, on loopback unless told otherwise.
-
 export interface OperatorOptions
   extends ListenerOptions, Pick<OperatorContext, 'sender' | 'metrics' | 'hashPerson'> {
-  /** Default: what the store alone says. */
+  /** Default: only the store's warnings. */
   readonly readWarnings?: ReadWarnings | undefined;
-  /** Of messages that are sent as plain text without one. Default: the name of this machine. */
+  /** The title of plain-text messages that have none. Default: the name of this machine. */
   readonly defaultTitle?: string | undefined;
-  /** How often broadcasts that are followed are read from the store. Default: 500. */
+  /** Milliseconds between reads of a followed broadcast. Default: 500. */
   readonly progressEveryMs?: number | undefined;
 }
 
@@ -112,22 +110,22 @@ export interface ListenerOptions
   extends Pick<OperatorContext, 'store' | 'log'>, Omit<HttpServerOptions, 'trustProxy'> {
   /** Address to listen on, without brackets. */
   readonly host: string;
-  /** 0 lets the system choose. */
+  /** 0: chosen by the system. */
   readonly port: number;
-  /** Needed beyond loopback, unless a proxy in front speaks TLS. */
+  /** Required beyond loopback, unless a proxy in front provides TLS. */
   readonly tls?: TlsFiles | undefined;
-  /** A proxy in front of the listener speaks TLS to everybody else. Default: false. */
+  /** A proxy in front of the listener provides TLS. Default: false. */
   readonly isBehindProxy?: boolean | undefined;
   /**
-   * Addresses or ranges of proxies whose `x-forwarded-for` or `forwarded` says who the client is. Those on this machine are among them with
-   * `isBehindProxy`. Default: none.
+   * Addresses or ranges of proxies whose `x-forwarded-for` or `forwarded` header names the client. With `isBehindProxy`, those on this
+   * machine are included. Default: none.
    */
   readonly trustProxy?: readonly string[] | undefined;
-  /** Hosts that the listener is reached by, beside the address that it listens on. Default: none. */
+  /** Further hosts of the listener, besides the address that it listens on. Default: none. */
   readonly hosts?: readonly string[] | undefined;
 }
 
-/** An origin: a host name has at most 253 characters; a user of 128 bytes, percent-encoded. */
+/** Enough for an origin (a host name has at most 253 characters) and a percent-encoded user of 128 bytes. */
 const maxParamLength = 400;
 
 const rules: ResponseRules = {
@@ -140,7 +138,7 @@ const rules: ResponseRules = {
 /**
  * Makes the listener: `await createOperator(options).listen({ host, port })` with the host and port of its options.
  *
- * @throws {DeskbellError} ERR_CONFIGURATION where it would be reached without TLS from beyond this machine
+ * @throws {DeskbellError} ERR_CONFIGURATION if it would be reachable beyond this machine without TLS
  */
 export function createOperator(options: OperatorOptions): FastifyInstance {
   const { store, sender, log, metrics, hashPerson, defaultTitle = hostname() } = options;
@@ -148,7 +146,7 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
   const { app, isSecure } = createListener(options);
   const onFault = (error: unknown): void => log.error({ event: 'fault', error });
   const progress = createProgressFeeds(store.broadcasts, onFault, options.progressEveryMs);
-  // Streams of events would go on for as long as their broadcasts.
+  // Otherwise event streams would last as long as their broadcasts.
   app.addHook('preClose', async () => progress.close());
   const context: OperatorContext = {
     store,
@@ -167,9 +165,9 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
 }
 
 /**
- * The same with `/metrics` alone, for a process that delivers and does nothing else.
+ * A listener with only `/metrics`, for a process that only delivers.
  *
- * @throws {DeskbellError} ERR_CONFIGURATION where it would be reached without TLS from beyond this machine
+ * @throws {DeskbellError} ERR_CONFIGURATION if it would be reachable beyond this machine without TLS
  */
 export function createMetricsListener(
   options: ListenerOptions & Pick<OperatorContext, 'metrics'>,
@@ -189,16 +187,16 @@ function createListener(options: ListenerOptions): {
   const { store, log, host, hosts = [], tls, isBehindProxy = false, trustProxy = [] } = options;
   const isSecure = tls !== undefined || isBehindProxy;
   requireTls(host, isSecure);
-  // by address: a number of hops trusts nobody in Fastify, and would believe whoever connects past the proxy
+  // by address, because a number of hops would trust whoever connects directly
   const proxies = [...(isBehindProxy ? ['loopback'] : []), ...trustProxy];
   const app = createHttpServer({ ...options, trustProxy: proxies }, rules, { tls, maxParamLength });
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(() => JSON.stringify);
-  // Which bodies are read is a matter of the API and of the console.
+  // API and console each add parsers for their own bodies.
   app.removeAllContentTypeParsers();
   sendProblems(app, { rules, log });
 
-  // In the order in which a request meets them.
+  // In the order of a request.
   readForwarded(app);
   app.addHook('onRequest', (_request, reply, done) => {
     reply.headers(responseHeaders);

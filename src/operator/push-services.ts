@@ -1,14 +1,14 @@
-// Push services as all senders of all processes know them together.
+// Push services as the senders of all processes see them together.
 import type { ReportedPushService } from '../store/senders.ts';
 import type { Store } from '../store/store.ts';
 
-/** The figures are of all senders together, `latencyMs` of the slowest, `breaker` open where it is for one of them at least. */
+/** Figures of all senders together; `latencyMs` is that of the slowest, and `breaker` is open if any sender's is. */
 export interface PushServiceView extends ReportedPushService {
-  /** How many senders have to do with it now. */
+  /** The number of senders that use it now. */
   readonly senders: number;
-  /** Public keys whose tokens it refuses for every message: rows for it are held back. */
+  /** Public keys whose tokens it refuses for every message; their rows are held back. */
   readonly refusedKeys: readonly string[];
-  /** Deletions that wait for an operator's decision. */
+  /** The number of held deletions. */
   readonly heldDeletions: number;
 }
 
@@ -25,7 +25,7 @@ const idlePushService: Omit<PushServiceView, 'origin'> = {
   heldDeletions: 0,
 };
 
-/** In the order of origins: those that somebody sends to now, that refuse a key, or that have held deletions. */
+/** Push services that are in use now, refuse a key, or have held deletions, in order of origin. */
 export async function readPushServices({
   senders,
   ledger,

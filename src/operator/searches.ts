@@ -18,7 +18,7 @@ import type {
   SubscriptionStore,
 } from '../store/subscriptions.ts';
 
-// A part of a list, and where it goes on: what the API answers with, and the console shows with a link to the next.
+// Pages of lists, and searches for broadcasts, subscriptions and a person's devices. Each call looks at a bounded number of rows.
 
 export interface ListPage<Item> {
   readonly items: readonly Item[];
@@ -27,9 +27,9 @@ export interface ListPage<Item> {
 }
 
 /**
- * Reads one page and finds out whether there is another.
+ * Reads one page, and whether there is another.
  *
- * @param read gives at most so many items, in the order of the list
+ * @param read returns at most the given number of items, in the list's order
  */
 export async function readPage<Item extends { readonly id: number }>(
   limit: number,
@@ -40,19 +40,17 @@ export async function readPage<Item extends { readonly id: number }>(
   return { items, next: found.length > limit ? items.at(-1)?.id : undefined };
 }
 
-// Finds broadcasts by their words, state and time: newest first, a bounded number of them looked at each time.
-
 export interface BroadcastFilter extends OfOperator {
-  /** Somewhere in title or message, whatever the case. */
+  /** Anywhere in title or message, ignoring case. */
   readonly text?: string | undefined;
-  /** `scheduled`: running, and its start is still to come; such a broadcast is not found as `running`. */
+  /** `scheduled`: running, but its start is in the future; then `running` does not find it. */
   readonly state?: BroadcastState | 'scheduled' | undefined;
-  /** Of the start, milliseconds since 1970: `sinceMs ≤ start < untilMs`. */
+  /** The start in milliseconds since 1970: `sinceMs ≤ start < untilMs`. */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
 }
 
-/** Broadcasts that one call looks at, at most: some milliseconds. */
+/** Maximum broadcasts per call: a few milliseconds of work. */
 export const searchBatchSize = 5000;
 const readBatchSize = 500;
 
@@ -101,12 +99,10 @@ function compile(
   };
 }
 
-// Finds subscriptions by person, tags and push service: in the order of ids, a bounded number of rows looked at each time.
-
 export interface SubscriptionFilter {
-  /** As `checkExpression` gives it. */
+  /** A result of `checkExpression`. */
   readonly matching?: AudienceExpression | undefined;
-  /** Its origin, in any form of it. */
+  /** Its origin, in any spelling. */
   readonly pushService?: string | undefined;
 }
 
@@ -114,9 +110,9 @@ type Found = ListPage<StoredSubscription>;
 type Range = { readonly afterId: number; readonly limit: number };
 type Pages = Pick<SubscriptionStore, 'page' | 'pageOfPushService' | 'search'>;
 
-/** Rows that one call looks at, at most: some milliseconds. */
+/** Maximum rows per call: a few milliseconds of work. */
 const searchedRowsAtOnce = 10_000;
-/** Mostly the first batch is enough. */
+/** Usually the first batch is enough. */
 const firstBatchSize = 100;
 const rowsPerRead = 1000;
 
@@ -128,14 +124,14 @@ export async function findSubscriptions(
 ): Promise<Found> {
   if (given === undefined) return readPage(limit, (count) => store.page({ afterId, limit: count, matching }));
   const pushService = URL.parse(given)?.origin ?? 'null';
-  // no URL, or one that has no origin
+  // not a URL, or one without an origin
   if (pushService === 'null') return { items: [] };
   return matching === undefined
     ? readPage(limit, (count) => store.pageOfPushService(pushService, { afterId, limit: count }))
     : searchBoth(store, { matching, pushService }, { afterId, limit });
 }
 
-/** Of the first rows that each of both leads to, those that reach further are the rarer ones: they are gone through. */
+/** Searches by the rarer of both conditions: the one whose first batch reaches further. */
 async function searchBoth(
   store: Pages,
   filter: Required<SubscriptionFilter>,
@@ -164,31 +160,30 @@ async function searchBoth(
     if (searched.rows < batchSize) return { items };
     searchedRows += searched.rows;
     if (searchedRows >= searchedRowsAtOnce) return { items, next: afterId };
-    // Reading takes the thread; others get their turn in between.
+    // Reading blocks the thread; let others have a turn.
     await setImmediate();
   }
 }
 
-/** How far a batch reaches, in ids: without an end where it has all rows that are left. */
+/** The last id that a batch covers; infinite if no rows are left. */
 const reachOf = ({ rows, throughId }: SearchedSubscriptions, batchSize: number): number =>
   rows < batchSize ? Number.POSITIVE_INFINITY : throughId;
 
-// The devices of a person: all of them where a message is addressed to the person; where they are shown, also those that have
-// ended and are still remembered.
+// The devices of a person: all of them if a message is addressed to the person; if they are shown, also remembered ones that have ended.
 
-/** Of each kind. */
+/** Maximum of each kind. */
 export const maxShownDevices = 20;
 
 export interface PersonDevices {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly stored: readonly StoredSubscription[];
-  /** The latest first. */
+  /** Latest first. */
   readonly ended: readonly EndedSubscription[];
   /** There are more than `maxShownDevices`. */
   readonly hasMore: boolean;
 }
 
-/** @throws {DeskbellError} ERR_FIELD_VALUE for a text that is no user */
+/** @throws {DeskbellError} ERR_FIELD_VALUE if it is not a valid user */
 export async function findPersonDevices(
   user: string,
   { subscriptions, ended }: Pick<Store, 'subscriptions' | 'ended'>,
@@ -209,10 +204,10 @@ export async function findPersonDevices(
 export const idsOf = ({ stored, ended }: PersonDevices): readonly number[] =>
   [...stored, ...ended].map(({ id }) => id).toSorted((one, other) => one - other);
 
-/** Who is sent a message that is addressed to the person; more would be a broadcast. */
+/** Maximum devices for a message to a person; more would be a broadcast. */
 const maxAddressed = 100;
 
-/** @returns all of them. @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND; ERR_FIELD_VALUE, also where there are too many */
+/** @returns all devices. @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND; ERR_FIELD_VALUE, also if there are too many */
 export async function readAddressedDevices(
   user: string,
   subscriptions: SubscriptionStore,

@@ -1,4 +1,4 @@
-// A message that no push service has accepted, and some may accept later: whoever sends it has to repeat the request.
+// Sends one message to one subscription or to a person's devices, once per idempotency key, and answers what became of it.
 import { createHash, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
@@ -22,10 +22,10 @@ import { requireSubscription, type StoredSubscription } from '../store/subscript
 import type { OperatorContext } from './context.ts';
 import { readAddressedDevices } from './searches.ts';
 
-/** Its problem has what became of the message in `items`. */
+/** No push service accepted the message, but some may later: the sender must repeat the request. `items` of the problem has the results. */
 export class UndeliveredError extends ProblemError {
   readonly isInDoubt: boolean;
-  /** The shortest time that a push service asks to wait, if any does. */
+  /** The shortest time that a push service asked to wait, if any did. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor({ items, isInDoubt }: SentMessages) {
@@ -36,15 +36,15 @@ export class UndeliveredError extends ProblemError {
   }
 }
 
-/** @throws {UndeliveredError} none is accepted, and one may be accepted later */
+/** @throws {UndeliveredError} if none was accepted and one may be later */
 export function assertNoRetry(sent: SentMessages): void {
   const outcomes = new Set(sent.items.map(({ outcome }) => outcome));
   if (outcomes.has('retry') && !outcomes.has('accepted')) throw new UndeliveredError(sent);
 }
 
-// Answers with what came of a broadcast as CSV: as fast as the client takes it, so that a million rows fill no memory.
+// Answers with the outcomes of a broadcast as CSV, as fast as the client reads, so that a million rows need no memory.
 
-/** @param show gives what is shown of a row */
+/** @param show turns a row into what is shown */
 export function sendOutcomes(
   reply: FastifyReply,
   attempts: Pick<AttemptStore, 'outcomesAfter'>,
@@ -61,12 +61,10 @@ export function sendOutcomes(
     .send(Readable.from(lines(), { highWaterMark: 1 }));
 }
 
-// One message to one subscription, or to all devices of a person, and what came of it.
-
-/** What became of a message to each, as it is shown. */
+/** What became of the message at each recipient. */
 interface SentMessages {
   readonly items: readonly ReturnType<typeof sentMessageToJson>[];
-  /** An attempt that got no answer may have reached its push service all the same. */
+  /** An attempt without an answer may have reached its push service. */
   readonly isInDoubt: boolean;
 }
 
@@ -103,7 +101,7 @@ export async function sendMessage(
   };
 }
 
-/** A message that depends on its reader is encoded for all of them before the first is sent. */
+/** Encodes a message that depends on its reader for all readers before sending the first. */
 async function startSending(
   rows: readonly StoredSubscription[],
   message: Message,
@@ -120,7 +118,7 @@ async function startSending(
 const isInDoubt = ({ outcome }: SendResult): boolean =>
   outcome.kind === 'retry' && outcome.isInDoubt === true;
 
-/** The message could not be sent to this one of several. */
+/** The result for one of several recipients that could not be sent to. */
 function describeFault(id: number, endpoint: string, fault: unknown): SentMessages['items'][number] {
   if (!(fault instanceof DeskbellError)) throw fault;
   return {
@@ -134,15 +132,13 @@ function describeFault(id: number, endpoint: string, fault: unknown): SentMessag
   };
 }
 
-// Sends what a request with an idempotency key asks for, once: a repeated request gets the answer of the first one.
-
 /**
- * The key is stored before anything is sent, so that a process which ends in between leaves a key without an answer, and the
- * message is not sent a second time.
+ * Sends once for each idempotency key; a repeated request gets the first answer. The key is stored before anything is sent, so that if the
+ * process ends in between, the key has no answer and the message is not sent twice.
  *
- * @param operator whose key it is
+ * @param operator owner of the key
  * @param content what the request asks for
- * @param send throws where nothing was delivered, or an `UndeliveredError` where that is in doubt: the key is taken then
+ * @param send throws if nothing was delivered, or an `UndeliveredError` if that is in doubt, which keeps the key
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_IDEMPOTENCY_KEY, ERR_MESSAGE_IN_DOUBT, and what `send` throws
  */
 export async function sendOnce<Answer>(

@@ -1,5 +1,5 @@
-// The validator of the operator's schemas, and the formats that they name: what a value must be beyond its type and size, checked
-// by what the rest of Deskbell checks it with, so that a schema refuses what would be refused later.
+// The validator of the operator's schemas, and their formats. Formats use the same checks as the rest of Deskbell, so that a schema
+// refuses what would be refused later.
 import { parsePerPerson } from '../audience/frequency-cap.ts';
 import { checkChannelName, checkTitle } from '../audience/channels.ts';
 import { checkValue, dataName } from '../audience/reader-facts.ts';
@@ -16,7 +16,7 @@ import { isP256Point } from '../protocol/p256.ts';
 import { deliveryOptions, isLocalTime, maxLabelCharacters } from '../store/delivery-options.ts';
 import { authBytes, keyPatterns } from '../protocol/subscription.ts';
 
-/** Of names that are written as tags: what is not ASCII may be a letter. */
+/** Patterns for names like tags, in which any non-ASCII character may be a letter. */
 const [nameStart, nameRest] = [
   String.raw`[^\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x9f]`,
   String.raw`[^\x00-\x2c\x2f\x3b-\x40\x5b-\x5e\x60\x7b-\x9f]*`,
@@ -24,7 +24,7 @@ const [nameStart, nameRest] = [
 const namePattern = `^${nameStart}${nameRest}$`;
 const timeOfDay = '(?:[01][0-9]|2[0-3]):[0-5][0-9]';
 
-/** @param check throws a `DeskbellError` where a value does not fit */
+/** @param check throws a `DeskbellError` if a value does not fit */
 const checkedBy = (check: (value: string) => unknown) => (value: string) => {
   check(value);
   return true;
@@ -122,7 +122,7 @@ export const operatorFormats: Formats = {
   },
 };
 
-/** As a query has them. */
+/** Tags in a query. */
 export const splitTags = (text = ''): readonly string[] => text.split(',').filter((tag) => tag !== '');
 
 export const compileValidator = createValidatorCompiler(operatorFormats);

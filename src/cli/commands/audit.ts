@@ -46,7 +46,7 @@ export function auditCommand({ environment, output }: Context): Command {
     });
 }
 
-/** However many are asked for, page by page. */
+/** Reads as many as requested, page by page. */
 async function* recordsOf(
   audit: AuditStore,
   filter: AuditFilter,

@@ -1,4 +1,4 @@
-// What works on the file of the embedded database only.
+// `deskbell backup` and `restore`: a data directory as one file, while it is in use.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { countOf } from '../../errors/format-count.ts';
@@ -12,7 +12,7 @@ import { formatError } from '../output/failure.ts';
 import { formatResumption, resumptionToJson } from '../output/format-resumption.ts';
 import { formatBytes, type JsonFlag } from '../output/output.ts';
 
-/** @throws {DeskbellError} ERR_CONFIGURATION where the data are in PostgreSQL */
+/** @throws {DeskbellError} ERR_CONFIGURATION if the data is in PostgreSQL */
 function requireSqlite(database: string | undefined, tool: 'pg_dump' | 'pg_restore'): void {
   if (database === undefined) return;
   throw new DeskbellError(
@@ -21,8 +21,6 @@ function requireSqlite(database: string | undefined, tool: 'pg_dump' | 'pg_resto
       'the key files of the data directory',
   );
 }
-
-// `deskbell backup`: writes the data directory into one file, while it is in use.
 
 interface BackupFlags {
   readonly withKeys?: true;
@@ -61,8 +59,6 @@ export function backupCommand({ environment, output }: Context): Command {
       await output.result(flags, { file, bytes, withKeys }, text);
     });
 }
-
-// `deskbell restore`: makes a data directory of a backup.
 
 export function restoreCommand(context: Context): Command {
   const { environment, output } = context;

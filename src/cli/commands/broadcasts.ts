@@ -1,4 +1,4 @@
-// `deskbell broadcasts list`: one line per broadcast, newest first.
+// `deskbell broadcasts`: lists, shows and controls the broadcasts of a data directory.
 import type { Command } from 'commander';
 import { type CountName, countNames } from '../../delivery/broadcast/count-meanings.ts';
 import { formatAskedAudience, formatCreator } from '../../delivery/broadcast/describe-source.ts';
@@ -55,7 +55,7 @@ function listCommand({ environment, output }: Context): Command {
     });
 }
 
-/** Every count has its column where one of the broadcasts has some. */
+/** Other counts get a column only if one of the broadcasts has any. */
 const isAlwaysShown = (name: CountName): boolean => ['accepted', 'rejected', 'pending'].includes(name);
 
 const numberColumn = (name: string, countOf: (broadcast: Broadcast) => number): Column<Broadcast> => [
@@ -74,8 +74,6 @@ const columnsOf = (shown: readonly CountName[]) =>
     numberColumn('alarms', ({ alarms }) => alarms.length),
     ['TITLE', 0, ({ payload }) => cutText(readPayloadTexts(payload).title, maxTitle)],
   ]);
-
-// `deskbell broadcasts show`: one broadcast in full, and its attempts on request.
 
 interface ShowFlags {
   readonly attempts?: true;
@@ -126,7 +124,7 @@ function showCommand({ environment, output }: Context): Command {
     });
 }
 
-/** How many get which text, where it differs by language. */
+/** How many recipients get which text, if there are several languages. */
 function textsLine({ texts, recipients }: Broadcast): readonly string[] {
   if (texts === undefined) return [];
   const others = texts.reduce((sum, text) => sum + text.recipients, 0);
@@ -147,8 +145,6 @@ function formatAttempt({ outcome, origin, status, reason, detail, ...record }: A
   const subscription = String(subscriptionId).padStart(10);
   return `  ${isoTime(atMs)}  ${subscription}  #${attempt}  ${parts.join('  ')}`;
 }
-
-// `deskbell broadcasts outcomes`: what came of each subscription, as CSV or JSON Lines.
 
 function outcomesCommand({ environment, output, stopPrinting }: Context): Command {
   return createDataCommand(environment, {
@@ -176,10 +172,8 @@ function outcomesCommand({ environment, output, stopPrinting }: Context): Comman
     });
 }
 
-/** As other output of commands ends its lines; what is in the fields has no line end. */
+/** Ends lines as other output does; fields contain no line ends. */
 const toLines = (csv: string): string => csv.trimEnd().replaceAll('\r', '');
-
-// `deskbell broadcasts resume`: delivers a broadcast that was paused or whose process ended.
 
 function resumeCommand(context: Context): Command {
   return createCommand({
@@ -210,8 +204,6 @@ function resumeCommand(context: Context): Command {
     });
 }
 
-// `deskbell broadcasts`: the broadcasts of a data directory, and commands to control them.
-
 export function broadcastsCommand(context: Context): Command {
   return createCommand({
     name: 'broadcasts',
@@ -226,7 +218,7 @@ export function broadcastsCommand(context: Context): Command {
     .addCommand(controlCommand(context, 'cancel'));
 }
 
-/** Whichever process delivers it. */
+/** Pauses or cancels a broadcast, whichever process delivers it. */
 const controlCommand = (context: Context, name: 'pause' | 'cancel'): Command =>
   createChangeCommand(context, broadcastChanges[name], {
     name,

@@ -1,4 +1,4 @@
-// `deskbell channels`: what readers switch on and off.
+// `deskbell channels`: topics that readers switch on and off.
 import type { Command } from 'commander';
 import type { Channel } from '../../audience/channels.ts';
 import { listChannels, removeChannel, updateChannel } from '../../operations/channels.ts';

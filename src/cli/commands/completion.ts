@@ -1,21 +1,21 @@
-// What a shell completes of each command: commands below it, flags, and the values of flags and arguments. All of it is read
-// from the descriptions of the commands.
+// `deskbell completion`: scripts for completion in shells. What they complete (subcommands, flags and their values) is read from the
+// descriptions of the commands.
 import { Argument, type Command, type Option } from 'commander';
 import { type Context, createCommand } from '../command.ts';
 import { flagOf, settingNames, settings } from '../configuration/configuration.ts';
 import type { Setting } from '../configuration/setting.ts';
 
-/** A word with what it means. */
+/** A word and its description. */
 interface CompletedWord {
   readonly word: string;
   readonly description: string;
 }
 
-/** What can follow: names of files, one of some words, or what only a person knows. */
+/** What can follow: file names, one of some words, or free text. */
 type CompletedValue = 'file' | 'free' | readonly string[];
 
 export interface CompletedFlag extends CompletedWord {
-  /** `undefined` where nothing follows it, or nothing has to. */
+  /** `undefined` if no value follows, or it is optional. */
   readonly value: CompletedValue | undefined;
 }
 
@@ -24,11 +24,11 @@ interface CompletedCommand {
   readonly path: string;
   readonly below: readonly CompletedWord[];
   readonly flags: readonly CompletedFlag[];
-  /** Of its arguments, all of which are of one kind. */
+  /** Its arguments, which are all of one kind. */
   readonly argument: CompletedValue;
 }
 
-/** The command itself first, then those below it. */
+/** The command itself, then its subcommands. */
 function completedCommands(command: Command, parent = ''): readonly CompletedCommand[] {
   const path = `${parent}${command.name()}`;
   const own = {
@@ -40,7 +40,7 @@ function completedCommands(command: Command, parent = ''): readonly CompletedCom
   return [own, ...command.commands.flatMap((child) => completedCommands(child, `${path} `))];
 }
 
-/** Of `help`, whose arguments are the words of a command: `deskbell help schedules` */
+/** Completes `help`, whose arguments are the words of a command: `deskbell help schedules` */
 function completedHelp(program: Command, help: string): readonly CompletedCommand[] {
   const walk = (command: Command, path: string): readonly CompletedCommand[] => [
     { path, below: wordsOf(command), flags: [], argument: 'free' },
@@ -57,7 +57,7 @@ function toFlag(option: Option): CompletedFlag {
   return { word: long ?? '', description, value: option.required ? toValue(option) : undefined };
 }
 
-/** By its choices, those of its setting, or its placeholder. */
+/** Derived from its choices, those of its setting, or its placeholder. */
 function toValue(given: Option | Argument | undefined): CompletedValue {
   if (given?.argChoices !== undefined) return given.argChoices;
   if (given !== undefined && 'long' in given) {
@@ -66,7 +66,7 @@ function toValue(given: Option | Argument | undefined): CompletedValue {
   return given?.name() === 'file' ? 'file' : 'free';
 }
 
-/** Options of settings are in a group; others may have the same name. */
+/** Options of settings are in a group; other options may have the same name. */
 function namesOf({ long, helpGroupHeading }: Option): readonly string[] | undefined {
   if (helpGroupHeading === undefined) return undefined;
   const name = settingNames.find((known) => flagOf(known) === long);
@@ -74,11 +74,11 @@ function namesOf({ long, helpGroupHeading }: Option): readonly string[] | undefi
   return setting?.names;
 }
 
-// The scripts by which shells complete command lines. They need no program while one types: every command stands in them.
+// The scripts contain every command, so completing starts no program.
 
 type Shell = keyof typeof shellScripts;
 
-/** By shell; bash from version 3.2 on. */
+/** By shell; bash 3.2 and later. */
 const shellScripts = {
   bash: (commands: readonly CompletedCommand[]): string => `\
 # Completion of deskbell for bash. Made by: deskbell completion bash
@@ -147,7 +147,7 @@ fi`,
 const patternOf = (commands: readonly CompletedCommand[]): string =>
   commands.map(({ path }) => quote(path)).join(' | ');
 
-/** What there is at each command, in shell that both understand. @param list the words as a value of the shell */
+/** The completions of each command, in code for both shells. @param list the words as a value of the shell */
 function renderCommands(
   commands: readonly CompletedCommand[],
   list: (words: readonly CompletedWord[]) => string,
@@ -176,12 +176,10 @@ function renderCommands(
 const renderValue = (value: CompletedValue): string =>
   typeof value === 'string' ? value : quote(value.join(' '));
 
-/** As `_describe` takes it: the first colon ends the word. */
+/** In the format of `_describe`: the first colon ends the word. */
 const withDescription = ({ word, description }: CompletedWord): string => quote(`${word}:${description}`);
 
 const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
-
-// `deskbell completion`: the script by which a shell completes command lines of deskbell.
 
 export function completionCommand({ output }: Context): Command {
   return createCommand({

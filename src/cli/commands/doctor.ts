@@ -1,4 +1,4 @@
-// `deskbell doctor`: looks at all that an installation needs, and says what to do about what is wrong.
+// `deskbell doctor`: checks what an installation needs, and says how to fix what is wrong.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { type Context, createCommand } from '../command.ts';

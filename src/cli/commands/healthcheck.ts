@@ -1,5 +1,5 @@
-// `deskbell healthcheck`: for containers. Asks the process that runs as PID 1 by its own configuration, so that no port or prefix stands
-// in the image.
+// `deskbell healthcheck`, for containers: asks the process with PID 1, using its own configuration, so that the image names no port or
+// prefix.
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -31,7 +31,7 @@ export function healthcheckCommand({ environment, output }: Context): Command {
     });
 }
 
-/** As the kernel keeps it: words that end with zero bytes. */
+/** The kernel's format: words that end with zero bytes. */
 async function readCommandLine(
   pid: string,
 ): Promise<{ readonly command: 'serve' | 'worker'; readonly flags: object }> {
@@ -54,7 +54,7 @@ async function readCommandLine(
   return { command, flags: Object.fromEntries(flags.filter(([, value]) => value !== undefined)) };
 }
 
-/** A switch may stand without a value. */
+/** A switch needs no value. */
 const typeOf = (name: (typeof settingNames)[number] | 'config'): 'boolean' | 'string' =>
   name !== 'config' && settings[name].default === false ? 'boolean' : 'string';
 

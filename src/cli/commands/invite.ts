@@ -1,4 +1,5 @@
-// A QR code in characters, each of which shows two modules, one above the other.
+// `deskbell invite`: a link, and its QR code, by which one browser subscribes as a person, once. Each character of the code shows two
+// modules, one above the other.
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { checkNewUser } from '../../audience/user-and-tags.ts';
@@ -31,8 +32,6 @@ export async function drawQrCode(text: string): Promise<readonly string[]> {
       .join('');
   });
 }
-
-// `deskbell invite`: a link by which one browser subscribes as a person, once.
 
 export function inviteCommand({ environment, output }: Context): Command {
   return createCommand({
@@ -73,7 +72,7 @@ export function inviteCommand({ environment, output }: Context): Command {
 const remedy =
   'give --public-url with the https URL of the service, such as https://bell.example.org, to serve or here';
 
-/** @throws {DeskbellError} ERR_CONFIGURATION where no link could be opened */
+/** @throws {DeskbellError} ERR_CONFIGURATION if browsers could not open the link */
 function findUrl({ publicUrl, host, port, prefix }: Configuration): {
   readonly url: URL;
   readonly isPublic: boolean;

@@ -1,4 +1,4 @@
-// `deskbell keys list`: the VAPID key pairs, and how many subscriptions were made with each.
+// `deskbell keys`: generates, imports, shows, lists, rotates and retires the VAPID key pairs of a data directory.
 import { buffer, text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -22,10 +22,10 @@ import type { JsonFlag } from '../output/output.ts';
 
 interface ListedKey {
   readonly publicKey: string;
-  /** `foreign`: subscriptions name it, and it was never one of ours. */
+  /** `foreign`: subscriptions use it, but it was never ours. */
   readonly state: VapidKeyState | 'foreign';
   readonly subscriptions: number;
-  /** Whether a key file has its private half. */
+  /** Whether a key file holds its private half. */
   readonly hasKeyFile: boolean;
 }
 
@@ -71,8 +71,6 @@ function columns(state: string, subscriptions: string, publicKey: string): strin
   return `${state.padEnd(8)}  ${subscriptions.padStart(13)}  ${publicKey}`;
 }
 
-// `deskbell keys rotate`: makes a new VAPID key pair current; services and senders that run switch to it.
-
 function rotateCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'rotate',
@@ -88,9 +86,7 @@ function rotateCommand({ environment, output }: Context): Command {
   });
 }
 
-// `deskbell keys retire`: removes a VAPID key pair that no subscription needs any more.
-
-/** Of the public key; all of them begin with B. */
+/** Of the public key; every key begins with B. */
 const minPrefixLength = 8;
 
 function retireCommand({ environment, output }: Context): Command {
@@ -136,8 +132,6 @@ async function findKey(vapidKeys: VapidKeyStore, prefix: string): Promise<string
       : `${others.length + 1} key pairs have a public key that begins with "${prefix}": give more of it`,
   );
 }
-
-// `deskbell keys`: generates, imports, shows and rotates the VAPID key pairs of a data directory.
 
 interface GenerateFlags {
   readonly import?: string;

@@ -69,7 +69,7 @@ function addCommand({ environment, output }: Context): Command {
     });
 }
 
-/** What is configured, or else what `serve` listened on last, or else the address of the examples. */
+/** The configured address; otherwise the last one of `serve`; otherwise that of the examples. */
 async function addressToShow({ data, operator, operatorCert }: Configuration): Promise<string> {
   if (operator !== undefined) return `http${operatorCert === undefined ? '' : 's'}://${operator}`;
   return (await readOperatorAddress(data)) ?? 'http://127.0.0.1:8081';

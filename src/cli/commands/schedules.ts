@@ -1,4 +1,4 @@
-// `deskbell schedules`: broadcasts that recur, which `deskbell send --cron` stores.
+// `deskbell schedules`: recurring broadcasts, made by `deskbell send --cron`.
 import type { Command } from 'commander';
 import { formatCount } from '../../errors/format-count.ts';
 import { isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';

@@ -72,7 +72,7 @@ export function sendCommand(context: Context): Command {
   });
   addOptions(command.optionsGroup('Audience:'), allAudiences, [['--all', 'Sends to every subscription.']]);
   addPeopleFlags(command, 'Sends to', audiences);
-  // one audience at a time
+  // only one audience at a time
   addOptions(command, allAudiences, [
     ['--ids <ids>', 'Sends to the subscriptions with these IDs, separated by commas.', parseIds],
     [
@@ -83,7 +83,7 @@ export function sendCommand(context: Context): Command {
     ['--id <id>', 'Sends to the subscription with this ID.', parsePositiveInteger],
   ]);
   addDeliveryFlags(addMessageFlags(command.optionsGroup('Message:')), 'any');
-  // not for one subscription: that message is sent immediately or not at all
+  // not for one subscription, which is sent to immediately or not at all
   addOptions(addDeliveryFlags(command.optionsGroup('Broadcast:'), 'broadcast', forOne), forOne, [
     [
       '--at <time>',

@@ -1,4 +1,4 @@
-// `deskbell sending`: whether the store sends by itself. A copy of a store must not, as long as the original does.
+// `deskbell sending`: whether the store sends by itself. A copy must not while the original does.
 import type { Command } from 'commander';
 import { describePause } from '../../delivery/installation-warnings.ts';
 import { describeResumption } from '../../delivery/resume-sending.ts';

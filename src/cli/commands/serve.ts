@@ -1,4 +1,4 @@
-// Registrations at the public service, for metrics: one for each answer to POST /webPush.
+// `deskbell serve`: runs the service until it is told to stop.
 import { execFile } from 'node:child_process';
 import { hostname } from 'node:os';
 import { promisify } from 'node:util';
@@ -32,7 +32,7 @@ import {
 import { logDelivery, messageEvent, withReport } from '../serve/report-delivery.ts';
 import { readSubscriberTokens } from './tokens.ts';
 
-/** To be called before the service listens. */
+/** Counts answers to POST /webPush for metrics. Call it before the service listens. */
 export function countRegistrations(
   service: FastifyInstance,
   prefix: string,
@@ -51,13 +51,12 @@ function resultOf(status: number): RegistrationResult {
   return status >= 500 ? 'failed' : 'refused';
 }
 
-// Tells systemd that the process is ready, that it still runs, and that it stops (sd_notify, Type=notify). The socket for
-// it is a datagram socket, which Node has none of, so systemd's own program writes to it: the unit needs NotifyAccess=all.
-// A process that does not run under systemd tells nobody.
+// Tells systemd that the process is ready, alive or stopping (sd_notify, Type=notify). Node has no datagram sockets, so systemd's own
+// program sends the messages: the unit needs NotifyAccess=all. Does nothing outside systemd.
 
 const execute = promisify(execFile);
 
-/** @param onError told, once, why systemd cannot be told */
+/** @param onError called once if systemd cannot be told */
 export async function underSystemd(
   { environment, stop }: Pick<Context, 'environment' | 'stop'>,
   onError: (reason: string) => void,
@@ -75,7 +74,7 @@ export async function underSystemd(
   };
   await notify('--ready', `MAINPID=${process.pid}`);
   const watchdogMs = Number(environment['WATCHDOG_USEC'] ?? 0) / 1000;
-  // a third, so that one that comes late is no reason to restart
+  // a third of the time, so that a late message causes no restart
   const alive = watchdogMs > 0 ? setInterval(() => void notify('WATCHDOG=1'), watchdogMs / 3) : undefined;
   let stopping: Promise<void> | undefined;
   stop.addEventListener('abort', () => (stopping = notify('STOPPING=1')), { once: true });
@@ -86,8 +85,6 @@ export async function underSystemd(
     await stopping;
   }
 }
-
-// `deskbell serve`: runs the service until it is told to stop.
 
 export function serveCommand(context: Context): Command {
   const { environment, output, stop } = context;
@@ -108,7 +105,7 @@ export function serveCommand(context: Context): Command {
     const configuration = await readConfiguration({ flags, environment });
     assertListenerIsAskedFor(configuration);
     const { host, port, data, prefix, pushOnly, registrations, logFile, maxSubscriptions } = configuration;
-    // until there is a log
+    // until the log is open
     let warn: (warning: string) => void = output.diagnostic;
     const onWarning = (warning: string): void => warn(warning);
     const subscriptionLimit = maxSubscriptions === undefined ? undefined : { maxSubscriptions, onWarning };
@@ -176,7 +173,7 @@ export function serveCommand(context: Context): Command {
         if (operator !== undefined && !flags.json) {
           await output.line(`The operator’s listener is at ${output.style('bold', operator.address)}`);
         }
-        // all together, and while the work ends: a request that sends a message ends when the sender gives it up
+        // close everything at once while the work ends: a request that sends a message ends when the sender gives up
         stop.addEventListener('abort', () => void close().catch(() => {}));
         const onError = (error: unknown): void =>
           log.error({ event: 'retention interrupted', detail: formatError(error) });
@@ -203,7 +200,7 @@ export function serveCommand(context: Context): Command {
   });
 }
 
-/** The command that the demo page shows. It holds paths of this machine, so visitors of other machines get none. */
+/** The command that the demo page shows. It contains paths of this machine, so only visitors from here see it. */
 function sendCommandFor(configuration: Configuration, flags: object, context: Context): string | undefined {
   const { host, trustProxy } = configuration;
   if (!isLoopback(host) || trustProxy.length > 0) return undefined;

@@ -81,7 +81,7 @@ async function copy(
 const redrawEveryMs = 100;
 const lineEveryMs = 10_000;
 
-/** A line that moves on a terminal; elsewhere a line now and then. */
+/** A live line on a terminal, otherwise a line now and then. */
 function createReport(output: Output): (state: CopyState) => void {
   const everyMs = output.isTerminal ? redrawEveryMs : lineEveryMs;
   let lastMs = performance.now();

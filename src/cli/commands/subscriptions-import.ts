@@ -1,5 +1,5 @@
-// `deskbell subscriptions import`: stores subscriptions from files in whatever form programs export them. A row that is not valid is
-// reported and skipped; a subscription that is stored already is updated, so that an interrupted import can be repeated.
+// `deskbell subscriptions import`: stores subscriptions from files of other programs. Invalid rows are reported and skipped; known
+// subscriptions are updated, so that an interrupted import can be repeated.
 import { open, type FileHandle } from 'node:fs/promises';
 import { InvalidArgumentError, type Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -28,7 +28,7 @@ import { readImportedRow } from '../input/subscription-line.ts';
 /** Rows per transaction. */
 const batchSize = 1000;
 
-/** Lengths at which columns of databases cut a text off. */
+/** Lengths at which database columns truncate text. */
 const cutLengths: ReadonlySet<number> = new Set([191, 255, 256]);
 
 interface Flags {
@@ -102,7 +102,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         const report = new ImportReport();
         const missed = createMissedColumns({ user: userColumn, tags: tagsColumn });
         const batches = new Batches(store.subscriptions, report);
-        /** Counts its push service where nobody has listed it; asked once for each. */
+        /** Admits an unlisted push service; asked once for each. */
         const admitted = new Set<string>();
         const admit = async ({ subscription }: NewSubscription): Promise<void> => {
           const { origin } = new URL(subscription.endpoint);
@@ -140,7 +140,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
             line,
             errors: fields.length > 0 ? fields : [{ pointer: '', code, detail: message }],
           };
-          // as one line, to be imported again: no string of JSON has a line break in it
+          // one line, so that it can be imported again: JSON strings contain no line breaks
           const ofRow = text?.replaceAll(/\s*\n\s*/g, ' ');
           await refusedFile?.appendFile(`${JSON.stringify({ ...fault, text: ofRow })}\n`);
           const said = report.refuse(fault);
@@ -170,7 +170,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
         } catch (error) {
           failure = error;
         }
-        // what was read before an error is stored, too
+        // rows that were read before an error are stored too
         await batches.flush();
         const { counts, factsLeftOut } = report;
         if (!failure || Object.values(counts).some((count) => count > 0)) {
@@ -222,7 +222,7 @@ class Batches {
   }
 }
 
-/** A new file that only its owner may read: keys of subscriptions go into it. */
+/** A new file that only its owner can read, because it contains keys of subscriptions. */
 async function openPrivate(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx', 0o600);

@@ -1,4 +1,4 @@
-// `deskbell subscriptions remove`: removes subscriptions by their IDs, or a person with every trace.
+// `deskbell subscriptions remove`: removes subscriptions by ID or push service, or all data of a person.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { checkUser } from '../../audience/user-and-tags.ts';

@@ -1,4 +1,4 @@
-// `deskbell subscriptions show`: a subscription or the devices of a person, and what came of broadcasts to them.
+// `deskbell subscriptions show`: a subscription or a person's devices, and what became of broadcasts to them.
 import type { Command } from 'commander';
 import { hostOf, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -22,7 +22,7 @@ interface ShowFlags extends JsonFlag {
   readonly limit: number;
 }
 
-/** What is shown: what is stored, and all ids that are asked for. */
+/** What is stored, and all requested ids. */
 interface Shown {
   readonly stored: readonly StoredSubscription[];
   readonly ids: readonly number[];
@@ -88,7 +88,7 @@ async function readOutcomes(
   const outcomes: RowOutcome[] = [];
   let broadcasts = 0;
   for (let beforeId: number | undefined; ;) {
-    // one more, to know whether there are more
+    // one more, to see whether there are more
     const page = await attempts.outcomesTo(ids, { beforeId, limit: limit + 1 - broadcasts });
     for (const rows of Map.groupBy(page.outcomes, ({ broadcastId }) => broadcastId).values()) {
       if (broadcasts === limit) return { outcomes, hasMore: true };

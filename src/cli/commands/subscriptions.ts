@@ -1,4 +1,4 @@
-// Reads subscriptions of a store page by page.
+// `deskbell subscriptions`: lists, shows, counts, tags, removes, imports and exports subscriptions.
 import type { Command } from 'commander';
 import { type AudienceExpression, checkExpression, checkTags } from '../../audience/user-and-tags.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
@@ -20,9 +20,9 @@ import { showCommand } from './subscriptions-show.ts';
 const rowsPerPage = 1000;
 
 /**
- * Pages in id order, including rows that are added meanwhile. Throws the reason of `stop`.
+ * Pages in order of id, including rows that are added meanwhile. Throws the reason of `stop`.
  *
- * @param matching as `checkExpression` gives it; by default all
+ * @param matching result of `checkExpression`. Default: all
  */
 async function* subscriptionPages(
   subscriptions: SubscriptionStore,
@@ -39,8 +39,6 @@ async function* subscriptionPages(
     afterId = last.id;
   }
 }
-
-// `deskbell subscriptions list`: one line per subscription, of all or of some people, without endpoint and keys.
 
 function listCommand({ environment, output, stopPrinting }: Context): Command {
   const command = createDataCommand(environment, {
@@ -80,8 +78,6 @@ const columns = inColumns<StoredSubscription>([
   ['USER', 12, ({ user = '-' }) => user],
   ['TAGS', 0, ({ tags }) => tags.join(',')],
 ]);
-
-// `deskbell subscriptions tag` and `untag`: add tags to subscriptions, or take them away.
 
 interface TagFlags extends PeopleFlags, JsonFlag {
   readonly ids?: readonly number[];
@@ -126,7 +122,7 @@ function createTagCommand(
       const subscriptions = await audited(store, record, async () => {
         let changed = 0;
         for await (const page of chosen) {
-          // what is asked for in one turn is committed together
+          // changes requested in one turn are committed together
           const found = await Promise.all(
             page.map(({ id }) => store.people.changeTags(id, { [change]: tags })),
           );
@@ -156,8 +152,6 @@ function chosenBy(flags: TagFlags, { subscriptions }: Store, stop: AbortSignal):
   return subscriptionPages(subscriptions, stop, checkExpression(expression));
 }
 
-// `deskbell subscriptions export`: every subscription as one line of JSON, with all that sending to it needs.
-
 function exportCommand({ environment, output, stopPrinting }: Context): Command {
   return createDataCommand(environment, {
     name: 'export',
@@ -172,8 +166,6 @@ function exportCommand({ environment, output, stopPrinting }: Context): Command 
     }
   });
 }
-
-// `deskbell subscriptions visits`: how many browsers were here lately, by push service.
 
 const visitColumns = inColumns<PushServiceVisits>([
   ['7 DAYS', -10, ({ visits }) => String(visits.within7Days)],
@@ -197,8 +189,6 @@ const visitsCommand = (context: Context): Command =>
     toJson: ({ pushService, visits }) => ({ pushService, ...visits }),
     ifEmpty: 'No subscriptions yet.',
   });
-
-// `deskbell subscriptions`: lists, shows, counts, tags, removes, imports and exports subscriptions.
 
 export function subscriptionsCommand(context: Context): Command {
   return createCommand({

@@ -1,4 +1,4 @@
-// Subscriber tokens as the configuration has them: which algorithm, whose key, and for whom.
+// `deskbell token`, `session` and `webhook-secret`: what proves who somebody is.
 import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { loadOrCreateSecret } from '../../keys/secret-files.ts';
@@ -15,7 +15,9 @@ import { readTextFile } from '../input/read-input.ts';
 import type { JsonFlag } from '../output/output.ts';
 
 /**
- * @returns `undefined` where they are off
+ * Reads how subscriber tokens are checked: algorithm, key and audience.
+ *
+ * @returns `undefined` if they are off
  * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE, and what reading the key of the data directory throws
  */
 export async function readSubscriberTokens(
@@ -33,8 +35,6 @@ export async function readSubscriberTokens(
   const publicKey = await readTextFile(subscriberTokenKey, `The public key ${subscriberTokenKey}`);
   return { algorithm, publicKey, audience };
 }
-
-// `deskbell session`: creates a session for trying the demonstration actions.
 
 export function sessionCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
@@ -55,8 +55,6 @@ export function sessionCommand({ environment, output }: Context): Command {
       await output.result(flags, { cookie, csrfToken }, `Cookie: ${cookie}\nCsrf-Token: ${csrfToken}`);
     });
 }
-
-// `deskbell token`: makes a subscriber token, as an application's backend does.
 
 interface TokenFlags {
   readonly user: string;
@@ -103,8 +101,6 @@ export function tokenCommand({ environment, output }: Context): Command {
       });
     });
 }
-
-// `deskbell webhook-secret`: what receivers of the webhook check its signatures with.
 
 export function webhookSecretCommand({ environment, output }: Context): Command {
   return createCommand({

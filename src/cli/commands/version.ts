@@ -1,4 +1,4 @@
-// The version of the installed package.
+// `deskbell version`: what is installed, and how messages are encrypted on this machine.
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { type Context, createCommand } from '../command.ts';
@@ -10,9 +10,6 @@ export function packageVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-// `deskbell version`: what is installed, and how messages are encrypted on this machine.
-
-/** What the methods of encryption are, in words. */
 const methods = {
   'multi-buffer': 'accelerator, eight messages at a time (AVX-512 IFMA)',
   openssl: 'accelerator on OpenSSL, one message after the other',

@@ -82,7 +82,7 @@ function sendCommand({ environment, output }: Context): Command {
     });
 }
 
-/** What was not given is left out; the rest is checked by `sendNotification`. */
+/** Leaves out what was not given; `sendNotification` checks the rest. */
 function optionsOf(flags: SendFlags): RequestOptions {
   const { ttl, encoding, vapidSubject, vapidPubkey, vapidPvtkey } = flags;
   const hasVapid = Boolean(vapidSubject || vapidPubkey || vapidPvtkey);

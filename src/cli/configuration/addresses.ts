@@ -1,4 +1,4 @@
-// Hosts and ranges of addresses, as settings name them.
+// Hosts, ports, URLs and address ranges, as settings name them.
 import { isIP } from 'node:net';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { isLoopback } from '../../http/client-address.ts';
@@ -19,7 +19,7 @@ export function checkAddressRanges(ranges: readonly string[]): void {
   }
 }
 
-// HOST:PORT, as a listener of its own is given in the configuration.
+// HOST:PORT, the address of a separate listener.
 
 export interface ListenAddress {
   /** Without brackets. */
@@ -36,10 +36,10 @@ export function parseListenAddress(text: string): ListenAddress {
   throw new DeskbellError('ERR_CONFIGURATION', 'it must be HOST:PORT, such as 127.0.0.1:8081 or [::1]:8081');
 }
 
-// The URL of the service as browsers reach it, such as that of a proxy in front of it.
+// The URL at which browsers reach the service, such as that of a proxy in front of it.
 
 /**
- * @returns the URL of a folder: its path ends with a slash
+ * @returns the URL; its path ends with a slash
  * @throws {DeskbellError} ERR_CONFIGURATION
  */
 export function parsePublicUrl(text: string): URL {
@@ -57,7 +57,7 @@ export function parsePublicUrl(text: string): URL {
   return url;
 }
 
-/** Whether it is reached on this machine alone. */
+/** Whether only this machine can reach it. */
 export const isLocal = ({ hostname: name }: URL): boolean => isLoopback(name.replaceAll(/[[\]]/g, ''));
 
 const wrong = (detail: string): DeskbellError => new DeskbellError('ERR_CONFIGURATION', detail);

@@ -1,5 +1,5 @@
-// The configuration schema: every entry once, in its group, with its default and description. Flags, environment variables,
-// docs/configuration.md and the checks of a configuration file all come from this table.
+// The configuration schema: each setting once, in its group, with its default and description. Flags, environment variables,
+// docs/configuration.md and the checks of a configuration file are made from this table.
 import { availableParallelism } from 'node:os';
 import { encryptionMethods } from '../../accelerator/encryption-methods.ts';
 import { loggedMessages } from '../../delivery/message-log.ts';
@@ -100,7 +100,7 @@ const listener = {
   }),
 } satisfies Entries;
 
-/** Options of the service, under the names that it has for them. */
+/** Options of the service, under its own names. */
 const service = {
   prefix: text({
     description: 'Path under which everything is served, such as "/push".',
@@ -355,10 +355,10 @@ export type SettingName = keyof typeof settings;
 
 type ValueOf<Entry> = Entry extends Setting<infer Value> ? Value : never;
 
-/** The configuration as read: every entry has a value. */
+/** The configuration with all values read. */
 export type Configuration = { readonly [Name in SettingName]: ValueOf<(typeof settings)[Name]> };
 
-/** The groups that entries are shown in, in the help of commands and in docs/configuration.md. */
+/** The groups in the help of commands and in docs/configuration.md. */
 export const settingGroups = Object.entries(groups).map(([heading, entries]) => ({
   heading,
   names: Object.keys(entries) as SettingName[],
@@ -367,19 +367,18 @@ export const settingGroups = Object.entries(groups).map(([heading, entries]) => 
 const namesOf = <Name extends SettingName>(entries: Readonly<Record<Name, unknown>>): readonly Name[] =>
   Object.keys(entries) as Name[];
 
-/** In the order in which the help and docs/configuration.md show them. */
+/** In the order of the help and docs/configuration.md. */
 export const settingNames = namesOf(settings);
-/** They say where data are. */
+/** Settings that locate the data. */
 export const dataSettings = namesOf(data);
 export const retentionSettings = namesOf(retention);
 export const serviceSettings = namesOf(service);
 export const subscriberTokenSettings = namesOf(subscriberTokens);
-/** All that deliver use them, whichever command they run. */
+/** Settings of every command that delivers. */
 export const senderSettings = namesOf({ ...pushServices, ...workers, logMessages: log.logMessages });
-/** They say how the operator's listener, or that of metrics, is reached. */
+/** Settings of how the operator's listener, or that of metrics, is reached. */
 export const accessSettings = namesOf(access);
 
-/** Some of the entries. */
 export const pick = <Name extends SettingName>(
   configuration: Pick<Configuration, Name>,
   names: readonly Name[],

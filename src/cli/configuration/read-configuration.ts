@@ -1,5 +1,5 @@
-// Reads the configuration: defaults, then what the data directory keeps, then a file, then DESKBELL_* variables, then flags, each overriding the one
-// before. Unknown entries and values that are not valid are errors that list what is valid.
+// Reads the configuration: defaults, the settings stored in the data directory, a file, DESKBELL_* variables and flags, each overriding
+// the one before. Unknown settings and invalid values are errors that list what is valid.
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -48,7 +48,7 @@ export async function readConfiguration(sources: ConfigurationSources): Promise<
   return { ...defaults, ...(await readStoredSettings(data)), ...given } as unknown as Configuration;
 }
 
-/** Whatever else is wrong with the directory is for those to say who open it. */
+/** Other faults of the directory are reported when it is opened. */
 async function readStoredSettings(directory: string): Promise<Record<string, unknown>> {
   const path = storedSettingsPath(directory);
   return existsSync(path) ? readConfigurationFile(path) : {};
@@ -73,10 +73,10 @@ async function readConfigurationFile(path: string): Promise<Record<string, unkno
 function parseObject(path: string, content: string): object {
   let value: unknown;
   try {
-    // trim removes a byte order mark too
+    // trim also removes a byte order mark
     value = JSON.parse(content.trim());
   } catch (cause) {
-    // The parser quotes the file, which may hold passwords.
+    // The parser's message quotes the file, which may hold passwords.
     const [fault] = (cause as Error).message.split(/,? (?:\.\.\.)?"/, 1);
     throw new DeskbellError('ERR_CONFIGURATION', `${path} is not well-formed JSON: ${fault}`);
   }
@@ -106,14 +106,14 @@ function readEnvironment(environment: ConfigurationSources['environment']): Reco
 }
 
 /**
- * Whether Kubernetes has set the variable for a Service called `deskbell`, or `deskbell-…`, as it does in each container of the
- * namespace: `DESKBELL_SERVICE_HOST`, and beside it `DESKBELL_PORT=tcp://10.0.0.11:80` and others of these forms.
+ * Whether Kubernetes set this variable for a Service called `deskbell` or `deskbell-…`, as it does in each container of the namespace:
+ * `DESKBELL_SERVICE_HOST`, `DESKBELL_PORT=tcp://10.0.0.11:80` and similar.
  */
 function isServiceLink(variable: string, environment: ConfigurationSources['environment']): boolean {
   return Object.keys(environment).some((host) => {
     const [, service] = /^(DESKBELL\w*)_SERVICE_HOST$/.exec(host) ?? [];
     if (service === undefined || !variable.startsWith(`${service}_`)) return false;
-    // a number in this place is the setting
+    // a plain number is our own setting
     if (variable === `${service}_PORT`) return /^(?:tcp|udp|sctp):/.test(environment[variable] ?? '');
     return serviceLinkForm.test(variable.slice(service.length));
   });

@@ -1,35 +1,35 @@
-// The types of configuration entries: each reads a value from a file (JSON) or from text (environment, flag), and
-// says what is valid. The entries themselves are in configuration.ts.
+// The types of settings. Each reads a value from a file (JSON) or from text (environment, flag), and says what is valid. The settings
+// themselves are in configuration.ts.
 
-/** One configuration entry. */
+/** One setting. */
 export interface Setting<Value> {
-  /** What it is for, in one sentence. */
+  /** What it does. */
   readonly description: string;
   readonly default: Value;
-  /** Shown instead of `default` where that is not what a reader wants to see. */
+  /** Shown instead of `default` if that would not help the reader. */
   readonly defaultLabel?: string;
   readonly unit?: string;
   /** What is valid: "an integer from 0 to 65535". */
   readonly valid: string;
-  /** Placeholder for a value in the help of a flag: `<number>`; in brackets where flags may omit the value. */
+  /** Placeholder for the value in the help: `<number>`. In brackets if the value is optional. */
   readonly placeholder: string;
-  /** Names a file or directory: in a configuration file it is relative to that file's directory. */
+  /** The value is a path: in a configuration file, relative to that file's directory. */
   readonly isPath?: boolean;
-  /** The values to choose from, where it is one or some of them. */
+  /** The values to choose from, if there is a fixed set. */
   readonly names?: readonly string[];
-  /** Is not printed: it may hold a password, or what is as good as one. */
+  /** Never printed, because it may hold a password or another secret. */
   readonly isSecret?: boolean;
   /**
-   * The value that `input` means, `undefined` where it is not valid.
+   * The value that `input` means; `undefined` if it is not valid.
    *
-   * @throws {DeskbellError} where there is more to say than `valid` does
+   * @throws {DeskbellError} if there is more to say than `valid` does
    */
   read(input: unknown): Value | undefined;
 }
 
-/** What entries of all types are described by. */
+/** What describes a setting of any type. */
 type Description<Default> = Pick<Setting<unknown>, 'description' | 'defaultLabel' | 'unit'> & {
-  /** Without it there is no value by default. */
+  /** Absent: no default value. */
   readonly default?: Default;
 };
 
@@ -108,7 +108,7 @@ export function orLiteral<Value, const Literal extends string>(
   };
 }
 
-/** False unless it is set. */
+/** False by default. */
 export function boolean(common: Description<never>): Setting<boolean> {
   return {
     ...common,

@@ -1,5 +1,5 @@
-// Settings that are kept in the data directory, so that other commands need not be given them again. They hold where flags,
-// environment and configuration file say nothing.
+// Settings stored in the data directory, so that other commands need not repeat them. They apply if flags, environment and configuration
+// file say nothing.
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -9,13 +9,12 @@ import type { Configuration, SettingName } from './configuration.ts';
 
 const storedSettings = ['publicUrl', 'subject', 'pushServices'] as const satisfies readonly SettingName[];
 
-/** A configuration file, in a data directory. */
 export const storedSettingsPath = (directory: string): string => join(directory, 'settings.json');
 
 /**
- * Stores those that are given.
+ * Stores the given settings.
  *
- * @param options `replace`: others than those that are stored; otherwise what is stored stays
+ * @param options `replace`: overwrite stored values; otherwise stored values stay
  * @throws {DeskbellError} ERR_FILE, ERR_DATA_EXPOSED, ERR_DATA_OWNER
  */
 export async function storeSettings(
@@ -34,9 +33,9 @@ export async function storeSettings(
   await writePrivateFile(path, text, { replace: true });
 }
 
-// What follows from the public URL where it is not given: the contact for push services, and the title of a message.
+// Defaults taken from the public URL: the contact for push services, and the title of a message.
 
-/** The subject, or the origin of the public URL where push services could open that. */
+/** The subject; if there is none, the origin of the public URL, if push services could open it. */
 export function contactOf({
   subject,
   publicUrl,

@@ -1,4 +1,5 @@
-// Writes a data directory into one file. Processes that use the directory are neither waited for nor stopped.
+// Writes a data directory into one file, and makes a data directory from it. Processes that use the directory are neither awaited nor
+// stopped.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -19,11 +20,11 @@ import { storedSettingsPath } from '../configuration/stored-settings.ts';
 import { databasePathOf, exampleUsersPathOf, makeDirectory, openDataDirectory } from './data-directory.ts';
 
 /**
- * Writes a backup, which only its owner can read.
+ * Writes a backup that only its owner can read.
  *
  * @param file must not exist
- * @param options `withKeys`: with all secrets of the directory
- * @returns how many bytes the file has
+ * @param options `withKeys`: include all secrets of the directory
+ * @returns size of the file in bytes
  * @throws {DeskbellError} ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED
  */
 export async function backUp(
@@ -33,7 +34,7 @@ export async function backUp(
 ): Promise<number> {
   const fill = async (temporary: string): Promise<void> => {
     await copyDatabase(databasePathOf(directory), temporary);
-    // later than the database: a pair is in its file before the database names it
+    // after the database: a pair is in its file before the database names it
     const secrets = withKeys ? await readSecretFiles(directory) : [];
     const secretFiles = secrets.map(({ name, text }) => ({ name, content: Buffer.from(text) }));
     const files = [
@@ -52,7 +53,7 @@ async function readSettings(directory: string): Promise<readonly BackupFile[]> {
   return existsSync(from) ? [{ name: storedSettingsPath(''), content: await readFile(from) }] : [];
 }
 
-/** Its users are no secret, and need no moment in common with the subscriptions. */
+/** The example users are not secret, and need not match the subscriptions' moment. */
 async function readExampleUsers(directory: string, temporary: string): Promise<readonly BackupFile[]> {
   const from = exampleUsersPathOf(directory);
   if (!existsSync(from)) return [];
@@ -65,21 +66,19 @@ async function readExampleUsers(directory: string, temporary: string): Promise<r
   }
 }
 
-// Makes a data directory of a backup.
-
 export interface Restored {
   readonly subscriptions: number;
-  /** What it sends once its sending is resumed. */
+  /** What it will send when sending is resumed. */
   readonly resumption: Resumption;
 }
 
 /**
- * Makes a data directory of a backup. It has its database only when all of it is there and was opened once. Its sending is
- * paused: the original may go on, and what it has sent since the backup would be sent again.
+ * Makes a data directory from a backup. The database appears only when everything is there and was opened once. Sending is paused: the
+ * original may still run, and what it sent since the backup would be sent again.
  *
- * @param directory may hold keys, which the backup needs where it has none
- * @throws {DeskbellError} ERR_DATA_EXISTS, ERR_KEY_FILE_MISSING, ERR_KEY_FILE_EXISTS for keys that are others than those
- *   of the backup, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_FILE
+ * @param directory may hold keys; required if the backup has none
+ * @throws {DeskbellError} ERR_DATA_EXISTS, ERR_KEY_FILE_MISSING, ERR_KEY_FILE_EXISTS if its keys differ from the backup's,
+ *   ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW, ERR_STORE_UNAVAILABLE, ERR_FILE
  */
 export async function restore(file: string, directory: string): Promise<Restored> {
   await stat(file);
@@ -96,7 +95,7 @@ export async function restore(file: string, directory: string): Promise<Restored
     const restored = await useDraft(draft, directory);
     await writeSecretFiles(directory, await readSecretFiles(draft));
     for (const path of [exampleUsersPathOf, databasePathOf]) await place(path(draft), path(directory));
-    // where the directory has settings already, these hold
+    // settings that the directory already has win
     if (existsSync(storedSettingsPath(draft)))
       await linkUnlessThere(storedSettingsPath(draft), storedSettingsPath(directory));
     await syncDirectory(directory);
@@ -106,7 +105,7 @@ export async function restore(file: string, directory: string): Promise<Restored
   }
 }
 
-/** SQLite would take the log of another database for that of the restored one. @throws {DeskbellError} ERR_DATA_EXISTS */
+/** SQLite would apply another database's log to the restored one. @throws {DeskbellError} ERR_DATA_EXISTS */
 function assertNoLog(path: string): void {
   const side = [`${path}-wal`, `${path}-shm`].find((file) => existsSync(file));
   if (side === undefined) return;
@@ -116,7 +115,7 @@ function assertNoLog(path: string): void {
   );
 }
 
-/** The backup, with the secrets that the directory has already. */
+/** Unpacks the backup, and adds the secrets that the directory already has. */
 async function fillDraft(file: string, draft: string, directory: string): Promise<void> {
   const database = databasePathOf(draft);
   await copyFile(file, database);
@@ -137,7 +136,7 @@ async function fillDraft(file: string, draft: string, directory: string): Promis
   );
 }
 
-/** Opens the draft as the data directory that it will be. */
+/** Opens the draft as a data directory. */
 async function useDraft(draft: string, directory: string): Promise<Restored> {
   try {
     const { store, close } = await openDataDirectory(draft);

@@ -1,4 +1,4 @@
-// From where to where data are copied: data directories, of which it is the SQLite file, and PostgreSQL databases.
+// Source and target of a copy: data directories, of which only the SQLite file is copied, and PostgreSQL databases.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -21,7 +21,7 @@ export interface CopyLocations {
 }
 
 /**
- * What is not given is the data directory or the database of the configuration, whichever the other one is not.
+ * The one that is not given is the configured data directory or database, whichever the other one is not.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION
  */

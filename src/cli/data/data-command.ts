@@ -1,4 +1,5 @@
-// What the audit keeps of a person: a keyed hash.
+// Commands on the data that flags, environment or configuration file name, and those made from operations, which do, check and audit the
+// same as API and console.
 import { createHmac, hkdfSync } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { Command } from 'commander';
@@ -16,13 +17,11 @@ import type { JsonFlag, Table } from '../output/output.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { withExistingData } from './open-data.ts';
 
-/** The key is made from the installation's own, so that nobody else can try ids out. */
+/** Hashes a person's id for the audit. The key is derived from the installation's, so that nobody else can try ids out. */
 export function createPersonHash(sessionKey: Uint8Array): (user: string) => string {
   const key = Buffer.from(hkdfSync('sha256', sessionKey, '', 'deskbell audit of people', 32));
   return (user) => createHmac('sha256', key).update(user).digest('base64url').slice(0, 22);
 }
-
-// Commands on the data that flags, environment or configuration file name.
 
 class DataCommand extends Command {
   readonly #environment: Context['environment'];
@@ -32,12 +31,12 @@ class DataCommand extends Command {
     this.#environment = environment;
   }
 
-  /** @param work is given the data, then what commander gives an action: arguments and flags */
+  /** @param work is called with the data, then with commander's arguments and flags */
   onData<Given extends readonly unknown[]>(
     work: (data: DataDirectory, ...given: Given) => Promise<void>,
   ): this {
     return this.action(async (...given) => {
-      // Other flags may have the name of a setting.
+      // Other flags may have the same name as a setting.
       const { data, database, groupAccess, config } = this.opts();
       const sources = { flags: { data, database, groupAccess, config }, environment: this.#environment };
       await withExistingData(await readConfiguration(sources), (opened) =>
@@ -53,7 +52,7 @@ export const createDataCommand = (
 ): DataCommand =>
   describeCommand(new DataCommand(description.name, environment), { ...description, settings: dataSettings });
 
-/** `list`, or a command of another name, of what there are few of: all of them. @param rowsOf reads them */
+/** Lists everything of a kind with few items. @param rowsOf reads them */
 export const createListCommand = <Row>(
   { environment, output }: Pick<Context, 'environment' | 'output'>,
   {
@@ -74,12 +73,10 @@ export const createListCommand = <Row>(
     examples,
   }).onData(async (data, flags: JsonFlag) => output.table(flags, { ...table, rows: await rowsOf(data) }));
 
-// Commands that are made from the operations: what they change is done, checked and audited as by API and console.
-
 const warningsOf = ({ store, vapidKeys }: DataDirectory) =>
   createWarningReader(store, vapidKeys.keyDirectory);
 
-/** `list` of what there are few of: all of them. */
+/** The `list` command of an operation. */
 export const createNamedListCommand = <Row>(
   context: Context,
   { view, read }: Pick<NamedList<Row>, 'view' | 'read'>,
@@ -94,7 +91,7 @@ export const createNamedListCommand = <Row>(
 interface ChangeCommand<Input, Result> extends Pick<CommandDescription, 'name' | 'examples'> {
   /** Default: what the API says of the operation. */
   readonly description?: string;
-  /** What is changed: the words for it, and how its text is read if the schema does not say that. */
+  /** The argument's description, and its parser if the schema does not decide that. */
   readonly argument: string | readonly [description: string, parse: (text: string) => unknown];
   /** Flags for members of the body. */
   readonly flags?: { readonly [Member in keyof Input]?: MemberFlags[string] };
@@ -133,7 +130,7 @@ export function createChangeCommand<Input, Result>(
   );
 }
 
-/** Does it, and leaves its record in the audit. @param operator default: the user of this process */
+/** Makes a change and records it in the audit. @param operator default: the user of this process */
 export function perform<Input, Result>(
   data: DataDirectory,
   { action, target, run }: Change<Input, Result>,
@@ -147,7 +144,7 @@ export function perform<Input, Result>(
   );
 }
 
-/** The record is written before the change, and completed with the status that the API would answer with. */
+/** Writes an audit record before the change, and completes it with the status that the API would answer. */
 export async function audited<Result>(
   { audit }: Pick<Store, 'audit'>,
   change: Parameters<Store['audit']['begin']>[0],
@@ -168,7 +165,7 @@ const statuses: Readonly<Partial<Record<string, { readonly status: number }>>> =
 const statusOf = (error: unknown): number =>
   (error instanceof DeskbellError ? statuses[error.code]?.status : undefined) ?? 500;
 
-/** Its name, or its number where it has none, as in a container. */
+/** The user's name, or number if it has no name, as in a container. */
 export function processUser(): string {
   try {
     return userInfo().username;

@@ -1,5 +1,5 @@
-// The folder that holds all of an installation: the VAPID pair, the session and receipt keys, and the database, unless that is
-// PostgreSQL: this is the one place that decides it.
+// The folder of an installation: the VAPID pair, the session and receipt keys, and the database, unless that is PostgreSQL; only this file
+// decides that.
 import { existsSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -18,38 +18,38 @@ import type { SqliteStoreOptions } from '../../store/sqlite/open-store.ts';
 import type { Store } from '../../store/store.ts';
 import { isSubscriptionLimit } from '../../store/subscription-limit.ts';
 
-/** An open data directory: its store and its keys. */
+/** An open data directory: its store and keys. */
 export interface DataDirectory {
-  /** The database file, for a connection of your own; `undefined` where the database is PostgreSQL. */
+  /** The database file, for your own connection; `undefined` with PostgreSQL. */
   readonly databasePath: string | undefined;
   readonly store: Store;
   readonly vapidKeys: DataDirectoryKeys;
   /** 32 bytes. */
   readonly sessionKey: Uint8Array;
-  /** 32 bytes: for `createSender` and the service, where browsers report on notifications. */
+  /** 32 bytes: for `createSender` and the service, if browsers report on notifications. */
   readonly receiptKey: Uint8Array;
-  /** 32 bytes: signs subscriber tokens (HS256). It is created with the first call. */
+  /** 32 bytes: signs subscriber tokens (HS256). Created by the first call. */
   subscriberTokenKey(): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
-/** The current pair; all of it is for `createSender`, as `vapid: { ...vapidKeys, subject }`. */
+/** The current pair; pass all of it to `createSender` as `vapid: { ...vapidKeys, subject }`. */
 export interface DataDirectoryKeys extends VapidKeys {
   /** The other pairs of the directory. */
   readonly previousKeys: readonly VapidKeys[];
-  /** The directory, where a running sender finds pairs that are made later. */
+  /** The directory, in which a running sender finds pairs that are made later. */
   readonly keyDirectory: string;
 }
 
-/** Of `openDataDirectory`. */
+/** Options of `openDataDirectory`. */
 export interface DataDirectoryOptions {
-  /** How many subscriptions are stored at most. Default: any number. */
+  /** Maximum number of stored subscriptions. Default: no limit. */
   readonly subscriptionLimit?: SqliteStoreOptions['subscriptionLimit'];
-  /** Whether the group of the directory may use it too, as with Kubernetes' `fsGroup`. Default: false. */
+  /** Whether the directory's group may use it too, as with Kubernetes' `fsGroup`. Default: false. */
   readonly groupAccess?: boolean | undefined;
-  /** URL of a PostgreSQL database, which is used instead of the file. Needs the package `pg`. */
+  /** URL of a PostgreSQL database to use instead of the file. Needs the package `pg`. */
   readonly database?: string | undefined;
-  /** Told of a PostgreSQL server whose clock differs from this machine's. */
+  /** Called if the clock of the PostgreSQL server differs from this machine's. */
   readonly onWarning?: ((warning: string) => void) | undefined;
 }
 
@@ -60,20 +60,19 @@ const dataDirectoryChecks: OptionChecks<DataDirectoryOptions> = {
   onWarning: isFunction,
 };
 
-/** The database's place in a data directory. */
 export function databasePathOf(directory: string): string {
   return join(directory, 'deskbell.db');
 }
 
-/** The place of the example API's users in a data directory. */
+/** The database of the example API's users. */
 export function exampleUsersPathOf(directory: string): string {
   return join(directory, 'example-users.db');
 }
 
 /**
- * Opens a data directory. At the first run it is created with all that it holds (mode 0700).
+ * Opens a data directory. The first run creates it with everything that it holds (mode 0700).
  *
- * @throws {DeskbellError} ERR_CONFIGURATION, ERR_KEY_FILE_MISSING where a database exists without its key file, ERR_KEY_FILE_CORRUPT,
+ * @throws {DeskbellError} ERR_CONFIGURATION, ERR_KEY_FILE_MISSING if a database exists without its key file, ERR_KEY_FILE_CORRUPT,
  *   ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE, ERR_STORE_UNAVAILABLE, ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW,
  *   ERR_PACKAGE_MISSING
  */
@@ -86,7 +85,7 @@ export async function openDataDirectory(
   if (options.groupAccess) allowGroupAccess(directory);
   await makeDirectory(directory);
   const databasePath = options.database === undefined ? databasePathOf(directory) : undefined;
-  // the pair comes first, so that a first run cut short never leaves a database file without one
+  // the pair comes first, so that an interrupted first run never leaves a database without one
   if (databasePath !== undefined) await readPair(directory, !existsSync(databasePath));
   const sessionKey = await loadOrCreateSecret(directory, 'session-key');
   const receiptKey = await loadOrCreateSecret(directory, 'receipt-key');
@@ -122,12 +121,12 @@ export async function openStore(
   return openPostgresStore({ url: database, subscriptionLimit, onWarning });
 }
 
-/** A pair is made only where no subscription can be lost by it. */
+/** Makes a pair only if no subscription can be lost by that. */
 function readPair(directory: string, isFirstRun: boolean): Promise<VapidKeys> {
   return isFirstRun ? loadOrCreateKeyFile(directory) : readKeyFile(directory);
 }
 
-/** The database says which pair is current; a rotation that was cut short may have left the copy of another one. */
+/** The database says which pair is current; an interrupted rotation may have left the copy of another one. */
 async function readKeys(keyDirectory: string, current: string): Promise<DataDirectoryKeys> {
   const ring = await readKeyRing(keyDirectory);
   const pair = ring.find(({ publicKey }) => publicKey === current);
@@ -152,7 +151,7 @@ export async function makeDirectory(directory: string): Promise<void> {
   }
 }
 
-/** With its own option for this, Node never ends in a folder where no folder can be made, such as /proc. */
+/** Node's own recursive option never returns in a folder that cannot contain folders, such as /proc. */
 async function makeFolders(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });

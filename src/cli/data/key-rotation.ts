@@ -1,4 +1,5 @@
-// Writes the VAPID pair of a data directory, in place of all that are there where that is forced.
+// Writes, rotates and retires the VAPID pairs of a data directory. After each step every subscription can still be sent to, and a rotation
+// after a crash completes the one before.
 import { join } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { countOf } from '../../errors/format-count.ts';
@@ -18,8 +19,8 @@ import { databasePathOf, makeDirectory, openStore } from './data-directory.ts';
 import { exists } from './open-data.ts';
 
 /**
- * @param options `force`: replaces the pairs that are there, and so loses their subscribers
- * @returns false where this pair is the current one already
+ * @param options `force`: replaces the existing pairs, which loses their subscribers
+ * @returns false if this pair is already the current one
  * @throws {DeskbellError} ERR_KEY_FILE_EXISTS, ERR_VAPID_KEY_INVALID, ERR_FILE, ERR_STORE_UNAVAILABLE
  */
 export async function replaceKeys(
@@ -49,7 +50,7 @@ export async function replaceKeys(
   return true;
 }
 
-/** A lost key file beside a database with subscribers asks for a backup, not for a new pair. */
+/** If a database with subscribers has lost its key file, a backup is needed, not a new pair. */
 async function assertNoSubscribersLost(
   directory: string,
   { subscriptions, vapidKeys }: Store,
@@ -65,12 +66,9 @@ async function assertNoSubscribersLost(
   );
 }
 
-// Changes the current VAPID pair of a data directory, and removes pairs that are no longer needed. Each step leaves a state
-// in which every subscription can be sent to; whoever rotates after a crash completes what was begun.
-
 /**
- * Makes a new pair current. First the pair is in the data directory, where every sender finds it, and recorded as the next
- * one; then services offer it.
+ * Makes a new pair current: first it is stored in the data directory, where every sender finds it, and recorded as the next one; then
+ * services offer it.
  *
  * @returns the new public key
  * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_FILE, ERR_STORE_UNAVAILABLE
@@ -85,7 +83,7 @@ export async function rotateKeys(
   return next.publicKey;
 }
 
-/** @returns the pair that is next, in the data directory and in the database; of two rotations at once, both get the same */
+/** @returns the next pair, stored in the data directory and the database; two rotations at once get the same one */
 async function prepareNext(directory: string, vapidKeys: VapidKeyStore): Promise<VapidKeys> {
   const known = (await vapidKeys.list()).find(({ state }) => state === 'next');
   const begun = known && (await findPair(directory, known.publicKey));

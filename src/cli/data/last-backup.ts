@@ -1,4 +1,4 @@
-// When the last backup of a data directory ended: a file in it, for metrics and doctor.
+// When the last backup of a data directory ended: a file in it, read by metrics and doctor.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writePrivateFile } from '../../keys/private-file.ts';
@@ -10,7 +10,7 @@ export async function storeLastBackup(directory: string, atMs: number): Promise<
   await writePrivateFile(pathOf(directory), `${new Date(atMs).toISOString()}\n`, { replace: true });
 }
 
-/** @returns milliseconds since 1970; `undefined` where none was made */
+/** @returns milliseconds since 1970; `undefined` if there was none */
 export async function readLastBackup(directory: string): Promise<number | undefined> {
   const atMs = Date.parse((await readFile(pathOf(directory), 'utf8').catch(() => '')).trim());
   return Number.isNaN(atMs) ? undefined : atMs;

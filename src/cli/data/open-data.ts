@@ -8,8 +8,8 @@ export type DataSettings = Pick<Configuration, 'data' | 'database'> &
   Partial<Pick<Configuration, 'groupAccess'>>;
 
 /**
- * Runs `work` on an existing data directory. A missing directory is taken for a mistyped path: only
- * `serve`, `keys generate` and `operators add` create one.
+ * Runs `work` on an existing data directory. A missing directory is treated as a mistyped path: only `serve`, `keys generate` and
+ * `operators add` create one.
  *
  * @throws {DeskbellError} ERR_DATA_MISSING, and what opening it throws
  */
@@ -28,7 +28,7 @@ export async function requireData(directory: string): Promise<void> {
   throw new DeskbellError('ERR_DATA_MISSING', `The data directory ${directory} does not exist`);
 }
 
-/** The same for a directory that is created if it does not exist. */
+/** Like `withExistingData`, but creates the directory if it does not exist. */
 export async function withData<Result>(
   { data: directory, database, groupAccess }: DataSettings,
   options: Omit<DataDirectoryOptions, keyof DataSettings>,

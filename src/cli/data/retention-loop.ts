@@ -1,4 +1,4 @@
-// Deletes what is older than the configuration keeps, now and every hour, beside whatever else the process does.
+// Deletes what is older than the configuration keeps, now and every hour, while the process does its work.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RetentionLimits } from '../../store/retention.ts';
 import { maxCapWindowMs } from '../../audience/frequency-cap.ts';
@@ -8,16 +8,16 @@ import type { Configuration, retentionSettings } from '../configuration/configur
 type RetentionConfiguration = Pick<Configuration, (typeof retentionSettings)[number]>;
 
 const everyMs = 60 * 60 * 1000;
-/** Between two steps, so that those who wait to write get their turn. */
+/** Pause between two steps, so that other writers get their turn. */
 const pauseMs = 20;
 const dayMs = 24 * 60 * 60 * 1000;
 
 interface RetentionOptions {
-  /** Told why it could not be done this time. */
+  /** Called if a run fails. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Runs `work`, and keeps the retention of the store until it ends. */
+/** Runs `work`, and applies retention until it ends. */
 export async function withRetention(
   store: Pick<Store, 'retention' | 'now'>,
   configuration: RetentionConfiguration,

@@ -1,4 +1,5 @@
-// The operator's listener of the demo: with an operator of its own, and with the delivery of what is made through it.
+// The demo: one notification from end to end on loopback, with a push service, the service and its own database, a user agent that
+// subscribes with the service's key, and the sender. The user agent decrypts with another implementation than the sender encrypts with.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +35,7 @@ export interface DemoOperator {
 
 const usualPort = 8081;
 
-/** Listens on the usual port, or on a free one if that is in use. @param onEvent is told what happens to broadcasts */
+/** Opens the operator's listener, on the usual port or a free one if that is in use. @param onEvent called with events of broadcasts */
 export async function openDemoOperator(
   data: DataDirectory,
   sender: Sender,
@@ -71,17 +72,13 @@ export async function openDemoOperator(
   };
 }
 
-// One notification from end to end on loopback: a push service, the service with a database of its own, a user agent that
-// subscribes with the service's key, and the sender. The user agent decrypts with another implementation than the
-// sender encrypts with.
-
 export interface DemoOptions {
   readonly isOnce: boolean;
   /** Default: 8080, or a free one if that is in use; with `isOnce` a free one. */
   readonly port?: number | undefined;
 }
 
-/** Prints one step: which party does what. */
+/** Prints one step: who does what. */
 type Tell = (party: string, what: string) => Promise<void>;
 
 const host = '127.0.0.1';
@@ -119,7 +116,7 @@ async function runIn(
     open.push(pushService);
     await tell('push service', `listens on ${pushService.origin}`);
 
-    // The page shows the command, so the file is there before the page is.
+    // The page shows the command, so the file must exist first.
     const config = join(folder, 'deskbell.json');
     await writeFile(config, JSON.stringify({ data: '.', subject, pushServices: [pushService.origin] }));
     const sendCommand = `${context.invocation} send --config ${quote(config)}`;
@@ -184,7 +181,7 @@ async function serve(
   });
 }
 
-/** Does what the page does in a browser. Resolves to the endpoint. */
+/** Subscribes as the page does in a browser. Resolves to the endpoint. */
 async function subscribe(userAgent: UserAgent, address: string, tell: Tell): Promise<string> {
   const vapidKey = (await (await fetch(`${address}/vapidKey`)).json()) as string;
   await tell('user agent', `calls GET /vapidKey and gets ${vapidKey.slice(0, 8)}…${vapidKey.slice(-4)}`);

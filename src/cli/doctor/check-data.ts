@@ -1,4 +1,3 @@
-// The disk of the data directory: whether it can be written, and its free space.
 import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
@@ -24,11 +23,11 @@ import { requireData } from '../data/open-data.ts';
 import { formatBytes } from '../output/output.ts';
 import { type Finding, findingOf, ok, type Outcome, warning } from './finding.ts';
 
-/** Below the first a broadcast may fill it soon; below the second commits fail. */
+/** Below the first, a broadcast may soon fill the disk; below the second, commits fail. */
 const lowDiskSpaceBytes = 1e9;
 const minDiskSpaceBytes = 50e6;
 
-/** @param hasOnlyKeys where the database is elsewhere */
+/** @param hasOnlyKeys true if the database is elsewhere */
 export async function checkDiskSpace(directory: string, hasOnlyKeys: boolean): Promise<Outcome> {
   if (isOnReadOnlyDisk(directory)) {
     return {
@@ -53,7 +52,7 @@ export function describeDiskSpace(bytes: number): Outcome {
 
 // The data directory: rights, disk, database, keys, and the subject that they sign for.
 
-/** Without a directory there is nothing else to look at. */
+/** If the directory is missing, nothing else is checked. */
 export async function checkData(directory: string, url: string | undefined): Promise<readonly Finding[]> {
   const rights = await findingOf('data directory', () => checkRights(directory));
   if (!existsSync(directory)) return [rights];

@@ -1,4 +1,4 @@
-// The machine and its Node: versions, open files, how messages are encrypted.
+// The machine: Node's version, open files, encryption, and the clock compared with push services.
 import { readFile } from 'node:fs/promises';
 import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
@@ -6,7 +6,7 @@ import { defaultTokenLifetimeSeconds } from '../../protocol/vapid.ts';
 import { packageVersion } from '../commands/version.ts';
 import { ok, type Outcome, warning } from './finding.ts';
 
-/** Each client and each connection to a push service takes one. */
+/** Each client and each connection to a push service uses one. */
 const enoughFiles = 4096;
 
 export function checkNode(): Outcome {
@@ -14,7 +14,7 @@ export function checkNode(): Outcome {
   return ok(`Deskbell ${packageVersion()}, Node ${node}, OpenSSL ${openssl}, SQLite ${sqlite ?? 'unknown'}`);
 }
 
-/** Node raises the limit of its process as far as it may at the start: what is read is all there is. */
+/** Node raises its own limit at start as far as it can, so the limit that is read is final. */
 export async function checkOpenFiles(limitsFile = '/proc/self/limits'): Promise<Outcome> {
   const limits = await readFile(limitsFile, 'utf8').catch(() => '');
   const limit = /^Max open files +(\S+)/m.exec(limits)?.[1];
@@ -24,7 +24,7 @@ export async function checkOpenFiles(limitsFile = '/proc/self/limits'): Promise<
   return warning(`at most ${limit}, which a busy service may reach`, cure);
 }
 
-/** @param file the accelerator; by default the one that sending uses */
+/** @param file the accelerator. Default: the one that sending uses */
 export function checkEncryption(fastest: EncryptionMethod, file?: string): Outcome {
   const { method, reason } = loadAccelerator({ fastest, file });
   if (reason === undefined) return ok(`${method}, checked`);
@@ -32,15 +32,13 @@ export function checkEncryption(fastest: EncryptionMethod, file?: string): Outco
   return warning(reason, cure);
 }
 
-// The clock of this machine against those of push services.
-
 const secondMs = 1000;
 const toleratedMs = 60 * secondMs;
 
-/** Of a push service that could be asked. */
+/** The time of a push service that answered. */
 export interface ServerTime {
   readonly host: string;
-  /** Its clock less ours. */
+  /** Its clock minus ours. */
   readonly differenceMs: number;
 }
 

@@ -1,5 +1,4 @@
-// The way to push services: proxy, names, connection, TLS, and the clock against theirs. Nothing is sent to them but a
-// request for the time (HEAD /).
+// Checks the way to push services: proxy, names, connection, TLS and clock. The only request sent is `HEAD /`.
 import { once } from 'node:events';
 import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -42,9 +41,9 @@ export interface NetworkOptions extends Pick<
 interface Contact {
   readonly origin: string;
   readonly finding: Finding;
-  /** Its address is not one to connect to. */
+  /** The address guard refuses its address. */
   readonly isBlocked?: boolean;
-  /** Their clock less ours; absent where they could not be asked. */
+  /** Their clock minus ours; absent if they did not answer. */
   readonly clockDifferenceMs?: number | undefined;
 }
 
@@ -64,7 +63,7 @@ export async function checkNetwork(options: NetworkOptions): Promise<readonly Fi
   ];
 }
 
-/** A machine without a network is told of once. */
+/** Reports a machine without a network once. */
 function summarize(contacts: readonly Contact[]): readonly Finding[] {
   const reached = contacts.filter(({ finding }) => finding.status === 'ok');
   const vendors = contacts.filter(({ origin }) => vendorOrigins.includes(origin));
@@ -103,7 +102,7 @@ async function contactOf(origin: string, options: NetworkOptions): Promise<Conta
   return { origin, finding, clockDifferenceMs: await readServerTime(url, options).catch(() => undefined) };
 }
 
-/** As the sender connects: the same guard, proxy, authorities and protocols. */
+/** Connects as the sender does: same guard, proxy, authorities and protocols. */
 async function connectTo(url: URL, options: NetworkOptions): Promise<Outcome> {
   const { pushServices = [], ca, proxy, noProxy, resolve, connectOverride } = options;
   const { connectTimeoutMs = defaultTimeouts.connectTimeoutMs } = options;
@@ -128,7 +127,7 @@ async function connectTo(url: URL, options: NetworkOptions): Promise<Outcome> {
   return ok(`${tls}${protocol}, connected in ${tookMs} ms`);
 }
 
-/** @returns their clock less ours, in milliseconds; `undefined` where the answer has no date */
+/** @returns their clock minus ours, in milliseconds; `undefined` if the answer has no date */
 async function readServerTime(url: URL, options: NetworkOptions): Promise<number | undefined> {
   const { now = Date.now, connectTimeoutMs = defaultTimeouts.connectTimeoutMs } = options;
   const signal = AbortSignal.timeout(connectTimeoutMs);

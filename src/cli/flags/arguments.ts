@@ -20,13 +20,13 @@ export function parseIds(text: string): readonly number[] {
   return text.split(',').map((id) => parsePositiveInteger(id.trim()));
 }
 
-/** Of an operator: it stands in audit records, and in one column of a list. */
+/** The name of an operator, as it appears in audit records and in one column of a list. */
 export function parseOperatorName(text: string): string {
   if (/^[\w.@-]{1,64}$/.test(text)) return text;
   throw new InvalidArgumentError('It must be 1 to 64 letters, digits, or any of "." "_" "-" "@".');
 }
 
-/** Scheme, host and port of a push service, as `URL.origin` gives it. */
+/** The origin of a push service. */
 export function parseOrigin(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`) {
@@ -46,7 +46,7 @@ export function parseTime(text: string): Date {
   );
 }
 
-// The flags that name subscriptions by their user and tags, for `deskbell send` and `deskbell subscriptions`.
+// Flags that select subscriptions by user and tags, for `deskbell send` and `deskbell subscriptions`.
 
 export interface PeopleFlags {
   readonly user?: string;
@@ -62,7 +62,7 @@ export const peopleFlagNames = [
   'notTag',
 ] as const satisfies readonly (keyof PeopleFlags)[];
 
-/** @param conflicts attributes of options that name subscriptions in another way */
+/** @param conflicts attributes of options that select subscriptions in another way */
 export function addPeopleFlags<Extended extends Command>(
   command: Extended,
   verb: string,
@@ -77,7 +77,7 @@ export function addPeopleFlags<Extended extends Command>(
   ]);
 }
 
-/** @returns `undefined` where none of the flags is given. Its members are not checked yet */
+/** @returns `undefined` if none of the flags is given. Its members are not checked yet */
 export function expressionOf({
   user,
   tag: all,
@@ -91,5 +91,5 @@ export function expressionOf({
 
 const collect = (value: string, previous: readonly string[] = []): readonly string[] => [...previous, value];
 
-/** `beta,de`; the tags themselves are checked where they are used. */
+/** `beta,de`. The tags themselves are checked later. */
 export const parseTags = (text: string): readonly string[] => text.split(',').map((tag) => tag.trim());

@@ -1,9 +1,9 @@
-// Flags for the members of an operation's body, made from its schema: the type of a member says how its text is read.
+// Makes flags for the members of an operation's body from its schema; a member's type decides how its text is read.
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseJsonObject } from '../../protocol/json-object.ts';
 import type { Schema } from '../../http/schema.ts';
 
-/** By member: its flag, such as `--title <text>`, and words for the help. Default: the description in the schema. */
+/** By member: its flag, such as `--title <text>`, and its help. Default: the description in the schema. */
 export type MemberFlags = Readonly<Record<string, readonly [flag: string, description?: string]>>;
 
 interface Body extends Schema {
@@ -29,7 +29,7 @@ export function addMemberFlags(command: Command, body: Schema, flags: MemberFlag
   }
 }
 
-/** Members of the body, as the flags give them. */
+/** The members of the body that the flags give. */
 export const readMemberFlags = (
   given: Readonly<Record<string, unknown>>,
   body: Schema | undefined,
@@ -39,7 +39,7 @@ export const readMemberFlags = (
     Object.entries(flags).map(([member, [flag]]) => {
       const value = given[new Option(flag).attributeName()];
       const types = typesOf((body as Body).properties[member]!);
-      // commander does not keep a null that a parser gives
+      // commander turns a null from a parser into ''
       if (types.includes('null') && value === '') return [member, null];
       return [member, types.includes('boolean') && value !== undefined ? value === 'on' : value];
     }),

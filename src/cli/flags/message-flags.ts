@@ -1,4 +1,5 @@
-// The flags of `deskbell send` that say how messages are delivered, one for each option that is described with a flag.
+// The flags of `deskbell send` for delivery, one for each option that has a flag, and for the message: one for each member, or a whole
+// message as JSON.
 import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -23,8 +24,8 @@ const deliveryFlags = Object.entries<OptionDescription>(deliveryOptions).flatMap
 );
 
 /**
- * @param kind those of any message, or those of broadcasts alone
- * @param conflicts attributes of options that they do not go with
+ * @param kind flags of any message, or only those of broadcasts
+ * @param conflicts attributes of options that exclude them
  */
 export function addDeliveryFlags(
   command: Command,
@@ -40,7 +41,7 @@ export function addDeliveryFlags(
   return command;
 }
 
-/** The options that the flags give. */
+/** The options that the flags set. */
 export function readDeliveryFlags(given: object): DeliveryOptions {
   const values: Readonly<Record<string, unknown>> = { ...given };
   return pickDeliveryOptions(
@@ -48,7 +49,7 @@ export function readDeliveryFlags(given: object): DeliveryOptions {
   );
 }
 
-/** The options as these flags: `--channel news --quiet-hours 22:00-07:00`. */
+/** The options written as flags: `--channel news --quiet-hours 22:00-07:00`. */
 export function formatDeliveryFlags(options: object): string {
   const values: Readonly<Record<string, unknown>> = { ...options };
   return deliveryFlags
@@ -66,7 +67,7 @@ function createDeliveryOption(option: OptionDescription): Option {
   return created.argParser(parserOf(schema) ?? ((value) => checked(value, created.long!, check)));
 }
 
-/** A text that is not usable is refused with the other flags. */
+/** Refuses an unusable text as commander refuses other values. */
 function checked(value: string, name: string, check: OptionDescription['check']): string {
   try {
     check(value, name);
@@ -76,8 +77,6 @@ function checked(value: string, name: string, check: OptionDescription['check'])
   return value;
 }
 
-// The flags of `deskbell send` that make up the message, one for each member, or a whole message as JSON.
-
 export interface MessageFlags {
   readonly title?: string;
   readonly message?: string;
@@ -85,11 +84,11 @@ export interface MessageFlags {
   readonly jsonMessage?: string;
 }
 
-/** What is given beside the flags. */
+/** Text given besides the flags. */
 interface GivenText {
-  /** The message, as an argument. */
+  /** The message as an argument. */
   readonly text: string | undefined;
-  /** Of a message that is given so. */
+  /** The title of a message that is given as an argument. */
   readonly defaultTitle: string;
 }
 
@@ -105,7 +104,7 @@ export function addMessageFlags(command: Command): Command {
 }
 
 /**
- * Reads the message that the flags name. The sender checks its members.
+ * Reads the message from the flags. The sender checks its members.
  *
  * @throws {DeskbellError} ERR_USAGE, ERR_FILE, ERR_MESSAGE_INVALID for a file that is not JSON
  */
@@ -147,7 +146,7 @@ async function readJsonMessage(file: string, context: Context): Promise<Message>
   try {
     return JSON.parse(json) as Message;
   } catch {
-    // The parser's own error shows a part of the message.
+    // The parser's error would show a part of the message.
     const name = file === '-' ? 'Standard input' : file;
     throw new DeskbellError('ERR_MESSAGE_INVALID', `${name} does not hold a message as JSON`);
   }
@@ -176,7 +175,7 @@ function placeholderOf({ type, format, enum: choices }: ValueSchema): string {
   return isJson(type) ? '<json>' : '<text>';
 }
 
-/** What the value of a flag is read by; undefined for a text. */
+/** The parser for a flag; undefined for text. */
 function parserOf({ type, items }: ValueSchema): ((value: string) => unknown) | undefined {
   if (type === 'integer') return parseWholeNumber;
   if (isJson(type)) return parseJson;
@@ -208,7 +207,7 @@ function parseAction(value: string): MessageAction {
   return { title, url: end === -1 ? undefined : value.slice(end + 1) };
 }
 
-/** commander takes a flag that only negates for set to true where it is not given. */
+/** commander reports a flag that only negates as true if it is not given. */
 function valueOf(option: Option, flags: object): unknown {
   const value = (flags as Readonly<Record<string, unknown>>)[option.attributeName()];
   return option.negate && value !== false ? undefined : value;

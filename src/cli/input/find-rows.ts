@@ -1,4 +1,4 @@
-// Recognises what other services export, and says why it cannot be imported.
+// Finds the rows in a value of a file, in whatever shape programs export them, and recognises exports that cannot be imported.
 import { typeOf } from '../../errors/check-options.ts';
 import { fieldError } from '../../errors/deskbell-error.ts';
 import { isJsonObject } from '../../protocol/json-object.ts';
@@ -8,9 +8,9 @@ const instead =
   "Put Deskbell's client on your pages: at each reader's next visit it subscribes the browser anew, without asking again (docs/moving.md)";
 
 interface Provider {
-  /** Why it cannot be imported, in a sentence. */
+  /** Why its exports cannot be imported: one sentence. */
   readonly reason: string;
-  /** @param names in the normal form */
+  /** @param names normalised names */
   fits(names: ReadonlySet<string>, row: Row): boolean;
 }
 
@@ -42,12 +42,10 @@ export function findProvider(row: Row): string | undefined {
   return found && `${found.reason}. ${instead}`;
 }
 
-// Finds the rows in a value of a file: the value itself, or what is in its arrays and objects, in whatever shape programs export.
-
-/** A row; or the name of what is no row of subscriptions. */
+/** A row, or the name of something that is not a row of subscriptions. */
 export type Found = { readonly row: Row } | { readonly leftOut: string };
 
-/** What exports have beside rows, by what they are called there; the name is a value of the file. */
+/** Recognises other things that exports contain besides rows. The name is a value of the file. */
 const namesOfOthers: readonly ((object: Row) => string | undefined)[] = [
   // Django's dumpdata: rows of other models
   ({ model, fields }) => (isJsonObject(fields) && typeof model === 'string' ? model : undefined),
@@ -58,7 +56,7 @@ const namesOfOthers: readonly ((object: Row) => string | undefined)[] = [
       : undefined,
 ];
 
-/** What rows have from the object that they are in, unless they have it themselves. */
+/** Members that a row inherits from the object around it. */
 const inherited: ReadonlySet<unknown> = new Set([
   'user',
   'tags',
@@ -71,7 +69,7 @@ const inherited: ReadonlySet<unknown> = new Set([
 
 const maxDepth = 8;
 
-/** @throws {DeskbellError} ERR_FIELD_TYPE for what is no object */
+/** @throws {DeskbellError} ERR_FIELD_TYPE for a value that is not an object */
 export function* findRows(value: unknown, memberOf: MemberOf, around: Row = {}, depth = 0): Generator<Found> {
   const inner = open(value);
   if (Array.isArray(inner)) {
@@ -91,7 +89,7 @@ export function* findRows(value: unknown, memberOf: MemberOf, around: Row = {}, 
     yield name === undefined ? { row: inner } : { leftOut: isPlainName(name) ? name : 'others' };
     return;
   }
-  // in a map of name to subscription, every member is a row
+  // in a map from name to subscription, every member is a row
   const isMap = holders.some((member) => isJsonObject(member) && hasSubscription(member, memberOf));
   const own = Object.entries(inner).filter(([name]) => inherited.has(memberOf(name)));
   const further = withInherited(Object.fromEntries(own), around, memberOf);
@@ -107,7 +105,7 @@ function holdsRows(value: unknown, memberOf: MemberOf, depth: number): boolean {
   return Object.values(value).some((member) => holdsRows(open(member), memberOf, depth + 1));
 }
 
-/** What the row does not say itself. */
+/** Adds inherited members that the row lacks. */
 function withInherited(row: Row, around: Row, memberOf: MemberOf): Row {
   const said = Object.entries(row).filter(([, value]) => value !== null && value !== '');
   const own = new Set(said.map(([name]) => memberOf(name)));

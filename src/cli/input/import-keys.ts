@@ -1,5 +1,5 @@
-// Reads the VAPID key pair of another web push tool, in whatever form it is written: PEM, DER, JSON Web Keys, or both keys as bytes in
-// base64 or hexadecimal digits, with any text around them.
+// Reads the VAPID key pair of another web push tool in any form: PEM, DER, JSON Web Keys, or both keys as base64 or hexadecimal bytes,
+// with any text around them.
 import { createECDH, createPrivateKey, createPublicKey, ECDH, type KeyObject } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { decodeBase64, encodeBase64url } from '../../protocol/base64.ts';
@@ -8,21 +8,21 @@ import { curve, isP256Point, pointBytes, scalarBytes } from '../../protocol/p256
 import { checkVapidKeys, type VapidKeys } from '../../protocol/vapid.ts';
 
 export interface FoundKeys extends VapidKeys {
-  /** In which form the keys were, such as "a private key in PEM". */
+  /** The form that the keys were in, such as "a private key in PEM". */
   readonly found: string;
 }
 
-/** A key, or what may be one. */
+/** A key, or something that may be one. */
 interface Candidate {
   readonly kind: 'public' | 'private';
-  /** Says by itself that it is a private key: a word of 32 bytes may be anything. */
+  /** Its form says that it is a private key; a bare word of 32 bytes may be anything. */
   readonly isCertain: boolean;
   /** 65 or 32 bytes, as base64url. */
   readonly key: string;
   readonly form: string;
 }
 
-/** Whether bytes are DER and no text: a sequence, with its length. */
+/** Whether the bytes are DER rather than text: a sequence with its length. */
 export const isDer = (bytes: Uint8Array): boolean =>
   bytes[0] === 0x30 && (bytes[1]! >= 0x80 || bytes[1]! + 2 === bytes.length);
 
@@ -120,7 +120,7 @@ const neededCurve = `VAPID needs one on the curve P-256 (${curve})`;
 const name = (value: unknown): string =>
   typeof value === 'string' && /^[\w-]{1,20}$/.test(value) ? value : '';
 
-/** With any line ends, also escaped or none: what is between the lines is base64 of DER. */
+/** Any line ends work, escaped or missing too. Between the header lines is DER in base64. */
 function readPem(text: string): readonly Candidate[] {
   const blocks = text.matchAll(/-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----/gs);
   return Array.from(blocks).flatMap(([, label = '', body = '']) => {
@@ -159,14 +159,14 @@ function readKeyObject(key: KeyObject, form: string): readonly Candidate[] {
         : `of type ${asymmetricKeyType}`;
     throw invalid(`holds a ${type} key ${kind}. ${neededCurve}`);
   }
-  // the point ends the DER form of a key on P-256
+  // a P-256 key in DER ends with its point
   const point = (type === 'private' ? createPublicKey(key) : key).export({ format: 'der', type: 'spki' });
   const scalar =
     type === 'private' ? Buffer.from(key.export({ format: 'jwk' }).d ?? '', 'base64url') : undefined;
   return readKey(point.subarray(-pointBytes), scalar, form);
 }
 
-/** A private key that has its public half in it is one key; if that is of another pair, it is two. */
+/** A private key that contains its public half is one key; if the halves do not belong together, they are two. */
 function readKey(
   point: Uint8Array | undefined,
   scalar: Uint8Array | undefined,
@@ -178,10 +178,10 @@ function readKey(
   return [...publicKeys.filter(({ key }) => !derived.has(key)), ...privateKeys];
 }
 
-/** Words of base64 or of hexadecimal digits: points, scalars, and whole keys in DER or PEM. */
+/** Words of base64 or hexadecimal digits: points, scalars, or whole keys in DER or PEM. */
 function readWords(text: string): readonly Candidate[] {
   const words = Array.from(text.matchAll(/[A-Za-z0-9+/_-]{40,}={0,2}/g), ([word]) => word);
-  // all of it may be one, over several lines
+  // the whole text may be one word over several lines
   return [text.replaceAll(/\s/g, ''), ...words].flatMap((word) => {
     const [, digits] = /^(?:0x)?((?:[\da-f]{2})+)$/i.exec(word) ?? [];
     const isHex = digits !== undefined;
@@ -195,7 +195,7 @@ function readWords(text: string): readonly Candidate[] {
   });
 }
 
-/** Uncompressed, compressed, or without the byte that says which. */
+/** Uncompressed, compressed, or without its leading byte. */
 function readPoint(bytes: Uint8Array, form: string, isCertain: boolean): readonly Candidate[] {
   const given = bytes.length === pointBytes - 1 ? Buffer.concat([Buffer.of(4), bytes]) : bytes;
   const isCompressed = given.length === scalarBytes + 1 && [2, 3].includes(given[0]!);
@@ -207,7 +207,7 @@ function readPoint(bytes: Uint8Array, form: string, isCertain: boolean): readonl
     : [];
 }
 
-/** As a number is written: 31 bytes where the first is 0, 33 with a 0 before it. */
+/** A number: 31 bytes if the first is 0, 33 with a leading 0. */
 function readScalar(bytes: Uint8Array, form: string, isCertain: boolean): readonly Candidate[] {
   const excess = bytes.length - scalarBytes;
   if (excess < -1 || excess > 1 || (excess === 1 && bytes[0] !== 0)) return [];
@@ -215,7 +215,7 @@ function readScalar(bytes: Uint8Array, form: string, isCertain: boolean): readon
   return [{ kind: 'private', isCertain, key: encodeBase64url(scalar), form }];
 }
 
-/** @returns undefined for what is no scalar of the curve */
+/** @returns undefined if it is not a scalar of the curve */
 function derivePublicKey(privateKey: string): string | undefined {
   const ecdh = createECDH(curve);
   return attempt(() => {

@@ -1,4 +1,4 @@
-// What comes of the rows of an import: counts, and one sentence for each cause, however many rows it has.
+// The result of an import: counts, and one sentence for each cause, however many rows it concerns.
 import type { FieldError } from '../../errors/deskbell-error.ts';
 import { countOf, formatCount } from '../../errors/format-count.ts';
 
@@ -9,17 +9,17 @@ export interface RowFault {
 
 export interface ImportCounts {
   imported: number;
-  /** Stored already, or in an earlier row. */
+  /** Already stored, or in an earlier row. */
   updated: number;
   refused: number;
   leftOut: number;
 }
 
-/** Causes of which each is told once; --refused has all rows. */
+/** How many different causes are printed; --refused has all rows. */
 const maxCauses = 20;
 const maxShown = 10;
 
-/** Rows, and the first ones of them as examples. */
+/** A number of rows, with the first few as examples. */
 interface Noted {
   count: number;
   readonly shown: string[];
@@ -31,37 +31,37 @@ export class ImportReport {
   readonly #named = new Map<string, Noted>();
   readonly #facts = new Map<string, Noted>();
 
-  /** @returns what to say of it at once: nothing where the same was said of an earlier row */
+  /** @returns what to print now; undefined if an earlier row had the same cause */
   refuse({ line, errors }: RowFault): string | undefined {
     this.counts.refused += 1;
     const text = errors
       .map(({ pointer, code, detail }) => `${pointer && `${pointer}: `}${detail} [${code}]`)
       .join('\n');
-    // of numbers in it, such as a length, the first one stands for all
+    // causes that differ only in numbers, such as a length, count as one
     const isNew = note(this.#causes, text.replaceAll(/\d+/g, '0'), String(line));
     return isNew && this.#causes.size <= maxCauses ? `line ${line}: ${text}` : undefined;
   }
 
-  /** @param name of what is no row of subscriptions, or was to be left out */
+  /** @param name what the value is, if it is not a row of subscriptions or was excluded */
   leaveOut(name: string, line: number): void {
     this.counts.leftOut += 1;
     note(this.#named, `${name}, left out`, String(line));
   }
 
-  /** A row that is imported, and that people should know of. */
+  /** A row that was imported but needs attention. */
   remark(name: string, line: number): void {
     note(this.#named, name, String(line));
   }
 
-  /** @param fact that is not understood, in the plural */
+  /** @param fact what was not understood, in the plural */
   leaveOutFact(fact: string, value: unknown): void {
-    // a column of another meaning may hold anything
+    // a column with another meaning may hold anything
     const isShown =
       typeof value === 'string' && fact !== 'choices of channels' && /^[\p{L}\d/:., _+-]{1,20}$/u.test(value);
     note(this.#facts, fact, isShown ? value : undefined);
   }
 
-  /** Facts that were left out, by what they are. */
+  /** Facts that were left out, by kind. */
   get factsLeftOut(): Readonly<Record<string, number>> {
     return Object.fromEntries(Array.from(this.#facts, ([fact, { count }]) => [fact, count]));
   }
@@ -93,7 +93,7 @@ export class ImportReport {
   }
 }
 
-/** @returns whether it is the first one */
+/** @returns whether it is the first of its kind */
 function note(notes: Map<string, Noted>, key: string, example: string | undefined): boolean {
   const noted = notes.get(key) ?? { count: 0, shown: [] };
   notes.set(key, noted);

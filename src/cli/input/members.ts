@@ -3,7 +3,8 @@ import { decodeBase64 } from '../../protocol/base64.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json-object.ts';
 import type { NewSubscription } from '../../store/subscriptions.ts';
 
-// The names that programs give the members of a subscription: in a JSON object, or as columns of a table.
+// Finds the members of a subscription in other programs' data: the names used for them, the forms their values take, and where they are in
+// a row.
 
 export type Member =
   | 'subscription'
@@ -18,7 +19,7 @@ export type Member =
   | 'timeZone'
   | 'channels';
 
-/** Each in any case, with or without "_", "." and other signs. */
+/** Matched in any case, ignoring "_", "." and other signs. */
 export const memberNames: Readonly<Record<Member, readonly string[]>> = {
   subscription: ['subscription', 'sub', 'push_subscription', 'subscription_info'],
   keys: ['keys'],
@@ -52,7 +53,7 @@ export const memberNames: Readonly<Record<Member, readonly string[]>> = {
   channels: ['channels'],
 };
 
-/** What user and tags are called, which each application calls otherwise. */
+/** The names of user and tags, which differ by application. */
 export interface ColumnNames {
   readonly user: string;
   readonly tags: string;
@@ -60,28 +61,28 @@ export interface ColumnNames {
 
 export const defaultColumns: ColumnNames = { user: 'user', tags: 'tags' };
 
-/** @returns undefined for a name that means nothing here */
+/** @returns undefined for an unknown name */
 export type MemberOf = (name: string) => Member | keyof ColumnNames | undefined;
 
-/** @param ignored names that are to mean nothing */
+/** @param ignored names to treat as unknown */
 export function createMemberOf({ user, tags }: ColumnNames, ignored: readonly string[] = []): MemberOf {
   const members = new Map<string, Member | keyof ColumnNames>();
   for (const [member, names] of Object.entries(memberNames) as [Member, readonly string[]][]) {
     for (const name of names) members.set(normalizeName(name), member);
   }
-  // They win: "sub" may be the user of a token.
+  // Given names win: "sub" may be the user of a token.
   members.set(normalizeName(tags), 'tags').set(normalizeName(user), 'user');
   for (const name of ignored) members.delete(normalizeName(name));
   return (name) => members.get(normalizeName(name));
 }
 
-/** Without what programs write differently: case, "_", "-" and "." */
+/** Ignores what programs write differently: case, "_", "-" and ".". */
 export const normalizeName = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\d]/gu, '');
 
-/** True for what can be printed: a value in the place of a name, as in a table without a header, may be a secret. */
+/** Whether it may be printed. In a table without a header, a value in the place of a name may be a secret. */
 export const isPlainName = (name: string): boolean => /^[\p{L}_$][\p{L}\d_$. -]{0,39}$/u.test(name);
 
-/** Names of members for an error: no values, and of names only those that are plainly names. */
+/** Names of members for an error: never values, and only plain names. */
 export function listNames(names: readonly string[], isShown = isPlainName): string {
   const shown = names.filter((name) => isShown(name)).slice(0, 20);
   const more = names.length - shown.length;
@@ -89,14 +90,14 @@ export function listNames(names: readonly string[], isShown = isPlainName): stri
   return shown.length === 0 ? 'no members' : shown.join(', ');
 }
 
-// Values in the forms in which databases and languages write them: their own JSON around a value, and bytes.
+// The forms in which databases and languages write values: JSON wrappers, and bytes.
 
 const itself = (inner: unknown): unknown => inner;
 const ifText = (inner: unknown): unknown => (typeof inner === 'string' ? inner : undefined);
 const ifObject = (inner: unknown): unknown => (isJsonObject(inner) ? inner : undefined);
 const ifArray = (inner: unknown): unknown => (Array.isArray(inner) ? inner : undefined);
 
-/** An object with one of these members alone is what the member holds; not if that is `undefined`. */
+/** An object with only one of these members stands for that member's value, unless it is `undefined`. */
 const wrappers: Readonly<Record<string, (inner: unknown) => unknown>> = {
   // MongoDB Extended JSON
   $oid: itself,
@@ -127,7 +128,7 @@ const wrappers: Readonly<Record<string, (inner: unknown) => unknown>> = {
   _seconds: itself,
 };
 
-/** What may stand beside the member. */
+/** Members that may accompany it. */
 const companions: ReadonlySet<string> = new Set(['$type', '_nanoseconds']);
 
 function unwrap(value: unknown): unknown {
@@ -140,7 +141,7 @@ function unwrap(value: unknown): unknown {
   return inner === undefined ? value : unwrap(inner);
 }
 
-/** The same, and what a text holds that is JSON of an object or an array. */
+/** Unwraps a value, and parses text that is JSON of an object or an array. */
 export function open(value: unknown): unknown {
   const inner = unwrap(value);
   if (typeof inner !== 'string' || !/^\s*[[{]/.test(inner)) return inner;
@@ -152,12 +153,11 @@ export function open(value: unknown): unknown {
 }
 
 /**
- * Bytes as programs write them: base64 in either alphabet, also with line breaks, or with spaces where a form has made them of
- * "+"; hexadecimal digits, as databases show a column of bytes; an array of numbers, an object of them by index, or Node's
- * `{"type": "Buffer", "data": […]}`.
+ * Bytes in any form that programs write: base64 in either alphabet, with line breaks or with spaces in place of "+"; hexadecimal digits;
+ * an array of numbers or an object of them by index; or Node's `{"type": "Buffer", "data": […]}`.
  *
- * @param length how many bytes there are to be
- * @returns `undefined` for what is none of these, or not of this length
+ * @param length expected number of bytes
+ * @returns `undefined` for anything else, or another length
  */
 export function readBytes(given: unknown, length: number): Uint8Array | undefined {
   const value = open(given);
@@ -183,9 +183,6 @@ export function readBytes(given: unknown, length: number): Uint8Array | undefine
 const toArray = (byIndex: object): readonly unknown[] =>
   Array.from(Object.keys(byIndex), (_name, index) => (byIndex as Record<number, unknown>)[index]);
 
-// Finds the members of a subscription in what programs have: an object with all of them, or with a subscription in it, as an
-// object or as the JSON of one, under whatever name.
-
 export type Row = JsonObject;
 
 export interface GivenMember {
@@ -194,25 +191,25 @@ export interface GivenMember {
   readonly pointer: string;
 }
 
-/** What is null or an empty text is not there. */
+/** Null and empty text count as absent. */
 export interface GivenMembers {
-  /** What the subscription itself says goes before what the row does. */
+  /** Prefers the subscription's own member to the row's. */
   ofSubscription(member: Member): GivenMember | undefined;
-  /** What the row says goes before what the subscription does. */
+  /** Prefers the row's member to the subscription's. */
   ofRow(member: Member | keyof ColumnNames): GivenMember | undefined;
 }
 
-/** An object with its members by what they are, under whatever name. */
+/** An object, with its members by meaning. */
 interface Level {
   readonly object: Row;
   readonly pointer: string;
   readonly members: ReadonlyMap<Member | keyof ColumnNames, GivenMember>;
 }
 
-/** No program has a subscription deeper in a row. */
+/** No known program nests a subscription deeper. */
 const maxDepth = 6;
 
-/** @throws {DeskbellError} ERR_SUBSCRIPTION_INVALID for a text that begins as an object in JSON and is none */
+/** @throws {DeskbellError} ERR_SUBSCRIPTION_INVALID for text that begins like a JSON object but is not one */
 export function findMembers(row: Row, memberOf: MemberOf): GivenMembers {
   const levels = findLevels(row, memberOf);
   const sources = levels.flatMap((level) => {
@@ -226,13 +223,13 @@ export function findMembers(row: Row, memberOf: MemberOf): GivenMembers {
   };
 }
 
-/** Whether the row has a subscription: an endpoint, or an object with one that is the only one. */
+/** Whether the row has a subscription: an endpoint, or exactly one object with one. */
 export const hasSubscription = (row: Row, memberOf: MemberOf): boolean => {
   const levels = findLevels(row, memberOf);
   return levels.length > 1 || levels[0]!.members.has('endpoint');
 };
 
-/** The row, and the objects in it that lead to its subscription. */
+/** The row, and the objects that lead from it to the subscription. */
 function findLevels(row: Row, memberOf: MemberOf): readonly Level[] {
   const levels = [readLevel(row, '', memberOf)];
   for (let next = nextLevel(levels[0]!, memberOf); next && levels.length < maxDepth;) {
@@ -256,7 +253,7 @@ function nextLevel({ object, pointer, members }: Level, memberOf: MemberOf): Lev
   return readLevel(inner, `${pointer}/${escapePointer(name)}`, memberOf);
 }
 
-/** Whether there is an endpoint in it, in objects but not in arrays. */
+/** Whether it contains an endpoint, looking into objects but not arrays. */
 function hasEndpoint(object: Row, memberOf: MemberOf, depth = 1): boolean {
   return Object.entries(object).some(([name, value]) => {
     const inner = open(value);
@@ -265,7 +262,7 @@ function hasEndpoint(object: Row, memberOf: MemberOf, depth = 1): boolean {
   });
 }
 
-/** The names in a row and in the objects in it, for an error: never a value. */
+/** The names in a row and its objects, for an error; never values. */
 export function describeNames(row: Row): string {
   const names = Object.entries(row).map(([name, value]) =>
     isJsonObject(value) && isPlainName(name) ? `${name} (with ${listNames(Object.keys(value))})` : name,
@@ -291,25 +288,24 @@ function readObject({ value, pointer }: GivenMember): Row | undefined {
   const inner = open(value);
   if (isJsonObject(inner)) return inner;
   if (typeof inner !== 'string' || !inner.trimStart().startsWith('{')) return undefined;
-  // The parser's message would quote the text, and with it an endpoint or a key.
+  // The parser's message would quote the text, including an endpoint or a key.
   const detail = 'The text begins as an object in JSON and is not well-formed.';
   const fault: FieldError = { pointer, code: 'ERR_FIELD_VALUE', detail };
   throw new DeskbellError('ERR_SUBSCRIPTION_INVALID', detail, { fields: [fault] });
 }
 
-// Says that an import has found no user or tags, and what the rows have instead: people who are imported without them get
-// no message.
+// Says that an import found no user or tags, and what the rows have instead. People imported without them get no messages.
 
 export interface MissedColumns {
   note(row: Row, imported: NewSubscription): void;
-  /** One sentence for each column that was asked for and never there, or that has another name, it seems. */
+  /** One sentence for each requested column that never occurred, or that seems to have another name. */
   sentences(): readonly string[];
 }
 
-/** Names that applications give a column of users: not "user_agent". */
+/** Likely names of a user column, not "user_agent". */
 const userName = /(?:user|customer|account|member|owner|subscriber|subscribable)_?id$|^(?:uid|user_?name)$/i;
 
-/** @param asked as the flags give them */
+/** @param asked values of the flags */
 export function createMissedColumns(asked: {
   readonly [Name in keyof ColumnNames]: string | undefined;
 }): MissedColumns {

@@ -1,4 +1,4 @@
-// Decodes the bytes of a file to text, exactly: a byte that does not fit ends the reading.
+// Reads files given to commands, and standard input for "-". Bytes are decoded strictly: one that does not fit ends the reading.
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
@@ -7,22 +7,22 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Context } from '../command.ts';
 
 interface DecodeOptions {
-  /** What the file is called in an error, at the beginning of a sentence. */
+  /** Name of the file at the beginning of an error. */
   readonly label: string;
-  /** Any that `TextDecoder` knows. Default: UTF-8, or UTF-16 where the first bytes show it. */
+  /** Any encoding of `TextDecoder`. Default: UTF-8, or UTF-16 if the first bytes show it. */
   readonly encoding?: string | undefined;
   /** Whether the command has the flag `--encoding`. */
   readonly hasFlag?: boolean;
 }
 
-/** By their first bytes, in hexadecimal: files that are not texts. */
+/** Files that are not text, by their first bytes in hexadecimal. */
 const otherFiles: readonly (readonly [start: RegExp, is: string, remedy: string])[] = [
   [/^1f8b/, 'compressed with gzip', 'Decompress it first: zcat FILE | deskbell … -'],
   [/^504b0304/, 'a ZIP archive or an Excel workbook', 'Unpack it, or save the workbook as "CSV UTF-8".'],
   [/^53514c69746520/, 'a SQLite database', 'Export the table: sqlite3 -header -csv FILE "select …"'],
 ];
 
-/** So many bytes show what a file is: UTF-16 by its byte order mark, or by two characters of ASCII. */
+/** Enough bytes to recognise a file: UTF-16 by its byte order mark, or by two ASCII characters. */
 const shownBytes = 8;
 
 /**
@@ -68,13 +68,13 @@ function shownEncoding(start: string): string {
   return /^(feff|00(?!00)..00(?!00))/.test(start) ? 'utf-16be' : 'utf-8';
 }
 
-/** How many bytes there are without a character of UTF-8 whose end has not come yet. */
+/** The number of bytes before an incomplete UTF-8 character at the end. */
 function wholeCharacters(bytes: Uint8Array, encoding: string): number {
   if (encoding !== 'utf-8') return bytes.length;
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back]!;
     if (byte < 0x80) break;
-    // the first byte of a character says how many it has
+    // the first byte of a character gives its length
     if (byte >= 0xc0)
       return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? bytes.length - back : bytes.length;
   }
@@ -108,7 +108,7 @@ async function describeFault(
   );
 }
 
-/** Byte by byte. @returns where decoding fails, and the text before it */
+/** Decodes byte by byte. @returns where it fails, and the text before */
 function findFault(bytes: Uint8Array, encoding: string): { readonly index: number; readonly text: string } {
   const decoder = new TextDecoder(encoding, { fatal: true });
   let text = '';
@@ -127,7 +127,7 @@ function findFault(bytes: Uint8Array, encoding: string): { readonly index: numbe
 
 const countLines = (text: string): number => text.split('\n').length - 1;
 
-/** @returns the name that `TextDecoder` has for it, undefined for one that it does not know */
+/** @returns the encoding's name in `TextDecoder`; undefined if it is unknown */
 export function knownEncoding(name: string): string | undefined {
   try {
     return new TextDecoder(name).encoding;
@@ -136,13 +136,11 @@ export function knownEncoding(name: string): string | undefined {
   }
 }
 
-// Reads files that commands are given, and standard input for "-".
-
 type Sources = Pick<Context, 'input' | 'stop'>;
 
 const labelOf = (file: string): string => (file === '-' ? 'Standard input' : file);
 
-/** @throws {DeskbellError} ERR_FILE; the reason of `stop` once that is aborted */
+/** @throws {DeskbellError} ERR_FILE, or the reason of `stop` once it is aborted */
 export async function* readBytes(file: string, { input, stop }: Sources): AsyncGenerator<Uint8Array> {
   try {
     yield* addAbortSignal(stop, file === '-' ? input : createReadStream(file)) as AsyncIterable<Buffer>;
@@ -163,7 +161,7 @@ export const readInput = (
 /**
  * Reads a small text file.
  *
- * @param label what the file is called in an error
+ * @param label name of the file in errors
  * @throws {DeskbellError} ERR_FILE
  */
 export async function readTextFile(path: string, label = path): Promise<string> {

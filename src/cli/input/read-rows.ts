@@ -1,4 +1,4 @@
-// The rows of an import, from text to objects: the values of JSON in any arrangement, or a table in CSV. The first line tells which.
+// The rows of an import, from text to objects: JSON values in any arrangement, or a CSV table. The first line tells which.
 import { DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
 import type { JsonObject } from '../../protocol/json-object.ts';
 import { findProvider } from './find-rows.ts';
@@ -6,20 +6,20 @@ import { isPlainName, listNames, memberNames, type MemberOf } from './members.ts
 import { JsonSplitter, type Piece } from './split-json.ts';
 import { type Line, splitCells, splitLines, splitTable } from './split-table.ts';
 
-/** Maximum length of a row in characters. An object that is longer has rows in it. */
+/** Maximum length of a row in characters. A longer object is a container of rows. */
 export const maxRowCharacters = 1_048_576;
 
-/** A value of a file, before it is known whether it is a row. */
+/** A value of a file that may be a row. */
 export interface GivenValue {
-  /** From 1: of the line, of the element among all elements of arrays, or of the row of a table with its header as 1. */
+  /** Counts from 1: lines, elements of arrays, or rows of a table including its header. */
   readonly number: number;
-  /** As JSON; undefined for one that is too long. */
+  /** JSON; undefined if it is too long. */
   readonly text: string | undefined;
   /** @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED, ERR_LINES_REFUSED for a row that does not fit its table */
   read(): unknown;
 }
 
-/** @throws {DeskbellError} ERR_LINES_REFUSED for a table without endpoints, or a text that ends within an array */
+/** @throws {DeskbellError} ERR_LINES_REFUSED for a table without endpoints, or text that ends within an array */
 export async function* readRows(
   chunks: AsyncIterable<string>,
   memberOf: MemberOf,
@@ -27,7 +27,7 @@ export async function* readRows(
   const iterator = chunks[Symbol.asyncIterator]();
   const { start, firstLine } = await readStart(iterator);
   const all = resume(start, iterator);
-  // what Excel takes for the separator
+  // Excel's way to name the separator
   const separator = /^sep=(.)$/i.exec(firstLine)?.[1];
   if (separator === undefined && !isTableHeader(firstLine, memberOf)) {
     yield* readValues(all);
@@ -39,7 +39,7 @@ export async function* readRows(
   yield* readTable(lines, header, separator ?? separatorOf(header), memberOf);
 }
 
-/** The next line with text in it. */
+/** The next line that is not blank. */
 async function nextText(lines: AsyncIterator<Line, undefined>): Promise<string> {
   let text: string | undefined = '';
   while (text?.trim() === '') text = (await lines.next()).value?.text;
@@ -84,7 +84,7 @@ async function* readTable(
   }
 }
 
-/** Databases write NULL and \N for what is not there. Of two columns with one name, the first that has something holds. */
+/** Databases write NULL and \N for missing values. If two columns share a name, the first with a value counts. */
 function toRow(names: readonly string[], cells: readonly string[]): JsonObject {
   const row: Record<string, string | null> = {};
   for (const [index, name] of names.entries()) {
@@ -94,7 +94,7 @@ function toRow(names: readonly string[], cells: readonly string[]): JsonObject {
   return row;
 }
 
-/** A spreadsheet keeps fifteen digits of a number and writes zeros for the others. */
+/** Spreadsheets keep fifteen digits of a number and write zeros for the rest. */
 function withWholeNumbers(row: JsonObject, memberOf: MemberOf): JsonObject {
   for (const [name, cell] of Object.entries(row)) {
     if (memberOf(name) !== 'user' || !/^\d{15}00+$/.test(String(cell))) continue;
@@ -120,14 +120,14 @@ const namesOf = (header: string, separator: string): readonly string[] =>
 
 const separators = [',', ';', '\t', '|'];
 
-/** The one that the header has most. */
+/** The separator that occurs most in the header. */
 const separatorOf = (header: string): string =>
   separators.toSorted((one, other) => header.split(other).length - header.split(one).length)[0]!;
 
 const isNeeded = (memberOf: MemberOf) => (name: string) =>
   ['endpoint', 'subscription'].includes(memberOf(name) ?? '');
 
-/** True for a first line that names columns, whatever columns. */
+/** Whether a first line names columns, whichever they are. */
 function isTableHeader(line: string, memberOf: MemberOf): boolean {
   if (/^[[{]/.test(line)) return false;
   const names = namesOf(line, separatorOf(line));
@@ -147,7 +147,7 @@ export function parseJson(
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's message would quote the line, and with it an endpoint or a key.
+    // The parser's message would quote the line, including an endpoint or a key.
     throw new DeskbellError('ERR_JSON_MALFORMED', `the line is not well-formed JSON${further}`);
   }
 }
@@ -155,7 +155,7 @@ export function parseJson(
 const tooLong = (): DeskbellError =>
   new DeskbellError('ERR_BODY_TOO_LARGE', `the line is longer than ${maxRowCharacters} characters`);
 
-/** As much as holds the first line with text in it. */
+/** Reads until the first line that is not blank. */
 async function readStart(
   iterator: AsyncIterator<string>,
 ): Promise<{ readonly start: string; readonly firstLine: string }> {

@@ -1,17 +1,16 @@
-// Splits a text into the JSON values that are in it, one after the other, with one of them in memory at a time (RFC 8259, JSON
-// Lines, several arrays, objects over several lines). The elements of arrays are values of their own, however deep; so are the
-// members of an object that is too long to be one. Values are only told apart here: whether each is well-formed is seen when it is
-// parsed. One that is damaged ends where the next one begins, so that nothing after it is lost.
+// Splits text into JSON values, keeping one in memory at a time (RFC 8259, JSON Lines, several arrays, objects over several lines).
+// Elements of arrays are separate values, however deep; so are members of an object that is too long. Values are only delimited here and
+// checked when parsed. A damaged value ends where the next one begins, so nothing after it is lost.
 
-/** A part of a file that is a row, or should be one. */
+/** A part of a file that is, or should be, a row. */
 export interface Piece {
-  /** From 1: of its line, or of an element among all elements. */
+  /** Counts from 1: its line, or its place among all elements. */
   readonly number: number;
-  /** `undefined` for one that is longer than the limit. */
+  /** `undefined` if it is longer than the limit. */
   readonly text: string | undefined;
 }
 
-/** What is open around a value: an array, or an object that is too long. */
+/** What encloses a value: an array, or an object that is too long. */
 interface Container {
   readonly bracket: string;
   readonly number: number;
@@ -19,31 +18,31 @@ interface Container {
 }
 
 const closingOf: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
-/** White space, commas, and what programs write between values. */
+/** White space and commas between values. */
 const between = /[\s,\u{feff}]*/uy;
 
 export class JsonSplitter {
   readonly #maxCharacters: number;
   #text = '';
   #at = 0;
-  /** Where the value begins that is open; -1 between values. */
+  /** Start of the current value; -1 between values. */
   #start = -1;
   #open: string[] = [];
-  /** The character of the value that came last, without white space. */
+  /** The last character of the value that is not white space. */
   #last = '';
   readonly #containers: Container[] = [];
   #elements = 0;
-  /** Of the position `#counted`. */
+  /** The line at `#counted`. */
   #line = 1;
   #counted = 0;
-  /** The rest of what is damaged, or too long, is passed over. */
+  /** Skips the rest of a damaged or overlong value. */
   #skips: 'to the next line' | 'to the end of the string' | undefined;
 
   constructor(maxCharacters: number) {
     this.#maxCharacters = maxCharacters;
   }
 
-  /** Whether the text has ended within an array, or within an object that is too long. */
+  /** Whether the text ended within an array, or within an overlong object. */
   get isCutOff(): boolean {
     return this.#containers.length > 0;
   }
@@ -67,7 +66,7 @@ export class JsonSplitter {
     }
   }
 
-  /** Between values. @returns false where more text is needed */
+  /** Reads between values. @returns false if more text is needed */
   *#readBetween(isEnd: boolean): Generator<Piece, boolean> {
     between.lastIndex = this.#at;
     this.#at += between.exec(this.#text)![0].length;
@@ -87,7 +86,7 @@ export class JsonSplitter {
     return true;
   }
 
-  /** A text, number or rubbish. In an object it is a name, or no row. */
+  /** Reads a string, number or rubbish. In an object it is a name, or not a row. */
   *#readScalar(isEnd: boolean): Generator<Piece, boolean> {
     const isInObject = this.#containers.at(-1)?.bracket === '{';
     const isString = this.#text[this.#at] === '"';
@@ -145,13 +144,13 @@ export class JsonSplitter {
     return isEnd ? yield* this.#endDamaged(this.#text.length) : false;
   }
 
-  /** An object or an array cannot follow a value, nor stand in the place of a name. */
+  /** An object or array can neither follow a value nor take the place of a name. */
   #mayOpen(): boolean {
     const within = this.#open.at(-1);
     return within === undefined || (within === '{' ? this.#last === ':' : '[,'.includes(this.#last));
   }
 
-  /** The object is too long: its members are values of their own. */
+  /** The object is too long, so its members become separate values. */
   #takeApart(): boolean {
     this.#openContainer('{', this.#numberAt(this.#start));
     this.#at = this.#start + 1;
@@ -159,7 +158,7 @@ export class JsonSplitter {
     return true;
   }
 
-  /** The value ends where a line begins another one, at the latest at `limit`. */
+  /** Ends a damaged value where a line begins another one, at `limit` at the latest. */
   *#endDamaged(limit: number): Generator<Piece, boolean> {
     const next = /\n[\s,]*(?=[[{])/g;
     next.lastIndex = this.#start + 1;
@@ -172,7 +171,7 @@ export class JsonSplitter {
     return true;
   }
 
-  /** @returns false where more text is needed */
+  /** @returns false if more text is needed */
   #skip(isEnd: boolean): boolean {
     if (this.#skips === undefined) return true;
     if (this.#skips === 'to the end of the string') {
@@ -196,7 +195,7 @@ export class JsonSplitter {
     return false;
   }
 
-  /** @returns the position after the string that begins at `start`; 'line' where its line ends before, undefined where the text does */
+  /** @returns the position after the string that begins at `start`; 'line' if its line ends first, undefined if the text does */
   #endOfString(start: number): number | 'line' | undefined {
     for (let at = start + 1; at < this.#text.length; at += 1) {
       const code = this.#text.charCodeAt(at);
@@ -219,7 +218,7 @@ export class JsonSplitter {
 
   *#closeContainer(): Generator<Piece> {
     const { bracket, pieces, number } = this.#containers.pop()!;
-    // too long for a row, and without any in it
+    // too long for a row, and contains none
     if (bracket === '{' && pieces === 0) yield { number, text: undefined };
     const around = this.#containers.at(-1);
     if (around) around.pieces += pieces;
@@ -236,7 +235,7 @@ export class JsonSplitter {
     return { number, text: isTooLong ? undefined : this.#text.slice(start, end).trim() };
   }
 
-  /** Of the line at a position; each line is counted once. */
+  /** The line at a position; each line is counted once. */
   #numberAt(position: number): number {
     for (let at = this.#text.indexOf('\n', this.#counted); at !== -1 && at < position;) {
       this.#line += 1;
@@ -246,7 +245,7 @@ export class JsonSplitter {
     return this.#line;
   }
 
-  /** Forgets the text that is not needed any more. */
+  /** Forgets text that is no longer needed. */
   #drop(): void {
     const used = this.#start === -1 ? this.#at : this.#start;
     this.#numberAt(used);

@@ -1,13 +1,14 @@
-// Splits a text into lines, with one of them in memory at a time.
+// Splits text into lines, and a CSV table (RFC 4180) into rows, keeping one in memory at a time. A quotation mark that is never closed, or
+// closed in a later row, costs only its own row: what follows is read again, line by line.
 
 export interface Line {
   /** From 1. */
   readonly number: number;
-  /** Without its line end; `undefined` for a line that is longer than the limit. */
+  /** Without its line end; `undefined` if it is longer than the limit. */
   readonly text: string | undefined;
 }
 
-/** Empty lines come too. */
+/** Includes empty lines. */
 export async function* splitLines(
   chunks: AsyncIterable<string>,
   maxCharacters: number,
@@ -39,18 +40,15 @@ export async function* splitLines(
   return undefined;
 }
 
-// Splits a table in CSV (RFC 4180) into its rows. A quotation mark that is never closed, or that is closed in a later row, costs its
-// own row alone: what follows it is read again, line by line.
-
 export interface TableRow {
-  /** From 1, the header included. */
+  /** Counts from 1, including the header. */
   readonly number: number;
   readonly text: string | undefined;
-  /** `undefined` for one that is no row of this table. */
+  /** `undefined` if it does not fit the table. */
   readonly cells: readonly string[] | undefined;
 }
 
-/** Quotation marks mean something only at the beginning of a cell. @returns undefined for cells with text after a closed quotation */
+/** Quotation marks count only at the beginning of a cell. @returns undefined if text follows a closing quotation mark */
 export function splitCells(
   record: string,
   separator: string,
@@ -78,13 +76,13 @@ export function splitCells(
 export interface TableForm {
   readonly separator: string;
   readonly columns: number;
-  /** The column that each row has an endpoint in, or JSON. */
+  /** The column with the endpoint, or with JSON. */
   readonly mainColumn: number;
-  /** Of a row: one that goes on for longer has a quotation mark too many. */
+  /** Maximum length of a row; a longer one has a stray quotation mark. */
   readonly maxCharacters: number;
 }
 
-/** @param lines those after the header */
+/** @param lines the lines after the header */
 export async function* splitTable(lines: AsyncIterable<Line>, form: TableForm): AsyncGenerator<TableRow> {
   const { separator, columns, maxCharacters } = form;
   let number = 1;
@@ -105,7 +103,7 @@ export async function* splitTable(lines: AsyncIterable<Line>, form: TableForm): 
         characters += next.length + 1;
       }
       const isLong = characters > maxCharacters || next === undefined;
-      // a line without a quotation mark closes none
+      // a line without a quotation mark cannot close one
       if (next !== undefined && held.length > 1 && !isLong && !next.includes('"')) continue;
       const record = held.join('\n');
       const split = splitCells(record, separator);
@@ -131,7 +129,7 @@ export async function* splitTable(lines: AsyncIterable<Line>, form: TableForm): 
   yield* read([], true);
 }
 
-/** Whether lines of a row are rows themselves, which a quotation mark too many has made parts of a cell. */
+/** Whether a stray quotation mark has turned rows into parts of a cell. */
 function hasRowsInCells(lines: readonly string[], cells: readonly string[], form: TableForm): boolean {
   const { separator, columns, mainColumn } = form;
   if (lines.length === 1) return false;
@@ -140,7 +138,7 @@ function hasRowsInCells(lines: readonly string[], cells: readonly string[], form
   return lines.slice(0, -1).some((line, index) => {
     const parts = line.split(separator);
     if (parts.length !== columns || !/^"?(?:https?:\/\/|\{)/.test(parts[mainColumn]!)) return false;
-    // of the first line, what is before the cell that goes on belongs to the row
+    // the part of the first line before the open cell belongs to the row
     return index > 0 || (splitCells(line, separator)?.cells.length ?? 0) < mainColumn;
   });
 }

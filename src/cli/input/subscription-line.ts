@@ -1,4 +1,5 @@
-// Dates as databases write them.
+// A subscription as one row of a file. Exports have the form of `PushSubscription.toJSON()`, which other web push tools accept, plus what
+// else the store knows; imports may have any form in which applications store subscriptions.
 import { findIana } from 'windows-iana';
 import { checkChoices, type Choices } from '../../audience/channels.ts';
 import { readTimeZone } from '../../audience/reader-facts.ts';
@@ -33,7 +34,7 @@ import { parseJson } from './read-rows.ts';
 const pattern =
   /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:(Z|UTC)|([+-]\d\d):?(\d\d)?)?)?$/;
 
-/** Below it, a number is in seconds: as milliseconds it would be in March 1973. */
+/** Smaller numbers are seconds; as milliseconds they would be before March 1973. */
 const firstMilliseconds = 100_000_000_000;
 
 /**
@@ -48,35 +49,30 @@ function parseDate(value: unknown): number | undefined {
     return inRange(Math.round(number < firstMilliseconds ? number * 1000 : number));
   }
   const [, day, time = '00:00', , hours, minutes = '00'] = pattern.exec(text) ?? [];
-  // of 31 February, Date makes a day in March
+  // Date turns 31 February into a day in March
   if (parseWallTime(`${day}T00:00`) === undefined) return undefined;
   return inRange(Date.parse(`${day}T${time}${hours === undefined ? 'Z' : `${hours}:${minutes}`}`));
 }
 
-/** Not before 2000: no subscription is that old, and programs write 1970 for what is not known. */
+/** Dates before 2000 are ignored: no subscription is that old, and programs write 1970 for unknown dates. */
 const inRange = (timeMs: number): number | undefined =>
   timeMs >= 946_684_800_000 && timeMs <= 8.64e15 ? timeMs : undefined;
 
-// A subscription as one row of a file, as `deskbell subscriptions` exports and imports it. What it exports has the form of
-// `PushSubscription.toJSON()`, which other web push tools accept, with what else the store knows; what it imports may have
-// the forms in which applications store subscriptions.
-
-/** Maximum length in characters of a line that is to be sent to: an endpoint has at most 4096, the rest is short. */
+/** Maximum characters of a line with a recipient: an endpoint has at most 4096, the rest is short. */
 export const maxLineCharacters = 65_536;
 
-/** What a subscription can do without, in the plural. */
+/** Optional facts of a subscription, in the plural. */
 export type OptionalFact = 'dates' | 'languages' | 'time zones' | 'choices of channels' | 'tags';
 
 export interface ImportedRow extends NewSubscription {
-  /** By its `expirationTime`; milliseconds since 1970. */
+  /** From its `expirationTime`: milliseconds since 1970. */
   readonly expiresAtMs: number | undefined;
-  /** Facts that are not understood: they are left out. */
+  /** Facts that were not understood and are left out. */
   readonly leftOut: readonly (readonly [fact: OptionalFact, value: unknown])[];
 }
 
 /**
- * Reads a row of an import. Its user and tags are those of the row, where it has any. Without `vapidPublicKey` the subscription
- * belongs to `currentPublicKey`.
+ * Reads a row of an import, with its user and tags if it has any. Without `vapidPublicKey` the subscription belongs to `currentPublicKey`.
  *
  * @throws {DeskbellError} ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE, ERR_FIELD_TYPE; `fields` names what is wrong
  */
@@ -112,7 +108,7 @@ export function readImportedRow(
 }
 
 /**
- * Parses a line that is to be sent to: what else it says is not read.
+ * Parses a line with a recipient; further members are ignored.
  *
  * @throws {DeskbellError} ERR_BODY_TOO_LARGE, ERR_JSON_MALFORMED, ERR_SUBSCRIPTION_INVALID
  */
@@ -124,7 +120,7 @@ export function parseLine(line: string | undefined, policy: EndpointPolicy): Sub
 
 const memberOfDefault = createMemberOf(defaultColumns);
 
-/** @param facts what holds for the reader: choices of the person go along, those of others keep what their browser said */
+/** @param facts what applies to the reader: the person's choices are exported with it; the others stay as their browser said */
 export function formatLine(row: StoredSubscription, facts: ReaderFacts = { ...row, data: {} }): string {
   return JSON.stringify({
     id: row.id,
@@ -144,7 +140,7 @@ export function formatLine(row: StoredSubscription, facts: ReaderFacts = { ...ro
 const required = ['endpoint', 'p256dh', 'auth'] as const;
 const keyBytes: Readonly<Record<string, number>> = { p256dh: pointBytes, auth: authBytes };
 
-/** Faults point to where the row has the member. */
+/** Errors point to the member's place in the row. */
 function readSubscription(row: Row, members: GivenMembers, policy: EndpointPolicy): Subscription {
   const given = required.map((name) => [name, members.ofSubscription(name)] as const);
   try {
@@ -164,14 +160,14 @@ function readSubscription(row: Row, members: GivenMembers, policy: EndpointPolic
   }
 }
 
-/** A key as base64url, in whatever form it is given; as it is where it is none. */
+/** A key in any form as base64url; unchanged if it is not a key. */
 function toText(name: string, value: unknown): unknown {
   const length = keyBytes[name];
   const bytes = length === undefined || value === undefined ? undefined : readBytes(value, length);
   return bytes ? encodeBase64url(bytes) : value;
 }
 
-/** Where it was looked for, and what the row has instead. */
+/** Says where it was looked for, and what the row has instead. */
 function describeMissing(missing: readonly (typeof required)[number][], row: Row): FieldError {
   const names = missing.flatMap((name) => memberNames[name]);
   return {
@@ -183,7 +179,7 @@ function describeMissing(missing: readonly (typeof required)[number][], row: Row
   };
 }
 
-/** @param leaveOut is given what is no tag */
+/** @param leaveOut is called with what is not a tag */
 function readUserAndTags(members: GivenMembers, leaveOut: (tag: unknown) => void): UserAndTags | undefined {
   const user = members.ofRow('user');
   const tags = members.ofRow('tags');
@@ -191,7 +187,7 @@ function readUserAndTags(members: GivenMembers, leaveOut: (tag: unknown) => void
   return { user: user && readUser(user), tags: tags ? readTags(tags, leaveOut) : [] };
 }
 
-/** Tables have numbers for users. One that has lost digits is that of several people. */
+/** Tables have numbers for users. A number that lost digits may mean several people. */
 function readUser({ value, pointer }: GivenMember): string {
   if (typeof value === 'number') {
     if (Number.isSafeInteger(value)) return String(value);
@@ -207,7 +203,7 @@ function readUser({ value, pointer }: GivenMember): string {
   return checkNewUser(value, pointer);
 }
 
-/** Tables have one text for all tags, or JSON. */
+/** Tables have all tags in one text, or as JSON. */
 function readTags({ value }: GivenMember, leaveOut: (tag: unknown) => void): readonly string[] {
   const given = open(value);
   const tags = typeof given === 'string' ? (given.match(/[^\s,;]+/g) ?? []) : given;
@@ -232,7 +228,7 @@ const toLanguage = (value: unknown): string | undefined =>
       : value,
   );
 
-/** Windows has names of its own; what clocks of `GMT+1` show is `Etc/GMT-1` in the time zone database. */
+/** Windows has its own names; `GMT+1` is `Etc/GMT-1` in the time zone database. */
 function toTimeZone(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   const name = value.trim();

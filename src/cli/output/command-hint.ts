@@ -1,4 +1,4 @@
-// How to run this command in another terminal.
+// Commands to suggest to the user, with the configuration in use, so that they can be run as they are in another terminal.
 import { basename, relative } from 'node:path';
 import { hidePasswords } from '../../errors/untrusted-text.ts';
 import type { Context } from '../command.ts';
@@ -11,9 +11,9 @@ import {
 } from '../configuration/configuration.ts';
 
 /**
- * @param argv of the process: the path of Node, then the path of the command
- * @returns `deskbell`, `npx deskbell` where the package is installed in the folder, or Node and the file, as absolute paths, since another terminal
- *   may have another Node and another directory
+ * @param argv arguments of the process: the path of Node, then the path of the command
+ * @returns `deskbell`; `npx deskbell` if the package is installed in this folder; otherwise Node and the file as absolute paths, because
+ *   another terminal may have another Node and directory
  */
 export function invocationOf([node = 'node', file = 'deskbell']: readonly string[], folder: string): string {
   if (basename(file) === 'deskbell') {
@@ -26,21 +26,19 @@ export function invocationOf([node = 'node', file = 'deskbell']: readonly string
 export const quote = (text: string): string =>
   /^[\w./:@,=+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-// Commands to suggest to the user, with the configuration that is in use, so that they work as they are.
-
-/** Commands that begin with these words deliver, and take the settings of senders too. */
+/** Commands that deliver, and so take the settings of senders too. */
 const delivering = /^(?:send|worker|serve|broadcasts resume)(?: |$)/;
 
-/** Where there is no public URL, invitations lead to where the service listens. */
+/** Without a public URL, invitations lead to the address that the service listens on. */
 const addressSettings: readonly SettingName[] = ['publicUrl', 'host', 'port', 'prefix'];
 
 /** `deskbell broadcasts resume 7 --data /srv/push` → what to type, given `broadcasts resume 7` */
 export type CommandHint = (words: string) => string;
 
 /**
- * Repeats the flags and the environment variables of this run as flags.
+ * Repeats the flags and environment variables of this run as flags.
  *
- * @param given as commander gives them
+ * @param given flags as commander gives them
  */
 export function createCommandHint(
   { invocation, environment }: Pick<Context, 'invocation' | 'environment'>,
@@ -66,7 +64,7 @@ export function createCommandHint(
   };
 }
 
-/** What holds a password stays in the environment, where it is. */
+/** Values with a password stay in the environment. */
 function shown(
   name: SettingName,
   flags: Readonly<Record<string, unknown>>,

@@ -8,7 +8,7 @@ export const exitCodes = { done: 0, failed: 1, wrongUsage: 2 } as const;
 
 const wrongUsageCodes: ReadonlySet<ErrorCode> = new Set(['ERR_USAGE', 'ERR_CONFIGURATION']);
 
-/** Error codes of the operating system as text that a person can act on. */
+/** Error codes of the operating system, in words that a person can act on. */
 const systemErrors: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EADDRINUSE: 'the address is already in use by another program',
@@ -24,7 +24,7 @@ const systemErrors: Readonly<Record<string, string>> = {
   EROFS: 'the disk is read-only',
 };
 
-/** @returns one line without its newline, or the stack trace where `debug` */
+/** @returns one line without a newline, or the stack trace if `debug` */
 export function formatError(error: unknown, { debug = false }: { readonly debug?: boolean } = {}): string {
   const fault = asDeskbellError(error);
   if (debug) return hidePasswords(`deskbell: ${fault.stack}${causesOf(fault)}`);
@@ -34,7 +34,7 @@ export function formatError(error: unknown, { debug = false }: { readonly debug?
   return oneLine(`deskbell: ${message}.${isNamed ? '' : ` ${remedy}`} [${fault.code}]`);
 }
 
-/** What was wrong, without remedy, code and full stop. */
+/** What was wrong, without remedy, code or full stop. */
 export function describeError(error: unknown): string {
   const fault = asDeskbellError(error);
   const reason = reasonOf(fault.cause);
@@ -44,7 +44,7 @@ export function describeError(error: unknown): string {
 export const exitCodeOf = (error: unknown): number =>
   wrongUsageCodes.has(asDeskbellError(error).code) ? exitCodes.wrongUsage : exitCodes.failed;
 
-/** Errors of the operating system and of the command itself have no code of ours yet. */
+/** Wraps errors that have no code of ours. */
 function asDeskbellError(error: unknown): DeskbellError {
   if (error instanceof DeskbellError) return error;
   if (!Error.isError(error)) return new DeskbellError('ERR_COMMAND', String(error));

@@ -1,21 +1,21 @@
-// Sizes for people.
+// Where commands write: results to standard output, diagnostics to standard error. If standard output fails (`deskbell subscriptions
+// export | head`, a full disk), the command is told once, and further output is dropped.
 import { once } from 'node:events';
 import { styleText } from 'node:util';
 import { escapeControls } from '../../errors/untrusted-text.ts';
 
 const units = ['kB', 'MB', 'GB', 'TB'] as const;
 
-/** `532 bytes`, `1.5 MB`: of a thousand, as disks are sold. */
+/** `532 bytes`, `1.5 MB`: decimal units, as for disks. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`;
-  // 999,950 is 1.0 MB: the unit is that of the rounded number
+  // the unit fits the rounded number: 999,950 is 1.0 MB
   const index = units.findIndex((_, before) => Number((bytes / 1000 ** (before + 1)).toFixed(1)) < 1000);
   const unit = index < 0 ? units.length - 1 : index;
   return `${(bytes / 1000 ** (unit + 1)).toFixed(1)} ${units[unit]}`;
 }
 
-// Makes text printable on a terminal: line ends and the styles that were made here pass, every other control character is
-// a stranger's and is escaped.
+// Makes text safe for a terminal: line ends and our own styles pass, every other control character is escaped.
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -45,10 +45,7 @@ export function createPrinter(stream: NodeJS.WritableStream): Printer {
   };
 }
 
-// Where commands write: results to standard output, diagnostics to standard error. When standard output fails
-// (`deskbell subscriptions export | head`, a full disk) the command is told once, and what it goes on to print is dropped.
-
-/** Of a command with `--json`. */
+/** Flags of a command with `--json`. */
 export interface JsonFlag {
   readonly json?: boolean | undefined;
 }
@@ -58,16 +55,16 @@ export interface Table<Row> {
   readonly rows: Iterable<Row> | AsyncIterable<Row>;
   toJson(row: Row): object;
   toText(row: Row): string;
-  /** Printed above the rows where there are any, but not with `--json`. */
+  /** Printed above the rows, if there are any; never with `--json`. */
   readonly header?: string;
-  /** Said to the user where there are no rows. */
+  /** Printed if there are no rows. */
   readonly ifEmpty?: string;
 }
 
-/** Its heading, its width (negative: aligned to the right), and what stands there for a row. */
+/** Heading, width (negative: right-aligned), and the text for a row. */
 export type Column<Row> = readonly [heading: string, width: number, textOf: (row: Row) => string];
 
-/** A table whose rows stand below each other. */
+/** A table with aligned columns. */
 export function inColumns<Row>(columns: readonly Column<Row>[]): Pick<Table<Row>, 'header' | 'toText'> {
   const toLine = (textOf: (column: Column<Row>) => string): string =>
     columns
@@ -84,11 +81,11 @@ export function inColumns<Row>(columns: readonly Column<Row>[]): Pick<Table<Row>
 }
 
 export interface Output {
-  /** Writes one line of the result; resolves when the stream accepts more, so that a slow reader slows the command. */
+  /** Writes one line of the result. Resolves when the stream accepts more, so that a slow reader slows the command. */
   line(text: string): Promise<void>;
-  /** Writes a result: as JSON where that is asked for, else as text. */
+  /** Writes a result as JSON with `--json`, otherwise as text. */
   result(flags: JsonFlag, value: object, text: string): Promise<void>;
-  /** Writes a line for each row: JSON Lines where JSON is asked for. */
+  /** Writes a line for each row: JSON Lines with `--json`. */
   table<Row>(flags: JsonFlag, table: Table<Row>): Promise<void>;
   /** Writes one line to standard error. */
   diagnostic(text: string): void;
@@ -100,7 +97,7 @@ export interface Output {
   readonly isTerminal: boolean;
 }
 
-/** @param onClosed called once, when standard output cannot be written: `EPIPE` if nobody reads it any longer */
+/** @param onClosed called once, when standard output cannot be written; `EPIPE` if its reader has gone */
 export function createOutput(
   { stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'>,
   onClosed: (error: NodeJS.ErrnoException) => void,
@@ -125,7 +122,7 @@ export function createOutput(
   const output: Output = {
     async line(text) {
       if (isClosed || stdout.write(`${clearLive()}${toPrintable(text)}\n`)) return;
-      // One wait for all that write at the same time.
+      // All writers share one wait.
       drained ??= once(stdout, 'drain')
         .catch(() => {})
         .finally(() => (drained = undefined));

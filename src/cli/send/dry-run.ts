@@ -1,4 +1,4 @@
-// `deskbell send --dry-run`: what would be sent and to how many. Nothing is stored, nothing leaves the machine.
+// `deskbell send --dry-run`: what would be sent, and to how many. Nothing is stored or sent.
 import { countOf, formatCount } from '../../errors/format-count.ts';
 import {
   countReadersOf,
@@ -24,18 +24,18 @@ import type { Store } from '../../store/store.ts';
 import type { StoredSubscription } from '../../store/subscriptions.ts';
 import type { JsonFlag, Output } from '../output/output.ts';
 
-/** How the readers of a larger audience differ is estimated from a sample of about so many subscriptions. */
+/** In a larger audience, differences between readers are estimated from a sample of about this size. */
 const maxReaders = 100_000;
 
-/** Whom it would be sent to: an audience, or one subscription. */
+/** Who would get it: an audience, or one subscription. */
 export type DryRunTarget = Audience | StoredSubscription;
 
 /**
- * Checks the message and its options as sending does, and prints the size of the audience and the payload, of one subscription the
- * one for its reader.
+ * Checks the message and its options as sending does, and prints the size of the audience and the payload; for one subscription, the
+ * payload for its reader.
  *
- * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_PLACEHOLDER_VALUE, ERR_CHANNEL_NOT_FOUND, and what reading the
- *   audience throws
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_PLACEHOLDER_VALUE, ERR_CHANNEL_NOT_FOUND, and what reading
+ *   the audience throws
  */
 export async function printDryRun(
   target: DryRunTarget,
@@ -78,7 +78,7 @@ export async function printDryRun(
   }
 }
 
-/** How they differ, where they do. */
+/** How readers differ, if they do. */
 function readerLines(readers: ReaderCounts): readonly string[] {
   const { byText, lookedAt, isEstimate } = readers;
   const texts = [...byText].map(

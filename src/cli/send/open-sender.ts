@@ -1,4 +1,4 @@
-// How V8 compiles in a process that does nothing but deliver. `serve --deliver`, and applications, have other code to run.
+// Creates the sender from the configuration, the keys of the data directory, and the proxy of the environment.
 import { X509Certificate } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { MessageLog } from '../../delivery/message-log.ts';
@@ -12,14 +12,13 @@ import { readTextFile } from '../input/read-input.ts';
 import { printMessages } from '../serve/report-delivery.ts';
 
 /**
- * V8's last compiler takes some 2 ms for a function, in each thread. After 3000 calls, its default, it compiles much that a broadcast
- * to 100,000 does not call often enough to make up for that; what each message calls is compiled a little later.
+ * Tunes V8 for a process that only delivers. Its optimising compiler takes about 2 ms for a function in each thread. With its default of
+ * 3000 calls it compiles much that a broadcast to 100,000 calls too rarely to pay off. `serve --deliver` and applications have other code
+ * to run.
  */
 export function compileForDelivery(): void {
   setFlagsFromString('--invocation-count-for-turbofan=100000');
 }
-
-// Creates the sender from the configuration, the keys of the data directory, and the proxy of the environment.
 
 /**
  * @param options `onWarning`: by default, warnings are lines on standard error
@@ -37,7 +36,7 @@ export async function openSender(
   }: Pick<SenderOptions, 'onWarning' | 'onFigures'> & {
     /** Whether the command prints JSON Lines. */
     readonly json?: boolean | undefined;
-    /** Writes the lines that `logMessages` asks for. */
+    /** Writes the lines of `logMessages`. */
     readonly writeMessages?: MessageLog['write'];
   } = {},
 ): Promise<Sender> {

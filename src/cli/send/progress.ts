@@ -1,4 +1,5 @@
-// The summary of a broadcast for people: counts that add up to the audience, a table of push services, alarms.
+// The progress and the summary of a broadcast: a live line on a terminal, otherwise a line every few seconds if anything changed, or JSON
+// events; then counts that add up to the audience, push services, and alarms.
 import { countMeanings, inactiveMeaning, receiptMeanings } from '../../delivery/broadcast/count-meanings.ts';
 import {
   formatAlarm,
@@ -20,7 +21,7 @@ import { type ReceiptEvent, receiptEvents } from '../../store/receipts.ts';
 import type { Context } from '../command.ts';
 import type { Output } from '../output/output.ts';
 
-/** @returns lines to print one below the other */
+/** @returns lines to print */
 export function summarize(broadcast: Broadcast, { style }: Pick<Output, 'style'>): readonly string[] {
   const { recipients, inactive, skipInactive, alarms } = broadcast;
   const width = formatCount(recipients).length;
@@ -41,7 +42,7 @@ export function summarize(broadcast: Broadcast, { style }: Pick<Output, 'style'>
   ];
 }
 
-/** Beside the counts that add up: of the accepted messages, what browsers say became of them. */
+/** What browsers reported about accepted messages. These counts are not part of the sum. */
 function receiptLines(
   broadcast: Broadcast,
   width: number,
@@ -90,8 +91,6 @@ function originTable(
 
 const cells = (values: readonly string[]): string => values.map((value) => value.padStart(11)).join('');
 
-// The line that shows how far a broadcast is.
-
 /** `[#####·····]  48 %  480,000 of 1,000,000  16,200/s  0:32 left  fcm.googleapis.com: 479,000 accepted …` */
 export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }: Progress): string {
   if (broadcast.state === 'preparing') return formatPreparation(broadcast);
@@ -112,7 +111,7 @@ export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }
 export const formatPreparation = ({ id, recipients }: Broadcast): string =>
   `Broadcast ${id} is preparing: ${countOf(recipients, 'subscription')} found so far`;
 
-/** Rows that are held back wait for their push service to accept messages again; the others for their next attempt, or their first. */
+/** Held-back rows wait until their push service accepts messages again; the others for their next or first attempt. */
 function formatWaiting({ waiting, toRetry, heldBack }: Broadcast): readonly string[] {
   const suspendedRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
   const deferred = waiting - suspendedRows - toRetry;
@@ -128,10 +127,7 @@ function formatOrigin(counts: OriginCounts): string {
   return `${hostOf(counts.origin)}: ${parts.map((name) => `${formatCount(counts[name])} ${name}`).join(', ') || 'none settled yet'}`;
 }
 
-// Shows how far a broadcast is: a live line on a terminal, elsewhere a line every few seconds if anything has changed, or JSON events;
-// and alarms.
-
-/** Intervals of progress lines where there is no terminal. */
+/** Interval of progress lines without a terminal. */
 const plainEveryMs = 5000;
 const jsonEveryMs = 1000;
 

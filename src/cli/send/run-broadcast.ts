@@ -1,4 +1,4 @@
-// Which ends of a broadcast make `send` fail, and with which exit code.
+// Runs a broadcast that this process delivers, and shows its start, progress and summary. Ctrl-C pauses it.
 import { formatDuration, nameBroadcast, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { formatReachability, watchPushServices } from '../../delivery/broadcast/watch-push-services.ts';
 import type { BroadcastRun } from '../../delivery/sender-interface.ts';
@@ -29,10 +29,8 @@ export function assertDelivered({ id, state, counts }: Broadcast): void {
   );
 }
 
-// Runs a broadcast that this process delivers, and shows its start, its progress and its summary. Ctrl-C pauses it.
-
 /**
- * @throws {DeskbellError} ERR_BROADCAST_UNFINISHED when it was paused or cancelled, ERR_NOT_ACCEPTED when messages to live
+ * @throws {DeskbellError} ERR_BROADCAST_UNFINISHED if it was paused or cancelled, ERR_NOT_ACCEPTED if messages to live
  *   subscriptions were not accepted
  */
 export async function runBroadcast(
@@ -54,7 +52,7 @@ export async function runBroadcast(
   };
   const shown = new AbortController();
   const reportReachability = async (): Promise<void> => {
-    // where the store cannot be read, the broadcast says so
+    // the broadcast reports a store that cannot be read
     for await (const reachability of watchPushServices(store.senders, shown.signal, () => {}))
       output.diagnostic(`deskbell: ${formatReachability(reachability)}`);
   };
@@ -93,7 +91,6 @@ function formatStart({ broadcast, isNew }: BroadcastRun): string {
   return `${nameBroadcast(broadcast)} is already ${stateOf(broadcast)}.${next}`;
 }
 
-/** A broadcast that is over needs no pause. */
 async function pauseUnlessOver(store: BroadcastStore, id: number): Promise<void> {
   await store.pause(id).catch((error: unknown) => {
     if (!(error instanceof DeskbellError && error.code === 'ERR_BROADCAST_STATE')) throw error;

@@ -1,4 +1,5 @@
-// What `deskbell send` prints for one subscription: one line with the outcome.
+// `deskbell send` to many: a broadcast that is stored, then delivered by this process or left to a worker. For one subscription, prints
+// one line with the outcome.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import { countAudience } from '../../delivery/broadcast/count-audience.ts';
@@ -47,8 +48,6 @@ export function printSendResult(
   const kind = output.style(colours[outcome], outcome.padEnd(8));
   return output.result(flags, sent, `${kind} ${String(id).padStart(6)}  ${parts.join('  ')}`);
 }
-
-// `deskbell send` to many: a broadcast that is stored and then delivered by this process, or left to a worker.
 
 const lookEveryMs = 250;
 
@@ -127,13 +126,13 @@ export async function sendBroadcast(
   }
 }
 
-/** Times are those of the clocks of this machine, where nothing else is said. */
+/** Uses this machine's time zone if no other is given. */
 export function withOwnZone(options: DeliveryOptions): DeliveryOptions {
   if (!hasReaderTimes(options)) return options;
   return { timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone, ...options };
 }
 
-/** A name that is misspelt is nobody's. Tags may well be those of nobody yet. */
+/** An unknown user is a misspelt name. Tags may have no subscribers yet. */
 async function assertHasDevice(
   { user, tag, anyTag, notTag }: BroadcastFlags,
   subscriptions: SubscriptionStore,
@@ -146,7 +145,7 @@ async function assertHasDevice(
   );
 }
 
-/** Shows how far it is. Interrupted, a process that delivers goes on with it. */
+/** Shows progress. If interrupted, a process that delivers continues it. */
 async function waitUntilPrepared(
   stored: Broadcast,
   broadcasts: BroadcastStore,
@@ -173,7 +172,7 @@ export function audienceOf(
   return { subscriptions: readSubscriptions(file, pushServices, context) };
 }
 
-/** A line that is not valid is an error before anything is sent: a list cannot be half sent. */
+/** An invalid line is an error before anything is sent, so that a list is never half sent. */
 async function* readSubscriptions(
   file: string,
   pushServices: readonly string[],
@@ -204,7 +203,7 @@ function formatStored(broadcast: Broadcast, isNew: boolean): string {
   return `${nameBroadcast(broadcast)} is ${isNew ? '' : 'already '}${state}${time}.`;
 }
 
-/** Where nobody delivers what is stored. */
+/** Hints at workers if no process delivers. */
 async function hintAtWorkers(
   { senders }: Store,
   { json }: BroadcastFlags,
@@ -212,7 +211,7 @@ async function hintAtWorkers(
   what: string,
   commands: readonly string[],
 ): Promise<void> {
-  // All is stored: nothing may fail now.
+  // Everything is stored, so nothing may fail now.
   const found = await senders.list().catch(() => []);
   if (json || found.some(({ kind }) => kind === 'worker')) return;
   output.diagnostic([`${what}:`, ...commands].join('\n  '));

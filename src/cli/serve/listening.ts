@@ -1,5 +1,4 @@
-// What commands that serve have in common: listening on a port, with a clear error where that fails, and running until
-// they are told to stop.
+// Shared by commands that serve: listening on a port, with a clear error if that fails, and running until they are told to stop.
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +9,7 @@ import { writePrivateFile } from '../../keys/private-file.ts';
 import type { Context } from '../command.ts';
 import type { ListenAddress } from '../configuration/addresses.ts';
 
-/** Has a server listen. @returns its address, as `addressOf` gives it. @throws {DeskbellError} ERR_LISTEN */
+/** Starts listening. @returns the address, as `addressOf` gives it. @throws {DeskbellError} ERR_LISTEN */
 export async function listenAt(app: FastifyInstance, where: ListenAddress, flag: string): Promise<string> {
   const { host, port } = where;
   await listenOn(where, flag, () => app.listen({ host, port }));
@@ -41,7 +40,7 @@ export async function untilStopped(stop: AbortSignal): Promise<void> {
   if (!stop.aborted) await once(stop, 'abort');
 }
 
-/** Lets a service that has nothing to reload survive SIGHUP, unless that says that its terminal was closed. */
+/** Survives SIGHUP in a service that has nothing to reload, unless it means that its terminal was closed. */
 export function ignoreHangup({ output, onHangup }: Pick<Context, 'output' | 'onHangup'>): void {
   if (!output.isTerminal) onHangup(() => {});
 }
@@ -51,8 +50,8 @@ export function addressOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-// The address of the operator's listener, which `serve` keeps in the data directory, so that `operators add` can show a command
-// that reaches it. It may be out of date: nothing but that command is made from it.
+// The address of the operator's listener. `serve` stores it in the data directory, so that `operators add` can show a working command. It
+// may be out of date; nothing else depends on it.
 
 const pathOf = (directory: string): string => join(directory, 'operator-address');
 
@@ -61,7 +60,7 @@ export async function storeOperatorAddress(directory: string, address: string): 
   await writePrivateFile(pathOf(directory), `${address}\n`, { replace: true });
 }
 
-/** @returns with scheme and port; `undefined` where no listener has been opened */
+/** @returns the address with scheme and port; `undefined` if no listener was ever opened */
 export async function readOperatorAddress(directory: string): Promise<string | undefined> {
   const text = await readFile(pathOf(directory), 'utf8').catch(() => '');
   return URL.parse(text.trim())?.origin;

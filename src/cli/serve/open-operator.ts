@@ -1,4 +1,3 @@
-// What metrics say of this machine and its configuration.
 import { X509Certificate } from 'node:crypto';
 import { statfs } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
@@ -40,7 +39,7 @@ export function machineFiguresReader(
       disk: disk && { freeBytes: disk.bavail * disk.bsize, sizeBytes: disk.blocks * disk.bsize },
       subscriptionLimit: maxSubscriptions,
       certificateEndsAtMs,
-      // of PostgreSQL, others make the backups
+      // PostgreSQL is backed up by other tools
       lastBackupAtMs: database === undefined ? (backedUpAtMs ?? 0) : undefined,
     };
   };
@@ -54,16 +53,15 @@ export interface OpenOperator {
   close(): Promise<void>;
 }
 
-/** What a listener shows and uses. */
+/** What a listener needs to answer requests. */
 export type ListenerParts = Pick<
   OperatorOptions,
   'sender' | 'metrics' | 'log' | 'readWarnings' | 'defaultTitle'
 >;
 
-/** Where a listener listens, and how it is reached. */
 export type ListenerAccess = Omit<ListenerOptions, 'store' | 'log'>;
 
-/** @throws {DeskbellError} ERR_CONFIGURATION for entries that mean nothing without a listener */
+/** @throws {DeskbellError} ERR_CONFIGURATION for settings that have no effect without a listener */
 export function assertListenerIsAskedFor({ operator, webhook }: Configuration): void {
   if (webhook === undefined || operator !== undefined) return;
   throw new DeskbellError(
@@ -72,7 +70,7 @@ export function assertListenerIsAskedFor({ operator, webhook }: Configuration): 
   );
 }
 
-/** With its webhook, where there is one. @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN */
+/** With its webhook, if one is configured. @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN */
 export async function openConfiguredOperator(
   configuration: Configuration,
   access: ListenerAccess,
@@ -156,7 +154,7 @@ async function listen(
   };
 }
 
-/** @returns `undefined` where no listener is asked for. @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE */
+/** @returns `undefined` if no listener is configured. @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE */
 export async function readListenerAccess(
   where: string | undefined,
   configuration: Configuration,
@@ -173,7 +171,7 @@ async function readTls({ operatorCert, operatorKey }: Configuration): Promise<Tl
     throw new DeskbellError('ERR_CONFIGURATION', 'Give both --operator-cert and --operator-key, or neither');
   }
   const files = { cert: await readTextFile(operatorCert), key: await readTextFile(operatorKey) };
-  // loaded only where a listener has a certificate
+  // loaded only if a listener has a certificate
   const { createSecureContext } = await import('node:tls');
   try {
     createSecureContext(files);

@@ -1,4 +1,5 @@
-// A line for each message, as `--log-messages` asks for: JSON on standard output with `--json`, else text on standard error.
+// Reports delivery: a line for each message (`--log-messages`), the log of `serve`, and what happens to broadcasts while this process
+// works. Messages are JSON on standard output with `--json`, otherwise text on standard error.
 import { hostname } from 'node:os';
 import { hostOf, isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { type BroadcastEvent, watchBroadcasts } from '../../delivery/broadcast/watch-broadcasts.ts';
@@ -24,7 +25,7 @@ export const printMessages =
     }
   };
 
-/** As a record of the log. */
+/** The message as a log record. */
 export const messageEvent = ({
   broadcastId: broadcast,
   subscriptionId: subscription,
@@ -49,9 +50,7 @@ function formatMessage(record: MessageRecord): string {
   return `${broadcastId === undefined ? 'Message' : `Broadcast ${broadcastId}`}, ${to}: ${what.join(', ')} (attempt ${attempt})`;
 }
 
-// What is delivered, and by whom, in the log of `serve`.
-
-/** What an operator has to act upon is an error. */
+/** What an operator must act on is logged as an error. */
 export const logDelivery = (log: Log): DeliveryReport => ({
   event(event) {
     const { id, recipients } = event.broadcast;
@@ -77,25 +76,23 @@ export const logDelivery = (log: Log): DeliveryReport => ({
   error: (error) => log.error({ event: 'delivery interrupted', detail: formatError(error) }),
 });
 
-// Reports what happens to the broadcasts of a store, and which other processes deliver them, while this one works.
-
 export interface DeliveryReport {
   event(event: BroadcastEvent): void | Promise<void>;
-  /** Absent where nobody is to be told of other processes. */
+  /** Absent if other processes are not reported. */
   worker?(event: WorkerEvent): void;
-  /** A push service cannot be reached, or can be again. */
+  /** A push service became unreachable, or reachable again. */
   reachability(event: ReachabilityEvent): void;
-  /** Delivery, or what is reported of it, was interrupted by this error and is tried again. */
+  /** Delivery or its report failed with this error and is being retried. */
   error(error: unknown): void;
 }
 
-/** How often a process looks at broadcasts that others deliver. */
+/** How often to check the broadcasts that other processes deliver. */
 const othersEveryMs = 2000;
 
-/** A database that is away fails all that runs side by side, in these words and about at the same time. */
+/** When the database is away, everything that runs fails with the same words at about the same time. */
 const sameFaultMs = 10_000;
 
-/** Tells a fault once, however many report it in the same words within ten seconds. */
+/** Reports a fault once, even if several callers report the same words within ten seconds. */
 export function tellOnce(
   tell: (error: unknown) => void,
   nowMs = () => performance.now(),
@@ -113,7 +110,7 @@ export function tellOnce(
  * Runs `work`, and reports until it ends.
  *
  * @param delivers whether `work` delivers broadcasts itself
- * @param work given what it tells faults that interrupt it
+ * @param work is given a function that reports faults
  */
 export async function withReport(
   store: Pick<Store, 'broadcasts' | 'senders'>,
@@ -123,7 +120,7 @@ export async function withReport(
     work,
   }: { readonly delivers: boolean; readonly work: (onFault: (error: unknown) => void) => Promise<void> },
 ): Promise<void> {
-  // Watching ends after the work, so that the last results are reported too.
+  // Stop watching after the work, so that the last results are reported too.
   const workEnded = new AbortController();
   const onError = tellOnce((error) => report.error(error));
   const everyMs = delivers ? undefined : othersEveryMs;

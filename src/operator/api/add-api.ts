@@ -1,4 +1,4 @@
-// What the description document says of the operator's API as a whole.
+// The operator's API: every request needs a token. Each route file of this folder adds the routes of one kind of resource.
 import { operatorErrors } from '../../errors/catalogue.ts';
 import {
   collectRoutes,
@@ -35,7 +35,7 @@ error is an RFC 9457 problem with a stable \`code\`. Endpoints, \`p256dh\` and \
 export const operatorDescription: Description = {
   info: {
     title: 'Deskbell: the operator’s API',
-    // Of the description itself; to be raised with every change that a client can see.
+    // The version of the API; raise it with every change that a client can see.
     version: '2.2.0',
     description: summary,
     license,
@@ -61,8 +61,6 @@ export const operatorDescription: Description = {
   headersEverywhere: { 'Cache-Control': { schema: { type: 'string', enum: ['no-store'] } } },
 };
 
-// The operator's API: everything here needs a token. A folder's route files each add the routes of one kind of resource.
-
 const openApiOperation: Operation = {
   operationId: 'getDescription',
   tag: 'Installation',
@@ -73,7 +71,7 @@ const openApiOperation: Operation = {
   security: [{ token: [] }],
 };
 
-/** A message has at most 4 kB, whatever its members are. */
+/** A message has at most 4 kB. */
 const bodyLimitBytes = 64 * 1024;
 
 export function addApi(app: ServiceApp, parts: OperatorContext): void {

@@ -1,4 +1,4 @@
-// What requests about broadcasts may have: the body that makes one, the queries of lists, and a header.
+// /v1/broadcasts: makes, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
 import { contentResponse, emptyResponse, type Operation } from '../../http/description/operation.ts';
 import { idKeywords, type ServiceApp, Type } from '../../http/schema.ts';
 import { audienceSchema } from '../../operations/audience.ts';
@@ -32,7 +32,7 @@ import { addOperations, idempotencyKeyOf, operationsOf } from './operations.ts';
 
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
 
-/** Bytes: for a list of recipients. */
+/** In bytes; large enough for a list of recipients. */
 const bodyLimit = 128 * 1024;
 
 const createBody = Type.Model(
@@ -72,8 +72,6 @@ const idempotencyKey = idempotencyKeyOf(
   'A text of your own, at most 200 characters. A repeated request with the same key, message and audience makes no second ' +
     'broadcast: it is answered with the first one.',
 );
-
-// /v1/broadcasts: makes, lists, shows, pauses, resumes and cancels broadcasts, and lists their attempts.
 
 const eventsOperation: Operation = {
   operationId: 'followBroadcast',
@@ -204,7 +202,7 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     async ({ params: { id }, headers, operator }, reply) => {
       await getOwnBroadcast(store, id, operator);
       const seen = readLastEventId(headers['last-event-id']);
-      // Tells a browser not to come back.
+      // 204 tells a browser not to reconnect.
       if (seen.isDone) return reply.code(204).send();
       return sendEvents(
         reply,

@@ -1,4 +1,4 @@
-// GET /v1/audit: what operators have changed, newest first.
+// GET /v1/audit: changes by operators, newest first. GET /v1/keys: the public halves of the VAPID key pairs.
 import { type ServiceApp, Type } from '../../http/schema.ts';
 import { auditView } from '../../operations/audit.ts';
 import type { View } from '../../operations/operation.ts';
@@ -40,8 +40,6 @@ export function addAuditRoutes(app: ServiceApp, { store }: OperatorContext): voi
     },
   });
 }
-
-// GET /v1/keys: the public halves of the VAPID key pairs.
 
 const keyView: View<StoredVapidKey> = {
   schema: Type.Model(

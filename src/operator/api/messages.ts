@@ -1,5 +1,5 @@
-// POST /v1/messages: one message to one subscription, or to the devices of a person; answers what the push service said. To a
-// person it can be plain text.
+// POST /v1/messages: sends one message to a subscription or a person's devices, and answers what push services said. To a person, it can
+// be plain text.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { type ObjectValue, type ServiceApp, Type, type ValueOf } from '../../http/schema.ts';
 import { addresseesSchema, userKeywords, type Addressees } from '../../operations/audience.ts';
@@ -34,7 +34,7 @@ type MessageRequest = ValueOf<typeof body>;
 
 const textSchema = Type.String({ minLength: 1, examples: ['Backups are done'] });
 
-/** With plain text, which is the message. */
+/** The query beside a plain-text body, which is the message. */
 const textQuery = {
   user: Type.Optional(
     Type.String({ ...userKeywords, description: 'With text/plain: all subscriptions of this person.' }),
@@ -109,7 +109,7 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
   });
 }
 
-/** @throws {DeskbellError} ERR_REQUEST_INVALID: text without a user, or a query beside JSON */
+/** @throws {DeskbellError} ERR_REQUEST_INVALID for text without a user, or a query beside JSON */
 function readRequest(
   given: MessageRequest | string,
   query: ObjectValue<typeof textQuery>,

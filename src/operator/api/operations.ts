@@ -1,4 +1,5 @@
-// Lists come in pages: `?limit=` and `?cursor=`, and in the answer `items` and `next`, the cursor of the next page.
+// Adds described operations to the API: the route, its checks, its audit record and its part of the description document. Lists come in
+// pages: `?limit=` and `?cursor=`, with `items` and `next`, the cursor of the next page, in the answer.
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify';
 import { maxKeyCharacters } from '../../delivery/idempotency-key.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -40,7 +41,7 @@ const pageQuery = {
   ),
 };
 
-/** A page of what a view shows, for the description. */
+/** The schema of a page of items of a view. */
 const pageOf = (
   { schema, example }: Pick<View<never>, 'schema' | 'example'>,
   cursorType: 'integer' | 'string' = 'integer',
@@ -58,7 +59,7 @@ const pageOf = (
   example: { items: [example], next: null },
 });
 
-/** The same for a list in the order of names. */
+/** Query parameters of a list in order of names. */
 const namedPageQuery = {
   limit: pageQuery.limit,
   cursor: Type.Optional(
@@ -66,7 +67,7 @@ const namedPageQuery = {
   ),
 };
 
-/** Cuts a page out of a list that is short enough to be read whole; it comes in the order of names. */
+/** Cuts a page out of a whole list that is in order of names. */
 function cutPage<Item>(
   items: readonly Item[],
   nameOf: (item: Item) => string,
@@ -78,8 +79,6 @@ function cutPage<Item>(
   const page = rest.slice(0, limit);
   return { items: page, next: rest.length > limit ? nameOf(page.at(-1)!) : undefined };
 }
-
-// An operation of the API, described once: its route, its checks, its audit record and its part of the description follow.
 
 type Request<Params extends Properties, Query extends Properties, Body> = FastifyRequest & {
   readonly params: ObjectValue<Params>;
@@ -96,28 +95,28 @@ interface ApiOperation<Params extends Properties, Query extends Properties, Body
   Params,
   Query
 > {
-  /** As JSON. */
+  /** The JSON body. */
   readonly body?: Schema<Body>;
-  /** The same as plain text, in a scope that reads that (`readTextBodies`): the body is a string then. */
+  /** Accepts plain text too, in a scope with `readTextBodies`; the body is then a string. */
   readonly textBody?: Schema<string>;
   readonly bodyLimit?: number;
-  /** What is answered as JSON. Default: nothing, with status 204. */
+  /** The JSON answer. Default: none, with status 204. */
   readonly answer?: Pick<View<never>, 'schema' | 'example'>;
-  /** Of a success, the usual one first. Default: 200. */
+  /** Statuses of success, the usual one first. Default: 200. */
   readonly statuses?: readonly number[];
-  /** What an unsafe method changes, and to what, where that is known beforehand. */
+  /** What an unsafe method changes, with the target if that is known beforehand. */
   readonly audit?: {
     readonly action: string;
     target?(request: Request<Params, Query, Body>): string;
   };
-  /** Gives what is answered. */
+  /** Returns the answer. */
   handle(request: Request<Params, Query, Body>, reply: FastifyReply): Promise<unknown>;
 }
 
 interface List<Item, Params extends Properties, Query extends Properties> extends Asked<Params, Query> {
   /** How each item is shown. */
   readonly view: View<Item>;
-  /** Reads a page, in the order of ids. */
+  /** Reads a page in order of ids. */
   read(
     request: Request<Params, Query, unknown>,
     range: { readonly limit: number; readonly cursor: number | undefined },
@@ -131,7 +130,7 @@ export interface Operations {
     route: Route,
     operation: ApiOperation<Params, Query, Body>,
   ): void;
-  /** A GET that gives a list, page by page. */
+  /** Adds a GET of a list, page by page. */
   addList<Item, Params extends Properties, Query extends Properties>(
     path: `/${string}`,
     list: List<Item, Params, Query>,
@@ -142,12 +141,12 @@ export interface Operations {
   ): void;
 }
 
-/** The header by which a request can be repeated. */
+/** The header that makes a request safe to repeat. */
 export const idempotencyKeyOf = (description: string) => ({
   'Idempotency-Key': { description, schema: { type: 'string', minLength: 1, maxLength: maxKeyCharacters } },
 });
 
-/** A body that may be text is not checked where there is none at all. */
+/** Schemas of a body that may be text do not notice a missing one. */
 const requireBody: preValidationHookHandler = (request, _reply, done) =>
   done(
     request.body === undefined
@@ -159,7 +158,7 @@ const byType = (json: Schema, text: Schema) => ({
   content: { 'application/json': { schema: json }, 'text/plain': { schema: text } },
 });
 
-/** @param tag groups the operations in the description */
+/** @param tag group of the operations in the description */
 export function operationsOf(app: ServiceApp, tag: string): Operations {
   const add: Operations['add'] = (route, operation) => {
     const {
@@ -231,10 +230,10 @@ export function operationsOf(app: ServiceApp, tag: string): Operations {
   };
 }
 
-/** Any of them: its input was checked against its own schemas. */
+/** Its input has been checked against its own schemas. */
 type AnyOperation = Operation<never, unknown>;
 
-/** Adds operations and lists as they are described. */
+/** Adds described operations and lists. */
 export function addOperations(
   app: ServiceApp,
   parts: OperatorContext,

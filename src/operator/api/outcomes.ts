@@ -1,5 +1,5 @@
-// What came of each subscription: in a broadcast, all of them, one or those of a person, as JSON and as CSV; and the broadcasts of
-// a subscription or a person.
+// Outcomes of subscriptions: in a broadcast, all of them, one, or a person's, as JSON and CSV; and the broadcasts of a subscription or a
+// person.
 import { contentResponse, type Operation } from '../../http/description/operation.ts';
 import { idKeywords, type ServiceApp, Type } from '../../http/schema.ts';
 import type { RowOutcome, RowOutcomes } from '../../store/attempts.ts';
@@ -15,7 +15,7 @@ import { idParams } from '../../operations/operation.ts';
 import { userParams } from '../../operations/people.ts';
 import { operationsOf } from './operations.ts';
 
-/** Ids that are looked at for one page. */
+/** Ids that are read for one page. */
 const idsAtOnce = 1000;
 
 const csvOperation: Operation = {
@@ -115,7 +115,7 @@ export function addOutcomeRoutes(app: ServiceApp, { store }: OperatorContext): v
 
 const toPage = ({ outcomes: items, next }: RowOutcomes): ListPage<RowOutcome> => ({ items, next });
 
-/** Whose subscriptions are is not for the role `send`, which sees no subscriptions. */
+/** The role `send` does not see whose subscriptions they are. */
 const shownTo =
   (operator: Operator | null) =>
   (outcome: RowOutcome): RowOutcome =>

@@ -1,4 +1,4 @@
-// /v1/subscriptions: lists, shows, assigns and removes subscriptions. Endpoints and keys are never shown.
+// /v1/subscriptions: lists, shows, assigns and removes subscriptions, never showing endpoints or keys.
 import { type ServiceApp, Type } from '../../http/schema.ts';
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import { requireSubscription } from '../../store/subscriptions.ts';

@@ -1,4 +1,4 @@
-// The console: pages for people, at the operator's listener under /console/. Its pages call what the API calls.
+// The console: pages of the operator's listener under /console/, which call what the API calls.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { operatorErrors } from '../../errors/catalogue.ts';
 import { html } from '../../http/description/html.ts';
@@ -57,7 +57,7 @@ export async function addConsole(app: FastifyInstance, parts: OperatorContext): 
   );
 }
 
-/** Errors are pages too, those of paths that do not exist among them; for who is signed in with the navigation. */
+/** Shows errors as pages, unknown paths included; with the navigation if somebody is signed in. */
 function showErrors(app: FastifyInstance, sessions: ConsoleSessions, { log }: OperatorContext): void {
   const findSession = async (request: FastifyRequest): Promise<ConsoleSession | undefined> => {
     try {
@@ -72,7 +72,7 @@ function showErrors(app: FastifyInstance, sessions: ConsoleSessions, { log }: Op
     const isOurs = status >= 500;
     if (isOurs) log.error({ event: 'fault', method: request.method, url: request.url, error });
     reply.code(status).headers(pageHeaders);
-    // where something is wrong with the store, it is not asked
+    // do not ask a store that has a fault
     const session = isOurs ? undefined : await findSession(request);
     request.consoleSession = session ?? null;
     const wayBack = html`<p class="buttons">

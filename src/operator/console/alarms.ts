@@ -1,4 +1,5 @@
-// Alarms on a page: what is wrong, in the push service's own words too, since when, what to do, and who knows of it.
+// Alarms on pages: what is wrong, in the push service's own words too, since when, what to do, and who acknowledged it; and the page to
+// acknowledge one.
 import type { FastifyInstance } from 'fastify';
 import { acknowledgeAlarm, findAlarm, readAlarms } from '../../delivery/alarms/read-alarms.ts';
 import { formatAlarmCount, maxNoteLength, type StandingAlarm } from '../../delivery/alarms/standing-alarm.ts';
@@ -22,10 +23,10 @@ export const renderAlarms = (alarms: readonly Html[]): Html =>
     </section>`
   }`;
 
-/** Newest broadcasts of an alarm that are named; the others are counted. */
+/** How many of an alarm's newest broadcasts are named; the others are counted. */
 const namedBroadcasts = 10;
 
-/** An alarm with the links to where it is cured and where it is acknowledged, the latter for who may do it. */
+/** An alarm with links to its remedy and, if permitted, to acknowledge it. */
 export function renderStanding(alarm: StandingAlarm, { mayChange }: ConsoleSession): Html {
   const { id, what, link, acknowledgement } = alarm;
   return notice(
@@ -43,11 +44,11 @@ export function renderStanding(alarm: StandingAlarm, { mayChange }: ConsoleSessi
   );
 }
 
-/** Of a page of the console. */
+/** The name of a console page. */
 const nameOf = (link: string): string =>
   Object.entries(pages).find(([, url]) => url === link)?.[0] ?? `Broadcast ${link.split('/').at(-1)}`;
 
-/** All but the title. */
+/** Everything but the title. */
 function describeStanding(alarm: StandingAlarm): Html {
   const { remedy, detail, sinceMs, kind, broadcastIds, acknowledgement } = alarm;
   const count = formatAlarmCount(alarm);
@@ -92,8 +93,6 @@ export function renderAlarm(alarm: Alarm): Html {
       </p>`,
   );
 }
-
-// Acknowledging an alarm: what it says, and a note for other operators.
 
 export function addAlarmPage(app: FastifyInstance, { store, readWarnings }: OperatorContext): void {
   app.get('/alarms/acknowledge', async (request, reply) => {

@@ -1,5 +1,5 @@
-// What every chart of bars has around its bars: a scale with figures, a time axis, a place for the values of the bar that is pointed at,
-// and all of its figures as a table. The script of the page reads the values from the table.
+// Bar charts as SVG, with a scale, a time axis, a place for the values of the bar under the pointer, and all figures as a table, from
+// which the page's script reads them. A page needs neither script nor inline style for a chart.
 import { settledRows } from '../../delivery/broadcast/format-broadcast.ts';
 import { formatCount } from '../../errors/format-count.ts';
 import { lookUp } from '../../errors/look-up.ts';
@@ -8,7 +8,7 @@ import { type Broadcast, type Settlement, settlements } from '../../store/broadc
 import type { OutcomeInterval, SubscriptionDay } from '../../store/statistics.ts';
 import { formatSpan, time } from './components.ts';
 
-/** Bars of equal width, and what is written below the beginning, the middle and the end of their time. */
+/** Bars of equal width, and the labels below the beginning, middle and end of the time. */
 interface TimeAxis {
   readonly sinceMs: number;
   readonly stepMs: number;
@@ -23,37 +23,37 @@ interface Scale {
 }
 
 export interface Drawing {
-  /** Names the chart. */
+  /** The name of the chart. */
   readonly label: string;
   readonly heading?: Html | undefined;
-  /** The group of its rows in the table of the section. */
+  /** The group of its rows in the section's table. */
   readonly rows: string;
-  /** All of its time in a few words, shown as long as no bar is pointed at. */
+  /** A summary, shown while no bar is under the pointer. */
   readonly sum: string;
   readonly heightPixels: number;
   readonly scale: Scale;
-  /** Of `yOf`. */
+  /** Positions come from `yOf`. */
   readonly bars: Html;
 }
 
-/** Exact: marks are round. */
+/** Marks are round numbers, so this is exact. */
 const compact = new Intl.NumberFormat('en', { notation: 'compact' });
 
 const chartWidth = 600;
 const margin = 1;
-/** The height of a figure of the scale: one that is nearer to the zero has no place. */
+/** The height of a label of the scale; a mark nearer to zero gets none. */
 const markPixels = 16;
 
 const firstDigits = [1, 2, 4, 6, 8, 10];
 
-/** The least round number that is no less, so that a half of it is round too. */
+/** The least round number that is not smaller and whose half is round too. */
 export function roundUp(value: number): number {
   if (value <= 0) return 0;
   const power = 10 ** Math.floor(Math.log10(value));
   return firstDigits.map((digit) => digit * power).find((round) => round >= value)!;
 }
 
-/** Where a value is, in pixels from the top. */
+/** The position of a value in pixels from the top. */
 const yOf = (value: number, { top, bottom }: Scale, heightPixels: number): number =>
   margin + ((top - value) / Math.max(1, top + bottom)) * (heightPixels - 2 * margin);
 
@@ -109,20 +109,20 @@ const baselineOf = (mark: number, { top, bottom }: Scale): string => {
   return mark === -bottom ? 'auto' : 'middle';
 };
 
-/** A rectangle as part of a path: one path for a colour is a tenth of the bytes of its rectangles. */
+/** A rectangle as part of a path: one path per colour takes a tenth of the bytes of separate rectangles. */
 const rect = (x: number, y: number, width: number, height: number): string =>
   `M${round(x)} ${round(y)}h${round(width)}v${round(height)}h-${round(width)}z`;
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 
 export interface FigureRow {
-  /** Which bar of its chart. */
+  /** Index of the bar in its chart. */
   readonly index: number;
   readonly name: string | Html;
   readonly values: readonly number[];
 }
 
-/** @param groups the rows of each chart by the name that its drawing gives; a bar without a row has nothing */
+/** @param groups rows of each chart by its name; a bar without a row has no values */
 function figuresTable(
   label: string,
   first: string,
@@ -161,7 +161,7 @@ function figuresTable(
   </details>`;
 }
 
-// Short: a page may have some hundred of them, and gets them again each second.
+// Kept short: a page may have hundreds of rows, and gets them again each second.
 const renderRow = ({ index, name, values }: FigureRow): Html =>
   html`<tr data-bar="${index}">
     <th scope="row">${name}</th>
@@ -170,8 +170,6 @@ const renderRow = ({ index, name, values }: FigureRow): Html =>
 
 const nameOfBar = ({ sinceMs, stepMs }: TimeAxis, index: number): Html => time(sinceMs + index * stepMs);
 
-// Charts as SVG, drawn here: a page needs no script for them, and no style stands in it. Each has its figures as text too.
-
 /** What happened at one push service, in bars of equal width. */
 export interface ServiceBars {
   readonly pushService: string;
@@ -179,14 +177,14 @@ export interface ServiceBars {
   readonly sums: Record<Settlement | 'attempts', number>;
 }
 
-/** Who subscribes chooses among a vendor's hosts; what is beyond these is shown as one. */
+/** Subscribers choose among a vendor's hosts; further ones are shown as one. */
 const maxServices = 6;
 const otherServices = 'other push services';
 
 const noOutcomes = (): Record<Settlement, number> =>
   Object.fromEntries(settlements.map((outcome) => [outcome, 0])) as Record<Settlement, number>;
 
-/** Sorts intervals into the bars of a time axis; the push service with most attempts first. */
+/** Sorts intervals into bars of a time axis, the push service with most attempts first. */
 export function toServiceBars(
   intervals: readonly OutcomeInterval[],
   { sinceMs, stepMs, count }: Pick<TimeAxis, 'sinceMs' | 'stepMs' | 'count'>,
@@ -216,7 +214,7 @@ export function toServiceBars(
 
 const serviceHeight = 72;
 
-/** Bars of one push service: accepted at the bottom, what failed on top, and never too thin to be seen. */
+/** Bars of one push service: accepted at the bottom, failures on top, never too thin to be seen. */
 function outcomeBars({ bars }: ServiceBars, scale: Scale): Html {
   const step = chartWidth / bars.length;
   const tops = bars.map(() => yOf(0, scale, serviceHeight));
@@ -235,7 +233,7 @@ function outcomeBars({ bars }: ServiceBars, scale: Scale): Html {
 const sumOf = (bar: Readonly<Record<Settlement, number>>): number =>
   settlements.reduce((sum, outcome) => sum + bar[outcome], 0);
 
-/** Outcomes per push service, one chart below the other, all to one scale. */
+/** Outcomes by push service, one chart below the other, all to one scale. */
 export function serviceCharts(services: readonly ServiceBars[], axis: TimeAxis): Html {
   const shown = settlements.filter((outcome) => services.some(({ sums }) => sums[outcome] > 0));
   const scale = { top: roundUp(Math.max(1, ...services.flatMap(({ bars }) => bars.map(sumOf)))), bottom: 0 };
@@ -308,14 +306,14 @@ export const legend = (names: readonly string[]): Html =>
     )}
   </ul>`;
 
-/** `50 %` of the recipients have an outcome; of nobody, all once it is done. */
+/** `50 %` of the recipients have an outcome. Without recipients: all, once it is done. */
 export function settledShare(broadcast: Broadcast): string {
   const { recipients, state } = broadcast;
   const share = recipients === 0 ? Number(state === 'done') : settledRows(broadcast) / recipients;
   return `${Math.floor(share * 100)} %`;
 }
 
-/** How far a broadcast is, with what came of its rows. */
+/** The progress of a broadcast, with its outcomes. */
 export function progressBar(broadcast: Broadcast): Html {
   const { recipients, counts } = broadcast;
   let x = 0;
@@ -346,7 +344,7 @@ const dayChartHeight = 160;
 const dayMs = 24 * 60 * 60 * 1000;
 const changes = ['gained', 'lost'] as const;
 
-/** Subscriptions gained, upwards, and lost, downwards, by day, which begins at midnight UTC. */
+/** Subscriptions gained (up) and lost (down) by day; days begin at midnight UTC. */
 export function dayBars(days: readonly SubscriptionDay[], sinceMs: number, count: number): Html {
   const byStart = new Map(days.map((day) => [day.startMs, day]));
   const shown = Array.from({ length: count }, (_, index) => {

@@ -1,4 +1,4 @@
-// Durations in the words that people use.
+// The parts that pages are made of. Text from push services, browsers and users of the site must go through `untrusted`.
 import { stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { formatCount } from '../../errors/format-count.ts';
 import { lookUp } from '../../errors/look-up.ts';
@@ -17,7 +17,7 @@ const units = [
 /**
  * `28 days`, `1 h 5 min`, `4 s`.
  *
- * @param maxUnits how many units say it, from the largest on; what is less is left out. Four say it exactly, to the second
+ * @param maxUnits number of units, from the largest on; smaller ones are dropped. Four are exact to the second
  */
 export function formatSpan(seconds: number, maxUnits = 2): string {
   let rest = Math.ceil(seconds);
@@ -35,23 +35,19 @@ export function formatSpan(seconds: number, maxUnits = 2): string {
     .join(' ');
 }
 
-// The parts that pages are made of. Text that comes from push services, browsers and users of the site goes through
-// `untrusted`.
-
-/** Identifiers and texts of strangers: shown as they are, with control and invisible characters as escapes, and apart from
- *  their surroundings. */
+/** Shows identifiers and texts of strangers, with control and invisible characters escaped, isolated from the text around them. */
 export const untrusted = (text: string): Html => html`<bdi>${escapeControls(text)}</bdi>`;
 
-/** The title or text of a message: as its readers see it, with joiners, in the direction of its first letter. */
+/** The title or text of a message as readers see it, with joiners, in the direction of its first letter. */
 export const prose = (text: string): Html => html`<bdi>${escapeProse(text)}</bdi>`;
 
-/** To the minute; in UTC, until the script of the page shows it in the reader's own zone. */
+/** A time to the minute, in UTC until the page's script shows the reader's own zone. */
 export const time = (atMs: number): Html => timeElement(atMs, 16);
 
-/** The same, with how long ago it was, or in how long it will be, where there is a script. */
+/** Like `time`; with a script, also says how long ago or until then. */
 export const timeFromNow = (atMs: number): Html => timeElement(atMs, 16, html`data-from-now`);
 
-/** To the second. */
+/** A time to the second. */
 export const exactTime = (atMs: number): Html => timeElement(atMs, 19, html`data-exact`);
 
 function timeElement(atMs: number, characters: number, attributes: Html | false = false): Html {
@@ -64,7 +60,7 @@ export type Variant = 'good' | 'bad' | 'warn' | 'active' | 'plain';
 export const badge = (text: string, variant: Variant = 'plain'): Html =>
   html`<span class="badge ${variant}">${text}</span>`;
 
-/** Of a channel. */
+/** The state of a channel. */
 export const onOff = (isOn: boolean): Html => badge(isOn ? 'on' : 'off', isOn ? 'good' : 'plain');
 
 const stateVariants: Readonly<Record<ReturnType<typeof stateOf>, Variant>> = {
@@ -81,7 +77,7 @@ export function stateBadge(broadcast: Broadcast): Html {
   return badge(state, stateVariants[state]);
 }
 
-/** Not a heading: it stands below headings of any level. */
+/** Not a heading, so that it fits below headings of any level. */
 export const notice = (variant: 'good' | 'warn' | 'bad', title: string, content?: Html): Html =>
   html`<div class="notice ${variant}">
     <p><strong>${title}</strong></p>
@@ -97,7 +93,7 @@ export function card(heading: string, content: Html, id = idOf(heading)): Html {
   </section>`;
 }
 
-/** A figure that matters, with what is to be known of it. */
+/** A key figure with a note. */
 export const tile = (label: string | Html, value: string | Html, note: string | Html): Html =>
   html`<div class="card tile">
     <dt class="quiet small">${label}</dt>
@@ -105,12 +101,12 @@ export const tile = (label: string | Html, value: string | Html, note: string | 
     <dd class="quiet small">${note}</dd>
   </div>`;
 
-/** By their titles. `number`: to the right. `short`: on one line. `words`: with room for a sentence. */
+/** By title. `number`: right-aligned. `short`: one line. `words`: room for a sentence. */
 export type Columns = Readonly<Record<string, 'number' | 'short' | 'words'>>;
 
 /**
- * @param label names the table for who cannot see what stands above it
- * @param none said where there are no rows
+ * @param label name of the table for screen readers
+ * @param none shown if there are no rows
  */
 export function table(
   label: string,
@@ -120,7 +116,7 @@ export function table(
 ): Html {
   if (rows.length === 0) return empty(none);
   const titles = Object.entries(columns);
-  // The roles are said since a phone shows each row as a list, and styles take from a table what it is.
+  // Explicit roles: on phones, where rows are lists, styles would remove those of the table.
   return html`<div class="table" role="group" aria-label="${label}" tabindex="0">
     <table role="table">
       <thead role="rowgroup">
@@ -158,13 +154,13 @@ export const facts = (entries: readonly (readonly [string, string | Html])[]): H
     )}
   </dl>`;
 
-/** Says how many hosts there are beyond those that are shown; nothing where all are. */
+/** Says how many hosts are not shown, if any. */
 export const moreHosts = (count: number): Html | false =>
   count > 0 && html`<p class="quiet">and ${formatCount(count)} more hosts</p>`;
 
 export const isFiltered = (given: Fields): boolean => Object.values(given).some(Boolean);
 
-/** @param label tells it from others on the page */
+/** @param label distinguishes it from other forms on the page */
 export const searchForm = (url: string, fields: readonly Html[], button = 'Search', label = button): Html =>
   html`<form class="filters" method="get" action="${url}" role="search" aria-label="${label}">
     ${fields}
@@ -184,14 +180,14 @@ export const searchField = (
 export const numberField = (given: Fields, name: string, label: string): Html =>
   searchField(given, name, label, html`type="search" inputmode="numeric"`);
 
-/** One of the values, or any. */
+/** A choice of one value, or any. */
 export const selectField = (given: Fields, name: string, label: string, values: readonly string[]): Html =>
   html`<label>
     ${label}
     ${select(name, [['', 'any'], ...values.map((value) => [value, value] as const)], lookUp(given, name))}
   </label>`;
 
-/** The next page of a list, with the same filters. */
+/** A link to the next page of a list, with the same filters. */
 export const older = (url: string, query: Query, text = 'Older'): Html =>
   html`<a class="button pager" rel="next" href="${urlWith(url, query)}">${text}</a>`;
 
@@ -216,10 +212,10 @@ export const select = (
     )}
   </select>`;
 
-/** The id of a live part: no heading has such a one. */
+/** The id of a live part, distinct from those of headings. */
 export const liveId = (name: string): string => `live-${name}`;
 
-/** Part of a page that is replaced when there is something new. */
+/** A part of a page that is replaced when it changes. */
 export const live = (name: string, content: Html): Html =>
   html`<div id="${liveId(name)}" class="live">${content}</div>`;
 

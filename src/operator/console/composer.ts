@@ -1,4 +1,4 @@
-// The composer as HTML: fields on the left; on the right what they amount to, and the notification as it will look.
+// The composer as HTML: fields on the left, the summary and a preview of the notification on the right.
 import { formatCount } from '../../errors/format-count.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import {
@@ -27,17 +27,17 @@ import { renderPreviews } from './preview.ts';
 import { lookUp } from '../../errors/look-up.ts';
 
 export interface Composer extends FormState {
-  /** Above the form: what was wrong with it, or what was done with it. */
+  /** Above the form: faults, or what was done. */
   readonly notice?: Html | undefined;
-  /** To subscribe this browser with. */
+  /** The key to subscribe this browser with. */
   readonly vapidPublicKey: string | undefined;
-  /** To suggest. */
+  /** Tags to suggest. */
   readonly tags: readonly TagCount[];
-  /** Their counts are estimates. */
+  /** Whether their counts are estimates. */
   readonly isSample: boolean;
-  /** Those that there are. */
+  /** Existing channels. */
   readonly channels: readonly Channel[];
-  /** Title, text, link and buttons as the preview shows them. */
+  /** Title, text, link and buttons in the preview. */
   readonly shown: Fields;
 }
 
@@ -61,7 +61,7 @@ export function renderComposer(form: Composer, session: ConsoleSession): Html {
     </form>`;
 }
 
-/** What the form amounts to, and what can be done with it. */
+/** The summary of the form, and its buttons. */
 const renderSummary = ({ notes, vapidPublicKey }: Composer): Html =>
   card(
     'Before it is sent',
@@ -85,7 +85,7 @@ const renderSummary = ({ notes, vapidPublicKey }: Composer): Html =>
       </noscript>`,
   );
 
-/** With the counts as labels: some browsers show only these. */
+/** Counts are labels, because some browsers show only these. */
 const renderSuggestions = ({ tags, isSample }: Composer): Html =>
   html`<datalist id="tags">
     ${tags.map(
@@ -94,7 +94,7 @@ const renderSuggestions = ({ tags, isSample }: Composer): Html =>
     )}
   </datalist>`;
 
-/** Members that most messages do without; open where one of the fields is filled in. */
+/** Rarely used members; open if one of the fields is filled in. */
 const folded = (
   heading: string,
   { fields, faults }: FormState,
@@ -116,7 +116,7 @@ type Input = Pick<MemberDescription, 'schema'> & {
 const memberFields = (group: FieldDescription['group'], form: FormState): Html =>
   renderInputs(membersOf(group), form);
 
-/** Those that go side by side, then check boxes and large texts. */
+/** First inputs side by side, then check boxes and large texts. */
 function renderInputs(inputs: readonly (readonly [name: string, input: Input])[], form: FormState): Html {
   const { short = [], wide = [] } = Object.groupBy(inputs, ([, input]) => (isWide(input) ? 'wide' : 'short'));
   const render = (several: typeof inputs) => several.map(([name, input]) => renderMember(name, input, form));
@@ -156,7 +156,7 @@ const renderTag = (form: FormState): Html =>
 const renderTexts = (form: FormState): Html =>
   card('Message', html`${membersOf('texts').map(([name, member]) => renderMember(name, member, form))}`);
 
-/** The script offers tags as they are typed; without it, the browser offers the first. */
+/** The script suggests tags while typing; without it, the browser suggests only the first. */
 const tagInput = (form: FormState, name: string, label: string, hint?: string, isOne = false): Html =>
   textInput(form, name, {
     label,
@@ -233,7 +233,7 @@ const renderReaders = (form: FormState): Html =>
     </div>`,
   );
 
-/** For whom the preview is. */
+/** The reader of the preview. */
 function renderReader(form: Composer): Html | false {
   const languages = languagesOf(form.fields);
   return html`<div class="pair">
@@ -260,7 +260,7 @@ const startInput: Input = {
   field: { label: 'Start', hint: 'Empty: now.' },
 };
 
-/** One of those that there are, and that of a broadcast of which this is a copy. */
+/** An existing channel, or that of a broadcast that this copies. */
 function renderChannel(form: Composer): Html | false {
   const { channels, fields } = form;
   const named = fields['channel'] ?? '';

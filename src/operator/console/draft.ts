@@ -1,5 +1,5 @@
-// What a message that is being composed amounts to: its size, whom it would reach, when it would start, and what is wrong with a
-// field. The same while it is typed and where the page is loaded anew.
+// Describes a message in the composer, while it is typed and when the page loads: its size, audience, start and faults. Also fills the
+// form from an existing broadcast, to send it once more; its start and idempotency key are new.
 import { formatAskedAudience } from '../../delivery/broadcast/describe-source.ts';
 import { type AudienceEstimator, formatAudienceSize } from '../../delivery/broadcast/estimate-audience.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -22,9 +22,9 @@ import { describeLocalTime, toLocalTime, toStart } from './local-time-input.ts';
 import { findSingleFaults, toAudience, toMessage } from './message-form.ts';
 import { showMessage } from './preview.ts';
 
-/** `notes` has `size`, `recipients` and `shown` besides the fields. */
+/** `notes` has `size`, `recipients` and `shown` in addition to the fields. */
 export interface Draft extends Pick<FormState, 'notes' | 'faults'> {
-  /** What the preview shows in the place of the form's own. */
+  /** What the preview shows instead of the form's own fields. */
   readonly shown?: Fields | undefined;
 }
 
@@ -50,7 +50,7 @@ export async function describeDraft(
   };
 }
 
-/** @param note says in a sentence why there is nothing to say */
+/** @param note a sentence that says why there is no result */
 async function orFaults(
   fields: Fields,
   describe: () => Draft | Promise<Draft>,
@@ -64,7 +64,7 @@ async function orFaults(
   }
 }
 
-/** @throws what is no fault of the form's content */
+/** @throws errors that the form's content did not cause */
 export function toFaults(error: unknown, fields: Fields): Fields {
   if (!(error instanceof DeskbellError)) throw error;
   return Object.fromEntries(error.fields.map(({ pointer, detail }) => [fieldOf(pointer, fields), detail]));
@@ -72,7 +72,7 @@ export function toFaults(error: unknown, fields: Fields): Fields {
 
 const tagFields: Readonly<Record<string, string>> = { all: 'tagsAll', any: 'tagsAny', none: 'tagsNone' };
 
-/** `/tags/all/0` is of the field `tagsAll`, `/message/texts/de/actions/0/url` of `texts.de.actionUrl0`. */
+/** `/tags/all/0` belongs to the field `tagsAll`, `/message/texts/de/actions/0/url` to `texts.de.actionUrl0`. */
 function fieldOf(pointer: string, fields: Fields): string {
   const [, name = '', part = '', ...inner] = pointer.split('/');
   if (name === 'message' && part !== '') return memberField([part, ...inner].join('.'), fields);
@@ -117,7 +117,7 @@ const pictures = Object.entries(memberDescriptions)
   .filter(([, { schema }]) => schema.format === 'picture')
   .map(([name]) => name);
 
-/** What a picture costs: a data URL room in the message, any other a request of each browser. */
+/** What pictures cost: a data URL takes room in the message, any other a request of each browser. */
 function describePictures(fields: Fields): Draft {
   const notes = pictures.flatMap((name) => {
     const url = lookUp(fields, name) ?? '';
@@ -141,16 +141,13 @@ async function describeRecipients(fields: Fields, estimator: AudienceEstimator):
   return { notes: { recipients: formatAudienceSize(size) }, faults: {} };
 }
 
-// A broadcast that is there as the fields of the form, to be sent once more: its message, its audience and its options. Its start
-// and its idempotency key are its own.
-
 export interface Duplicate {
   readonly fields: Fields;
-  /** Says which broadcast it is, and what the form cannot say of it. */
+  /** Names the broadcast, and what the form cannot express. */
   readonly done: Html;
 }
 
-/** Ids that fit into the form. */
+/** Maximum ids in the form. */
 const maxIds = 1000;
 
 export async function duplicate(broadcast: Broadcast, broadcasts: BroadcastStore): Promise<Duplicate> {
@@ -171,7 +168,7 @@ export async function duplicate(broadcast: Broadcast, broadcasts: BroadcastStore
     fields: {
       ...(message && toMessageFields(message)),
       ...toOptionFields(broadcast),
-      // never everybody: without ids, it is asked for them
+      // never everybody: the form asks for ids
       ...(audienceFields ?? { audience: 'ids', ids: '' }),
     },
     done: notice(
@@ -208,7 +205,7 @@ function toText(name: string, value: unknown): string {
   return type === undefined ? JSON.stringify(value) : String(value);
 }
 
-/** What holds by default is left to the form. */
+/** Leaves defaults to the form. */
 function toOptionFields({ receipts, ...broadcast }: Broadcast): Fields {
   const { ttlSeconds, urgency, ...others } = pickDeliveryOptions(broadcast);
   return {
@@ -219,7 +216,7 @@ function toOptionFields({ receipts, ...broadcast }: Broadcast): Fields {
   };
 }
 
-/** @returns undefined for an audience that the form cannot name */
+/** @returns undefined for an audience that the form cannot express */
 async function toAudienceFields(
   { id, audience }: Broadcast,
   broadcasts: BroadcastStore,

@@ -1,22 +1,22 @@
-// The inputs of the composer's form: each with its hint, what the form says of its value, and what is wrong with it.
+// The inputs of forms: each with its hint, a note on its value, and its fault.
 import { lookUp } from '../../errors/look-up.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { select } from './components.ts';
 import type { Fields } from './forms.ts';
 
-/** A form as it stands. */
+/** The state of a form. */
 export interface FormState {
   readonly fields: Fields;
-  /** What is to be known of a value, by the name of its field. */
+  /** Notes on values, by field name. */
   readonly notes: Fields;
-  /** What is wrong with a value, by the name of its field. */
+  /** Faults of values, by field name. */
   readonly faults: Fields;
 }
 
 interface InputOptions {
   readonly label: string | Html;
   readonly hint?: string | undefined;
-  /** Of the input, beside its name and value. */
+  /** Attributes of the input besides name and value. */
   readonly attributes?: Html;
 }
 
@@ -25,9 +25,9 @@ type Input = (attributes: Html) => Html;
 const fieldId = (name: string): string => `field-${name}`;
 
 /**
- * Above a form that is refused: leads to each field that is wrong, and has the focus.
+ * Above a refused form: links to each faulty field, and takes the focus.
  *
- * @param message of what belongs to no field, or empty
+ * @param message a fault of no single field, or empty
  */
 export function renderFaults(faults: Fields, message: string): Html {
   const entries = Object.entries(faults);
@@ -40,7 +40,7 @@ export function renderFaults(faults: Fields, message: string): Html {
   </div>`;
 }
 
-/** The script of the page writes notes and faults anew while the form is filled in. */
+/** The page's script updates notes and faults while the form is filled in. */
 function field(form: FormState, name: string, { label, hint }: InputOptions, input: Input): Html {
   const fault = lookUp(form.faults, name) ?? '';
   const described = [hint !== undefined && `hint-${name}`, `note-${name}`, `fault-${name}`].filter(Boolean);
@@ -86,12 +86,12 @@ export const choice = (
 ): Html =>
   field(form, name, { label }, (attributes) => select(name, options, lookUp(form.fields, name), attributes));
 
-// The fields of the composer for the buttons of a message: `actionTitle0`, `actionUrl0` and so on.
+// Fields for the buttons of a message: `actionTitle0`, `actionUrl0` and so on.
 
 export const actionCount = 3;
 export const actionIndexes = Array.from({ length: actionCount }, (_, index) => index);
 
-/** The field of each member of a button, without its index. */
+/** The field name of each member of a button, without index. */
 export const actionFields: Readonly<Record<string, string>> = {
   title: 'actionTitle',
   url: 'actionUrl',
@@ -99,12 +99,12 @@ export const actionFields: Readonly<Record<string, string>> = {
   action: 'actionName',
 };
 
-/** Of all buttons. */
+/** Field names of all buttons. */
 export const actionFieldNames: readonly string[] = Object.values(actionFields).flatMap((name) =>
   actionIndexes.map((index) => `${name}${index}`),
 );
 
-/** The indexes of those that are filled in: a message has these alone. */
+/** The indexes of buttons that are filled in; only these are sent. */
 export const filledActions = (fields: Fields): readonly number[] =>
   actionIndexes.filter((index) =>
     Object.values(actionFields).some((name) => lookUp(fields, `${name}${index}`)),

@@ -1,4 +1,4 @@
-// Forms: their bodies, and their fields as text.
+// Bodies of forms, and their fields as text.
 import { parse as parseQuery } from 'node:querystring';
 import type { FastifyInstance } from 'fastify';
 import { type DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
@@ -6,16 +6,16 @@ import { limitBodies } from '../../http/json-body.ts';
 import type { AuditedAction } from '../audit-changes.ts';
 import { lookUp } from '../../errors/look-up.ts';
 
-/** A name that is given more than once, as check boxes are, has a list. */
+/** A name that occurs more than once, like check boxes, has a list. */
 export type FormBody = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export type Fields = Readonly<Record<string, string>>;
 
-/** What pages without a text of their own need. */
+/** Enough for forms without a long text. */
 const bodyLimitBytes = 4096;
 const maxFields = 700;
 
-/** Forms are all that the scope reads. A route whose form may be longer says so itself. */
+/** The scope reads only forms. A route with a longer form sets its own limit. */
 export function readForms(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   limitBodies(app, bodyLimitBytes);
@@ -26,7 +26,7 @@ export function readForms(app: FastifyInstance): void {
   );
 }
 
-/** Takes time in proportion to the text, and looks at no more fields than any form of ours has. */
+/** Takes time in proportion to the text, and reads no more fields than any of our forms has. */
 function parse(text: string): FormBody {
   const fields = parseQuery(text, '&', '=', { maxKeys: maxFields });
   return Object.fromEntries(
@@ -40,17 +40,17 @@ function parse(text: string): FormBody {
 /** Browsers end lines of a text area with CR LF. */
 const toLines = (text: string): string => text.replaceAll('\r\n', '\n');
 
-/** @returns empty where it is missing */
+/** @returns '' if it is missing */
 export function textField(body: unknown, name: string): string {
   const value = lookUp((body ?? {}) as FormBody, name);
   return typeof value === 'string' ? value : '';
 }
 
-/** Several of them, by name. */
+/** Several fields by name. */
 export const textFields = (body: unknown, names: readonly string[]): Fields =>
   Object.fromEntries(names.map((name) => [name, textField(body, name)]));
 
-/** The field, or undefined where it is empty. */
+/** The field; undefined if it is empty. */
 export const optionalField = (body: unknown, name: string): string | undefined =>
   textField(body, name) || undefined;
 
@@ -60,18 +60,18 @@ export function idField(body: unknown, name: string): number | undefined {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The subscription that is searched for, or undefined where the field is empty. @throws {DeskbellError} ERR_FIELD_VALUE */
+/** The id of the subscription to find; undefined if the field is empty. @throws {DeskbellError} ERR_FIELD_VALUE */
 export function subscriptionField(query: unknown, name: string): number | undefined {
   const id = idField(query, name);
   if (id !== undefined || textField(query, name).trim() === '') return id;
   throw fieldFault(name, 'A subscription is named by its number; give one, such as 7.');
 }
 
-/** What is wrong with a field, in a sentence. */
+/** The fault of a field, in a sentence. */
 export const fieldFault = (name: string, detail: string): DeskbellError =>
   fieldError('ERR_FIELD_VALUE', `/${name}`, detail);
 
-/** The options of a route whose form changes something. @param target otherwise what the path names: `broadcast 7` */
+/** Options of a route whose form changes something. @param target default: what the path names, such as `broadcast 7` */
 export const audited = (
   action: string,
   target: AuditedAction['target'] = ({ params }) => `${action.split('.')[0]} ${textField(params, 'id')}`,

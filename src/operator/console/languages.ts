@@ -1,4 +1,4 @@
-// The texts of a message in other languages, as fields of the composer: `texts.de.title` and so on for each language that the form has.
+// Texts of a message in other languages, as fields of the composer: `texts.de.title` and so on.
 import { html, type Html } from '../../http/description/html.ts';
 import { readLanguage } from '../../protocol/language.ts';
 import { textDescriptions } from '../../protocol/message/members.ts';
@@ -7,7 +7,7 @@ import { actionCount, actionIndexes, type FormState, textArea, textInput } from 
 import { fieldFault, optionalField, textField, type Fields } from './forms.ts';
 import { lookUp } from '../../errors/look-up.ts';
 
-/** Which languages the form has, and the one that is to be added. */
+/** The languages of the form, and the one to add. */
 export const languageFields = ['languages', 'newLanguage'] as const;
 
 const maxLanguages = 50;
@@ -31,7 +31,7 @@ export const textNames = (fields: Fields): readonly string[] =>
 
 const nameOf = (language: string, name: string): string => `texts.${language}.${name}`;
 
-/** @throws {DeskbellError} ERR_FIELD_VALUE for what is no language */
+/** @throws {DeskbellError} ERR_FIELD_VALUE if it is not a language */
 export function addLanguage(fields: Fields): Fields {
   const language = readLanguage(textField(fields, 'newLanguage').trim());
   const languages = languagesOf(fields);
@@ -53,7 +53,7 @@ export const removeLanguage = (fields: Fields, removed: string): Fields => ({
     .join(' '),
 });
 
-/** Where a button is left out, the one of the message in its place stands. */
+/** A missing button falls back to the message's own. */
 export function toTexts(fields: Fields): Message['texts'] {
   const texts = languagesOf(fields).map((language) => {
     const members = single.map(([name]) => [name, optionalField(fields, nameOf(language, name))] as const);
@@ -75,7 +75,7 @@ function toActions(fields: Fields, language: string): MessageTexts['actions'] {
     .map(({ own, title, url }) => ({ title: title || own, url }));
 }
 
-/** The fields of texts that are there. */
+/** Fields for existing texts. */
 export function fromTexts(texts: Readonly<Record<string, MessageTexts>>): Fields {
   const fields = Object.entries(texts).flatMap(([language, { actions = [], ...text }]) =>
     [
@@ -96,7 +96,7 @@ const names = new Intl.DisplayNames('en', { type: 'language', fallback: 'code' }
 /** `German (de)` */
 export const describeLanguage = (language: string): string => `${names.of(language)} (${language})`;
 
-/** A group of fields for each language, and one to add. The script of the page is not needed. */
+/** A group of fields for each language, and a field to add one. Works without a script. */
 export const renderLanguages = (form: FormState): Html =>
   html`<input type="hidden" name="languages" value="${languagesOf(form.fields).join(' ')}" />
     ${languagesOf(form.fields).map((language) => renderLanguage(language, form))}

@@ -1,7 +1,6 @@
-// Live parts of pages as server-sent events: `message` has the parts that changed, as HTML by the id of their place; `read` says of
-// when the figures are that the page has now; `unread` that they could not be read. Who looks at the same page shares one reading of
-// the store, which is given the page's address and nothing of any request: what depends on who looks is made of it for each viewer
-// apart.
+// Live parts of pages as server-sent events: `message` has the changed parts as HTML by the id of their place; `read` says when the page's
+// figures were read; `unread` that they could not be read. All viewers of a page share one reading of the store, which gets the page's
+// address and nothing of a request; what depends on the viewer is made from it separately.
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
@@ -12,36 +11,36 @@ import { createSharedFeeds, sendEvents, type ServerEvent } from '../broadcast-ev
 import { liveId } from './components.ts';
 import { type ConsoleSession, type ConsoleSessions, sessionNameOf, sessionOf } from './sessions.ts';
 
-/** By the name that `live` gives the element whose content each replaces. */
+/** By the name of the `live` element whose content each replaces. */
 export type LiveParts = Readonly<Record<string, Html>>;
 
-/** What all who look at a page see, and what each of them sees besides. */
+/** What all viewers of a page see, and what each of them sees in addition. */
 export interface LivePage {
   readonly shared: LiveParts;
-  /** Buttons, forms, and links to them. */
+  /** Buttons, forms and links to them, which depend on the viewer. */
   readonly own?: ((session: ConsoleSession) => LiveParts) | undefined;
   /** As in `Page`. */
   readonly status?: readonly string[] | undefined;
 }
 
-/** Which page is looked at. */
+/** The page that is viewed. */
 export interface LiveAddress {
   readonly params: unknown;
   readonly query: unknown;
 }
 
-/** Adds a route; `read` is called about once a second as long as somebody looks, for all of them together. */
+/** Adds a route; `read` is called about once a second for all viewers together. */
 export type AddLive = (path: string, read: (address: LiveAddress) => Promise<LivePage>) => void;
 
 /** The parts of a page as text, by the id of their place. */
 type PartTexts = readonly (readonly [id: string, text: string])[];
 
-/** What is shared is text already; undefined where it could not be read. */
+/** Shared parts as text; undefined if they could not be read. */
 interface LiveState {
   readonly page: (Omit<LivePage, 'shared'> & { readonly shared: PartTexts }) | undefined;
   /** When reading began. */
   readonly atMs: number;
-  /** The same by a clock that is never put back. */
+  /** The same by a monotonic clock. */
   readonly begunAt: number;
 }
 
@@ -53,9 +52,9 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
   const feeds = createSharedFeeds<string, LiveState>(onFault);
   const readers = new Set<ServerResponse>();
 
-  /** A client may go at any moment, also before the handler has begun. */
+  /** Clients may leave at any moment, even before the handler begins. */
   const addReader = (response: ServerResponse): void => {
-    // "close" has been emitted already, and comes only once
+    // "close" was emitted already, and only comes once
     if (response.destroyed) return;
     readers.add(response);
     response.once('close', () => readers.delete(response));
@@ -73,7 +72,7 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
       try {
         yield toState(await read(), begun);
       } catch (error) {
-        // it may be read again in a second
+        // the next read may succeed
         onFault(error);
         yield { page: undefined, ...begun };
       }
@@ -86,7 +85,7 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
     done();
   });
 
-  // Asked by a page that lost its stream: whether its session has ended.
+  // A page that lost its stream asks whether its session has ended.
   app.get('/session', (_request, reply) => reply.code(204).send());
 
   return (path, read) => {
@@ -96,7 +95,7 @@ export function createLive(app: FastifyInstance, sessions: ConsoleSessions, log:
       addReader(reply.raw);
       const { params, query } = request;
       const address = { params, query };
-      // Whether there is such a page shows before the stream begins.
+      // An unknown page must fail before the stream begins.
       const begun = begin();
       const first = toState(await read(address), begun);
       const { url } = request;
@@ -119,7 +118,7 @@ const toState = ({ shared, ...rest }: LivePage, begun: Omit<LiveState, 'page'>):
   ...begun,
 });
 
-/** The states until the session has ended. Where the store does not say whether it has, nothing can be shown. */
+/** The states until the session ends. If the store cannot tell whether it has, nothing is shown. */
 async function* whileSignedIn(
   states: AsyncGenerator<LiveState>,
   isSignedIn: () => Promise<boolean>,
@@ -131,7 +130,7 @@ async function* whileSignedIn(
   }
 }
 
-/** What others had read before this viewer came may be older than the page, which shows the operator's own action already. */
+/** Skips states older than the page, which already shows the operator's own action. */
 async function* toEvents(
   first: LiveState,
   states: AsyncGenerator<LiveState>,

@@ -1,4 +1,5 @@
-// The times in the composer's form: when a message starts, and when happened what it tells of.
+// Times that operators type, in their own zone. The page's script puts the browser's zone into the form; without it, times are in UTC, and
+// the form says so.
 import { formatWallTime, instantsOf, isTimeZone, toInstant, toWallTime } from '../../audience/zone-time.ts';
 import { fromNow } from '../../client/console/from-now.ts';
 import { maxLateMs } from '../../delivery/broadcast/create-broadcast.ts';
@@ -7,13 +8,13 @@ import { cut } from '../../http/problem.ts';
 import { searchField } from './components.ts';
 import { fieldFault, type Fields, textField, textFields } from './forms.ts';
 
-/** What the field means; undefined where it is empty. */
+/** The value of the field; undefined if it is empty. */
 export function toTime(fields: Fields, name: string): Date | undefined {
   const text = textField(fields, name);
   return text === '' ? undefined : new Date(readLocalTime(text, fields, name));
 }
 
-/** When it starts, which is not in the past; undefined: now. */
+/** The start, which is not in the past; undefined: now. */
 export function toStart(fields: Fields, nowMs: number): Date | undefined {
   const startAt = toTime(fields, 'startAt');
   if (startAt === undefined || startAt.getTime() >= nowMs - maxLateMs) return startAt;
@@ -24,40 +25,37 @@ export function toStart(fields: Fields, nowMs: number): Date | undefined {
   );
 }
 
-// Times as an operator types them, in the operator's own zone. The script of the page puts the browser's zone into the form; without
-// it, times are in UTC, and the form says so.
-
-/** The field of a form that says in which zone its times are. */
+/** The field with the zone of a form's times. */
 export const zoneName = 'zone';
 
 const zoneOf = (fields: Fields): string => fields[zoneName] || 'UTC';
 
-/** To stand once in each form with times. */
+/** Needed once in each form with times. */
 export const zoneField = (fields: Fields): Html =>
   html`<input type="hidden" name="${zoneName}" value="${zoneOf(fields)}" data-zone />`;
 
-/** Names the zone in the label of a time. */
+/** The zone in the label of a time. */
 export const zoneLabel = (fields: Fields): Html => html`<span data-zone>${zoneOf(fields)}</span>`;
 
 /**
- * What `<input type="datetime-local">` or `<input type="date">` holds, in the zone of its form; a day is its midnight.
+ * Reads the value of `<input type="datetime-local">` or `<input type="date">` in the zone of its form; a day means its midnight.
  *
- * @param text `2027-01-01T09:00`, with seconds too, or `2027-01-01`
+ * @param text `2027-01-01T09:00`, also with seconds, or `2027-01-01`
  * @returns milliseconds since 1970
- * @throws {DeskbellError} ERR_FIELD_VALUE for what is no time, or none in this zone: when clocks go forward, an hour is left out
+ * @throws {DeskbellError} ERR_FIELD_VALUE if it is not a time, or does not exist in this zone because clocks go forward
  */
 export function readLocalTime(text: string, fields: Fields, name: string): number {
   const zone = checkZone(zoneOf(fields));
   const wallMs = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?)?$/.test(text)
     ? Date.parse(text.includes('T') ? `${text}Z` : text)
     : NaN;
-  // some days are no days: 31 February becomes 3 March
+  // Date turns 31 February into 3 March
   if (Number.isNaN(wallMs) || !new Date(wallMs).toISOString().startsWith(text))
     throw fieldFault(
       name,
       `"${cut(text, shownCharacters)}" is not a time; give one such as 2027-01-01T09:00.`,
     );
-  // while a year is typed it has one digit, then two; no zone says what clocks showed then
+  // while a year is typed it has one digit, then two; zones have no data for such years
   if (wallMs < 0) return wallMs;
   const [first] = instantsOf(wallMs, zone);
   if (first !== undefined) return first;
@@ -68,8 +66,8 @@ export function readLocalTime(text: string, fields: Fields, name: string): numbe
 }
 
 /**
- * The fields of a list that is filtered by days, the last one included; the zone goes along into its address. What is no day is
- * left out: links of the list repeat these fields.
+ * The fields of a list filtered by days, including the last one; the zone goes into its address too. Invalid days are dropped, because
+ * links of the list repeat these fields.
  */
 export function readDays(query: unknown): Fields {
   const given = textFields(query, ['since', 'until']);
@@ -79,7 +77,7 @@ export function readDays(query: unknown): Fields {
   return Object.keys(days).length === 0 ? {} : { ...days, ...textFields(query, [zoneName]) };
 }
 
-/** @param label of the first day */
+/** @param label label of the first day */
 export const dayFields = (days: Fields, label: string): readonly Html[] => [
   searchField(days, 'since', html`${label} (${zoneLabel(days)})`, html`type="date"`),
   searchField(days, 'until', html`to (${zoneLabel(days)})`, html`type="date"`),
@@ -87,9 +85,9 @@ export const dayFields = (days: Fields, label: string): readonly Html[] => [
 ];
 
 /**
- * The times between the first and the last day of a list, in the zone of its form.
+ * The interval from the first to the last day of a list, in the zone of its form.
  *
- * @throws {DeskbellError} ERR_FIELD_VALUE for a zone that is none
+ * @throws {DeskbellError} ERR_FIELD_VALUE for an invalid zone
  */
 export function toInterval({ since = '', until = '', ...zone }: Fields): {
   readonly sinceMs: number | undefined;
@@ -98,7 +96,7 @@ export function toInterval({ since = '', until = '', ...zone }: Fields): {
   return { sinceMs: startOfDay(since, 0, zone), untilMs: startOfDay(until, dayMs, zone) };
 }
 
-/** @returns undefined for a text that is no day. Where clocks go forward at midnight, the day begins later. */
+/** @returns undefined if it is not a day. If clocks go forward at midnight, the day begins later */
 function startOfDay(text: string, afterMs: number, zone: Fields): number | undefined {
   const wallMs = Date.parse(text) + afterMs;
   if (Number.isNaN(wallMs)) return undefined;
@@ -131,13 +129,13 @@ function formatOffset(offsetMs: number): string {
   return ` (UTC${offsetMs < 0 ? '-' : '+'}${hours}:${rest})`;
 }
 
-/** Of a value that is no time and no zone. */
+/** Maximum characters shown of an invalid time or zone. */
 const shownCharacters = 40;
 const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** @throws {DeskbellError} ERR_FIELD_VALUE for what is no zone */
+/** @throws {DeskbellError} ERR_FIELD_VALUE for an invalid zone */
 function checkZone(timeZone: string): string {
   if (isTimeZone(timeZone)) return timeZone;
   throw fieldFault(

@@ -1,5 +1,4 @@
-// The fields of the composer, and the message, audience and options that they mean. What a field holds is checked by the
-// sender, whose errors name the member.
+// The fields of the composer, and the message, audience and options that they mean. The sender checks values; its errors name the member.
 import { randomUUID } from 'node:crypto';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import type { BroadcastOptions } from '../../delivery/broadcast/create-broadcast.ts';
@@ -17,12 +16,12 @@ import { fieldFault, optionalField, textField, textFields, type Fields } from '.
 import { describeLanguage, languageFields, textNames, toTexts } from './languages.ts';
 import { lookUp } from '../../errors/look-up.ts';
 
-/** `testTag` names those who get the message before the audience. */
+/** `testTag` names the group that gets the message first. */
 const audienceNames = ['audience', 'user', 'tagsAll', 'tagsAny', 'tagsNone', 'ids', 'testTag'];
 const defaultTestTag = 'test';
 const deliveryNames = [...Object.keys(deliveryOptions), 'startAt', zoneName, 'idempotencyKey'];
 
-/** Every field of the form, but those of its languages. */
+/** All fields of the form, except those of languages. */
 const fieldNames: readonly string[] = [
   ...audienceNames,
   ...Object.keys(memberDescriptions).filter((name) => name !== 'actions' && name !== 'texts'),
@@ -39,7 +38,7 @@ export function readFields(body: unknown): Fields {
   return { ...fields, ...textFields(body, textNames(fields)) };
 }
 
-/** What a form has that is opened: what the address gives, and a key by which it makes one broadcast, however often it is sent. */
+/** The fields of a new form: those in the address, and a key with which it makes only one broadcast, however often it is sent. */
 export const initialFields = (query: unknown): Fields => ({
   ...readFields(query),
   testTag: optionalField(query, 'testTag') ?? defaultTestTag,
@@ -63,7 +62,7 @@ export function toMessage(fields: Fields): Message {
 /**
  * The message as it is sent.
  *
- * @throws {DeskbellError} ERR_FIELD_VALUE where title and text are blank, in one of its languages
+ * @throws {DeskbellError} ERR_FIELD_VALUE if title and text are both blank, in any of its languages
  */
 export function toSentMessage(fields: Fields): Message {
   const message = toMessage(fields);
@@ -80,7 +79,7 @@ export function toSentMessage(fields: Fields): Message {
   return message;
 }
 
-/** What a field means by the schema of its member or option; undefined where it is empty. */
+/** The value of a field by the schema of its member or option; undefined if it is empty. */
 function toValue(fields: Fields, name: string, { type, format, items }: ValueSchema): unknown {
   if (type === 'boolean') return toFlag(fields, name);
   if (format === 'timestamp') return toTime(fields, name)?.getTime();
@@ -114,22 +113,19 @@ export function toOptions(fields: Fields): BroadcastOptions {
   );
   return {
     ...options,
-    // the operator's own, where times are given without
+    // the operator's own zone if times have none
     timeZone: options.timeZone ?? (hasReaderTimes(options) ? optionalField(fields, zoneName) : undefined),
     startAt: toTime(fields, 'startAt'),
     idempotencyKey: optionalField(fields, 'idempotencyKey'),
   };
 }
 
-/** Those whose value is that of one field. */
+/** Members whose value is that of one field. */
 const singleMembers = Object.entries(memberDescriptions).filter(
   ([name]) => !['tag', 'actions', 'texts'].includes(name),
 );
 
-/**
- * What is wrong with single members and options, by the names of their fields: each is read and checked by itself, so that all are
- * named at once.
- */
+/** Faults of single members and options, by field name. Each is checked separately, so that all are reported at once. */
 export function findSingleFaults(fields: Fields): Fields {
   const faults: Record<string, string> = {};
   const attempt = (name: string, schema: ValueSchema, check: (value: unknown) => void): void => {
@@ -148,7 +144,7 @@ export function findSingleFaults(fields: Fields): Fields {
   return faults;
 }
 
-/** Those of the message to the test group, all of which gets it at once. */
+/** Options of the message to the test group, which all get it immediately. */
 export function toTestOptions(fields: Fields): BroadcastOptions {
   const {
     localTime: _at,
@@ -161,7 +157,7 @@ export function toTestOptions(fields: Fields): BroadcastOptions {
   return { ...options, startAt: undefined };
 }
 
-/** @throws {DeskbellError} ERR_FIELD_VALUE where nobody is named */
+/** @throws {DeskbellError} ERR_FIELD_VALUE if nobody is named */
 export function toAudience(fields: Fields): Audience {
   switch (fields['audience']) {
     case 'user': {
@@ -187,7 +183,7 @@ export function toAudience(fields: Fields): Audience {
   }
 }
 
-/** @throws {DeskbellError} ERR_FIELD_VALUE where it is not one tag */
+/** @throws {DeskbellError} ERR_FIELD_VALUE if it is not exactly one tag */
 export function toTestGroup(fields: Fields): { readonly tags: { readonly all: readonly string[] } } {
   const tags = toList(fields, 'testTag');
   if (tags.length !== 1) throw fieldFault('testTag', 'Give the one tag that the test group has.');

@@ -1,4 +1,5 @@
-// How a broadcast or a schedule is called on a page: by the title of its message, else by its text, else by its number.
+// Tables of outcomes: answers by push service and reason, attempts, outcomes of subscriptions, and the newest broadcasts to a subscription
+// or person. A broadcast is named by its title, otherwise its text, otherwise its number.
 import { countMeanings } from '../../delivery/broadcast/count-meanings.ts';
 import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
@@ -40,7 +41,7 @@ function nameBy({ title, message }: Pick<Message, 'title' | 'message'>, otherwis
   return prose(text.length > maxCharacters ? `${firstCharacters(text)}…` : text);
 }
 
-/** Whole ones: an emoji may be made of several. */
+/** Keeps whole characters: an emoji may consist of several code points. */
 function firstCharacters(text: string): string {
   const end = [...new Intl.Segmenter().segment(text)].find(
     ({ index, segment }) => index + segment.length >= maxCharacters,
@@ -48,11 +49,9 @@ function firstCharacters(text: string): string {
   return text.slice(0, end?.index);
 }
 
-// What was not accepted, by push service and reason, and how often: every answer is counted, none is a sample.
-
 const shownAnswers = 50;
 
-/** @param none said where there is none */
+/** @param none shown if there is none */
 export function answersTable(answers: readonly AnswerCount[], none: string): Html {
   const kinds = Map.groupBy(answers, ({ origin, outcome, reason, status, detail }) =>
     JSON.stringify([pushServiceName(origin), outcome, reason, status, detail]),
@@ -99,7 +98,7 @@ function renderRest(rest: readonly AnswerCount[]): Html | false {
   );
 }
 
-/** With what can be done about it. */
+/** Explains an answer, and what can be done. */
 function explain({ outcome, reason, detail }: AnswerCount): Html {
   if (reason === undefined && detail === undefined)
     return html`${outcome !== 'retry' && `${capitalize(countMeanings[outcome])}.`}`;
@@ -107,11 +106,9 @@ function explain({ outcome, reason, detail }: AnswerCount): Html {
   return html`${renderWords({ reason, detail })}${remedy !== '' && html` <span class="quiet">${remedy}</span>`}`;
 }
 
-// Attempts as a table: when, to whom, and what the push service said.
-
 const tones: Readonly<Record<string, Variant>> = { accepted: 'good', rejected: 'bad', retry: 'warn' };
 
-/** @param none said where there is no attempt */
+/** @param none shown if there are no attempts */
 export function attemptsTable(attempts: readonly AttemptRecord[], none: string): Html {
   return table(
     'List of attempts',
@@ -135,11 +132,9 @@ export function attemptsTable(attempts: readonly AttemptRecord[], none: string):
   );
 }
 
-/** What a push service said, and what its reason means. Nothing between them: a phone leaves out a cell that is empty. */
+/** The push service's words, and the meaning of the reason. No text without either, because phones leave out an empty cell. */
 const renderWords = ({ reason, detail }: Pick<AttemptRecord, 'reason' | 'detail'>): Html =>
   html`${detail !== undefined && html`“${untrusted(detail)}” `}${reason !== undefined && (meaningOf(reason).meaning || reason)}`;
-
-// What came of subscriptions in broadcasts as a table: a sentence for each, with every attempt behind a switch.
 
 const variants: Readonly<Partial<Record<RowState, Variant>>> = {
   accepted: 'good',
@@ -166,9 +161,9 @@ const outcomeBadge = (state: RowState): Html => badge(names[state] ?? state, var
 const ofBroadcasts = { Broadcast: 'words', Start: 'short' } as const;
 
 /**
- * @param label names the table
- * @param broadcasts that they are of, where these are shown
- * @param none said where there is none
+ * @param label name of the table
+ * @param broadcasts the broadcasts, if they are shown
+ * @param none shown if there is none
  */
 export function outcomesTable(
   label: string,
@@ -203,7 +198,7 @@ const renderParts = (parts: readonly WordPart[]): Html =>
     return 'atMs' in part ? exactTime(part.atMs) : html`“${untrusted(part.quoted)}”`;
   })}`;
 
-/** The last one is in the sentence already. */
+/** The sentence already describes the last one. */
 const renderAttempts = ({ attempts }: RowOutcome): Html | false =>
   attempts.length > 1 &&
   html`<details>
@@ -213,14 +208,12 @@ const renderAttempts = ({ attempts }: RowOutcome): Html | false =>
     </ol>
   </details>`;
 
-// The newest broadcasts to a subscription or to the devices of a person, and what came of each.
-
 const shownBroadcasts = 20;
 
 /**
- * @param url of the page
- * @param query `before`: the broadcast before which to go on
- * @param kept what the address has besides
+ * @param url address of the page
+ * @param query `before`: the broadcast to continue before
+ * @param kept further parameters of the address
  */
 export async function renderBroadcastsTo(
   subscriptionIds: readonly number[],

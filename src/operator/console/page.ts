@@ -1,4 +1,4 @@
-// What browsers permit to a page of the console: its security headers, with the content security policy.
+// The frame of every console page: navigation, operator and content, with security headers, files, and messages on what an action did.
 import { createHmac } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { countOf } from '../../errors/format-count.ts';
@@ -10,7 +10,7 @@ import { exactTime, notice, time, untrusted, urlWith } from './components.ts';
 import { type Fields, textField } from './forms.ts';
 import { type ConsoleSession, csrfField, sessionOf } from './sessions.ts';
 
-/** Only files of the listener itself; data URLs are pictures in the preview of a notification. */
+/** Only files of this listener; data URLs are pictures in the preview of a notification. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -23,26 +23,24 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Of every page, errors included. */
+/** Headers of every page, errors included. */
 export const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': contentSecurityPolicy,
   'cross-origin-opener-policy': 'same-origin',
-  // With "no-referrer", browsers send "Origin: null" with a form.
+  // With "no-referrer", browsers would send forms with "Origin: null".
   'referrer-policy': 'same-origin',
 } as const;
-
-// The console's style, scripts and icon: our own files, read once.
 
 const files = [
   ['/console.css', 'console/console.css'],
   ['/console.js', 'console/console.js'],
   ['/icon.svg', 'demo/icon.svg'],
-  // Shows the notification of a test message in this browser.
+  // shows the notification of a test message in this browser
   ['/service-worker.js', 'service-worker.js'],
 ] as const;
 
-/** They hold nothing of this installation, and are there for the page that asks for the token, too. */
+/** Public, because the sign-in page needs them and they contain nothing of this installation. */
 export function addFiles(app: FastifyInstance): void {
   for (const [path, file] of files) {
     const readRepresentation = readOnce(clientFile(file));
@@ -52,8 +50,8 @@ export function addFiles(app: FastifyInstance): void {
   }
 }
 
-// What an action has done, said on the page that it leads to. The address of that page has one of the fixed texts below, a number
-// and a time, signed for the session: a link that somebody else has made says nothing.
+// What an action did is shown on the page that it leads to. The address has one of the fixed texts below, a number and a time, signed for
+// the session, so that somebody else's link shows nothing.
 
 const texts = {
   paused: (count: number) => `Paused. ${countOf(count, 'message')} will wait until the broadcast is resumed.`,
@@ -67,13 +65,13 @@ const texts = {
 
 export type Deed = keyof typeof texts;
 
-/** The page that says so, once the action was done. */
+/** The address of a page that says what was done. */
 export function doneUrl(session: ConsoleSession, url: string, deed: Deed, count: number): string {
   const fact = `${deed}.${count}.${Date.now()}`;
   return urlWith(url, { done: `${fact}.${sign(fact, session)}` });
 }
 
-/** Nothing where the address says nothing, or was not signed for the session. */
+/** Nothing if the address has no message, or was not signed for the session. */
 function renderDone(session: ConsoleSession, query: unknown): Html | false {
   const [, fact = '', deed = '', count, atMs, signature = ''] =
     /^(([a-zA-Z]+)\.(\d{1,15})\.(\d{1,15}))\.([\w-]+)$/.exec(textField(query, 'done')) ?? [];
@@ -86,9 +84,7 @@ function renderDone(session: ConsoleSession, query: unknown): Html | false {
 const sign = (fact: string, { csrfToken }: ConsoleSession): string =>
   createHmac('sha256', csrfToken).update(`done ${fact}`).digest('base64url');
 
-// The frame of every page of the console: where one is, who one is, and what the page shows.
-
-/** Pages and their addresses, in the order of the navigation. */
+/** Pages and their addresses, in navigation order. */
 export const pages = {
   Overview: '/console/',
   Broadcasts: '/console/broadcasts',
@@ -105,22 +101,22 @@ export type PageName = keyof typeof pages;
 
 export interface Page {
   readonly title: string;
-  /** The entry of the navigation that it belongs to, if it is not that of its title. */
+  /** Its navigation entry, if that is not its title. */
   readonly entry?: PageName | undefined;
-  /** Beside the title. */
+  /** Shown beside the title. */
   readonly actions?: Html | false | undefined;
-  /** Below the title. */
+  /** Shown below the title. */
   readonly lead?: Html | undefined;
   readonly content: Html;
-  /** There for a change alone: who may only look is told so instead. */
+  /** Only for changes: viewers who may only read are told so instead. */
   readonly isForChange?: boolean;
-  /** Where the page's live parts come from. */
+  /** The source of the page's live parts. */
   readonly liveUrl?: string | undefined;
-  /** Short sentences, which are announced to who cannot see the page when one becomes true. */
+  /** Short sentences that screen readers announce when one becomes true. */
   readonly status?: readonly string[] | undefined;
 }
 
-/** @throws {Error} where nobody is signed in */
+/** @throws {Error} if nobody is signed in */
 export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
   const session = sessionOf(reply.request);
   const done = renderDone(session, reply.request.query);
@@ -177,7 +173,7 @@ const readOnly = notice(
   html`<p>Your token has the role “read”.</p>`,
 );
 
-/** A page without navigation, for who is not signed in, and for errors. */
+/** A page without navigation, for visitors who are not signed in, and for errors. */
 export function renderAlone(title: string, content: Html): string {
   return renderDocument(
     title,
@@ -205,13 +201,13 @@ function renderDocument(title: string, body: Html): string {
   );
 }
 
-/** A page that asks before something is done; the form goes to the page's own address. */
+/** A page that asks for confirmation; its form goes to the page's own address. */
 export interface Question extends Omit<Page, 'content'> {
   readonly consequence: Html;
   readonly button: string;
   readonly style?: string | undefined;
   readonly fields?: Fields;
-  /** Where one was. */
+  /** The page to return to. */
   readonly backUrl: string;
 }
 
@@ -231,15 +227,15 @@ export function sendQuestion(
   });
 }
 
-/** Buttons and links to what changes something: nothing for who may only look. */
+/** Buttons and links for changes; nothing for viewers who may only read. */
 export const changes = ({ mayChange }: ConsoleSession, content: Html): Html =>
   html`${mayChange && html`<div class="buttons">${content}</div>`}`;
 
-/** One of several links, which says whether it leads to what is shown. */
+/** One of several links; marks the current one. */
 export const linkToCurrent = (url: string, text: string, isCurrent: boolean): Html =>
   html`<a href="${url}" ${isCurrent && html`aria-current="page"`}>${text}</a>`;
 
-/** A button that changes something, with the form that it sends. */
+/** A button that changes something, with its form. */
 export const postForm = (
   session: ConsoleSession,
   url: string,
@@ -256,7 +252,7 @@ export const postForm = (
 
 export const icon = html`<img src="/console/icon.svg" alt="" width="28" height="28" />`;
 
-// Tags as links to the subscriptions that have them, and ids of subscriptions as links to their pages.
+// Links from tags to their subscriptions, and from ids to subscriptions.
 
 export const renderTags = (tags: readonly string[]): Html =>
   html`${tags.map((tag) => html`<a class="badge" href="${urlWith(pages.Subscriptions, { tagsAll: tag })}">${untrusted(tag)}</a> `)}`;

@@ -1,4 +1,5 @@
-// The message of the composer as one of its readers gets it: in a language, filled with the data of a person.
+// Previews of a message: in a language and with a person's data, about as four browsers show it at first. docs/notifications.md has the
+// source of each figure. Pictures of other hosts are not loaded; data URLs are. The page's style cuts lines.
 import { checkUser } from '../../audience/user-and-tags.ts';
 import { nonZeroCounts } from '../../delivery/broadcast/format-broadcast.ts';
 import type { GivenReader } from '../../delivery/single/reader.ts';
@@ -19,13 +20,13 @@ import { describeLanguage, languagesOf } from './languages.ts';
 import { toMessage } from './message-form.ts';
 
 export interface ShownMessage {
-  /** Title, text, link and buttons as the reader sees them; undefined where they are those of the form. */
+  /** Title, text, link and buttons as the reader sees them; undefined if they are those of the form. */
   readonly fields: Fields | undefined;
-  /** Which text it is, and what it lacks. */
+  /** Which text it is, and which values are missing. */
   readonly note: string;
 }
 
-/** @throws {DeskbellError} ERR_FIELD_VALUE for a text that is no user */
+/** @throws {DeskbellError} ERR_FIELD_VALUE if it is not a valid user */
 export async function findShownReader(fields: Fields, readers: ReaderStore): Promise<GivenReader> {
   const user = textField(fields, 'shownUser').trim();
   const person = user === '' ? undefined : await readers.person(checkUser(user, '/shownUser'));
@@ -44,7 +45,7 @@ export async function showMessage(fields: Fields, readers: ReaderStore): Promise
   }
 }
 
-/** @param data of a person; undefined where nobody is named */
+/** @param data a person's; undefined if nobody is named */
 function fill(
   { declarative: _declarative, mutable: _mutable, ...message }: Message,
   wanted: string | undefined,
@@ -61,7 +62,7 @@ function fill(
     ...new Set(placeholders.filter(({ name }) => lookUp(data, name) === undefined).map(({ name }) => name)),
   ];
   const required = placeholders.filter(({ hasDefault }) => !hasDefault).map(({ name }) => name);
-  // what has neither a value nor a default is shown as it is written
+  // a placeholder without value or default is shown as written
   const values = { ...Object.fromEntries(required.map((name) => [name, `{${name}}`])), ...data };
   const filled = template?.fill(values) ?? payload;
   const shown = JSON.parse(Buffer.from(filled).toString()) as Message;
@@ -82,7 +83,7 @@ function fill(
   };
 }
 
-// What lists and pages of broadcasts and of schedules have in common: the texts of a message, the options of its delivery, and what came of it.
+// Shared by pages of broadcasts and schedules: texts of a message, options of delivery, and outcomes.
 
 export const renderTexts = ({ title, message }: Pick<Message, 'title' | 'message'>): Html =>
   html`<div>
@@ -90,7 +91,7 @@ export const renderTexts = ({ title, message }: Pick<Message, 'title' | 'message
     <p>${prose(message)}</p>
   </div>`;
 
-/** Those that are given; what is not asked for is not said. */
+/** Only options that are set. */
 export const optionFacts = (options: DeliveryOptions): readonly (readonly [string, string | Html])[] =>
   Object.entries(pickDeliveryOptions(options))
     .filter(([, value]) => value !== false)
@@ -108,27 +109,24 @@ export const outcomesOf = (broadcast: Broadcast): Html =>
     )}</span
   >`;
 
-// A notification about as four browsers show it at first, with what each cuts and leaves out. Where each figure comes from is in
-// docs/notifications.md. Pictures of other hosts are not loaded: a data URL is. Lines are cut by the style of the page.
-
 const pictures = ['icon', 'image', 'badge'] as const;
 
-/** More than the lines of any surface hold. */
+/** More than any surface shows. */
 const maxPreviewCharacters = 500;
 
 interface Surface {
   readonly name: string;
-  /** Its class in the style, which has the lines of title and text. */
+  /** Its CSS class, which sets the lines of title and text. */
   readonly style: string;
-  /** What it shows; the image and the badge are only named. */
+  /** The pictures that it shows; image and badge are only named. */
   readonly pictures: readonly (typeof pictures)[number][];
   readonly maxActions: number;
-  /** Whether buttons are there before the notification is unfolded. */
+  /** Whether buttons show before the notification is expanded. */
   readonly hasActionsAtFirst: boolean;
   readonly note: string;
 }
 
-/** With the lines that are shown at first. */
+/** As they are before expanding. */
 const surfaces: readonly Surface[] = [
   {
     name: 'Chrome on Windows',
@@ -210,12 +208,12 @@ function renderSurface(surface: Surface, fields: Fields): Html {
   </figure>`;
 }
 
-/** The fields whose values it never shows, with what they are. */
+/** Fields that it never shows. */
 const omissions = ({ pictures: shown, maxActions }: Surface): readonly (readonly [string, string])[] => [
   ...pictures.filter((name) => !shown.includes(name)).map((name) => [name, name] as const),
   ...actionIndexes.slice(maxActions).map((index) => [`actionTitle${index}`, `button ${index + 1}`] as const),
 ];
 
-/** The script of the page shows it as soon as the field has a value. */
+/** The page's script shows it as soon as the field has a value. */
 const hiddenUnless = (fields: Fields, name: string): Html =>
   html`data-when="${name}" ${(lookUp(fields, name) ?? '') === '' && html`hidden`}`;

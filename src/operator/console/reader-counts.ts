@@ -1,4 +1,4 @@
-// How the readers of a broadcast differ, before it is sent and while it is: which text they get, and when.
+// How readers of a broadcast differ (which text they get, and when), and what is known of a reader.
 import type { Channel, Choices } from '../../audience/channels.ts';
 import type { Person } from '../../audience/person.ts';
 import {
@@ -17,7 +17,7 @@ import type { ConsoleSession } from './sessions.ts';
 
 const shownZones = 5;
 
-/** For the review. */
+/** Shown in the review. */
 export function renderReaderCounts(counts: ReaderCounts): Html {
   const { byText, lookedAt, isEstimate, fromMs, throughMs } = counts;
   const rows = [...byText].toSorted(([, one], [, other]) => other - one);
@@ -59,7 +59,7 @@ const renderTexts = (
     none,
   );
 
-/** For the page of a broadcast: nothing where all get the same. */
+/** Shown on a broadcast's page; nothing if all get the same. */
 export function renderReaders(broadcast: Broadcast, toCome: readonly TimeToCome[]): Html {
   const { texts = [], recipients, state } = broadcast;
   const others = texts.reduce((sum, text) => sum + text.recipients, 0);
@@ -96,11 +96,9 @@ const describeZones = (zones: readonly string[]): string =>
     ? `${zones.slice(0, shownZones).join(', ')} and ${formatCount(zones.length - shownZones)} others`
     : zones.join(', ');
 
-/** Whether its readers differ in what they get, or when. */
+/** Whether readers differ in what they get, or when. */
 export const hasReaders = ({ texts, localTime, quietHours }: Broadcast): boolean =>
   texts !== undefined || localTime !== undefined || quietHours !== undefined;
-
-// What is known of a reader, as the pages of a person and of a subscription show it.
 
 const ofBrowsers = 'that of each browser';
 
@@ -113,7 +111,7 @@ export const renderPerson = ({ data, language = ofBrowsers, timeZone = ofBrowser
     ),
   ]);
 
-/** Each channel with what holds for the person, and the buttons that change it. */
+/** Each channel with the person's state and the buttons that change it. */
 export const renderChoices = (
   { user, channels: made }: Person,
   channels: readonly Channel[],
@@ -144,7 +142,7 @@ export const renderChoices = (
     'There are no channels yet.',
   );
 
-/** Of a subscription. */
+/** Choices of a subscription. */
 export const renderOwnChoices = (choices: Choices): Html | string => {
   const made = Object.entries(choices);
   return made.length === 0

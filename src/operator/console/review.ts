@@ -1,4 +1,4 @@
-// What is shown before a message is sent: the message, to how many it goes, and when.
+// What is shown before sending: the message, the number of recipients, and the time.
 import { randomUUID } from 'node:crypto';
 import { formatCount } from '../../errors/format-count.ts';
 import {
@@ -23,7 +23,7 @@ interface Review {
   readonly startAt: Date | undefined;
   readonly nowMs: number;
   readonly shown: ShownMessage;
-  /** Where they differ in what they get, or when. */
+  /** Present if readers differ in what they get, or when. */
   readonly readers?: ReaderCounts | undefined;
 }
 
@@ -110,7 +110,7 @@ export function renderTestReview(
             session,
             '/console/send/test-group',
             `Send to ${nameAudienceSize(size)} of the test group`,
-            // sent twice by accident, it makes one broadcast; a key of its own leaves the form's for the audience
+            // if sent twice by accident, it makes one broadcast; its own key leaves the form's for the audience
             { style: 'primary', fields: { ...fields, testKey: randomUUID() } },
           )
         }
@@ -119,7 +119,7 @@ export function renderTestReview(
   );
 }
 
-/** The options that are about the reader, as they were typed. */
+/** Options that depend on the reader, as typed. */
 const describeTimes = (fields: Fields): readonly (readonly [string, string])[] =>
   (['channel', 'skipInactive', 'localTime', 'quietHours', 'timeZone'] as const)
     .filter((name) => fields[name])

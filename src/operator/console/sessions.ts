@@ -1,4 +1,5 @@
-// The cookie of the console: its name, its attributes, and the session that a request names in it.
+// Who is signed in to the console. The cookie has a random name and the store a hash of it, so that every process on the store knows the
+// session. It ends with its operator, on signing out, and after its time.
 import { hash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -18,7 +19,7 @@ export function sessionNameOf({ headers }: FastifyRequest): string | undefined {
   return undefined;
 }
 
-/** @param sessionName empty to remove it */
+/** @param sessionName '' removes the cookie */
 export function setSessionCookie(reply: FastifyReply, sessionName: string, isSecure: boolean): void {
   const parts = [
     `${cookieName}=${sessionName}`,
@@ -31,19 +32,16 @@ export function setSessionCookie(reply: FastifyReply, sessionName: string, isSec
   reply.header('set-cookie', parts.join('; '));
 }
 
-// Who is signed in to the console: the cookie has a random name, and the store a hash of it, so that every process on the
-// store knows the session. It ends when its operator is removed, on signing out, and after its time.
-
 export interface ConsoleSession {
   readonly operator: Operator;
-  /** Every request that changes something carries it. */
+  /** Required in every request that changes something. */
   readonly csrfToken: string;
   /** Whether the operator's role permits changes. */
   readonly mayChange: boolean;
 }
 
 export interface ConsoleSessions {
-  /** @returns the name of the session, for the cookie */
+  /** @returns the session's name, for the cookie */
   start(operator: Operator): Promise<string>;
   find(name: string): Promise<ConsoleSession | undefined>;
   end(name: string): Promise<void>;
@@ -72,34 +70,31 @@ export function createSessions(operators: OperatorStore): ConsoleSessions {
   };
 }
 
-/** Nobody can tell the name from it, or one from another. */
+/** One-way: neither the name nor the other value follows from it. */
 const derive = (purpose: 'session' | 'csrf', name: string): Buffer =>
   hash('sha256', `${purpose} ${name}`, 'buffer');
 
-// The token by which a form of the console proves that it was made for the session that sends it.
-
-/** Every form that changes something has it. */
+/** The CSRF token for every form that changes something. */
 export const csrfField = ({ csrfToken }: ConsoleSession): Html =>
   html`<input type="hidden" name="csrf" value="${csrfToken}" />`;
 
 const isOwnForm = (body: unknown, { csrfToken }: ConsoleSession): boolean =>
   isSameSecret(textField(body, 'csrf'), csrfToken);
 
-// Who may open a page of the console: who has signed in, from this very origin, and, to change something, with the session's
-// own token in the form.
+// A page of the console needs a session, this very origin, and, for a change, the session's token in the form.
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** `null` until it is known, and where nobody is signed in. */
+    /** `null` until it is known, and if nobody is signed in. */
     consoleSession: ConsoleSession | null;
   }
   interface FastifyContextConfig {
-    /** Annotation of a route of the console: it is there for who has not signed in, too. */
+    /** Annotation of a console route that is open without signing in. */
     isOpen?: boolean | undefined;
   }
 }
 
-/** To be called before any route of the console is added. */
+/** Call it before any console route is added. */
 export function requireSession(app: FastifyInstance, sessions: ConsoleSessions): void {
   app.decorateRequest('consoleSession', null);
 
@@ -114,7 +109,7 @@ export function requireSession(app: FastifyInstance, sessions: ConsoleSessions):
       if (isSafe(request.method)) return reply.redirect(`/console/sign-in${backTo(request)}`, 303);
       throw new DeskbellError('ERR_SIGNED_OUT', 'You are not signed in any more.');
     }
-    // Browsers send Origin with every form; that it is our own has been checked for the whole listener.
+    // Browsers send Origin with every form; the listener has checked that it is ours.
     if (!isSafe(request.method) && request.headers.origin === undefined) {
       throw new DeskbellError('ERR_ORIGIN_REFUSED', 'The request does not say which page it comes from.');
     }
@@ -129,13 +124,13 @@ export function requireSession(app: FastifyInstance, sessions: ConsoleSessions):
   });
 }
 
-/** @throws {Error} where the route is open to who has not signed in */
+/** @throws {Error} if the route is open without signing in */
 export function sessionOf({ consoleSession }: FastifyRequest): ConsoleSession {
   if (consoleSession === null) throw new Error('A route without a session asks for it.');
   return consoleSession;
 }
 
-/** Where signing in leads back to: pages only, the overview needs no mention. */
+/** Where signing in returns to: pages only; the overview is the default. */
 function backTo({ url, headers }: FastifyRequest): string {
   const isPage = headers['sec-fetch-dest'] === undefined || headers['sec-fetch-dest'] === 'document';
   return isPage && url !== '/console/' ? `?to=${encodeURIComponent(url)}` : '';

@@ -11,7 +11,7 @@ import { type ConsoleSessions, sessionNameOf, setSessionCookie } from './session
 import { textField } from './forms.ts';
 import { icon, pageHeaders, renderAlone } from './page.ts';
 
-/** Of one client address in a minute. A token has 256 bits: the limit is for the log and the processor. */
+/** Per client address and minute. A token has 256 bits, so the limit only protects the log and the processor. */
 const attemptsPerMinute = 10;
 
 export async function addSignIn(
@@ -63,7 +63,7 @@ export async function addSignIn(
   });
 }
 
-/** A page of the console: nobody is led elsewhere. */
+/** Only pages of the console, never another site. */
 function readTarget(given: unknown): string {
   const { to } = (given ?? {}) as { readonly to?: unknown };
   return typeof to === 'string' && /^\/console\/[\w/-]*(?:\?[\w%.&=+-]*)?$/.test(to) ? to : '/console/';

@@ -1,4 +1,5 @@
-// What metrics say of the machine that answers, and of its configuration.
+// The metrics by name, in Prometheus' text format, and the figures behind them. All values are set for each request, so that sending
+// spends nothing on them.
 import { hostname } from 'node:os';
 import { readAlarms } from '../../delivery/alarms/read-alarms.ts';
 import { alarmKinds } from '../../delivery/alarms/standing-alarm.ts';
@@ -10,18 +11,18 @@ import { knownDomains, knownHosts, pushServiceName } from '../../protocol/known-
 import { settlements } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
 
-/** What is not known is absent. */
+/** Figures of the machine that answers; unknown ones are absent. */
 export interface MachineFigures {
-  /** Of the data directory. */
+  /** The disk of the data directory. */
   readonly disk?: { readonly freeBytes: number; readonly sizeBytes: number } | undefined;
   readonly subscriptionLimit?: number | undefined;
-  /** Of the operator's listener. */
+  /** The certificate of the operator's listener. */
   readonly certificateEndsAtMs?: number | undefined;
-  /** 0: none was made. */
+  /** 0: there was none. */
   readonly lastBackupAtMs?: number | undefined;
 }
 
-// What the database says: the same whichever process is asked.
+// Totals from the database, the same in every process.
 
 type Totals = Awaited<ReturnType<typeof readTotals>>;
 
@@ -50,8 +51,8 @@ export async function readTotals(store: Store, readWarnings: ReadWarnings) {
   };
 }
 
-// Label values that strangers could multiply: where an operator has admitted a whole domain, or any public host, anybody can
-// subscribe with any number of hosts.
+// Label values that strangers could multiply: if an operator admits a whole domain or any public host, anybody can subscribe with any
+// number of hosts.
 
 const maxNames = 50;
 const shared = 'other';
@@ -60,16 +61,15 @@ export class BoundedNames {
   readonly #admitted = new Set<string>();
   readonly #policy: ReturnType<typeof createEndpointPolicy>;
 
-  /** @param pushServices those of the configuration */
+  /** @param pushServices from the configuration */
   constructor(pushServices: PushServices = []) {
     this.#policy = createEndpointPolicy(pushServices);
   }
 
   /**
-   * The name itself for push services that Deskbell knows or the operator lists, and for the first fifty hosts under a domain that
-   * the operator lists; `other` for all others, unlisted ones among them.
+   * The name itself for known and listed push services, and for the first fifty hosts under a listed domain; otherwise `other`.
    *
-   * @param name as `pushServiceName` gives it
+   * @param name result of `pushServiceName`
    */
   admit(name: string): string {
     const { isNamedOrigin, isUnlisted } = this.#policy;
@@ -82,9 +82,9 @@ export class BoundedNames {
   }
 }
 
-// What this process has measured since it was started.
+// Measurements of this process since it started.
 
-/** What came of a registration: stored, refused as not valid, refused as too many, or failed on our side. */
+/** Results of registrations: stored, refused as invalid, refused by a limit, or failed on our side. */
 const registrationResults = ['stored', 'refused', 'limited', 'failed'] as const;
 export type RegistrationResult = (typeof registrationResults)[number];
 
@@ -122,9 +122,6 @@ export class ProcessMetrics {
   }
 }
 
-// The metrics by name, in the text that Prometheus reads. All values are set from what is given each time, so that nothing
-// is spent on them while messages are sent.
-
 export type PrometheusClient = typeof import('@prometheus-io/client');
 type ContentType = PrometheusClient['prometheusContentType'] | PrometheusClient['openMetricsContentType'];
 
@@ -134,7 +131,7 @@ interface Figures {
   readonly machine: MachineFigures;
 }
 
-/** Gives the metrics as text. */
+/** Renders the metrics as text. */
 export type RenderFigures = (figures: Figures) => Promise<string>;
 
 export function defineMetrics(
@@ -149,7 +146,7 @@ export function defineMetrics(
     new client.Counter({ name: `deskbell_${name}`, help, labelNames, registers });
   const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
     new client.Gauge({ name: `deskbell_${name}`, help, labelNames, registers });
-  // with a label, a metric has no value until it is set
+  // a metric with a label has no value until it is set
   const onMachine = ['machine'];
   const machine = hostname();
 
@@ -211,7 +208,7 @@ export function defineMetrics(
   );
   const commits = histogram('commit_duration_seconds', 'Commits of pages of rows.');
   for (const metric of [answers, commits]) {
-    // The client counts one observation at a time; ours come as counts.
+    // The client library takes single observations; ours are counts already.
     registry.registerMetric(metric as unknown as Parameters<typeof registry.registerMetric>[0]);
   }
 
@@ -304,7 +301,7 @@ interface DurationsByLabels {
   readonly durations: DurationTally;
 }
 
-/** A histogram as a registry of the client reads one. */
+/** A histogram in the form that the library's registry reads. */
 function histogram(suffix: string, help: string) {
   const name = `deskbell_${suffix}`;
   const metric = {

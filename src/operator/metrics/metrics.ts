@@ -1,5 +1,5 @@
-// The metrics of an installation as a process sees it: totals are the database's, and the same whichever process is asked;
-// durations, leases and registrations are this process's own; disk, certificate and limit are this machine's.
+// GET /metrics for Prometheus, with a token of the role `metrics`. Totals come from the database; durations, leases and registrations are
+// this process's own; disk, certificate and limit are this machine's.
 import { createRequire } from 'node:module';
 import type { DeliveryFigures } from '../../delivery/figures.ts';
 import { createWarningReader, type ReadWarnings } from '../../delivery/installation-warnings.ts';
@@ -24,16 +24,16 @@ export interface Metrics {
   recordFigures(figures: DeliveryFigures): void;
   recordRegistration(result: RegistrationResult): void;
   /**
-   * @param accept the request's header field: OpenMetrics where it names that, else Prometheus' own text
+   * @param accept header field of the request: OpenMetrics if it names that, otherwise Prometheus' own format
    * @throws {DeskbellError} ERR_METRICS_PACKAGE, ERR_STORE_UNAVAILABLE
    */
   render(accept: string | undefined): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
 export interface MetricsOptions {
-  /** Default: what the store alone says. */
+  /** Default: only the store's warnings. */
   readonly readWarnings?: ReadWarnings | undefined;
-  /** Those of the configuration: each has its label. */
+  /** Configured push services; each has its own label. */
   readonly pushServices?: PushServices | undefined;
   readonly readMachine?: (() => Promise<MachineFigures>) | undefined;
 }
@@ -70,7 +70,7 @@ export function createMetrics(
 }
 
 /**
- * The package is not among the dependencies: most installations need no metrics.
+ * An optional package, because most installations need no metrics.
  *
  * @throws {DeskbellError} ERR_METRICS_PACKAGE
  */
@@ -85,8 +85,6 @@ export function loadClient(): PrometheusClient {
     );
   }
 }
-
-// GET /metrics: for Prometheus, with a token of the role `metrics`.
 
 const operation: Operation = {
   operationId: 'getMetrics',

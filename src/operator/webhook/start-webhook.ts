@@ -1,4 +1,3 @@
-// The body of a webhook: `{type, timestamp, data}`.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { escapeControls } from '../../errors/untrusted-text.ts';
@@ -37,11 +36,9 @@ async function dataOf(event: WebhookEvent, broadcasts: Pick<BroadcastStore, 'fin
   }
 }
 
-// Posts what is in the outbox to the operator's webhook, again and again until it is taken. It is a job of its own: nothing
-// waits for it, and what it has not posted stays in the store.
-//
-//   an event   due → leased → taken (2xx): removed
-//                           → not taken: due again after the next of `delaysMs`; after the last of them it is dropped
+// Posts events of the outbox to the operator's webhook as `{type, timestamp, data}`, and repeats them until they are accepted. Nothing
+// waits for it, and what was not posted stays in the store. An event is due, then leased; a 2xx answer removes it, otherwise it is due
+// again after the next of `delaysMs`, and dropped after the last.
 
 export interface WebhookOptions {
   readonly store: Pick<Store, 'webhooks' | 'broadcasts' | 'now'>;
@@ -50,7 +47,7 @@ export interface WebhookOptions {
   readonly secret: Uint8Array;
   readonly log: Log;
   readonly transport?: TransportOptions | undefined;
-  /** How often the outbox is looked at. Default: 1000. */
+  /** Milliseconds between looks at the outbox. Default: 1000. */
   readonly everyMs?: number | undefined;
 }
 
@@ -58,7 +55,7 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** As Standard Webhooks recommends: 28 hours in all. */
+/** As Standard Webhooks recommends; 28 hours in total. */
 export const delaysMs = [
   5 * second,
   5 * minute,
@@ -69,12 +66,12 @@ export const delaysMs = [
   10 * hour,
 ] as const;
 const timeoutMs = 15 * second;
-/** Longer than a try takes. */
+/** Longer than an attempt takes. */
 const leaseMs = minute;
 const postBatchSize = 10;
 const watchEveryMs = hour;
 
-/** @returns ends it; what is being posted then may be posted again */
+/** @returns a way to end it; an event that is being posted then may be posted again */
 export function startWebhook(options: WebhookOptions): { close(): Promise<void> } {
   const { store, target, secret, log, everyMs = second } = options;
   const { webhooks, broadcasts } = store;
@@ -150,7 +147,7 @@ function retryAfterMs(result: TransportResult, nowMs: number): number {
   return readRetryAfterMs(result.response.headers['retry-after'], nowMs) ?? 0;
 }
 
-/** Without the words of whoever answers. */
+/** Describes a failure without quoting the answer. */
 function describe(result: TransportResult): string {
   if (result.kind === 'response') return `status ${result.response.status}`;
   return result.kind === 'failure' ? result.error.message : result.reason;

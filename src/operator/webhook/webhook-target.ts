@@ -1,14 +1,14 @@
-// Where the webhook posts to. The operator names it, so an address that is written out in it, or localhost, is meant; but a name
-// is only followed to public addresses, as that of a push service is.
+// The target and the signature of a webhook. The operator names the target, so a literal address or localhost is allowed; a name may only
+// resolve to public addresses, like that of a push service.
 import { createHmac } from 'node:crypto';
 import { isIP } from 'node:net';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 export interface WebhookTarget {
   readonly origin: string;
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string;
-  /** For the address guard: the origin, where it may lead anywhere. */
+  /** For the address guard: the origin, if it may be any address. */
   readonly trustedOrigins: readonly string[];
 }
 
@@ -27,14 +27,14 @@ export function parseWebhookUrl(text: string): WebhookTarget {
 
 const notUsable = (what: string): DeskbellError => new DeskbellError('ERR_CONFIGURATION', what);
 
-// How a webhook is signed (Standard Webhooks 1.0): HMAC-SHA256 over id, time and body.
+// The signature (Standard Webhooks 1.0): HMAC-SHA256 over id, time and body.
 
-/** The secret as receivers' libraries take it. */
+/** The secret in the form for receivers' libraries. */
 export function formatWebhookSecret(secret: Uint8Array): string {
   return `whsec_${Buffer.from(secret).toString('base64')}`;
 }
 
-/** @param id the same at each try @param timestampSeconds since 1970, of this try */
+/** @param id the same in each attempt @param timestampSeconds since 1970, of this attempt */
 export function webhookHeaders(
   secret: Uint8Array,
   id: string,

@@ -1,5 +1,5 @@
-// What came of the rows of a broadcast: of one subscription or of a person, in words; how often push services gave which answer;
-// and all attempts, by outcome.
+// Outcomes of a broadcast: of one subscription or person, in words; how often push services gave which answer; and all attempts, by
+// outcome.
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { attemptOutcomes } from '../../../store/attempts.ts';
@@ -24,7 +24,7 @@ import { idField, subscriptionField, textFields, type Fields } from '../forms.ts
 
 const attemptRows = 50;
 
-/** What is chosen on the page, which its live parts need too. */
+/** The choices on the page, which its live parts need too. */
 export const chosenAttempts = (query: unknown): Fields =>
   textFields(query, ['outcome', 'subscription', 'user', 'before']);
 
@@ -33,9 +33,9 @@ const isAsked = ({ user, subscription }: Fields): boolean =>
 
 /** What changes while the broadcast runs. */
 interface AttemptParts {
-  /** What came of the one that is asked for. */
+  /** The outcome of the requested subscription or person. */
   readonly answer?: Html;
-  /** Where nobody is. */
+  /** Present if nobody was requested. */
   readonly attempts?: Html;
   readonly answers: Html;
 }
@@ -121,7 +121,7 @@ async function renderAnswer(broadcastId: number, given: Fields, store: Store): P
   }
 }
 
-/** Page by page, all of them. */
+/** All attempts, page by page. */
 async function renderAll(id: number, given: Fields, { attempts: log }: Store): Promise<Html> {
   const outcome = attemptOutcomes.find((known) => known === given['outcome']);
   const filter = { broadcastId: id, outcome, beforeId: idField(given, 'before') };

@@ -1,4 +1,4 @@
-// How far a broadcast is: its progress in figures, and what came of it over time and at each push service.
+// The progress of a broadcast in figures, and its outcomes over time and by push service.
 import { formatCount } from '../../../errors/format-count.ts';
 import {
   formatShare,
@@ -32,7 +32,7 @@ import {
   untrusted,
 } from '../components.ts';
 
-/** @param nowMs by the clock of the store */
+/** @param nowMs the store's time */
 export function renderProgress(
   broadcast: Broadcast,
   intervals: readonly OutcomeInterval[],
@@ -82,7 +82,7 @@ function describePending({ waiting, toRetry, heldBack }: Broadcast): string {
   return texts.length === 0 ? countMeanings.pending : texts.join(', ');
 }
 
-/** Beside the counts that add up: of the accepted messages, what browsers say became of them. */
+/** What browsers reported about accepted messages. These counts are not part of the sum. */
 function renderReceipts(broadcast: Broadcast): Html {
   const total = totalReceipts(broadcast);
   if (total === undefined) return html``;
@@ -97,7 +97,7 @@ function renderReceipts(broadcast: Broadcast): Html {
   </dl>`;
 }
 
-/** How long it took, as exact as the intervals are in which outcomes are counted. */
+/** How long it took, as exact as the intervals of the counts. */
 const renderReach = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html | false =>
   intervals.length > 0 &&
   html`<dl class="tiles">
@@ -141,7 +141,7 @@ export function renderCharts(broadcast: Broadcast, intervals: readonly OutcomeIn
   return serviceCharts(toServiceBars(intervals, axis), axis);
 }
 
-/** A run of a second is not one bar as wide as the page. */
+/** Keeps a run of a second from being one bar as wide as the page. */
 const minBars = 10;
 const maxBars = 60;
 
@@ -149,7 +149,7 @@ export function renderServices({ origins, heldBack, receipts }: Broadcast): Html
   const suspendedRows = new Map(heldBack.map(({ origin, rows }) => [origin, rows]));
   const reported = new Map(receipts?.map((counts) => [counts.origin, counts]));
   const events = receipts === undefined ? [] : receiptEvents;
-  // What none of them has would only take room.
+  // Leave out columns that are empty everywhere.
   const outcomes = settlements.filter((name) => origins.some((counts) => counts[name] > 0));
   const figures = [
     ['attempts', ({ attempts }: OriginCounts) => attempts],

@@ -1,4 +1,4 @@
-// One broadcast: how far it is, what came of it at each push service and when, what is wrong, and how to stop it.
+// One broadcast: its progress, its outcomes by push service and time, what is wrong, and how to stop it.
 import { givenKey } from '../../../delivery/idempotency-key.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { countOf, formatCount } from '../../../errors/format-count.ts';
@@ -34,7 +34,7 @@ import { hasReaders, renderReaders } from '../reader-counts.ts';
 import { chosenAttempts, readAttempts, renderAttempts } from './broadcast-attempts.ts';
 import { renderCharts, renderProgress, renderServices } from './broadcast-progress.ts';
 
-/** What can be done to a broadcast: in which states, what is said afterwards, with which count, and before, if it cannot be undone. */
+/** Possible actions: in which states, what is shown afterwards, with which count, and the question before, if it cannot be undone. */
 const controls = {
   pause: {
     text: 'Pause',
@@ -126,7 +126,7 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
     if (consequence !== undefined)
       app.get(`/broadcasts/:id/${name}`, async (request, reply) => {
         const broadcast = await find(request);
-        // done in the meantime
+        // somebody else did it meanwhile
         if (!from.includes(stateOf(broadcast))) return reply.redirect(urlOf(broadcast), 303);
         return sendQuestion(reply, toQuestion(broadcast, control));
       });
@@ -155,7 +155,7 @@ const renderParts = (
   ...(hasReaders(broadcast) && { readers: renderReaders(broadcast, toCome) }),
 });
 
-/** What is announced to who cannot see it change. */
+/** What screen readers announce. */
 const describeStatus = (broadcast: Broadcast): readonly string[] => [
   describeState(broadcast),
   ...broadcast.alarms.map((alarm) => `Alarm: ${formatAlarm(alarm)}`),

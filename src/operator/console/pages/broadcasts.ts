@@ -1,4 +1,4 @@
-// All broadcasts, newest first, found by words, state and time.
+// All broadcasts, newest first, with a search by words, state and time.
 import type { FastifyInstance } from 'fastify';
 import { formatCount } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
@@ -72,7 +72,7 @@ const openStates = {
   preparing: 'their audience is being looked for',
 } as const satisfies Record<keyof OpenBroadcasts, string>;
 
-/** Of all that are not over, whatever the list shows. */
+/** Counts all that are not over, whatever the list shows. */
 const renderCounts = (counts: OpenBroadcasts): Html =>
   html`<dl class="tiles">
     ${Object.entries(openStates).map(([state, meaning]) =>

@@ -1,4 +1,4 @@
-// Channels: what readers switch on and off. A page lists them; others make, change and remove one.
+// Channels: topics that readers switch on and off.
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { maxTitleCharacters, type Channel } from '../../../audience/channels.ts';
 import { html, type Html } from '../../../http/description/html.ts';
@@ -138,7 +138,7 @@ function readTitles(text: string): Channel['titles'] {
   );
 }
 
-/** @param faults by their fields */
+/** @param faults by field name */
 function sendForm(reply: FastifyReply, session: ConsoleSession, fields: Fields, faults: Fields = {}) {
   const isKnown = fields['isKnown'] === 'yes';
   return sendPage(reply, {

@@ -1,4 +1,5 @@
-// The audit: what operators have changed, newest first, by operator, action and time.
+// The audit (changes by operators, newest first), and the VAPID public keys with their subscriptions and the commands that change them:
+// private keys stay with the command line.
 import type { FastifyInstance } from 'fastify';
 import { formatCount } from '../../../errors/format-count.ts';
 import { lookUp } from '../../../errors/look-up.ts';
@@ -65,7 +66,7 @@ export function addAuditPage(app: FastifyInstance, { store }: OperatorContext): 
   });
 }
 
-/** Cut: each row repeats them in its links, and no operator or action has a longer name. */
+/** Truncated, because each row repeats them in links; no operator or action has a longer name. */
 const readNames = (query: unknown): Fields =>
   Object.fromEntries(
     Object.entries(textFields(query, ['operator', 'action'])).map(([name, text]) => [
@@ -82,7 +83,7 @@ const columns = {
   Result: 'short',
 } as const;
 
-/** Operator and action lead to all that are the same, within the other filters. */
+/** Operator and action link to all records with the same, within the other filters. */
 function renderRow(
   { atMs, operator, action, target, status }: AuditRecord,
   given: Fields,
@@ -98,7 +99,7 @@ function renderRow(
   ];
 }
 
-/** Things that have a page of their own. */
+/** Targets that have their own page. */
 const targetPages: Readonly<Record<string, string>> = {
   broadcast: pages.Broadcasts,
   subscription: pages.Subscriptions,
@@ -116,9 +117,6 @@ function renderStatus(status: number | undefined): Html {
   const said = status < 400 ? badge('done', 'good') : badge(status < 500 ? 'refused' : 'failed', 'bad');
   return html`${said} <span class="quiet small">${status}</span>`;
 }
-
-// The public halves of the VAPID key pairs, how many subscriptions each has, and the commands that change them: private
-// keys stay where the command line is.
 
 const states: Readonly<Record<VapidKeyState | 'foreign', readonly [tone: Variant, meaning: string]>> = {
   next: ['active', 'Senders can sign with it; browsers are not offered it yet.'],

@@ -1,4 +1,4 @@
-// The first page: how fast messages leave, what runs, what is wrong, and how subscriptions come and go.
+// The first page: the pace of sending, what runs, what is wrong, and gained and lost subscriptions.
 import type { FastifyInstance } from 'fastify';
 import { countOf, formatCount } from '../../../errors/format-count.ts';
 import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
@@ -19,7 +19,7 @@ import { titleOf } from '../outcomes-table.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 const shownDays = 30;
-/** How many of the open ones are shown. */
+/** Maximum open broadcasts shown. */
 const maxOpen = 50;
 const recentBroadcasts = 20;
 
@@ -146,7 +146,7 @@ const describeOthers = ({ running: _shown, ...others }: OpenBroadcasts): string 
     .map(([state, count]) => `${formatCount(count)} ${state}`)
     .join(', ') || 'none preparing, scheduled or paused';
 
-/** Says how many there are beyond those that are shown. */
+/** Says how many are not shown. */
 function renderRest(counts: OpenBroadcasts, shown: number): Html | false {
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return (
@@ -163,7 +163,7 @@ function alarmsNote(acknowledged: number, all: number): string {
   return acknowledged === 0 ? 'see below' : `and ${formatCount(acknowledged)} acknowledged`;
 }
 
-/** Messages since the beginning of the interval before this one: ten to twenty seconds. */
+/** Messages a second since the start of the previous interval: ten to twenty seconds. */
 async function readRate(store: Store): Promise<number> {
   const { widthMs } = outcomeWidths.fine;
   const nowMs = store.now();
@@ -187,7 +187,7 @@ const startOfDay = (atMs: number): number => atMs - (atMs % dayMs);
 async function renderServices(store: Store, name: RangeName): Promise<Html> {
   const { text, width, stepMs, count, ticks } = ranges[name];
   const nowMs = store.now();
-  // whole bars, so that none changes when it is past
+  // whole bars, so that a past one never changes
   const sinceMs = nowMs - (nowMs % stepMs) - (count - 1) * stepMs;
   const intervals = await store.statistics.outcomes({ width, sinceMs });
   if (intervals.length === 0) return empty(`Nothing was sent in the ${text}.`);

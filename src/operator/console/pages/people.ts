@@ -1,4 +1,4 @@
-// A person: the devices, what is known, choices of channels, what came of broadcasts to them, and the removal of all that is known.
+// A person: devices, data, choices of channels, outcomes of broadcasts, and removal.
 import type { FastifyInstance } from 'fastify';
 import { countOf } from '../../../errors/format-count.ts';
 import { countAudience } from '../../../delivery/broadcast/count-audience.ts';
@@ -27,7 +27,7 @@ import { lookUp } from '../../../errors/look-up.ts';
 
 export const personUrl = (user: string): string => urlWith('/console/people', { user });
 
-/** What a button asks for; anything else withdraws the choice. */
+/** The choice of each button; anything else withdraws it. */
 const choices: Readonly<Record<string, boolean>> = { on: true, off: false };
 
 export function addPeoplePages(app: FastifyInstance, parts: OperatorContext): void {

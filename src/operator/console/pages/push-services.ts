@@ -1,5 +1,5 @@
-// Deletions that wait for a decision: who called the subscriptions gone, and what is done with them, after a question with their
-// number.
+// Push services: which accept our messages, and which refuse them and why, in their own words. Held deletions are confirmed or discarded
+// after a question that names their number.
 import type { FastifyInstance } from 'fastify';
 import { findUnanimous, judgedMs } from '../../../delivery/alarms/push-service-conditions.ts';
 import type { FoundAlarm } from '../../../delivery/alarms/standing-alarm.ts';
@@ -29,7 +29,7 @@ export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorCo
 
   app.get('/held-deletions/confirm', async (request, reply) => {
     const held = await find(textField(request.query, 'origin'));
-    // decided in the meantime
+    // somebody else decided meanwhile
     if (held === undefined) return reply.redirect(backUrl, 303);
     return sendQuestion(reply, toQuestion(held));
   });
@@ -44,7 +44,7 @@ export function addHeldDeletionPages(app: FastifyInstance, { store }: OperatorCo
       async (request, reply) => {
         const origin = textField(request.body, 'origin');
         const agreedTo = idField(request.body, 'subscriptions') ?? Infinity;
-        // more than was agreed to: it is asked again
+        // more than were confirmed: ask again
         if (((await find(origin))?.subscriptions ?? 0) > agreedTo)
           return reply.redirect(urlWith('/console/held-deletions/confirm', { origin }), 303);
         const count = await store.heldDeletions[decision](origin);
@@ -93,9 +93,7 @@ function renderHeldDeletions(held: readonly HeldOrigin[], session: ConsoleSessio
     )}`;
 }
 
-// Push services: who takes our messages, who refuses them and why in its own words.
-
-/** The newest broadcasts, of which it is shown what was not accepted. */
+/** How many of the newest broadcasts are examined for what was not accepted. */
 const recentBroadcasts = 20;
 
 export function addPushServicesPage(
@@ -137,7 +135,7 @@ async function renderParts(store: Store) {
   return { now: renderNow(services, findUnanimous(day)), hour };
 }
 
-/** Who subscribes chooses among a vendor's hosts: there may be any number. */
+/** Subscribers choose among a vendor's hosts, so there may be any number. */
 const shownServices = 50;
 
 function renderNow(services: readonly PushServiceView[], unanimous: readonly FoundAlarm[]): Html {
@@ -172,7 +170,7 @@ const breakerBadges = {
   open: badge('gets nothing for a while', 'bad'),
 } as const;
 
-/** @param alarm what nearly all of its answers say */
+/** @param alarm what nearly all of its answers mean */
 function renderState(service: PushServiceView, alarm: FoundAlarm | undefined): Html {
   const { breaker, breakerReason, refusedKeys, throttled, unreachableMs } = service;
   if (unreachableMs !== undefined) {

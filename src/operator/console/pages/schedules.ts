@@ -1,4 +1,4 @@
-// Schedules: broadcasts that recur, each with its times to come and what came of its last broadcast.
+// Schedules: recurring broadcasts, each with its next times and the outcome of its last broadcast.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { formatAskedAudience } from '../../../delivery/broadcast/describe-source.ts';
 import {
@@ -21,7 +21,7 @@ import { changes, pages, postForm, sendPage, sendQuestion, type Question } from 
 
 const pageRows = 25;
 
-/** A schedule as it is shown: its times, and its last broadcast, which may be kept no longer. */
+/** A schedule with its times and its last broadcast, which may have been deleted. */
 interface ShownSchedule extends ScheduleWithTimes {
   readonly last: Broadcast | undefined;
 }

@@ -1,5 +1,4 @@
-// Sending: a message is composed, looked at with the number of its recipients, and only then sent; to a test group first, if
-// that is asked for.
+// Sending: a message is composed, reviewed with the number of its recipients, and only then sent; first to a test group, if one is given.
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { checkBroadcastOptions } from '../../../delivery/broadcast/create-broadcast.ts';
@@ -36,21 +35,21 @@ import { sendPage } from '../page.ts';
 import { renderReview, renderTestReview } from '../review.ts';
 import { findShownReader, showMessage } from '../preview.ts';
 
-/** A text has at most 4 kB, three times that in a form, and there are several; the rest is for a list of ids. */
+/** A text has at most 4 kB, three times that in a form, and there are several texts; the rest is for a list of ids. */
 const bodyLimit = 256 * 1024;
-/** A form that is longer is not shown again with what is wrong: the browser still has it. */
+/** A longer form is not repeated with its faults; the browser still has it. */
 const maxRepeatedCharacters = 32 * 1024;
 const maxSuggestions = 200;
-/** A fraction of a second's work; an audience with more is estimated, until its number is asked for. */
+/** Counting takes a fraction of a second; larger audiences are estimated until their number is requested. */
 const reviewCandidates = 100_000;
-/** An audience with more is estimated by language and time zone too, from a sample of about so many subscriptions. */
+/** Larger audiences are estimated by language and time zone too, from a sample of about this size. */
 const reviewRows = 10_000;
 
 export function addSendPages(app: FastifyInstance, parts: OperatorContext): void {
   const { store, sender } = parts;
   const estimator = createAudienceEstimator(store);
 
-  /** @param error with which the form is refused: all that is wrong is said above it and beside its fields */
+  /** @param error why the form was refused; all faults are shown above it and beside its fields */
   const sendComposer = async (
     reply: FastifyReply,
     session: ConsoleSession,
@@ -117,7 +116,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     }
   });
 
-  // Asked by the script of the page while the form is filled in.
+  // The page's script asks while the form is filled in.
   app.post('/send/draft', { bodyLimit, config: { audit: 'none' } }, async (request, reply) =>
     sendJson(reply, await describeDraft(readFields(request.body), estimator, store)),
   );
@@ -170,7 +169,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
     },
   );
 
-  // Asked by the script of the page; the subscription is that of this browser, and is not stored.
+  // The page's script asks; the subscription is this browser's, and is not stored.
   app.post(
     '/send/test',
     { bodyLimit, config: { audit: { action: 'message.send' } } },
@@ -197,7 +196,7 @@ export function addSendPages(app: FastifyInstance, parts: OperatorContext): void
   );
 }
 
-/** @throws what is not to be shown beside the form */
+/** @throws errors that are not shown beside the form */
 function faultToShow(error: unknown, fields: Fields): DeskbellError {
   const characters = Object.values(fields).reduce((sum, text) => sum + text.length, 0);
   if (error instanceof DeskbellError && characters <= maxRepeatedCharacters) return error;

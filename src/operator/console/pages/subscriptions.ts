@@ -1,5 +1,4 @@
-// Subscriptions by user, tag, push service and id; and one of them with what came of broadcasts to it. Endpoints and keys are never
-// shown.
+// Subscriptions by user, tag, push service and id; and one with the outcomes of its broadcasts. Endpoints and keys are never shown.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../../errors/deskbell-error.ts';
@@ -97,7 +96,7 @@ export function addSubscriptionPages(app: FastifyInstance, parts: OperatorContex
     const id = idField(request.params, 'id') ?? 0;
     const url = `/console/subscriptions/${id}`;
     const subscription = await store.subscriptions.findById(id);
-    // one that has ended is not stored any more, and is what an operator asks about
+    // operators also ask about one that has ended and is no longer stored
     const isKnown =
       subscription !== undefined || (await store.attempts.outcomesTo([id], { limit: 1 })).outcomes.length > 0;
     if (!isKnown) requireSubscription(subscription, id);
@@ -166,7 +165,7 @@ async function renderList(
   `;
 }
 
-/** @throws {DeskbellError} ERR_FIELD_VALUE for a user or tag that is none */
+/** @throws {DeskbellError} ERR_FIELD_VALUE for an invalid user or tag */
 function readExpression(given: Fields): AudienceExpression | undefined {
   const tags = toTags(given);
   const user = optionalField(given, 'user');
