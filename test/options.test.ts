@@ -270,6 +270,12 @@ test('a public key is the same for service and sender: its length, its alphabet,
     );
   }
   service.createService(serviceOptions);
+  for (const prefix of ['push', '/push/', '/:id', '/*', '/a?b'])
+    assert.throws(
+      () => service.createService({ ...serviceOptions, prefix }),
+      /"prefix" must be a path/,
+      prefix,
+    );
 });
 
 test('tags as an array and the URL of another database are refused by their names', async () => {

@@ -10,6 +10,7 @@ import {
   isSecret,
   isText,
   mustBe,
+  pathPrefix,
   type OptionCheck,
   type OptionChecks,
   wrong,
@@ -247,7 +248,7 @@ export const serviceChecks: OptionChecks<ServiceOptions> = {
   sendCommand: isText,
   prefix: mustBe(
     'a path such as "/push", without "/" at its end',
-    (value) => typeof value === 'string' && /^(?:\/[^/?#]+)*$/.test(value),
+    (value) => typeof value === 'string' && pathPrefix.test(value),
   ),
   pushServices: mustBe(
     'an array of origins, or "public"',

@@ -227,6 +227,7 @@ suite('configuration', () => {
       ['data', []],
       ['prefix', 'push'],
       ['prefix', '/push/'],
+      ['prefix', '/:id'],
       ['logging', 'filter,all'],
       ['logging', [1]],
       ['logging', ['filter', '']],

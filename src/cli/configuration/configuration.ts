@@ -3,6 +3,7 @@
 import { availableParallelism } from 'node:os';
 import { encryptionMethods } from '../../accelerator/encryption-methods.ts';
 import { loggedMessages } from '../../delivery/message-log.ts';
+import { pathPrefix } from '../../errors/check-options.ts';
 import { parseMaxRates } from '../../delivery/limits/max-rate.ts';
 import { defaultBodyLimitBytes } from '../../http/json-body.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
@@ -107,7 +108,7 @@ const service = {
     default: '',
     defaultLabel: 'none',
     valid: 'a path that starts with "/" and does not end with "/"',
-    pattern: /^(\/[\w.~-]+)+$/,
+    pattern: pathPrefix,
   }),
   pushOnly: boolean({
     description:
