@@ -1,18 +1,17 @@
 // Connections of a listener: when requests begin, and limits for responses and for the connections of one client.
-
-// Notes when a request began and its first bytes. Node hands on a request only when its header is complete, so this
-// uses undocumented callbacks of its parser. (Listening for data is documented, but would copy all bytes to
-// JavaScript.) Without the callbacks, a request begins when it is handed on, and its first bytes are those of the
-// rejected packet.
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { clientOf, isLoopback, type IsTrusted } from './client-address.ts';
 
-const onMessageBegin = 0;
-const onExecute = 5;
-const maxOpeningBytes = 16_384;
+// Notes when a request began and its first bytes. Node hands on a request only when its header is complete, so this
+// uses undocumented callbacks of its parser. (Listening for data is documented, but would copy all bytes to
+// JavaScript.) Without the callbacks, a request begins when it is handed on, and its first bytes are those of the
+// rejected packet.
+const onMessageBegin = 0; // HTTPParser.kOnMessageBegin
+const onExecute = 5; // HTTPParser.kOnExecute: a packet has been parsed, or rejected
+const maxOpeningBytes = 16_384; // more than a request line has
 const startMs = Symbol('when the newest request began');
 const opening = Symbol('the header that is not complete');
 
@@ -98,7 +97,10 @@ function isAdmitted(socket: AnsweredSocket, response: ServerResponse): boolean {
 export const newestResponse = (socket: AnsweredSocket): ServerResponse | undefined =>
   socket[openResponses]?.at(-1);
 
-/** Closes connections with waiting output of which nothing was sent between two checks. */
+/**
+ * Closes connections with waiting output of which nothing was sent between two checks. Node's own time-out is reset for
+ * every request, which takes a tenth of the time of a small response.
+ */
 export function closeUnreadResponses(app: FastifyInstance, readTimeoutMs: number): void {
   const taken = new Map<Socket, number>();
   const watch = (socket: Socket): void => {

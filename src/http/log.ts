@@ -80,6 +80,7 @@ export function createLog(options: LogOptions = {}): OpenLog {
   };
 }
 
+/** The text takes microseconds to make, so records of one millisecond share it. */
 function createTimestamp(): () => string {
   let madeForMs: number | undefined;
   let member = '';
