@@ -48,12 +48,18 @@ suite('configuration', () => {
   });
 
   test('a file wins over defaults, a variable over the file, a flag over both', async () => {
-    const config = await file({ port: 1, host: 'from-file', bodyLimitBytes: 2048 });
+    const config = await file({
+      port: 1,
+      host: 'from-file',
+      maxSubscriptions: 2048,
+      subscriberTokens: 'HS256',
+    });
     const environment = { DESKBELL_PORT: '2', DESKBELL_HOST: 'from-environment', HOME: '/' };
     const configuration = await readConfiguration({ flags: { config, port: '3', json: true }, environment });
     assert.equal(configuration.port, 3);
     assert.equal(configuration.host, 'from-environment');
-    assert.equal(configuration.bodyLimitBytes, 2048);
+    assert.equal(configuration.maxSubscriptions, 2048);
+    assert.equal(configuration.subscriberTokens, 'HS256', 'which is no path');
     assert.deepEqual(configuration.logging, ['filter']);
   });
 
@@ -235,7 +241,7 @@ suite('configuration', () => {
       ['authenticate', {}],
       ['redactSubscriptions', 'yes'],
       ['redactSubscriptions', 1],
-      ['bodyLimitBytes', '0'],
+      ['maxSubscriptions', '0'],
       ['registrationsPerMinute', 'on'],
       ['pushServices', 'not a url'],
       ['pushServices', 'http://push.example.org/path'],

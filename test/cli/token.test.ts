@@ -43,7 +43,7 @@ test('a token of `deskbell token` says whose a subscription is', async () => {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const pem = join(data, 'application.pem');
   await writeFile(pem, publicKey.export({ format: 'pem', type: 'spki' }));
-  const eddsa = await serve(['--subscriber-tokens', 'EdDSA', '--subscriber-token-key', pem], { environment });
+  const eddsa = await serve(['--subscriber-tokens', pem], { environment });
   assert.equal((await post(eddsa.address)).status, 401, 'of another algorithm');
   const text = `${Buffer.from('{"alg":"EdDSA"}').toString('base64url')}.${claims}`;
   const own = `Bearer ${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`;
@@ -58,12 +58,10 @@ test('no token is made that no service would take', async () => {
   const pem = join(data, 'application.pem');
   const { publicKey } = generateKeyPairSync('ed25519');
   await writeFile(pem, publicKey.export({ format: 'pem', type: 'spki' }));
-  const eddsa = ['--subscriber-tokens', 'EdDSA'];
   for (const [words, error] of [
     [['--user', '42'], /are off: set subscriberTokens to HS256.*ERR_CONFIGURATION/],
-    [['--user', '42', ...eddsa], /give --subscriber-token-key.*ERR_CONFIGURATION/],
-    [['--user', '42', ...eddsa, '--subscriber-token-key', pem], /private key of the application/],
-    [['--user', '42', ...eddsa, '--subscriber-token-key', join(data, 'none')], /ERR_FILE/],
+    [['--user', '42', '--subscriber-tokens', pem], /private key of the application/],
+    [['--user', '42', '--subscriber-tokens', join(data, 'none')], /ERR_FILE/],
     [['--user', '42', '--subscriber-tokens', 'HS256', '--lifetime', '3601'], /at most 3600.*ERR_FIELD_VALUE/],
     [['--user', '42', '--subscriber-tokens', 'HS256', '--tags', 'a b'], /A tag must be/],
     [['--subscriber-tokens', 'HS256'], /--user <id>.*ERR_USAGE/],

@@ -21,19 +21,14 @@ import type { JsonFlag } from '../output/output.ts';
  * @throws {DeskbellError} ERR_CONFIGURATION, ERR_FILE, and what reading the key of the data directory throws
  */
 export async function readSubscriberTokens(
-  { subscriberTokens: algorithm, subscriberTokenKey, subscriberTokenAudience: audience }: Configuration,
+  { subscriberTokens, subscriberTokenAudience: audience }: Configuration,
   data: Pick<DataDirectory, 'subscriberTokenKey'>,
 ): Promise<SubscriberTokens | undefined> {
-  if (algorithm === 'off') return undefined;
-  if (algorithm === 'HS256') return { algorithm, key: await data.subscriberTokenKey(), audience };
-  if (subscriberTokenKey === undefined) {
-    throw new DeskbellError(
-      'ERR_CONFIGURATION',
-      'EdDSA needs the application’s public key: give --subscriber-token-key with a PEM file',
-    );
-  }
-  const publicKey = await readTextFile(subscriberTokenKey, `The public key ${subscriberTokenKey}`);
-  return { algorithm, publicKey, audience };
+  if (subscriberTokens === 'off') return undefined;
+  if (subscriberTokens === 'HS256')
+    return { algorithm: 'HS256', key: await data.subscriberTokenKey(), audience };
+  const publicKey = await readTextFile(subscriberTokens, `The public key ${subscriberTokens}`);
+  return { algorithm: 'EdDSA', publicKey, audience };
 }
 
 export function sessionCommand({ environment, output }: Context): Command {

@@ -5,7 +5,6 @@ import { encryptionMethods } from '../../accelerator/encryption-methods.ts';
 import { loggedMessages } from '../../delivery/message-log.ts';
 import { pathPrefix } from '../../errors/check-options.ts';
 import { parseMaxRates } from '../../delivery/limits/max-rate.ts';
-import { defaultBodyLimitBytes } from '../../http/json-body.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
 import { createEndpointPolicy, defaultMaxPushServices } from '../../protocol/endpoint-policy.ts';
 import { defaultReceiptsPerMinute, defaultRegistrationsPerMinute } from '../../service/push/client-limits.ts';
@@ -132,13 +131,6 @@ const service = {
     valid: 'addresses or ranges such as 127.0.0.1 or 10.0.0.0/8',
     check: checkAddressRanges,
   }),
-  bodyLimitBytes: integer({
-    description: 'Maximum size of a request body.',
-    default: defaultBodyLimitBytes,
-    unit: 'bytes',
-    min: 1024,
-    max: 1_048_576,
-  }),
   registrations: oneOf({
     description:
       'Whose subscriptions are stored. open: everybody’s. invited: those of browsers that opened a link of "deskbell invite", ' +
@@ -171,16 +163,19 @@ const service = {
 } satisfies Entries;
 
 const subscriberTokens = {
-  subscriberTokens: oneOf({
-    description:
-      'How subscriber tokens are signed; with them an application assigns subscriptions to users. HS256: with the key in the ' +
-      'data directory. EdDSA: with the application’s own key. With "off" the header Authorization is ignored.',
-    default: 'off',
-    names: ['off', 'HS256', 'EdDSA'],
-  }),
-  subscriberTokenKey: path({
-    description: 'The application’s public key (Ed25519, PEM), for EdDSA.',
-  }),
+  subscriberTokens: orLiteral(
+    'HS256',
+    orLiteral(
+      'off',
+      path({
+        description:
+          'How subscriber tokens are checked; with them an application assigns subscriptions to users. HS256: with the key in the ' +
+          'data directory. A path: with the application’s public key in that file (Ed25519, PEM), as EdDSA. With "off" the header ' +
+          'Authorization is ignored.',
+        default: 'off',
+      }),
+    ),
+  ),
   subscriberTokenAudience: text({
     description: 'Audience that subscriber tokens must name ("aud").',
     default: 'deskbell',

@@ -65,7 +65,8 @@ async function readConfigurationFile(path: string): Promise<Record<string, unkno
       );
     }
     const value = readSetting(name, input, `"${name}" in ${path}`);
-    values[name] = (settings[name] as Setting<unknown>).isPath ? resolveFrom(dirname(path), value) : value;
+    const { isPath, literals = [] }: Setting<unknown> = settings[name];
+    values[name] = isPath && !literals.includes(value as string) ? resolveFrom(dirname(path), value) : value;
   }
   return values;
 }

@@ -15,6 +15,8 @@ export interface Setting<Value> {
   readonly placeholder: string;
   /** The value is a path: in a configuration file, relative to that file's directory. */
   readonly isPath?: boolean;
+  /** Values that are no path, although the setting takes one. */
+  readonly literals?: readonly string[];
   /** The values to choose from, if there is a fixed set. */
   readonly names?: readonly string[];
   /** Never printed, because it may hold a password or another secret. */
@@ -104,6 +106,7 @@ export function orLiteral<Value, const Literal extends string>(
   return {
     ...setting,
     valid: `${setting.valid}, or "${literal}"`,
+    literals: [...(setting.literals ?? []), literal],
     read: (input) => (input === literal ? literal : setting.read(input)),
   };
 }

@@ -36,7 +36,7 @@ export const operatorDescription: Description = {
   info: {
     title: 'Deskbell: the operator’s API',
     // The version of the API; raise it with every change that a client can see.
-    version: '2.2.0',
+    version: '3.0.0',
     description: summary,
     license,
   },
