@@ -1,5 +1,5 @@
-// What operators have to know of: alarms that broadcasts have raised, work and schedules whose time has passed, and which alarms
-// somebody has acknowledged. Whether an alarm stands is decided in `delivery/alarms/`.
+// The data behind alarms: alarms that broadcasts have raised, work and schedules that are overdue, and which alarms somebody has
+// acknowledged. `delivery/alarms/` decides which alarms stand.
 import { run, type PortableDatabase } from './portable-sql.ts';
 import { countsDifferReason } from './broadcasts.ts';
 import { isNotPaused } from './sending.ts';
@@ -21,7 +21,7 @@ export interface RaisedAlarm {
 /** How a push service answers our token or key, as the holder of one key sees it. */
 export interface TokenAnswers {
   readonly origin: string;
-  /** Since when it refuses them all; absent where it does not. */
+  /** Since when it refuses them all; absent if it does not. */
   readonly suspendedSinceMs: number | undefined;
   /** 0: it has accepted nothing. */
   readonly acceptedAtMs: number;
@@ -41,11 +41,11 @@ export interface DueWork {
   readonly broadcasts: readonly DueBroadcast[];
   /** Up to `maxDue`, the longest due first. */
   readonly schedules: readonly { readonly id: number; readonly sinceMs: number }[];
-  /** When anything was sent last; 0 where that was hours ago. */
+  /** When anything was sent last; 0 if that was hours ago. */
   readonly lastSentAtMs: number;
 }
 
-/** Of the work that is due, so much is looked at. */
+/** At most so many broadcasts and schedules are read. */
 export const maxDue = 20;
 
 export interface Acknowledgement {
@@ -71,18 +71,18 @@ export interface AlarmStore {
   endAcknowledgements(ended: readonly Acknowledgement[]): Promise<void>;
 }
 
-/** So long after the end of its broadcast, an alarm stands. */
+/** How long an alarm stands after its broadcast has ended. */
 export const alarmsKeptMs = 24 * 60 * 60 * 1000;
 
-/** Of a broadcast `b` that is over, as its index has it. */
+/** When a broadcast `b` ended: the expression of its index. */
 export const endedAtMs = 'coalesce(b.finished_at_ms, b.expires_at_ms)';
 
-/** An alarm of a broadcast `b` that is over for long. */
+/** The alarm of a broadcast `b` that ended long ago. */
 export const isPast = `b.state in ('done', 'cancelled') and ${endedAtMs} < :pastMs and a.reason <> '${countsDifferReason}'`;
 
 interface DueRow {
   readonly id: number;
-  /** Null where the broadcast ended in between, as the next. */
+  /** Null if the broadcast ended in between, as the next. */
   readonly startAtMs: number | null;
   readonly freeAtMs: number | null;
   readonly begun: number | null;

@@ -1,4 +1,4 @@
-// What a commit stores of what came of its rows: a set of subscriptions for each outcome, answer and number of the attempt, and
+// What a commit stores about the results of its rows: a set of subscriptions for each outcome, answer and number of the attempt, and
 // each answer once for its broadcast. Rows that are no stored subscriptions have no id: their answers are counted, and they are
 // in no set.
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ export const maxSetRows = 2 ** 16;
 export interface StoredAnswer extends Answer {
   /** Made of its members, so that nobody needs to look it up. */
   readonly id: number;
-  /** How many rows of the commit got it; of acceptances 0. */
+  /** How many rows of the commit got it; 0 for acceptances. */
   readonly rows: number;
 }
 
@@ -26,7 +26,7 @@ export interface AttemptSet {
   readonly answerId: number;
   readonly outcome: AttemptOutcome;
   readonly attempt: number;
-  /** When the first attempt was made; absent where nothing was sent. */
+  /** When the first attempt was made; absent if nothing was sent. */
   readonly sinceMs: number | undefined;
   readonly firstId: number;
   readonly lastId: number;
@@ -107,7 +107,7 @@ const isSame = (one: Answer, other: Answer): boolean =>
   one.reason === other.reason &&
   one.detail === other.detail;
 
-/** `undefined` where nothing came of the row yet. */
+/** `undefined` if the row has no result yet. */
 export function outcomeOf({ result, attempts }: RowResult): AttemptOutcome | undefined {
   if (isSettlement(result)) return result;
   return attempts > 0 && (result === 'retry' || result === 'refused') ? 'retry' : undefined;

@@ -13,7 +13,7 @@ export type AttemptOutcome = (typeof attemptOutcomes)[number];
 export interface Answer {
   readonly origin: string;
   readonly outcome: AttemptOutcome;
-  /** HTTP status, absent where there was no answer. */
+  /** HTTP status, absent if there was no answer. */
   readonly status?: number | undefined;
   /** As in `Outcome`. */
   readonly reason?: string | undefined;
@@ -72,7 +72,7 @@ export interface RowWait {
   /** `pushService`: it refuses our token or key, and is probed. `retry`: the time after an attempt. `turn`: nothing was sent yet,
    *  since its reader has quiet hours, its push service cannot be reached, a rate limit is used up or another sender has to send it. */
   readonly for: 'pushService' | 'retry' | 'turn';
-  /** When it is tried again; absent where that depends on its push service. */
+  /** When it is tried again; absent if that depends on its push service. */
   readonly untilMs?: number | undefined;
   /** It is `expired` then. */
   readonly expiresAtMs: number;
@@ -84,9 +84,9 @@ export interface RowOutcome {
   readonly broadcastId: number;
   readonly subscriptionId: number;
   readonly state: RowState;
-  /** Of its push service; absent where neither an attempt nor the store has it. */
+  /** Of its push service; absent if neither an attempt nor the store has it. */
   readonly origin?: string | undefined;
-  /** Whose the subscription is; absent where it is anonymous or has left the store. */
+  /** Whose the subscription is; absent if it is anonymous or has left the store. */
   readonly user?: string | undefined;
   /** Of a row that is `inactive`: over how many broadcasts. */
   readonly skipInactive?: number | undefined;
@@ -94,7 +94,7 @@ export interface RowOutcome {
   readonly wait?: RowWait | undefined;
   /** All of them, the newest first; the first one is what led to the state. */
   readonly attempts: readonly AttemptRecord[];
-  /** What its browser has reported of the notification. Absent where the broadcast asks for no receipts. */
+  /** What its browser has reported of the notification. Absent if the broadcast asks for no receipts. */
   readonly receipts?: readonly ReceiptEvent[] | 'noLongerKept' | undefined;
   /** Its push service calls it gone, and it is kept until an operator decides: since when. */
   readonly heldSinceMs?: number | undefined;
@@ -103,7 +103,7 @@ export interface RowOutcome {
 /** Some of what came of broadcasts. */
 export interface RowOutcomes {
   readonly outcomes: readonly RowOutcome[];
-  /** Where to go on; absent where nothing is left. */
+  /** Where to go on; absent if nothing is left. */
   readonly next?: number | undefined;
 }
 

@@ -12,7 +12,7 @@ export interface AuditRecord {
   readonly action: string;
   /** To what, such as `broadcast 7`. A person is named by a keyed hash. */
   readonly target?: string | undefined;
-  /** HTTP status of the answer; absent where the process ended before there was one. */
+  /** HTTP status of the answer; absent if the process ended before there was one. */
   readonly status?: number | undefined;
 }
 

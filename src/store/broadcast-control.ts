@@ -14,7 +14,7 @@ import { createPreparations, type MemberFinder } from './preparations.ts';
 
 /** What each database does in its own way. */
 export interface BroadcastWriter extends Pick<BroadcastStore, 'addToAudience'>, MemberFinder {
-  /** Writes a broadcast with its slices. @returns its id; `undefined` where another one has the key */
+  /** Writes a broadcast with its slices. @returns its id; `undefined` if another one has the key */
   insert(draft: NewBroadcast): Promise<number | undefined>;
 }
 
@@ -60,7 +60,7 @@ export function createBroadcasts(
     );
   };
 
-  /** @returns false where the audience of the broadcast is complete */
+  /** @returns false if the audience of the broadcast is complete */
   const pausePreparation = async (id: number, isPaused: number): Promise<boolean> => {
     const changed = await database.writeOnce(
       `update deskbell.preparations set is_paused = :isPaused where broadcast_id = :id

@@ -56,7 +56,7 @@ interface BroadcastRow {
   readonly expires_at_ms: number;
   readonly finished_at_ms: number | null;
   readonly removed: number;
-  /** Not null where receipts are asked for. */
+  /** Not null if receipts are asked for. */
   readonly receipt_actions: string | null;
   readonly waiting: number;
   readonly to_retry: number;
@@ -65,7 +65,7 @@ interface BroadcastRow {
   readonly alarms: unknown;
   readonly held_back: unknown;
   readonly receipts: unknown;
-  /** Null where there are none. */
+  /** Null if there are none. */
   readonly texts: unknown;
   readonly has_placeholders: number;
 }
@@ -218,7 +218,7 @@ const isPreparing = `case when b.state = 'paused' and exists (
 const stateOf = (row: Pick<BroadcastRow, 'state' | 'is_preparing'>): BroadcastState =>
   row.is_preparing === 1 ? 'preparing' : row.state;
 
-/** Details are looked for only where there can be any. */
+/** Details are looked for only if there can be any. */
 function selectOf({ jsonArray, jsonObject }: PortableDatabase): string {
   const jsonOf = (members: readonly string[], orderedRows: string): string => {
     const pairs = members.map((name) => `'${name}', d."${name}"`).join(', ');

@@ -29,7 +29,7 @@ export interface NewBroadcastSource {
   readonly createdBy?: BroadcastCreator | undefined;
 }
 
-/** The columns; null where it is not known. */
+/** The columns; null if it is not known. */
 interface SourceColumns {
   readonly asked_audience: string | null;
   readonly created_by: string | null;

@@ -129,13 +129,13 @@ export interface Broadcast
   readonly audience: AskedAudience | undefined;
   /** `undefined`: not recorded, as above. */
   readonly createdBy: BroadcastCreator | undefined;
-  /** What is sent instead of the message's own text, by language; `undefined` where there is none. */
+  /** What is sent instead of the message's own text, by language; `undefined` if there is none. */
   readonly texts?: readonly BroadcastText[] | undefined;
   /** Its texts have placeholders that stand for the data of each reader. */
   readonly hasPlaceholders?: boolean | undefined;
   /** Rows of the audience at creation; the counts below add up to it. */
   readonly recipients: number;
-  /** Who was left out beside them by `skipInactive`; `undefined` where it was not asked for. */
+  /** Who was left out beside them by `skipInactive`; `undefined` if it was not asked for. */
   readonly inactive?: number | undefined;
   readonly counts: Readonly<Record<Settlement, number>> & {
     /** Without an outcome yet; when `done` or `cancelled` 0. */
@@ -156,7 +156,7 @@ export interface Broadcast
   readonly heldBack: readonly { readonly origin: string; readonly rows: number }[];
   readonly origins: readonly OriginCounts[];
   readonly alarms: readonly Alarm[];
-  /** What browsers reported; `undefined` where the rows do not ask for it. */
+  /** What browsers reported; `undefined` if the rows do not ask for it. */
   readonly receipts: readonly ReceiptCounts[] | undefined;
 }
 
@@ -194,7 +194,7 @@ export interface Recipient extends Subscription {
   readonly position: number;
   /** `undefined` for a row of a list that is no stored subscription. */
   readonly subscriptionId: number | undefined;
-  /** The VAPID public key that it was made with; `undefined` where that is not known. */
+  /** The VAPID public key that it was made with; `undefined` if that is not known. */
   readonly vapidPublicKey: string | undefined;
   readonly updatedAtMs: number;
   /** The person has been reached as often as the broadcast allows: not to be sent to. */
@@ -224,7 +224,7 @@ export interface BroadcastStore {
    * Looks at the next ids for the audience of a broadcast that is preparing, in a short transaction.
    *
    * @param holder who does it, a UUID: others leave it alone for some seconds
-   * @returns false where the holder has nothing more to do: the audience is complete, the broadcast was paused or cancelled, or
+   * @returns false if the holder has nothing more to do: the audience is complete, the broadcast was paused or cancelled, or
    *   somebody else prepares it
    */
   prepare(id: number, holder: string): Promise<boolean>;
@@ -234,7 +234,7 @@ export interface BroadcastStore {
    * Writes the broadcast and its slices in one transaction; no work per row. One to an expression is to be prepared.
    *
    * @returns the broadcast; `isNew: false` where one with the same key and content was there
-   * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY where the key belongs to another content
+   * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to another content
    */
   create(draft: NewBroadcast): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
   /** What is sent instead of the payload to those who read a language. */
@@ -244,7 +244,7 @@ export interface BroadcastStore {
   find(id: number): Promise<Broadcast | undefined>;
   /** Those that there are, newest first. */
   findAll(ids: readonly number[]): Promise<readonly Broadcast[]>;
-  /** @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND where there is none */
+  /** @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND if there is none */
   get(id: number): Promise<Broadcast>;
   findByKey(idempotencyKey: string): Promise<KeyedBroadcast | undefined>;
   /** Newest first. */
@@ -253,7 +253,7 @@ export interface BroadcastStore {
   countOpen(): Promise<OpenBroadcasts>;
   /** Those that run, are scheduled or paused, newest first: however many others there are, only these are looked at. */
   listOpen(limit: number): Promise<readonly Broadcast[]>;
-  /** The ids of a list of ids, ascending, as far as their subscriptions were not removed as a person's; `undefined` where there are
+  /** The ids of a list of ids, ascending, as far as their subscriptions were not removed as a person's; `undefined` if there are
    *  more than `limit`, or none is kept. */
   listedIds(id: number, limit: number): Promise<readonly number[] | undefined>;
   /** All of them, newest first, without counts: for a search (`operator/searches.ts`). */

@@ -15,7 +15,7 @@ export interface ChannelStore {
    * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also where there would be too many channels
    */
   put(channel: Channel): Promise<Channel>;
-  /** @returns false where there is none */
+  /** @returns false if there is none */
   remove(name: string): Promise<boolean>;
 }
 

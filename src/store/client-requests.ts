@@ -1,4 +1,4 @@
-// How often clients have asked for what has a limit for each client, counted by all processes on the database together. Types
+// Counts the requests of each client, for all processes on the database together, so that they can be limited. Types
 // and numbers only.
 
 export interface ClientWindow {
@@ -13,7 +13,7 @@ export interface ClientRequests {
    * Counts one request.
    *
    * @param client who asks, and for what, such as `192.0.2.1 register`; only a hash of it is stored
-   * @returns `undefined` where it was not counted, since others took its place
+   * @returns `undefined` if it was not counted, since others took its place
    * @throws {DeskbellError} ERR_STORE_UNAVAILABLE
    */
   count(client: string, windowMs: number): Promise<ClientWindow | undefined>;

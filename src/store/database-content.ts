@@ -6,7 +6,7 @@ export interface DatabaseContent {
   readonly keys: readonly StoredVapidKey[];
   /** How many were made with each key. */
   readonly subscriptions: ReadonlyMap<string, number>;
-  /** `undefined` where the store sends by itself. */
+  /** `undefined` if the store sends by itself. */
   readonly pause: SendingPause | undefined;
 }
 

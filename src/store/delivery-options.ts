@@ -81,7 +81,7 @@ export interface OptionDescription {
   readonly check: OptionCheck;
   /** What holds where it is not given. */
   readonly byDefault?: string;
-  /** Of `deskbell send`, with what it is given. Absent where a setting decides. */
+  /** Of `deskbell send`, with what it is given. Absent if a setting decides. */
   readonly flag?: string;
   /** Of the console's form. */
   readonly field: {

@@ -1,7 +1,7 @@
-// What a store throws when the disk of its database is full: the same write succeeds once there is room.
+// The error of a store whose disk is full: the same write succeeds once there is room.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 
-/** Made where a database's own codes are read, in `database-errors.ts` of each. */
+/** Thrown by `database-errors.ts` of each database. */
 export class DiskFullError extends DeskbellError {
   constructor(database: string, cause: unknown) {
     const detail = `The database ${database} cannot grow: its disk is full; nothing was stored.`;

@@ -53,7 +53,7 @@ export function createHeldDeletions(database: PortableDatabase): HeldDeletions {
 
 /**
  * @param subscriptions as many as were decided on
- * @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND where there were none
+ * @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND if there were none
  */
 export function requireHeldDeletions(subscriptions: number, origin: string): number {
   if (subscriptions > 0) return subscriptions;

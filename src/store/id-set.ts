@@ -50,7 +50,7 @@ export function indexOfId(set: Uint8Array, id: number): number {
   return -1;
 }
 
-/** @returns the smallest id of the set above `id`; `undefined` where there is none */
+/** @returns the smallest id of the set above `id`; `undefined` if there is none */
 export function nextIdOf(set: Uint8Array, id: number): number | undefined {
   let last = 0;
   for (const { distance, count } of steps(set)) {

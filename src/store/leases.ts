@@ -57,7 +57,7 @@ export interface ReaderColumns {
   readonly time_zone: string | null;
 }
 
-/** @returns undefined where nothing was written down */
+/** @returns undefined if nothing was written down */
 export const toRowReader = ({ language, time_zone: timeZone }: ReaderColumns): RowReader | undefined =>
   language === null && timeZone === null
     ? undefined

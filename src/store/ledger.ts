@@ -34,7 +34,7 @@ export interface Suspension {
 }
 
 export interface RowRecord extends Pick<Answer, 'status' | 'reason' | 'detail'> {
-  /** When it was sent; absent where nothing was. */
+  /** When it was sent; absent if nothing was. */
   readonly atMs?: number | undefined;
   /** As in `AttemptRecord`. */
   readonly attempt: number;

@@ -21,8 +21,8 @@ export interface MessageRequests {
   /**
    * Takes the key, durably, or finds the request that has it.
    *
-   * @returns the answer to the earlier request; `undefined` where there was none, and the message may be sent
-   * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY where the key belongs to another content, ERR_MESSAGE_IN_DOUBT where the
+   * @returns the answer to the earlier request; `undefined` if there was none, and the message may be sent
+   * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to another content, ERR_MESSAGE_IN_DOUBT if the
    *   earlier request has no answer: it is being sent, or its process ended meanwhile
    */
   begin(request: MessageRequest): Promise<string | undefined>;

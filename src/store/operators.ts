@@ -19,7 +19,7 @@ export interface Operator {
 }
 
 export interface OperatorStore {
-  /** @throws {DeskbellError} ERR_OPERATOR_EXISTS where the name is taken */
+  /** @throws {DeskbellError} ERR_OPERATOR_EXISTS if the name is taken */
   add(operator: {
     readonly name: string;
     readonly role: OperatorRole;
@@ -29,7 +29,7 @@ export interface OperatorStore {
   findByToken(tokenHash: Uint8Array): Promise<Operator | undefined>;
   /** In the order of names. */
   list(): Promise<readonly Operator[]>;
-  /** @returns false where there is none of this name */
+  /** @returns false if there is none of this name */
   remove(name: string): Promise<boolean>;
   /**
    * Notes a broadcast as an operator's own, unless it is another's.

@@ -1,4 +1,4 @@
-// Whose subscriptions are: their user and tags, and what one of them takes over from another one. Parts of transactions.
+// User and tags of a subscription, and what a new subscription takes over from a former one. Parts of transactions.
 import type { UserAndTags } from '../audience/user-and-tags.ts';
 import { normalizeEndpoint } from '../protocol/endpoint.ts';
 import { isSameSecret } from '../protocol/same-secret.ts';

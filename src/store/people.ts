@@ -1,4 +1,4 @@
-// Whose subscriptions are, and what an operator does with a person.
+// People: users and tags of subscriptions, and the removal of all data of a person.
 import { checkNewUser, checkTagCount, checkTags } from '../audience/user-and-tags.ts';
 import { normalizeEndpoint } from '../protocol/endpoint.ts';
 import { assignOwner, assignTags, findById, findOwn } from './owners.ts';
@@ -6,31 +6,31 @@ import type { PortableDatabase } from './portable-sql.ts';
 import { removePerson, type RemovedPerson } from './remove-person.ts';
 import { createSampler, type ReadWindows, type SubscriptionSample } from './subscription-sample.ts';
 
-/** What is not given stays as it is. */
+/** A property that is left out does not change. */
 export interface OwnerChange {
   /** `null`: nobody's. */
   readonly user?: string | null | undefined;
-  /** All that it has from then on. */
+  /** All its tags from then on. */
   readonly tags?: readonly string[] | undefined;
 }
 
 type TagChange = Parameters<PeopleStore['changeTags']>[1];
 
-/** Whose subscriptions are: users and tags. */
+/** Users and tags of subscriptions. */
 export interface PeopleStore {
   /**
-   * Changes whose a subscription is.
+   * Changes user and tags of a subscription.
    *
-   * @returns false where there is no such subscription
+   * @returns false if there is no such subscription
    * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE; nothing is changed
    */
   assign(id: number, change: OwnerChange): Promise<boolean>;
-  /** Clears user and tags where `auth` is the row's own. By any spelling of scheme, host and port. */
+  /** Clears user and tags if `auth` is the row's own. Scheme, host and port may be spelled in any way. */
   signOut(endpoint: string, auth: Uint8Array): Promise<boolean>;
   /**
    * Adds tags to a subscription, or takes them away.
    *
-   * @returns false where there is no such subscription
+   * @returns false if there is no such subscription
    * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also where it would have too many; nothing is changed
    */
   changeTags(

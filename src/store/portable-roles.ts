@@ -1,4 +1,4 @@
-// The roles of a store that are written once for both databases.
+// All roles of a store that are written once for both databases.
 import { createAlarmStore } from './alarms.ts';
 import { createAudit } from './audit.ts';
 import { createChannels } from './channels.ts';

@@ -1,10 +1,9 @@
-// SQL that is the same in both databases: what the roles without a hot path are written in, once, in the file of the role. It
-// names tables with their schema (`deskbell.audit`) and values by name (`:nowMs`). Roles that differ, or that are called for
-// each message, have a file of their own name in `sqlite/` and in `postgres/`.
+// SQL that is the same in both databases. It names tables with their schema (`deskbell.audit`) and values by name (`:nowMs`). Each
+// role that is not called for every message is written in it, once. The others have files of one name in `sqlite/` and `postgres/`.
 import { fieldError } from '../errors/deskbell-error.ts';
 import type { StoredSubscription } from './subscriptions.ts';
 
-/** Numbers are what `isOneOf` compares with. */
+/** Lists of numbers are for `isOneOf`. */
 export type PortableValue = string | number | boolean | Uint8Array | readonly number[] | null;
 export type PortableValues = Readonly<Record<string, PortableValue>>;
 
@@ -13,15 +12,15 @@ export interface PortableStatement {
   readonly values: PortableValues;
 }
 
-/** What a transaction does, one statement after the other; each is answered with its rows. */
+/** The statements of a transaction, one after the other; each yields its rows. */
 export type Work<Result> = Generator<PortableStatement, Result, readonly unknown[]>;
 
 /** Rows that `writeInBatches` changes at once: some tens of milliseconds of one transaction. */
 export const batchRows = 5000;
 
-/** How several subscriptions are found by what is known of them: each is looked up in one index, whatever the tables' sizes. */
+/** Finds several subscriptions, each by one index, whatever the tables' sizes. */
 export interface GivenSubscriptions {
-  /** Rows `s` of subscriptions by `:keys`, and `p` of people, where there is one. */
+  /** Rows `s` of subscriptions by `:keys`, and `p` of people, if there is one. */
   readonly sql: string;
   keysOf(subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[]): string;
 }
@@ -41,11 +40,11 @@ export interface PortableDatabase {
     /** Statements that replace those of a subscription. @param tags a JSON array */
     set(id: number, tags: string): readonly (readonly [sql: string, values: PortableValues])[];
   };
-  /** Whether a column is one of the numbers that are the value of `name`. However many they are, the text is the same. */
+  /** The condition that a column is one of the numbers in the value `name`. Its text does not depend on how many there are. */
   isOneOf(column: string, name: string): string;
   /** The collation in which texts are compared byte by byte. */
   readonly byBytes: string;
-  /** The function that finds a text in another one: where it is, from 1, or 0. */
+  /** The function that gives the position of a text in another one, from 1, or 0. */
   readonly position: string;
   /** At the end of a query whose rows are changed next: other transactions pass over them. */
   readonly skipLocked: string;
@@ -53,7 +52,7 @@ export interface PortableDatabase {
   readonly forUpdate: string;
   /** How a subscription and the mark on it name each other: columns of "subscriptions", and the same of "gone_marks". */
   readonly markedRow: { readonly subscription: string; readonly mark: string };
-  /** What a column of JSON holds, from what it is read as: SQLite gives its text. */
+  /** Reads a column of JSON: SQLite gives its text, PostgreSQL its value. */
   readJson<Json>(column: unknown): Json;
   /** The functions that make JSON: an array of rows in their order, and an object. */
   readonly jsonArray: string;

@@ -40,7 +40,7 @@ export interface PushServiceState extends PushServiceKey {
   readonly waitMs: number;
 }
 
-/** What one worker or sender has been answered since its last report. */
+/** The answers that one worker or sender has got since its last report. */
 export interface PushServiceAnswers extends PushServiceKey {
   readonly accepted: number;
   /** It has refused our token or key, if only before an acceptance. */
@@ -53,7 +53,7 @@ export interface PushServiceAnswers extends PushServiceKey {
   readonly refusedSubscriptionIds?: readonly number[] | undefined;
   /** Stored subscriptions whose messages are rejected since they were refused. */
   readonly rejectedSubscriptionIds?: readonly number[] | undefined;
-  /** How long it has asked to wait, from now. */
+  /** How long it has asked senders to wait, from now. */
   readonly waitMs?: number | undefined;
 }
 
@@ -73,7 +73,7 @@ export const suspensionPolicy = {
   maxProbePauseMs: 2 * 60 * 1000,
   /** A row that is refused so often while others are accepted is rejected. */
   maxRefusals: 5,
-  /** How long rows wait for a push service that refuses all of them, where everything says that it is the rows. */
+  /** How long rows wait for a push service that refuses all of them, although everything suggests that the rows are at fault. */
   patienceMs: 60 * 60 * 1000,
   /** Drawn at once after that, so that each row is asked for itself. */
   lastProbeRows: 100,
@@ -82,7 +82,7 @@ export const suspensionPolicy = {
 /** Rows with the least draw order are drawn as probes first. From 0 to below this; less by this where the row was accepted before. */
 export const drawOrderEnd = 2 ** 49;
 
-/** What a further refusal of a row means. */
+/** What happens if the push service refuses the row again. */
 export type IfRefused = 'suspend' | 'retry' | 'reject';
 
 /** A row that was refused, or is drawn as a probe. */

@@ -58,7 +58,7 @@ export function createReaderTimes(options: TimeOptions): (timeZone: string | und
   };
 }
 
-/** @returns says when the quiet hours end that a time zone has at a time; undefined where it has none then */
+/** @returns says when the quiet hours end that a time zone has at a time; undefined if it has none then */
 export function createQuietTimes(
   options: StoredOptions,
 ): ((timeZone: string | undefined, atMs: number) => number | undefined) | undefined {

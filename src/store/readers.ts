@@ -57,7 +57,7 @@ export interface ReaderStore {
   /** What holds for each channel. */
   choices(reader: Reader): Promise<Choices>;
   /**
-   * Stores choices: those of the person, where there is one, else those of the subscription.
+   * Stores choices: those of the person, if there is one, else those of the subscription.
    *
    * @returns what holds for each channel afterwards
    * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, ERR_CHANNEL_NOT_FOUND; nothing is changed then

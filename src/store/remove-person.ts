@@ -3,7 +3,7 @@ import { addRemoved, finishIfOver } from './finish-broadcast.ts';
 import { forgetAttempts, forgetMemberships } from './forget-subscriptions.ts';
 import { changeRows, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
 
-/** How much of a person was in the store and is deleted. */
+/** What was deleted of a person. */
 export interface RemovedPerson {
   readonly subscriptions: number;
   /** Subscriptions that had ended already, of which the application had not taken note. */
@@ -14,9 +14,9 @@ export interface RemovedPerson {
   readonly schedules: number;
   /** Places in lists of recipients. */
   readonly recipients: number;
-  /** That are known of broadcasts to others too. */
+  /** Attempts of broadcasts to others too. */
   readonly attempts: number;
-  /** What their browsers have reported of notifications, and is still known by subscription. */
+  /** Reports of their browsers about notifications. */
   readonly receipts: number;
 }
 

@@ -1,4 +1,4 @@
-// How long the store keeps what is over. Deleting goes in steps, each a short transaction, so that nobody waits for it.
+// How long the store keeps the data of broadcasts that are over. It deletes in short transactions, so that nobody waits.
 import { alarmsKeptMs, endedAtMs, isPast } from './alarms.ts';
 import { keyLifetimeMs } from './message-requests.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
@@ -39,7 +39,7 @@ const pruneBatchSets = 500;
 
 /** Whoever writes a list down makes its broadcast by then. */
 const unusedForMs = 24 * 60 * 60 * 1000;
-/** Whoever is told of subscriptions that have ended has been told by then. */
+/** Applications have read about subscriptions that have ended by then. */
 const endedKeptMs = 30 * 24 * 60 * 60 * 1000;
 /** Whoever freezes an audience has made its broadcast long before. */
 const freezingMs = 60 * 60 * 1000;

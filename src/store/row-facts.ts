@@ -10,7 +10,7 @@ import type { ReceiptEvent } from './receipts.ts';
 export interface RowsHead {
   readonly id: number;
   readonly state: 'running' | 'paused' | 'cancelled' | 'done';
-  /** Null where the audience is all subscriptions, and where its list was dropped. */
+  /** Null if the audience is all subscriptions, or if its list was dropped. */
   readonly audience_id: number | null;
   /** `list`: its positions are no ids. */
   readonly rows_in: string;

@@ -42,7 +42,7 @@ export interface ScheduleStore {
   add(draft: NewSchedule): Promise<Schedule>;
   /** In the order of ids. @param range default: all */
   list(range?: { readonly afterId?: number; readonly limit?: number }): Promise<readonly Schedule[]>;
-  /** @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND where there is none */
+  /** @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND if there is none */
   get(id: number): Promise<Schedule>;
   /**
    * From now on it makes no broadcasts. One that is being made is still sent. Pausing what is paused changes nothing.
@@ -57,7 +57,7 @@ export interface ScheduleStore {
    * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND
    */
   resume(id: number, nextAtMs: number): Promise<Schedule>;
-  /** @returns false where there is none; broadcasts that it has made stay */
+  /** @returns false if there is none; broadcasts that it has made stay */
   remove(id: number): Promise<boolean>;
   /** A schedule whose next time has come, the longest due first, which nobody else is given for `leaseMs`. */
   takeDue(leaseMs: number): Promise<DueSchedule | undefined>;
@@ -65,7 +65,7 @@ export interface ScheduleStore {
    * Sets the time of the next occurrence.
    *
    * @param change.fromMs the time that it replaces: where another process has replaced it already, nothing changes
-   * @returns false where the schedule has been removed
+   * @returns false if the schedule has been removed
    */
   advance(
     id: number,

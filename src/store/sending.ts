@@ -14,7 +14,7 @@ export interface SendingPause {
 }
 
 export interface Sending {
-  /** @returns `undefined` where the store sends by itself */
+  /** @returns `undefined` if the store sends by itself */
   findPause(): Promise<SendingPause | undefined>;
   /** Pauses it, and every broadcast that is not over. Where it is paused already, broadcasts that run since then are added. */
   pause(reason: PauseReason): Promise<SendingPause>;

@@ -14,7 +14,7 @@ export interface AudienceSplit {
   readonly skipInactive?: number | undefined;
   /** Of the texts. */
   readonly languages: readonly string[];
-  /** Absent where all get it at once. */
+  /** Absent if all get it at once. */
   readonly times?: (TimeOptions & { readonly ifTimePassed?: IfTimePassed | undefined }) | undefined;
 }
 

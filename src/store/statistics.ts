@@ -1,4 +1,4 @@
-// Figures over time: counted where they arise, in the same transaction, and kept in few rows, so that reading them never
+// Figures over time: counted if they arise, in the same transaction, and kept in few rows, so that reading them never
 // looks at subscriptions or audiences.
 import type { OriginCounts } from './broadcasts.ts';
 import { addColumns, listColumns, settledRows, sumColumns } from './outcome-columns.ts';

@@ -66,7 +66,7 @@ export interface Store {
   readonly retention: Retention;
   readonly visits: VisitStore;
   readonly webhooks: WebhookOutbox;
-  /** Absent where each process counts the requests of its clients for itself. */
+  /** Absent if each process counts the requests of its clients for itself. */
   readonly clientRequests?: ClientRequests | undefined;
   readonly address: StoreAddress;
   /** Throws where the database cannot be read or written now. */

@@ -43,7 +43,7 @@ export class InsertBudget {
     this.#onWarning = guardCallback('subscriptionLimit.onWarning', (warning) => limit.onWarning?.(warning));
   }
 
-  /** True where stored rows are to be counted before so many are inserted. */
+  /** True if stored rows are to be counted before so many are inserted. */
   needsCount(inserts: number, nowMs: number): boolean {
     return this.#inserts < inserts && nowMs >= this.#countAgainAtMs;
   }
@@ -57,7 +57,7 @@ export class InsertBudget {
     if (this.#capacity === 0) this.#countAgainAtMs = nowMs + countAgainAfterMs;
   }
 
-  /** @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT where there is no room for so many rows */
+  /** @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT if there is no room for so many rows */
   take(inserts: number): void {
     if (this.#capacity < inserts) {
       throw new DeskbellError(

@@ -18,7 +18,7 @@ export interface StoredSubscription extends Subscription {
   readonly user: string | undefined;
   /** In the order of their names. */
   readonly tags: readonly string[];
-  /** As the browser says. That of the person, where there is one, holds before it. */
+  /** As the browser says. That of the person, if there is one, holds before it. */
   readonly language: string | undefined;
   /** As the browser says, in the same way. */
   readonly timeZone: string | undefined;
@@ -96,7 +96,7 @@ export interface SubscriptionStore {
    * Inserts, or replaces the keys of the row with the same endpoint, in whatever spelling of scheme, host and port: for
    * code that may change every row. Durable when the promise resolves.
    *
-   * @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT where a new row is one too many; ERR_FIELD_VALUE, ERR_FIELD_TYPE for a user,
+   * @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT if a new row is one too many; ERR_FIELD_VALUE, ERR_FIELD_TYPE for a user,
    *   tags or a key that cannot be stored
    */
   put(
@@ -113,7 +113,7 @@ export interface SubscriptionStore {
   /**
    * The same for a request of a browser. Its right to the row is looked at in the transaction that writes keys, user and tags.
    *
-   * @throws {DeskbellError} ERR_ENDPOINT_IN_USE where it has none, ERR_NOT_INVITED where its invitation cannot be used, and nothing is
+   * @throws {DeskbellError} ERR_ENDPOINT_IN_USE if it has none, ERR_NOT_INVITED if its invitation cannot be used, and nothing is
    *   changed; ERR_SUBSCRIPTION_LIMIT
    */
   register(registration: Registration): Promise<StoredSubscription>;
@@ -121,7 +121,7 @@ export interface SubscriptionStore {
   /** By any spelling of scheme, host and port. */
   findByEndpoint(endpoint: string): Promise<StoredSubscription | undefined>;
   removeById(id: number): Promise<boolean>;
-  /** Removes the row only where `auth` is the row's own. By any spelling of scheme, host and port. */
+  /** Removes the row only if `auth` is the row's own. By any spelling of scheme, host and port. */
   removeByEndpoint(endpoint: string, auth: Uint8Array): Promise<boolean>;
   /** @param matching only those that meet it; as `checkExpression` gives it */
   count(matching?: AudienceExpression): Promise<number>;
@@ -152,7 +152,7 @@ export function checkVapidPublicKey(key: unknown): asserts key is string {
 
 /**
  * @param subscription as it was found
- * @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND where it was not
+ * @throws {DeskbellError} ERR_SUBSCRIPTION_NOT_FOUND if it was not
  */
 export function requireSubscription(
   subscription: StoredSubscription | undefined,

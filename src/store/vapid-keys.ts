@@ -28,9 +28,9 @@ export interface VapidKeyStore {
   current(): Promise<string | undefined>;
   /** How many subscriptions were made with each key; keys without any are left out. */
   countSubscriptions(): Promise<ReadonlyMap<string, number>>;
-  /** Makes the key `current` where there is no current one. @returns the current key */
+  /** Makes the key `current` if there is no current one. @returns the current key */
   adopt(publicKey: string): Promise<string>;
-  /** Makes the key `next` where there is no next one. @returns the key that is next */
+  /** Makes the key `next` if there is no next one. @returns the key that is next */
   prepare(publicKey: string): Promise<string>;
   /** Makes the key `current`, and the one that is `previous`. */
   makeCurrent(publicKey: string): Promise<void>;

@@ -1,4 +1,4 @@
-// Events for the operator's webhook, stored where they happen, in the same transaction, whichever process that is; they leave
+// Events for the operator's webhook, stored if they happen, in the same transaction, whichever process that is; they leave
 // once they are delivered. Nothing is stored unless somebody has asked for deliveries within the last days.
 import type { Alarm } from './broadcasts.ts';
 import { changeRows, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
@@ -30,7 +30,7 @@ export type WebhookEvent = Common &
 export interface WebhookBacklog {
   /** Events that are not delivered yet. */
   readonly waiting: number;
-  /** When the oldest of them happened; absent where there are none. */
+  /** When the oldest of them happened; absent if there are none. */
   readonly oldestAtMs: number | undefined;
   /** Ever since events are counted: not delivered, and never will be. */
   readonly dropped: number;

@@ -12,7 +12,7 @@ export interface SlicedAudience {
   readonly rowsIn: 'list' | 'partition' | 'all';
   /** Those of sets are not among them. */
   readonly slices: readonly (Slice & { readonly number: number })[];
-  /** The last removal of a subscription that is not in it; absent where its members are known by themselves. */
+  /** The last removal of a subscription that is not in it; absent if its members are known by themselves. */
   readonly removalsAfter?: number | undefined;
   readonly preparation?: { readonly sliceRows: number; readonly throughId?: number } | undefined;
 }

@@ -1,4 +1,4 @@
-// Broadcasts in PostgreSQL: what stands in its own way of creating them, and their audiences.
+// Creates broadcasts in PostgreSQL, with their audiences.
 import { toOptionRow } from '../delivery-options.ts';
 import { randomUUID } from 'node:crypto';
 import { toSourceColumns } from '../broadcast-source.ts';

@@ -1,5 +1,4 @@
-// Calls of functions of the database with their arguments by name: where there are twenty, nobody sees that two have changed
-// places.
+// Calls functions of the database with arguments by name: among twenty, nobody would notice two that have changed places.
 import type { Value } from './database.ts';
 
 /**

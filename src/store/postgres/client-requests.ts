@@ -19,7 +19,7 @@ interface WindowRow {
 
 const forgetEveryMs = 60_000;
 
-/** What services leave that have stopped. */
+/** Rows that services leave behind when they stop. */
 export const clientWindows: AgingTable = {
   name: 'client_requests',
   key: 'place',

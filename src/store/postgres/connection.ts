@@ -1,4 +1,4 @@
-// How the database is connected to: a URL as libpq reads it, and the package "pg", which is installed by whoever needs it.
+// Connects to the database: by a URL as libpq reads it, with the package "pg", which is installed only if it is needed.
 import { accessSync, constants } from 'node:fs';
 import { createRequire } from 'node:module';
 
@@ -14,7 +14,7 @@ const defaultConnectTimeoutMs = 5000;
 const idleTimeoutMs = 60_000;
 /** So that a connection on which nothing is said is known to be broken, and routers do not forget it. */
 const keepAliveAfterMs = 30_000;
-/** What the server itself has not cancelled by then will not be answered. */
+/** A statement that the server has not cancelled by then will not be answered. */
 const answerTimeoutMs = 5000;
 
 /** @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION */

@@ -1,4 +1,4 @@
-// What PostgreSQL's and the network's faults mean to an operator of Deskbell, and which of them pass.
+// Turns errors of PostgreSQL and of the network into errors of Deskbell, and tells which of them pass.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { DiskFullError } from '../disk-full.ts';
 
@@ -40,7 +40,7 @@ const isWithoutPassword = /client password must be a/;
 const isRefusedWithoutTls = /pg_hba\.conf.*(no encryption|SSL off)$/;
 const tlsCodes = /CERT|^UNABLE_TO_|^ERR_(TLS|SSL)_/;
 
-/** True where the same call may succeed in a moment, perhaps on another server. */
+/** True if the same call may succeed in a moment, perhaps on another server. */
 export function isPassing(error: unknown): boolean {
   const code = codeOf(error);
   if (code === protocolViolation) return !isRefusalByServer.test((error as Error).message);

@@ -8,7 +8,7 @@ const channelBindings = ['disable', 'prefer', 'require'];
 /** libpq has others, which would choose a standby. */
 const sessionAttributes = ['read-write', 'primary'];
 
-/** What a URL may have behind its "?": what `pg` or this file reads. Anything else would be ignored without a word. */
+/** The parameters of a URL that `pg` or this file reads. Others are refused: they would be ignored without a word. */
 const parameters: ReadonlySet<string> = new Set([
   'application_name',
   'channel_binding',

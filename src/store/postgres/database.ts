@@ -1,4 +1,4 @@
-// One PostgreSQL database: runs statements on a bounded number of connections. What fails since the server is away,
+// One PostgreSQL database: runs statements on a bounded number of connections. A statement that fails because the server is away,
 // restarts or fails over is tried again for a while; so whatever is run here may be run twice, and must come to the same, or
 // is run with `once`.
 import { randomUUID } from 'node:crypto';
@@ -14,7 +14,7 @@ import { codeOf, isPassing, toStoreError } from './database-errors.ts';
 export interface PostgresDatabaseOptions extends ConnectionOptions {
   /** The clock, milliseconds since 1970. Default: that of the database. */
   readonly now?: (() => number) | undefined;
-  /** How long a statement is tried again where the server is away. Default: 20 000. */
+  /** How long a statement is tried again if the server is away. Default: 20 000. */
   readonly retryForMs?: number | undefined;
 }
 
@@ -41,7 +41,7 @@ export class PostgresDatabase {
   readonly #answered: string[] = [];
   /** For messages: without user and password. */
   readonly label: string;
-  /** The time that statements are given: `null` where it is the database's own. */
+  /** The time that statements get as an argument; `null`: they use the database's own. */
   readonly now: () => number | null;
   /** The same time, as this process knows it. */
   readonly clock: ServerClock;
@@ -76,14 +76,14 @@ export class PostgresDatabase {
     return (await this.query<Row>(sql, values))[0];
   }
 
-  /** The same for whoever goes on without an answer: tried again only for connections that broke unnoticed. */
+  /** The same for callers that can do without the answer: repeated only if a connection has broken unnoticed. */
   readonly queryBriefly: Query = <Row extends object>(sql: string, values: readonly Value[] = []) =>
     this.#query<Row>(sql, values, retryBrieflyForMs);
 
   /**
    * Runs several statements as one transaction.
    *
-   * @param work called again where the transaction has failed in passing
+   * @param work called again if the transaction fails with an error that passes
    * @param answerWithinMs how long a statement may take before it is given up here. Default: that of the connection
    * @throws {DeskbellError} as `query` does, or what `work` threw
    */
@@ -176,7 +176,7 @@ export class PostgresDatabase {
     }
   }
 
-  /** Waits here where all connections are in use: the pool would take a long queue for a server that is away. */
+  /** Waits here while all connections are in use: the pool would mistake a long queue for a server that is away. */
   async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#freeConnections === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#freeConnections -= 1;

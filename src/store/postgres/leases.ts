@@ -21,7 +21,7 @@ import { createPageReader, type RecipientRow } from './read-page.ts';
 import type { Notices } from './thread-notices.ts';
 import { everyBroadcast } from './work-notices.ts';
 
-/** While notices arrive: of what other workers put off, only the end of their leases is told. */
+/** While notices arrive. They do not tell when the leases of other workers end. */
 const lookWhileHearingEveryMs = 2000;
 
 interface SliceRow extends ReaderColumns {
@@ -29,7 +29,7 @@ interface SliceRow extends ReaderColumns {
   readonly number: number;
   readonly cursor: number;
   readonly through_position: number;
-  /** Null where its rows are in no set. */
+  /** Null if its rows are in no set. */
   readonly ids: Uint8Array | null;
   readonly in_partition: number | null;
 }
@@ -42,7 +42,7 @@ interface RetryRowOfDatabase extends RecipientRow, ReaderColumns {
   readonly expires_at_ms: number;
   readonly refusals: number;
   readonly doubts: number;
-  /** Null where nothing is known of refusals, as what follows. */
+  /** Null if nothing is known of refusals, as what follows. */
   readonly waited_ms: number | null;
   readonly others_accepted: boolean | null;
   readonly only_strangers: boolean | null;
@@ -73,7 +73,7 @@ export function createPostgresLeases(
   let slicesLeased = 0;
 
   const lookAgainAfter = (broadcastId: number): number => {
-    // a clock of the caller's own may leap, and nobody is told of that
+    // a clock of the caller's own may leap, and nobody is told about that
     if (notices.isHearing && database.now() === null) return lookWhileHearingEveryMs;
     return broadcastId === anyBroadcast ? lookForWorkEveryMs : lookForEndEveryMs;
   };

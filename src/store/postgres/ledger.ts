@@ -89,7 +89,7 @@ export function createPostgresLedger(
     return { isLeaseLost, state, newAlarms, pushServices };
   };
 
-  /** What only few pages need, in a transaction of its own. If it is not made, that is found by later pages and leases. */
+  /** What only few pages need, in a transaction of its own. If this process dies before, later pages and leases make up for it. */
   const endPage = async (
     broadcastId: number,
     { state, isLeaseLost, judged, mayBeOver }: StoredAnswer,

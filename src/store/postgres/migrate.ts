@@ -15,7 +15,7 @@ const maxMigrationMs = 24 * 60 * 60 * 1000;
 const lockTimeoutMs = 500;
 const pauseMs = 1000;
 
-/** What a migration needs is locked by somebody else. */
+/** Another session has locked a table that the migration changes. */
 class GaveWay extends Error {}
 
 /**
@@ -23,8 +23,8 @@ class GaveWay extends Error {}
  *
  * @param migrations after the schema
  * @param functions may change without a migration
- * @param onWarning told of the session that a migration waits for
- * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT where the tables are another program's, ERR_STORE_UNAVAILABLE
+ * @param onWarning told about the session that a migration waits for
+ * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT if the tables are another program's, ERR_STORE_UNAVAILABLE
  */
 export async function migrate(
   database: PostgresDatabase,
@@ -101,7 +101,7 @@ async function findBlocker(database: PostgresDatabase): Promise<string | undefin
 
 /**
  * @param newest the version that this Deskbell knows
- * @returns 0 where nothing of ours is there
+ * @returns 0 if nothing of ours is there
  * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD, ERR_COPY_UNFINISHED
  */
 export async function readVersion(

@@ -36,7 +36,7 @@ import { openNotices } from './thread-notices.ts';
 export interface PostgresStoreOptions extends ConnectionOptions {
   /** The clock, milliseconds since 1970. Default: that of the database, which all machines share. */
   readonly now?: (() => number) | undefined;
-  /** How long a call is tried again where the server is away, in milliseconds. Default: 20 000. */
+  /** How long a call is tried again if the server is away, in milliseconds. Default: 20 000. */
   readonly retryForMs?: number | undefined;
   /** How many subscriptions are stored at most. Default: any number. */
   readonly subscriptionLimit?: SubscriptionLimit | undefined;
@@ -56,9 +56,9 @@ const postgresChecks: OptionChecks<PostgresStoreOptions> = {
 };
 
 /**
- * Opens the store in a PostgreSQL database, in its schema "deskbell", which is made where there is none.
+ * Opens the store in a PostgreSQL database, in its schema "deskbell", which is made if there is none.
  *
- * @throws {DeskbellError} ERR_PACKAGE_MISSING where "pg" is not installed, ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE,
+ * @throws {DeskbellError} ERR_PACKAGE_MISSING if "pg" is not installed, ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE,
  *   ERR_STORE_CORRUPT, ERR_STORE_TOO_NEW
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {

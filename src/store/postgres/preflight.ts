@@ -1,4 +1,4 @@
-// What a server must be before its database is used: a version that is known to work, the right encoding, writable, with the
+// Checks a server before its database is used: a version that is known to work, the right encoding, writable, with the
 // rights that are needed, and with a clock like this machine's.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { PostgresDatabase } from './database.ts';
@@ -25,7 +25,7 @@ const describeServer = `
 `;
 
 /**
- * @param onWarning told of a clock that differs
+ * @param onWarning told about a clock that differs
  * @param options `isPatient`: a server that starts up is waited for
  * @throws {DeskbellError} ERR_STORE_UNAVAILABLE
  */

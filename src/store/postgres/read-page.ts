@@ -4,10 +4,10 @@ import { authBytes } from '../../protocol/subscription.ts';
 import type { Recipient } from '../broadcasts.ts';
 import type { PostgresDatabase } from './database.ts';
 
-/** One row of texts for a whole page; all of them null where it is empty. */
+/** One row of texts for a whole page; all of them null if it is empty. */
 export interface PageRow {
   readonly positions: string | null;
-  /** Null where they are the positions. Separated by commas, empty where there is none. */
+  /** Null if they are the positions. Separated by commas, empty if there is none. */
   readonly subscription_ids: string | null;
   /** One a line. */
   readonly endpoints: string;
@@ -41,7 +41,7 @@ export function createPageReader(database: PostgresDatabase): PageReader {
   let vapidKeys: ReadonlyMap<number, string> = new Map();
   let readAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Reads all of them again where one is not known yet, or all were read a while ago. */
+  /** Reads all of them again if one is not known yet, or all were read a while ago. */
   const loadVapidKeys = async (ids: Iterable<number | undefined>): Promise<void> => {
     const isMissing = [...new Set(ids)].some((id) => id !== undefined && !vapidKeys.has(id));
     const nowMs = database.clock.now();

@@ -424,7 +424,7 @@ create table deskbell.message_requests (
 );
 create index message_requests_by_time on deskbell.message_requests (at_ms);
 
--- What came of rows ------------------------------------------------------------------------------------------------------------
+-- Results of rows --------------------------------------------------------------------------------------------------------------
 
 -- outcomes of a broadcast
 create table deskbell.origin_counts (
@@ -858,7 +858,7 @@ create function deskbell.count_waiting(of_broadcast bigint, service int, added b
     values (of_broadcast, coalesce(service, 0), pg_backend_pid() % 256, added)
     on conflict (broadcast_id, push_service_id, shard) do update set rows = w.rows + excluded.rows
 $$;
--- Takes note that a retry is due at this time. Whoever stores retries shares this lock; whoever looks for them to say when the
+-- Notes that a retry is due at this time. Whoever stores retries shares this lock; whoever looks for them to say when the
 -- next one is due has it alone.
 create function deskbell.wake_retries(of_broadcast bigint, new_due_at_ms bigint) returns void language plpgsql as $$
 begin

@@ -5,7 +5,7 @@ import type { ConnectionOptions } from './connection-options.ts';
 import type { PostgresDatabase } from './database.ts';
 import { everyBroadcast, WorkNotices, type Listener } from './work-notices.ts';
 
-/** What a thread hears of new work. */
+/** The notices of new work in one thread. */
 export type Notices = Pick<WorkNotices, 'isHearing' | 'listen' | 'close'>;
 
 /** Those of this thread. */

@@ -9,7 +9,7 @@ import type { Statement } from './statement.ts';
 
 /** A range of ids behind `afterId`. */
 export interface MatchingRange {
-  /** Where the next range begins; absent where there are no more candidates. */
+  /** Where the next range begins; absent if there are no more candidates. */
   readonly throughId: number | undefined;
   /** Those of the range that meet the expression. */
   readonly ids: readonly number[];

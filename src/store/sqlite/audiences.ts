@@ -1,4 +1,4 @@
-// Whom a broadcast is for: all subscriptions, subscriptions that need not be stored, member by member, or sets of ids.
+// Audiences: all subscriptions, lists of subscriptions that need not be stored, or sets of ids.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { Subscription } from '../../protocol/subscription.ts';

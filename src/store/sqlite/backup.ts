@@ -23,7 +23,7 @@ const allPages = 2 ** 31 - 1;
 export async function copyDatabase(from: string, to: string): Promise<void> {
   try {
     await copy(from, to, 'normal').catch((error: unknown) => {
-      // the memory that processes share is a file; where there is no room for it, one process alone can read
+      // the memory that processes share is a file; if there is no room for it, one process alone can read
       if (isShmFull(error)) return copy(from, to, 'exclusive');
       throw error;
     });

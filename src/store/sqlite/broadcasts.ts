@@ -1,4 +1,4 @@
-// Broadcasts in SQLite: what stands in its own way of creating them, and their audiences.
+// Creates broadcasts in SQLite, with their audiences.
 import type { BroadcastWriter } from '../broadcast-control.ts';
 import { toSourceColumns } from '../broadcast-source.ts';
 import { isPrepared, type NewBroadcast } from '../broadcasts.ts';

@@ -1,5 +1,5 @@
-// What came of a page of rows, stored in one transaction: the cursor of the slice, counts, retries, marks on
-// subscriptions that are gone, attempts, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
+// Stores the results of a page of rows in one transaction: the cursor of the slice, counts, retries, marks on subscriptions that
+// are gone, attempts, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
 import {
   isSettlement,
   type Alarm,
@@ -22,7 +22,7 @@ import { wakeRetries, type PushServices } from './push-services.ts';
 import type { SqliteDatabase } from './database.ts';
 
 type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
-  /** What the push service itself answered, if only "later". */
+  /** Answers of the push service itself, those that mean "later" included. */
   answers: number;
   readonly goneRows: Recipient[];
   readonly acceptedBy: Recipient[];
@@ -58,7 +58,7 @@ export function createPageCommit(
   const noteAnswers = createAnswerNotes(database);
   const outcomes = createOutcomeCounts(database);
 
-  /** @returns false where the slice is another worker's, or its cursor is not where the page begins */
+  /** @returns false if the slice is another worker's, or its cursor is not where the page begins */
   const moveCursor = (
     { broadcastId, fenceToken, leaseMs }: PageCommit,
     { number, fromCursor, cursor }: PageOfSlice,
@@ -78,7 +78,7 @@ export function createPageCommit(
     return true;
   };
 
-  /** @returns the rows that the worker still has; undefined where its lease is lost */
+  /** @returns the rows that the worker still has; undefined if its lease is lost */
   const takeRows = (page: PageCommit, nowMs: number): readonly RowResult[] | undefined => {
     const { broadcastId, fenceToken, slice } = page;
     if (slice !== undefined) return moveCursor(page, slice, nowMs) ? page.rows : undefined;

@@ -1,4 +1,4 @@
-// What SQLite's result codes mean to an operator of Deskbell.
+// Turns result codes of SQLite into errors of Deskbell.
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -40,12 +40,12 @@ function primaryCode(error: unknown): number | undefined {
   return code === undefined ? undefined : code & primaryCodeMask;
 }
 
-/** True where another process holds the write lock: the same statement may succeed in a moment. */
+/** True if another process holds the write lock: the same statement may succeed in a moment. */
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === SQLITE_BUSY;
 }
 
-/** True where the disk has no room for the index of the log, which a database in use needs even to be read. */
+/** True if the disk has no room for the index of the log, which a database in use needs even to be read. */
 export const isShmFull = (error: unknown): boolean => extendedCode(error) === SQLITE_IOERR_SHMSIZE;
 
 /** The fault as Deskbell names it, with SQLite's own as its cause; what SQLite did not raise is passed through. */

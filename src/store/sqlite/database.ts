@@ -110,7 +110,7 @@ export class SqliteDatabase {
     });
   }
 
-  /** @throws {DeskbellError} ERR_STORE_UNAVAILABLE where rows cannot be written now, or would be written in vain */
+  /** @throws {DeskbellError} ERR_STORE_UNAVAILABLE if rows cannot be written now, or would be written in vain */
   async check(): Promise<void> {
     await this.write(() => this.#database.exec(changeNothing));
     this.#assertDiskSpace();

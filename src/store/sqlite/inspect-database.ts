@@ -10,7 +10,7 @@ import { schemaVersion } from './migrations.ts';
 import { assertOurs, changeNothing, readVersion } from './open-database-file.ts';
 import { isBusy, toStoreError } from './database-errors.ts';
 
-/** Is not created where there is none. */
+/** Is not created if there is none. */
 export const readWriteUrl = (path: string): URL => new URL(`${pathToFileURL(path)}?mode=rw`);
 
 /** Nothing is written to it, or beside it. */

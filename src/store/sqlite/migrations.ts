@@ -5,7 +5,7 @@ import { newestVersion } from '../schema-version.ts';
 /** Makes all tables, of the first version. */
 export const schema = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8');
 
-/** What has changed since, each in one transaction. Once released, neither an entry nor the schema is edited: a change is a new entry. */
+/** Changes since then, each in one transaction. Once released, neither an entry nor the schema is edited: a change is a new entry. */
 export const migrations: readonly string[] = [];
 
 /** SQLite's `user_version`. */

@@ -1,4 +1,4 @@
-// Opens a database file: makes it where there is none, refuses what is not ours, brings it to the newest schema.
+// Opens a database file: makes it if there is none, refuses what is not ours, brings it to the newest schema.
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -109,7 +109,7 @@ const isFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /**
- * Fails where the file may only be read: there, `begin immediate` alone begins a transaction that reads. The table has no
+ * Fails if the file may only be read: there, `begin immediate` alone begins a transaction that reads. The table has no
  * trigger: SQLite makes counters for those of `subscriptions`, even if no row is deleted.
  */
 export const changeNothing = 'delete from vapid_keys where false';

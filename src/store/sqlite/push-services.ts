@@ -20,7 +20,7 @@ export interface PushServices {
   find(key: PushServiceKey): { readonly id: number; readonly isSuspended: boolean } | undefined;
   /** Whether the push service is known to have accepted a message for this subscription. */
   wasAccepted(id: number, subscriptionId: number | undefined): boolean;
-  /** What a further refusal of the row means. */
+  /** What happens if the push service refuses the row again. */
   decide(refused: { readonly by: number; readonly refusals: number; readonly sinceMs: number }): IfRefused;
   /** Rows of one running broadcast whose push service is to be probed now. Where none is left, its suspension ends. */
   drawProbes(broadcastId: number): Draw | undefined;
@@ -302,7 +302,7 @@ function prepareStatements(database: SqliteDatabase) {
   };
 }
 
-/** Takes note in the table of work that a retry is due at this time. */
+/** Notes in the table of work that a retry is due at this time. */
 export const wakeRetries = `
   update work set retries_at_ms = :dueAtMs
   where broadcast_id = :broadcastId and (retries_at_ms is null or retries_at_ms > :dueAtMs)`;

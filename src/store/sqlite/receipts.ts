@@ -7,7 +7,7 @@ import type { SqliteDatabase } from './database.ts';
 export function createSqliteReceipts(database: SqliteDatabase): ReceiptStore['add'] {
   const statements = prepareStatements(database);
 
-  /** @returns false where it was counted before, or is not counted at all */
+  /** @returns false if it was counted before, or is not counted at all */
   const add = ({ broadcastId, subscriptionId, event, action }: Receipt): boolean => {
     const window = statements.findWindow.first({ broadcastId, nowMs: database.now() });
     const subscription = statements.findSubscription.first({ subscriptionId });

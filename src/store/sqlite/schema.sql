@@ -381,7 +381,7 @@ create table message_requests (
 ) strict, without rowid;
 create index message_requests_by_time on message_requests (at_ms);
 
--- What came of rows ------------------------------------------------------------------------------------------------------------
+-- Results of rows --------------------------------------------------------------------------------------------------------------
 
 -- outcomes of a broadcast
 create table origin_counts (

@@ -22,7 +22,7 @@ import type { PortableDatabase } from '../portable-sql.ts';
 import { runPortable, runWork } from './portable-database.ts';
 import type { NoValues } from './statement.ts';
 
-/** Candidates that are looked at together where rows are listed by an expression. */
+/** Candidates that are looked at together when rows are listed by an expression. */
 const matchingBatchRows = 1000;
 
 interface RowWithTags extends SubscriptionRow {

@@ -19,7 +19,7 @@ import { partitions, schemaVersion, workChannel } from '../migrations.ts';
 export interface DatabaseFunctions {
   /** Where they are: `deskbell_functions_<version of the tables>_<hash of their text>`. */
   readonly schema: string;
-  /** What makes them, and their schema. */
+  /** Makes the schema and the functions. */
   readonly sql: string;
 }
 
@@ -45,7 +45,7 @@ const files = [
 
 const countResult = (name: string): string => `count(*) filter (where r.result = '${name}')`;
 
-/** What a page has of its subscriptions `s`, whose positions are their ids. */
+/** The columns of a page of subscriptions `s`, whose positions are their ids. */
 const pageColumns = [
   "string_agg(s.id::text, ',' order by s.id)",
   'null',
@@ -59,7 +59,7 @@ const pageColumns = [
 const { maxRefusals: _inCode, ...pushServicePolicy } = suspensionPolicy;
 const { windowAnswers, judgedPages } = deletionGuardPolicy;
 
-/** What stands in the files as `:name`. */
+/** The values of `:name` in the files. */
 const values: Readonly<Record<string, SqlValue>> = {
   windowAnswers,
   judgedPages,
@@ -89,7 +89,7 @@ const values: Readonly<Record<string, SqlValue>> = {
   broadcastWidthsUntilMs: broadcastWidths.map(({ untilMs }) => untilMs).filter(Number.isFinite),
 };
 
-/** Of the hash of their text: enough to tell versions apart. */
+/** Digits of the hash of their text: enough to tell versions apart. */
 const hashLength = 12;
 
 /**
@@ -102,7 +102,7 @@ export function describeFunctions(version = schemaVersion, text = functionsText(
   return { schema, sql: `create schema ${schema};\n${text.replaceAll('deskbell_functions.', `${schema}.`)}` };
 }
 
-/** What makes all functions, in the schema `deskbell_functions`. */
+/** Makes all functions, in the schema `deskbell_functions`. */
 export const functionsText = (): string => insertValues(files.join('\n'), values);
 
 /** @throws {Error} where a name has no value, or a value is used nowhere */

@@ -1,4 +1,4 @@
--- What came of rows: see ../../attempt-sets.ts.
+-- Results of rows: see ../../attempt-sets.ts.
 
 -- Stores sets of rows, and the answers that they got. sets: [{answerId, outcome, attempt, sinceMs, firstId, lastId, rows}], and
 -- their ids in the same order; answers: [{id, origin, outcome, status, reason, detail, rows}] in the order of their ids.

@@ -1,4 +1,4 @@
--- Stores what came of rows: see ../../ledger.ts.
+-- Stores the results of rows: see ../../ledger.ts.
 
 -- Counts rows whose subscription was removed before their turn.
 create function deskbell_functions.add_removed(p_broadcast bigint, added bigint) returns void language sql volatile as $$
@@ -77,12 +77,12 @@ begin
   return found;
 end $$;
 
--- Takes note of a commit by its id, where its rows do not show that it was made.
+-- Notes a commit by its id if its rows do not show that it was made.
 create function deskbell_functions.note_commit(p_commit uuid, now_ms bigint) returns void language sql as $$
   insert into deskbell.commits (id, at_ms) values (p_commit, now_ms)
 $$;
 
--- Stores what came of rows, all of them or none. Calling it again with the same commit changes nothing. A row is counted here
+-- Stores the results of rows, all of them or none. Calling it again with the same commit changes nothing. A row is counted here
 -- and nowhere else. slice: null for rows of retries.
 -- A page is taken where the slice is leased under the token and its cursor stands where the page begins: after a failover that
 -- has lost the page before, it does not. Rows of retries are taken where all are leased under the token; where some are not,

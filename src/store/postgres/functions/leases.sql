@@ -1,6 +1,6 @@
 -- Leases slices and retries to workers.
 
--- Takes note in the table of work that a slice was leased, the first free one from a number on; null: none was free.
+-- Notes in the table of work that a slice was leased, the first free one from a number on; null: none was free.
 create function deskbell_functions.note_leased(p_broadcast bigint, from_slice int, leased int)
 returns void language plpgsql as $$
 declare
@@ -111,7 +111,7 @@ begin
   end if;
 end $$;
 
--- Takes note in the table of work when the next retry is due, unless one is being stored.
+-- Notes in the table of work when the next retry is due, unless one is being stored.
 create function deskbell_functions.note_due_retries(p_broadcast bigint) returns void language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off
 as $$
@@ -212,7 +212,7 @@ begin
   perform from deskbell.retries where broadcast_id = p_broadcast and token = p_token order by position for update;
 end $$;
 
--- extends the lease of the slice, where there is one, and the rows under this token
+-- extends the lease of the slice, if there is one, and the rows under this token
 create function deskbell_functions.renew(p_now_ms bigint, lease_ms bigint, p_broadcast bigint, p_token text, slice int)
 returns void language plpgsql as $$
 declare
@@ -245,7 +245,7 @@ begin
   if work_before.slices_at_ms is distinct from 0 then perform pg_notify(:workChannel, p_broadcast::text); end if;
 end $$;
 
--- In how many milliseconds a slice, a retry or a probe may be due; null where nothing is. p_broadcast: a broadcast, or 0 for any.
+-- In how many milliseconds a slice, a retry or a probe may be due; null if nothing is. p_broadcast: a broadcast, or 0 for any.
 create function deskbell_functions.due_in(p_now_ms bigint, p_broadcast bigint) returns bigint language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$

@@ -1,6 +1,6 @@
 -- Counts outcomes over time: see ../../statistics.ts.
 
--- adds to an interval of one push service; true where it is the first in this interval and shard
+-- adds to an interval of one push service; true if it is the first in this interval and shard
 create function deskbell_functions.count_interval(
   p_broadcast bigint, width bigint, starts bigint, name text, p_shard int, counts bigint[]
 ) returns boolean language sql volatile as $$

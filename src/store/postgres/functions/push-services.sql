@@ -1,6 +1,6 @@
 -- Push services that refuse our token: see ../../push-services.ts.
 
--- Takes note of what push services answered: [{origin, vapidPublicKey, accepted, hasRefused, refusalsInRow,
+-- Notes what push services answered: [{origin, vapidPublicKey, accepted, hasRefused, refusalsInRow,
 -- acceptedSubscriptionId, refusedSubscriptionIds, rejectedSubscriptionIds, waitMs}].
 create function deskbell_functions.update_push_services(answers jsonb, now_ms bigint) returns void language plpgsql as $$
 declare

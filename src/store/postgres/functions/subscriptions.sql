@@ -43,7 +43,7 @@ begin
     where not exists (select from deskbell.vapid_keys v where v.public_key = given.key)
     on conflict do nothing;
 
-  -- again where another process has inserted or deleted one of them just now
+  -- again if another process has inserted or deleted one of them just now
   loop
     with there as (
       select s.endpoint_hash as hash,
