@@ -24,7 +24,7 @@ export interface Audiences {
 }
 
 export function createAudiences(database: SqliteDatabase): Audiences {
-  const statements = prepareStatements(database);
+  const statements = prepareAudienceStatements(database);
   const filter = createAudienceFilter(database);
 
   const add = (audienceId: number, members: readonly Subscription[]) => {
@@ -111,7 +111,7 @@ const selectReaders = (skipInactive: number | undefined): string => `
   where :channel is null or coalesce(p.channels ->> :channel, s.channels ->> :channel, :isOn)
   group by 1, 2, 3`;
 
-function prepareStatements(database: SqliteDatabase) {
+function prepareAudienceStatements(database: SqliteDatabase) {
   return {
     find: database.prepare<{ audienceId: number }, { members: number }>(
       'select members from audiences where id = :audienceId',
