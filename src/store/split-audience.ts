@@ -55,7 +55,7 @@ export interface ReaderGroup {
   readonly isInactive?: true;
 }
 
-const inactive: ReaderGroup = { isInactive: true };
+const inactiveReaders: ReaderGroup = { isInactive: true };
 
 /** Of those who are left out, only who is inactive. */
 export async function splitSets(
@@ -68,7 +68,7 @@ export async function splitSets(
   const groups = new Map<ReaderGroup, MemberSet[]>();
   for (const set of sets) {
     for (const { language, timeZone, isInactive, ids } of await finder.readersOf(set, split)) {
-      const group = isInactive ? inactive : groupOf(language, timeZone);
+      const group = isInactive ? inactiveReaders : groupOf(language, timeZone);
       if (group === undefined) continue;
       const members = groups.get(group) ?? [];
       groups.set(group, members);
