@@ -44,7 +44,7 @@ export type {
   RowState,
   RowWait,
 } from './store/attempts.ts';
-export type { AskedAudience, BroadcastCreator, ListKind } from './store/broadcast-source.ts';
+export type { AskedAudience, BroadcastCreator, ListKind } from './store/broadcasts.ts';
 export type { Message, MessageAction, MessageTexts } from './protocol/message/message.ts';
 export type { Outcome, RetryReason } from './protocol/outcome.ts';
 export type { PushResponse } from './protocol/push-response.ts';
@@ -63,7 +63,7 @@ export type { Channel, Choices } from './audience/channels.ts';
 export type { Person, PersonChange } from './audience/person.ts';
 export type { PersonData } from './audience/reader-facts.ts';
 export type { AudienceExpression, TagExpression, UserAndTags } from './audience/user-and-tags.ts';
-export type { ChannelStore } from './store/channels.ts';
+export type { ChannelStore } from './store/readers.ts';
 export type { PeopleStore } from './store/people.ts';
 export type { RemovedPerson } from './store/remove-person.ts';
 export type { Reader, ReaderFacts, ReaderStore } from './store/readers.ts';

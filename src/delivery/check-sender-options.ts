@@ -16,7 +16,7 @@ import {
   type OptionCheck,
   type OptionChecks,
 } from '../errors/check-options.ts';
-import { isStore } from '../store/is-store.ts';
+import { isStore } from '../store/store.ts';
 import { receiptKeyBytes } from '../protocol/message/receipt-token.ts';
 import { maxTimeoutMs, transportChecks } from '../transport/check-options.ts';
 import { parseMaxRates } from './limits/max-rate.ts';

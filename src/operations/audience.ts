@@ -5,7 +5,7 @@ import type { RecurringAudience } from '../delivery/schedule/create-schedule.ts'
 import type { SubscriptionInput } from '../delivery/subscription-input.ts';
 import { idKeywords, Type, type Schema } from '../http/schema.ts';
 import { maxEndpointLength } from '../protocol/endpoint-policy.ts';
-import type { AskedAudience, ListKind } from '../store/broadcast-source.ts';
+import type { AskedAudience, ListKind } from '../store/broadcasts.ts';
 
 /** The limit is in bytes; a user never has more characters than bytes. */
 export const userKeywords = { minLength: 1, maxLength: maxUserBytes, format: 'user' } as const;

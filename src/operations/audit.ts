@@ -1,7 +1,7 @@
 // An audit record as it is shown.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
-import type { AuditRecord } from '../store/audit.ts';
+import type { AuditRecord } from '../store/operators.ts';
 import type { View } from './operation.ts';
 
 /** A change by an operator. */

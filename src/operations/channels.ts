@@ -3,7 +3,7 @@ import { maxTitleCharacters, maxTitles, type Channel } from '../audience/channel
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { Type } from '../http/schema.ts';
 import { maxLanguageCharacters, readLanguage } from '../protocol/language.ts';
-import type { ChannelStore } from '../store/channels.ts';
+import type { ChannelStore } from '../store/readers.ts';
 import { type NamedList, operation, type View, watchers } from './operation.ts';
 
 const titleSchema = (description: string) =>

@@ -2,7 +2,7 @@
 // change and completed with the status of the answer. A route without a declaration cannot be added.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-import type { AuditStore } from '../store/audit.ts';
+import type { AuditStore } from '../store/operators.ts';
 import { isSafe } from './authorize.ts';
 
 export interface AuditedAction {

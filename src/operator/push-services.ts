@@ -1,5 +1,5 @@
 // Push services as the senders of all processes see them together.
-import type { ReportedPushService } from '../store/senders.ts';
+import type { ReportedPushService } from '../store/sending.ts';
 import type { Store } from '../store/store.ts';
 
 /** Figures of all senders together; `latencyMs` is that of the slowest, and `breaker` is open if any sender's is. */

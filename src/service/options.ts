@@ -22,8 +22,7 @@ import { createEndpointPolicy, type EndpointPolicy, type PushServices } from '..
 import { receiptKeyBytes } from '../protocol/message/receipt-token.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import { isVapidPublicKey } from '../protocol/vapid.ts';
-import { isStore } from '../store/is-store.ts';
-import type { Store } from '../store/store.ts';
+import { isStore, type Store } from '../store/store.ts';
 import type { StoredSubscription } from '../store/subscriptions.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import type { Authorize } from './demonstration/authenticator.ts';

@@ -1,20 +1,20 @@
 // Puts broadcasts together from their rows, their counts per origin, their retries, alarms and receipts: one statement.
 import {
-  isOver,
-  settlements,
   type Alarm,
   type Broadcast,
   type BroadcastState,
   type BroadcastStore,
+  isOver,
   type KeyedBroadcast,
   type OpenBroadcasts,
   type OriginCounts,
+  readSourceColumns,
+  settlements,
 } from './broadcasts.ts';
-import { readSourceColumns } from './broadcast-source.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { readOptionRow, type StoredOptions } from './delivery-options.ts';
 import { decodeIds } from './id-set.ts';
-import { noOutcomes, outcomeColumns, sumColumns } from './outcome-columns.ts';
+import { noOutcomes, outcomeColumns, sumColumns } from './statistics.ts';
 import type { PortableDatabase, PortableValues } from './portable-sql.ts';
 import { sumReceiptCounts, type ReceiptCount } from './receipts.ts';
 

@@ -1,4 +1,5 @@
-// What is read of a database that is looked into without being brought to the newest schema. Types only.
+// A database apart from its rows: what is read of it without a migration, its schema's version, an unfinished copy, a full disk.
+import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { SendingPause } from './sending.ts';
 import type { StoredVapidKey } from './vapid-keys.ts';
 
@@ -17,4 +18,58 @@ export interface DatabaseState {
   readonly newestSchema: number;
   /** What is in it; unknown before the schema is the newest. */
   readonly content: DatabaseContent | undefined;
+}
+
+// Which version the tables of a database have, and which versions this Deskbell can bring to its own.
+
+/** The version that `schema.sql` makes; each migration adds 1. Databases with a lower version are of commits before 1.0.0. */
+const firstVersion = 1000;
+
+export const newestVersion = (migrations: readonly string[]): number => firstVersion + migrations.length;
+
+/** The version that the next of `sqlAfter` makes. */
+export const versionAfter = (version: number): number => (version === 0 ? firstVersion : version + 1);
+
+/** What brings tables of a version to the newest. @param version 0: there are no tables */
+export const sqlAfter = (version: number, schema: string, migrations: readonly string[]): readonly string[] =>
+  version === 0 ? [schema, ...migrations] : migrations.slice(version - firstVersion);
+
+/**
+ * @param version 0: there are no tables
+ * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD
+ */
+export function checkVersion(version: number, newest: number, label: string): number {
+  if (version > newest) {
+    throw new DeskbellError(
+      'ERR_STORE_TOO_NEW',
+      `The database ${label} has schema ${version}; this Deskbell knows schemas up to ${newest}.`,
+    );
+  }
+  if (version > 0 && version < firstVersion) {
+    throw new DeskbellError(
+      'ERR_STORE_TOO_OLD',
+      `The database ${label} has schema ${version}, of a Deskbell before 1.0.0.`,
+    );
+  }
+  return version;
+}
+
+// The mark of a database that is the target of a copy and not complete: a table, which is looked for whenever a database is
+// opened.
+
+/** Holds one row: the place of the source, the schema that the copy is made for, and its progress as JSON. */
+export const unfinishedCopy = 'unfinished_copy';
+
+/** The refusal of everybody but the copy itself. */
+export const unfinishedCopyError = (label: string): DeskbellError =>
+  new DeskbellError('ERR_COPY_UNFINISHED', `The database ${label} is a copy that is not complete`);
+
+// The error of a store whose disk is full: the same write succeeds once there is room.
+
+/** Thrown by `database-errors.ts` of each database. */
+export class DiskFullError extends DeskbellError {
+  constructor(database: string, cause: unknown) {
+    const detail = `The database ${database} cannot grow: its disk is full; nothing was stored.`;
+    super('ERR_STORE_UNAVAILABLE', detail, { cause });
+  }
 }

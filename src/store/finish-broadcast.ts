@@ -2,9 +2,8 @@
 import { countsDifferDetail, countsDifferReason, type Alarm } from './broadcasts.ts';
 import { dropUncounted, judgeMarks } from './deletion-guard.ts';
 import { heldDeletionsDetail, heldDeletionsReason } from './held-deletions.ts';
-import { settledRows } from './outcome-columns.ts';
+import { mergeIntervals, settledRows } from './statistics.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
-import { mergeIntervals } from './statistics.ts';
 
 /** Raises an alarm, or adds to the rows of one that the broadcast has already. @returns the alarm if it is new */
 export function* raiseAlarm(

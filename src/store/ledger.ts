@@ -5,7 +5,7 @@
 import type { Subscription } from '../protocol/subscription.ts';
 import type { Answer } from './attempts.ts';
 import type { Alarm, BroadcastState, Recipient, Settlement } from './broadcasts.ts';
-import { noOutcomes } from './outcome-columns.ts';
+import { noOutcomes } from './statistics.ts';
 import type { PushServiceAnswers, PushServiceState } from './push-services.ts';
 import type { Lease, RowReader, SliceLease } from './leases.ts';
 

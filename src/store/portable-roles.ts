@@ -1,18 +1,15 @@
 // All roles of a store that are written once for both databases.
 import { createAlarmStore } from './alarms.ts';
-import { createAudit } from './audit.ts';
-import { createChannels } from './channels.ts';
+import { createAudit, createOperators } from './operators.ts';
+import { createChannels, createReaders } from './readers.ts';
 import { createEndedSubscriptions } from './ended-subscriptions.ts';
 import { createHeldDeletions } from './held-deletions.ts';
 import { createInvitations } from './invitations.ts';
 import { createMessageRequests } from './message-requests.ts';
-import { createOperators } from './operators.ts';
 import type { PortableDatabase } from './portable-sql.ts';
 import { createRateShares } from './rate-shares.ts';
-import { createReaders } from './readers.ts';
 import { createSchedules } from './schedules.ts';
-import { createSenders } from './senders.ts';
-import { createSending } from './sending.ts';
+import { createSenders, createSending } from './sending.ts';
 import { createStatistics } from './statistics.ts';
 import { createUnlistedPushServices } from './unlisted-push-services.ts';
 import { createVapidKeys } from './vapid-keys.ts';

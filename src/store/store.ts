@@ -1,31 +1,29 @@
-// The interface of the store, divided by role; the database behind it is not visible. Types only.
+// The interface of the store, divided by role; the database behind it is not visible.
+import { hasMethods } from '../errors/check-options.ts';
 import type { AlarmStore } from './alarms.ts';
 import type { AttemptStore } from './attempts.ts';
-import type { AuditStore } from './audit.ts';
 import type { BroadcastStore } from './broadcasts.ts';
-import type { ChannelStore } from './channels.ts';
 import type { ClientRequests } from './client-requests.ts';
 import type { EndedSubscriptions } from './ended-subscriptions.ts';
 import type { HeldDeletions } from './held-deletions.ts';
 import type { Invitations } from './invitations.ts';
+import type { Leases } from './leases.ts';
 import type { Ledger } from './ledger.ts';
-import type { Statistics } from './statistics.ts';
-import type { RateShares } from './rate-shares.ts';
-import type { ReceiptStore } from './receipts.ts';
-import type { PeopleStore } from './people.ts';
-import type { ReaderStore } from './readers.ts';
-import type { ScheduleStore } from './schedules.ts';
 import type { MessageRequests } from './message-requests.ts';
-import type { OperatorStore } from './operators.ts';
-import type { Sending } from './sending.ts';
-import type { SenderReports } from './senders.ts';
+import type { AuditStore, OperatorStore } from './operators.ts';
+import type { PeopleStore } from './people.ts';
+import type { RateShares } from './rate-shares.ts';
+import type { ChannelStore, ReaderStore } from './readers.ts';
+import type { ReceiptStore } from './receipts.ts';
 import type { Retention } from './retention.ts';
+import type { ScheduleStore } from './schedules.ts';
+import type { SenderReports, Sending } from './sending.ts';
+import type { Statistics } from './statistics.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 import type { UnlistedPushServices } from './unlisted-push-services.ts';
 import type { VapidKeyStore } from './vapid-keys.ts';
 import type { VisitStore } from './visits.ts';
 import type { WebhookOutbox } from './webhook-outbox.ts';
-import type { Leases } from './leases.ts';
 
 /** What another thread needs to open the same store, with `openStoreAt`. It can be posted to a thread. */
 export interface StoreAddress {
@@ -73,3 +71,7 @@ export interface Store {
   check(): Promise<void>;
   close(): Promise<void>;
 }
+
+// Whether an option is a store: a data directory has one, and what opens either gives a promise of it.
+
+export const isStore = hasMethods('a store, such as that of a data directory', ['now', 'check', 'close']);

@@ -1,9 +1,20 @@
 // Subscriptions as they are stored.
-import { kindOf, wrong } from '../errors/check-options.ts';
-import { DeskbellError } from '../errors/deskbell-error.ts';
-import type { Subscription } from '../protocol/subscription.ts';
 import type { Choices } from '../audience/channels.ts';
 import type { AudienceExpression, UserAndTags } from '../audience/user-and-tags.ts';
+import {
+  checkOptions,
+  guardCallback,
+  isFunction,
+  isWholeNumber,
+  kindOf,
+  type OptionCheck,
+  type OptionChecks,
+  wrong,
+} from '../errors/check-options.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { normalizeEndpoint } from '../protocol/endpoint.ts';
+import { isSameSecret } from '../protocol/same-secret.ts';
+import type { Subscription } from '../protocol/subscription.ts';
 
 /** A subscription as stored. */
 export interface StoredSubscription extends Subscription {
@@ -160,4 +171,158 @@ export function requireSubscription(
 ): StoredSubscription {
   if (subscription !== undefined) return subscription;
   throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', `There is no subscription ${id}.`);
+}
+
+// A row of a subscription, as every database gives it.
+
+export interface SubscriptionRow {
+  readonly id: number;
+  readonly endpoint: string;
+  readonly p256dh: Uint8Array;
+  readonly auth: Uint8Array;
+  readonly public_key: string;
+  readonly created_at_ms: number;
+  /** When its browser was here last; less than `created_at_ms` for one that was imported and has not been here since. */
+  readonly updated_at_ms: number;
+  readonly user_name: string | null;
+  readonly language: string | null;
+  readonly time_zone: string | null;
+  /** JSON */
+  readonly channels: string | null;
+}
+
+/** @param channels as they are stored */
+export const readChoices = (channels: string | null): Choices =>
+  channels === null ? {} : (JSON.parse(channels) as Choices);
+
+export const toSubscription = (row: SubscriptionRow, tags: readonly string[]): StoredSubscription => ({
+  id: row.id,
+  endpoint: row.endpoint,
+  p256dh: row.p256dh,
+  auth: row.auth,
+  vapidPublicKey: row.public_key,
+  createdAtMs: row.created_at_ms,
+  updatedAtMs: Math.max(row.updated_at_ms, row.created_at_ms),
+  user: row.user_name ?? undefined,
+  tags,
+  language: row.language ?? undefined,
+  timeZone: row.time_zone ?? undefined,
+  channels: readChoices(row.channels),
+});
+
+// Whether a registration may change the row of its endpoint. A browser never changes the keys of an endpoint, and others
+// than the browser know the endpoint too: its push service, whoever reads a log.
+
+/** Of the row with the endpoint of the registration. */
+interface OwnedRow {
+  readonly auth: Uint8Array;
+  readonly user: string | undefined;
+}
+
+interface ShownProof {
+  readonly auth: Uint8Array | undefined;
+  readonly user: string | undefined;
+}
+
+/** @throws {DeskbellError} ERR_ENDPOINT_IN_USE */
+export function checkRight(row: OwnedRow, registration: Registration): void {
+  if (!hasRight(row, registration)) throw endpointInUse();
+}
+
+export function hasRight(row: OwnedRow, registration: Registration): boolean {
+  const { auth, user } = provenBy(registration);
+  return (
+    isSameSecret(row.auth, registration.subscription.auth) ||
+    (auth !== undefined && isSameSecret(row.auth, auth)) ||
+    (user !== undefined && row.user === user)
+  );
+}
+
+/** What a registration has to show beside its own `auth`: that of the row, or its user. */
+export function provenBy({ subscription, former, provenUser }: Registration): ShownProof {
+  const isOfRow =
+    former !== undefined && normalizeEndpoint(former.endpoint) === normalizeEndpoint(subscription.endpoint);
+  return { auth: isOfRow ? former.auth : undefined, user: provenUser };
+}
+
+export const endpointInUse = (): DeskbellError =>
+  new DeskbellError(
+    'ERR_ENDPOINT_IN_USE',
+    'This endpoint is registered with other keys. Unsubscribe and subscribe again: the new subscription has another endpoint.',
+  );
+
+// The optional limit on stored subscriptions. Rows that are there can always be updated. Rows are counted at every
+// thousandth insert, since counting a million takes milliseconds: several processes may exceed the limit by a thousand each.
+
+const insertsPerCount = 1000;
+const countAgainAfterMs = 1000;
+const warnAtShare = 0.9;
+
+export interface SubscriptionLimit {
+  readonly maxSubscriptions: number;
+  /** Told when nine tenths of the limit are in use, and when the limit is reached. */
+  readonly onWarning?: ((warning: string) => void) | undefined;
+}
+
+const limitChecks: OptionChecks<SubscriptionLimit> = {
+  maxSubscriptions: isWholeNumber(0),
+  onWarning: isFunction,
+};
+
+export const isSubscriptionLimit: OptionCheck = (value, name) =>
+  checkOptions(value, limitChecks, { name, required: ['maxSubscriptions'] });
+
+export class InsertBudget {
+  readonly #limit: SubscriptionLimit;
+  readonly #onWarning: (warning: string) => void;
+  /** Rows that may still be inserted. */
+  #capacity = 0;
+  /** Inserts until the next count. */
+  #inserts = 0;
+  #countAgainAtMs = 0;
+  #warned: 'no' | 'nearly' | 'full' = 'no';
+
+  constructor(limit: SubscriptionLimit) {
+    this.#limit = limit;
+    this.#onWarning = guardCallback('subscriptionLimit.onWarning', (warning) => limit.onWarning?.(warning));
+  }
+
+  /** True if stored rows are to be counted before so many are inserted. */
+  needsCount(inserts: number, nowMs: number): boolean {
+    return this.#inserts < inserts && nowMs >= this.#countAgainAtMs;
+  }
+
+  setCount(rows: number, nowMs: number): void {
+    const { maxSubscriptions } = this.#limit;
+    this.#warn(rows);
+    this.#capacity = Math.max(0, maxSubscriptions - rows);
+    const rowsToWarning = Math.ceil(maxSubscriptions * warnAtShare) - rows;
+    this.#inserts = Math.min(insertsPerCount, rowsToWarning > 0 ? rowsToWarning : this.#capacity);
+    if (this.#capacity === 0) this.#countAgainAtMs = nowMs + countAgainAfterMs;
+  }
+
+  /** @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT if there is no room for so many rows */
+  take(inserts: number): void {
+    if (this.#capacity < inserts) {
+      throw new DeskbellError(
+        'ERR_SUBSCRIPTION_LIMIT',
+        `The limit of ${this.#limit.maxSubscriptions} subscriptions is reached; those that are stored can still be updated.`,
+      );
+    }
+    this.#capacity -= inserts;
+    this.#inserts -= inserts;
+  }
+
+  #warn(rows: number): void {
+    const { maxSubscriptions } = this.#limit;
+    const state =
+      rows >= maxSubscriptions ? 'full' : rows >= maxSubscriptions * warnAtShare ? 'nearly' : 'no';
+    if (state === this.#warned) return;
+    this.#warned = state;
+    if (state === 'no') return;
+    this.#onWarning(
+      `${rows} of at most ${maxSubscriptions} subscriptions are stored` +
+        (state === 'full' ? ': new ones are refused. Raise maxSubscriptions, or remove some.' : '.'),
+    );
+  }
 }

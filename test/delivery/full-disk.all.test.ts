@@ -10,7 +10,7 @@ import { startPushService } from '../../src/push-service/index.ts';
 import { waitForDiskSpace } from '../../src/delivery/worker/wait-for-disk-space.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
-import { DiskFullError } from '../../src/store/disk-full.ts';
+import { DiskFullError } from '../../src/store/database-content.ts';
 import { copyDatabase } from '../../src/store/sqlite/backup.ts';
 import { inspectDatabase } from '../../src/store/sqlite/inspect-database.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';

@@ -10,7 +10,7 @@ import {
   type ReachabilityEvent,
 } from '../../src/delivery/broadcast/watch-push-services.ts';
 import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
-import type { ReportedPushService, StoredSenderReport } from '../../src/store/senders.ts';
+import type { ReportedPushService, StoredSenderReport } from '../../src/store/sending.ts';
 import { message, openStageWithRecorder } from './fault-stage.ts';
 
 const origin = 'https://push.example.net';

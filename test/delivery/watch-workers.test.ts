@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { watchWorkers, type WorkerEvent } from '../../src/delivery/broadcast/watch-workers.ts';
-import type { SenderReports } from '../../src/store/senders.ts';
+import type { SenderReports } from '../../src/store/sending.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 

@@ -13,7 +13,7 @@ import { meaningOf } from '../../src/delivery/broadcast/reason-meanings.ts';
 import { findChromeLimit } from '../../src/delivery/limits/chrome-limit.ts';
 import { pauseRemedy } from '../../src/delivery/installation-warnings.ts';
 import { clockRemedy } from '../../src/delivery/clock-check.ts';
-import type { StoredSenderReport } from '../../src/store/senders.ts';
+import type { StoredSenderReport } from '../../src/store/sending.ts';
 import { pages } from './pages.ts';
 
 const page = pages.find(({ path }) => path === 'docs/operations.md')!.text;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startSenderReport } from '../../src/delivery/sender-report.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
-import type { ReportedPushService, SenderReports } from '../../src/store/senders.ts';
+import type { ReportedPushService, SenderReports } from '../../src/store/sending.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { startOperator, startStage, stoppedClock } from './running-operator.ts';

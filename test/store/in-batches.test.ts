@@ -1,7 +1,7 @@
 // Work in many transactions: others get the lock between two of them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inBatches } from '../../src/store/sqlite/in-batches.ts';
+import { inBatches } from '../../src/store/sqlite/portable-database.ts';
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
 import { temporaryFolder } from '../cli/run-command.ts';
 

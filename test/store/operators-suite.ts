@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { generateOperatorToken, hashOperatorToken } from '../../src/keys/operator-token.ts';
 import { keyLifetimeMs } from '../../src/store/message-requests.ts';
-import { maxSessions } from '../../src/store/operators.ts';
-import type { AuditFilter } from '../../src/store/audit.ts';
-import { reportLifetimeMs } from '../../src/store/senders.ts';
+import { type AuditFilter, maxSessions } from '../../src/store/operators.ts';
+import { reportLifetimeMs } from '../../src/store/sending.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { StoreUnderTest } from './store-under-test.ts';
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, test, type TestContext } from 'node:te
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkData } from '../../src/cli/doctor/check-data.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
-import { inspectDatabase } from '../../src/store/postgres/inspect-database.ts';
+import { inspectDatabase } from '../../src/store/postgres/preflight.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';

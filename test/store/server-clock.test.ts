@@ -1,7 +1,7 @@
 // The time of a server as a process knows it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createServerClock } from '../../src/store/postgres/server-clock.ts';
+import { createServerClock } from '../../src/store/postgres/database.ts';
 
 /** A server that is asked over a round trip of `roundTripMs`, and answers in its middle. */
 function openClock(start: { readonly serverMs: number }) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { prepareStatement } from '../../src/store/sqlite/statement.ts';
+import { prepareStatement } from '../../src/store/sqlite/database.ts';
 
 const database = new DatabaseSync(':memory:');
 database.exec('create table rows (id integer primary key, word text) strict');

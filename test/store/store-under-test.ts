@@ -8,7 +8,7 @@ import type { NewSchedule } from '../../src/store/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
 import { GatheredAnswers, type SingleAnswer } from '../../src/delivery/single/gathered-answers.ts';
 import type { Subscription } from '../../src/protocol/subscription.ts';
-import type { SubscriptionLimit } from '../../src/store/subscription-limit.ts';
+import type { SubscriptionLimit } from '../../src/store/subscriptions.ts';
 import type { SliceLease } from '../../src/store/leases.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 

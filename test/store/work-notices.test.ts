@@ -11,8 +11,13 @@ import { PostgresDatabase } from '../../src/store/postgres/database.ts';
 import { createBroadcastReader } from '../../src/store/broadcast-reader.ts';
 import { createPostgresLeases } from '../../src/store/postgres/leases.ts';
 import { createPortableDatabase } from '../../src/store/postgres/portable-database.ts';
-import { everyBroadcast, WorkNotices } from '../../src/store/postgres/work-notices.ts';
-import { passNoticesOn, ThreadNotices, type Notices } from '../../src/store/postgres/thread-notices.ts';
+import {
+  everyBroadcast,
+  type Notices,
+  passNoticesOn,
+  ThreadNotices,
+  WorkNotices,
+} from '../../src/store/postgres/work-notices.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Leases } from '../../src/store/leases.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';

@@ -1,7 +1,7 @@
 // `deskbell audit`: what operators have changed, newest first.
 import type { Command } from 'commander';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
-import type { AuditFilter, AuditRecord, AuditStore } from '../../store/audit.ts';
+import type { AuditFilter, AuditRecord, AuditStore } from '../../store/operators.ts';
 import { auditView } from '../../operations/audit.ts';
 import { parseOperatorName, parsePositiveInteger, parseTime } from '../flags/arguments.ts';
 import { createDataCommand } from '../data/data-command.ts';

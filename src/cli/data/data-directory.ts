@@ -16,7 +16,7 @@ import {
 import { loadOrCreateSecret } from '../../keys/secret-files.ts';
 import type { SqliteStoreOptions } from '../../store/sqlite/open-store.ts';
 import type { Store } from '../../store/store.ts';
-import { isSubscriptionLimit } from '../../store/subscription-limit.ts';
+import { isSubscriptionLimit } from '../../store/subscriptions.ts';
 
 /** An open data directory: its store and keys. */
 export interface DataDirectory {

@@ -14,7 +14,7 @@ import {
 import { findAppleSubjectFault } from '../../protocol/vapid.ts';
 import type { DatabaseContent, DatabaseState } from '../../store/database-content.ts';
 import { describeDatabase as describeUrl } from '../../store/postgres/database-url.ts';
-import type { PostgresState } from '../../store/postgres/inspect-database.ts';
+import type { PostgresState } from '../../store/postgres/preflight.ts';
 import { inspectDatabase } from '../../store/sqlite/inspect-database.ts';
 import { variableOf } from '../configuration/configuration.ts';
 import { databasePathOf } from '../data/data-directory.ts';
@@ -59,7 +59,7 @@ export async function checkData(directory: string, url: string | undefined): Pro
   let content: DatabaseContent | undefined;
   const database = await findingOf('database', async () => {
     if (url !== undefined) {
-      const { inspectDatabase: inspectPostgres } = await import('../../store/postgres/inspect-database.ts');
+      const { inspectDatabase: inspectPostgres } = await import('../../store/postgres/preflight.ts');
       const inspected = await inspectPostgres(url);
       ({ content } = inspected);
       return describePostgres(inspected, describeUrl(url));

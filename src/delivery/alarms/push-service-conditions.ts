@@ -3,7 +3,7 @@
 import { deletionGuardPolicy } from '../../store/deletion-guard.ts';
 import { heldDeletionsReason, type HeldOrigin } from '../../store/held-deletions.ts';
 import type { TokenAnswers } from '../../store/alarms.ts';
-import type { StoredSenderReport } from '../../store/senders.ts';
+import type { StoredSenderReport } from '../../store/sending.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';
 import { hostOf } from '../broadcast/format-broadcast.ts';
 import { meaningOf } from '../broadcast/reason-meanings.ts';

@@ -1,6 +1,6 @@
 // Work whose time has passed: nobody delivers it, or it is late.
 import { maxDue, type DueWork } from '../../store/alarms.ts';
-import type { StoredSenderReport } from '../../store/senders.ts';
+import type { StoredSenderReport } from '../../store/sending.ts';
 import type { FoundAlarm } from './standing-alarm.ts';
 
 /** Work is begun within seconds: what nobody has taken up by then is late. */

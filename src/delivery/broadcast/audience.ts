@@ -4,8 +4,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { checkOptions, isCheckedElsewhere, wrong, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { ListKind } from '../../store/broadcast-source.ts';
-import type { BroadcastStore } from '../../store/broadcasts.ts';
+import type { BroadcastStore, ListKind } from '../../store/broadcasts.ts';
 import {
   type AudienceExpression,
   type TagExpression,

@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
-import type { BroadcastCreator } from '../../store/broadcast-source.ts';
-import { repeatBroadcast, type Broadcast } from '../../store/broadcasts.ts';
+import { type Broadcast, type BroadcastCreator, repeatBroadcast } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { actionNames } from '../../protocol/message/check-message.ts';

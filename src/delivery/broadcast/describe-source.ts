@@ -1,7 +1,7 @@
 // Where a broadcast comes from, as text: whom it was asked to be sent to, and who made it.
 import { hostname } from 'node:os';
 import { checkOptions, isText, isWholeNumber, wrong, type OptionChecks } from '../../errors/check-options.ts';
-import type { AskedAudience, BroadcastCreator, ListKind } from '../../store/broadcast-source.ts';
+import type { AskedAudience, BroadcastCreator, ListKind } from '../../store/broadcasts.ts';
 
 const notRecorded = 'not recorded';
 

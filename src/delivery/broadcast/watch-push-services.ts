@@ -1,5 +1,5 @@
 // Which push services cannot be reached at all, as all senders on a store report: who sends may be any process on any machine.
-import type { SenderReports, StoredSenderReport } from '../../store/senders.ts';
+import type { SenderReports, StoredSenderReport } from '../../store/sending.ts';
 import { hostOf } from './format-broadcast.ts';
 import { watchStore } from './watch-store.ts';
 

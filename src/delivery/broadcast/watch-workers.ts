@@ -1,5 +1,5 @@
 // Reports which processes begin and end to deliver broadcasts, on whatever machine, by the reports that their workers store.
-import type { SenderReports } from '../../store/senders.ts';
+import type { SenderReports } from '../../store/sending.ts';
 import { watchStore } from './watch-store.ts';
 
 /** A process that delivers: all of its threads are one. */

@@ -5,7 +5,7 @@
 // The first three steps are here; `record` is the caller's.
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { EncryptBatch } from '../../protocol/message-encryption.ts';
-import type { SenderReport } from '../../store/senders.ts';
+import type { SenderReport } from '../../store/sending.ts';
 import type { Store } from '../../store/store.ts';
 import { systemClock } from '../../transport/clock.ts';
 import { createTransport, type TransportRules } from '../../transport/create-transport.ts';

@@ -1,6 +1,6 @@
 // A store for workers that waits while its disk is full: what a worker has to write is written once there is room, and
 // until then the worker has nothing new to send. It keeps what it has sent already, and so repeats none of it.
-import { DiskFullError } from '../../store/disk-full.ts';
+import { DiskFullError } from '../../store/database-content.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../transport/clock.ts';
 

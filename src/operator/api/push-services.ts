@@ -1,7 +1,7 @@
 // GET /v1/push-services: the current state of sending to each. GET /v1/senders: who sends now.
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { type ServiceApp, Type } from '../../http/schema.ts';
-import type { StoredSenderReport } from '../../store/senders.ts';
+import type { StoredSenderReport } from '../../store/sending.ts';
 import type { View } from '../../operations/operation.ts';
 import type { OperatorContext } from '../context.ts';
 import { readPushServices, type PushServiceView } from '../push-services.ts';

@@ -10,12 +10,13 @@ import { decodeBase64 } from '../../protocol/base64.ts';
 import { isSameSecret } from '../../protocol/same-secret.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { hashInvitation, notInvited } from '../../store/invitations.ts';
-import { checkRight, hasRight } from '../../store/registration-right.ts';
-import type {
-  FormerSubscription,
-  Registration,
-  StoredSubscription,
-  SubscriptionStore,
+import {
+  checkRight,
+  type FormerSubscription,
+  hasRight,
+  type Registration,
+  type StoredSubscription,
+  type SubscriptionStore,
 } from '../../store/subscriptions.ts';
 import type { OfferedSubscription, Settings } from '../options.ts';
 import { createWithinLimits } from './unlisted-push-services.ts';

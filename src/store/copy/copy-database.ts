@@ -1,9 +1,26 @@
 // What the copy needs of each database, and what it does with it alike: marks the target as an unfinished copy, and writes rows
 // together with the progress that includes them.
+import { hash } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { unfinishedCopy } from '../unfinished-copy.ts';
-import type { TableChecksum } from './checksum.ts';
-import { inOrder, tablesToBeEmpty, toCopyValue, type CopiedTable, type CopyRow } from './copied-tables.ts';
+import { unfinishedCopy } from '../database-content.ts';
+import { type CopiedTable, type CopyRow, inOrder, tablesToBeEmpty, toCopyValue } from './copied-tables.ts';
+
+// How many rows of a table were read, and what they were: a chain of hashes, so that it can be continued from any row on.
+export interface TableChecksum {
+  readonly rows: number;
+  /** SHA-256 in hexadecimal digits over the tally before and the row; empty before the first row. */
+  readonly checksum: string;
+}
+
+export const noRows: TableChecksum = { rows: 0, checksum: '' };
+
+export const addRow = ({ rows, checksum }: TableChecksum, row: CopyRow): TableChecksum => ({
+  rows: rows + 1,
+  checksum: hash('sha256', checksum + JSON.stringify(row)),
+});
+
+export const isSame = (one: TableChecksum, other: TableChecksum): boolean =>
+  one.rows === other.rows && one.checksum === other.checksum;
 
 /** Within a transaction: SQL is as in portable-sql.ts. */
 export interface CopyTransaction {

@@ -2,8 +2,16 @@
 // was interrupted goes on: the source is read from its beginning, and what the target has is not written twice.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { copiedTables, type CopiedTable } from './copied-tables.ts';
-import type { CopySource, CopyTarget, Progress, TableReader } from './copy-database.ts';
-import { addRow, isSame, noRows, type TableChecksum } from './checksum.ts';
+import {
+  addRow,
+  type CopySource,
+  type CopyTarget,
+  isSame,
+  noRows,
+  type Progress,
+  type TableChecksum,
+  type TableReader,
+} from './copy-database.ts';
 
 export interface CopyState {
   readonly step: 'copying' | 'comparing';

@@ -1,6 +1,6 @@
 // Turns errors of PostgreSQL and of the network into errors of Deskbell, and tells which of them pass.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { DiskFullError } from '../disk-full.ts';
+import { DiskFullError } from '../database-content.ts';
 
 /** @returns the five characters of SQLSTATE, or the name of a system error such as ECONNREFUSED */
 export function codeOf(error: unknown): string | undefined {

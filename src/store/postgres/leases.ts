@@ -18,8 +18,7 @@ import { finishIfOver } from '../finish-broadcast.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import type { PostgresDatabase } from './database.ts';
 import { createPageReader, type RecipientRow } from './read-page.ts';
-import type { Notices } from './thread-notices.ts';
-import { everyBroadcast } from './work-notices.ts';
+import { everyBroadcast, type Notices } from './work-notices.ts';
 
 /** While notices arrive. They do not tell when the leases of other workers end. */
 const lookWhileHearingEveryMs = 2000;

@@ -17,13 +17,12 @@ import {
   type SingleAnswers,
 } from '../ledger.ts';
 import { parsePerPerson } from '../../audience/frequency-cap.ts';
-import { outcomeColumns } from '../outcome-columns.ts';
+import { outcomeColumns } from '../statistics.ts';
 import { idsAfter } from '../slices.ts';
 import type { AgingTable } from '../retention.ts';
 import type { PushServiceState } from '../push-services.ts';
-import { callFunction } from './call-function.ts';
+import { callFunction, type PostgresDatabase, type Value } from './database.ts';
 import { hashEndpoint } from '../../protocol/endpoint.ts';
-import type { PostgresDatabase, Value } from './database.ts';
 import { createPageReader, type PageRow } from './read-page.ts';
 
 /** What `commit_page` answers. */

@@ -1,11 +1,27 @@
 // Finds the members of audiences in PostgreSQL. A set has ids of one partition, so that each is looked up in one index; where
 // few are found at once, sets are of any.
+import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import type { MemberFinder } from '../preparations.ts';
 import { isInactive } from '../receipts.ts';
 import { countMembers, cutSet, joinIds, type MemberSet } from '../slices.ts';
-import { audienceCondition } from './audience-filter.ts';
-import type { PostgresDatabase } from './database.ts';
+import type { PostgresDatabase, Value } from './database.ts';
 import { partitions } from './migrations.ts';
+
+// Which subscriptions meet an expression of users and tags, as a condition of SQL.
+/** @param first the number of the first parameter that is free; `s` is the table of subscriptions */
+export function audienceCondition(
+  { user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression,
+  first: number,
+): { readonly condition: string; readonly values: readonly Value[] } {
+  const values: Value[] = [];
+  const parameter = (value: Value): string => `$${first - 1 + values.push(value)}`;
+  const parts = ['true'];
+  if (user !== undefined) parts.push(`s.user_name = ${parameter(user)}`);
+  if (all.length > 0) parts.push(`s.tags @> ${parameter(all)}::text[]`);
+  if (any.length > 0) parts.push(`s.tags && ${parameter(any)}::text[]`);
+  if (none.length > 0) parts.push(`coalesce(not s.tags && ${parameter(none)}::text[], true)`);
+  return { condition: parts.join(' and '), values };
+}
 
 /** Ids of one partition, separated by commas. */
 interface PartitionRow {

@@ -1,8 +1,14 @@
 // Brings the tables and functions of a database to the newest version, once, however many processes begin at the same time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { checkVersion, newestVersion, sqlAfter, versionAfter } from '../schema-version.ts';
-import { unfinishedCopyError, unfinishedCopy } from '../unfinished-copy.ts';
+import {
+  checkVersion,
+  newestVersion,
+  sqlAfter,
+  unfinishedCopy,
+  unfinishedCopyError,
+  versionAfter,
+} from '../database-content.ts';
 import { codeOf } from './database-errors.ts';
 import { describeFunctions, type DatabaseFunctions } from './functions/all-functions.ts';
 import { areInUse, installFunctions, lockMigrations } from './functions/use-functions.ts';

@@ -1,6 +1,6 @@
 // The tables of the PostgreSQL store. In the package the text of `schema.sql` is part of the code.
 import { readFileSync } from 'node:fs';
-import { newestVersion } from '../schema-version.ts';
+import { newestVersion } from '../database-content.ts';
 
 /** Of the table of subscriptions, as the schema has them. Other numbers would be a migration of all rows: these are enough for a hundred million. */
 export const partitions = 32;

@@ -7,30 +7,73 @@ import {
   isWholeNumber,
   type OptionChecks,
 } from '../../errors/check-options.ts';
-import type { Store } from '../store.ts';
-import { isSubscriptionLimit, type SubscriptionLimit } from '../subscription-limit.ts';
 import { createBroadcasts } from '../broadcast-control.ts';
 import { createBroadcastReader } from '../broadcast-reader.ts';
 import { createPeople } from '../people.ts';
-import { createReceiptPruning } from '../receipts.ts';
 import { createPortableRoles } from '../portable-roles.ts';
+import { createReceiptPruning, type ReceiptStore } from '../receipts.ts';
 import { createRetention } from '../retention.ts';
 import { createAttempts } from '../row-outcomes.ts';
-import type { ConnectionOptions } from './connection-options.ts';
-import { describeFunctions } from './functions/all-functions.ts';
-import { keepFunctions, useFunctionsEveryMs } from './functions/use-functions.ts';
-import { migrate } from './migrate.ts';
-import { createPortableDatabase } from './portable-database.ts';
+import type { Store } from '../store.ts';
+import type { FoundRow, ReadWindows } from '../subscription-sample.ts';
+import { isSubscriptionLimit, type SubscriptionLimit } from '../subscriptions.ts';
 import { createPostgresBroadcasts } from './broadcasts.ts';
 import { clientWindows, createPostgresClientRequests } from './client-requests.ts';
+import type { ConnectionOptions } from './connection-options.ts';
 import { PostgresDatabase } from './database.ts';
-import { commitIds, createPostgresLedger } from './ledger.ts';
-import { createWindowReader } from './sample-windows.ts';
-import { createPostgresReceipts } from './receipts.ts';
-import { createPostgresSubscriptions } from './subscriptions.ts';
+import { describeFunctions } from './functions/all-functions.ts';
+import { keepFunctions, useFunctionsEveryMs } from './functions/use-functions.ts';
 import { createPostgresLeases } from './leases.ts';
+import { commitIds, createPostgresLedger } from './ledger.ts';
+import { migrate } from './migrate.ts';
+import { createPortableDatabase } from './portable-database.ts';
 import { checkServer } from './preflight.ts';
-import { openNotices } from './thread-notices.ts';
+import { createPostgresSubscriptions } from './subscriptions.ts';
+import { openNotices } from './work-notices.ts';
+
+// Receipts in PostgreSQL: a row for each message, subscription and event, as long as the broadcast's window is open, and the
+// counts, which stay.
+/** @param functions the schema of the database's functions */
+export function createPostgresReceipts(database: PostgresDatabase, functions: string): ReceiptStore['add'] {
+  return async (receipts) => {
+    const row = await database.first<{ readonly added: number }>(
+      `select ${functions}.add_receipts($1, $2, $3, $4, $5) as added`,
+      [
+        database.now(),
+        receipts.map(({ broadcastId }) => broadcastId),
+        receipts.map(({ subscriptionId }) => subscriptionId),
+        receipts.map(({ event }) => event),
+        // no name of an action has a NUL, which PostgreSQL does not store
+        receipts.map(({ action }) => (action?.includes('\0') === false ? action : null)),
+      ],
+    );
+    return row?.added ?? 0;
+  };
+}
+
+// Reads the windows of a sample in PostgreSQL, all of them by one statement.
+
+export const createWindowReader =
+  (database: PostgresDatabase): ReadWindows =>
+  async (ids, limit) => {
+    const found = await database.query<FoundRow & { readonly draw: number; readonly isBehind: boolean }>(
+      `select w.draw::int, s.* from unnest($1::bigint[]) with ordinality w (id, draw) cross join lateral (
+           (select id, false as "isBehind", '' as endpoint, null as "user", null as tags
+            from deskbell.subscriptions where id <= w.id order by id desc limit $2)
+           union all
+           (select id, true, endpoint, user_name, coalesce(tags, '{}')
+            from deskbell.subscriptions where id > w.id order by id limit $2)
+         ) s order by s.id`,
+      [ids, limit],
+    );
+    const windows = ids.map(() => ({ before: [] as number[], rows: [] as FoundRow[] }));
+    for (const { draw, isBehind, ...row } of found) {
+      const { before, rows } = windows[draw - 1]!;
+      if (isBehind) rows.push(row);
+      else before.push(row.id);
+    }
+    return windows;
+  };
 
 /** Of `openPostgresStore`: where the database is, and how it is connected to. */
 export interface PostgresStoreOptions extends ConnectionOptions {

@@ -8,18 +8,19 @@
 //
 // PgBouncer in transaction mode takes LISTEN and then delivers nothing: only what has come proves that more will come.
 import { randomUUID } from 'node:crypto';
+import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 import type { Client } from 'pg';
 import type { ConnectionOptions } from './connection-options.ts';
 import { createClient } from './connection.ts';
-import { workChannel } from './migrations.ts';
 import type { PostgresDatabase } from './database.ts';
+import { workChannel } from './migrations.ts';
 
 const firstPauseMs = 1000;
 /** Behind PgBouncer it is tried in vain. */
 const maxPauseMs = 60_000;
 const proofWithinMs = 2000;
 
-export type Listener = (broadcastId: number) => void;
+type Listener = (broadcastId: number) => void;
 
 export class WorkNotices {
   readonly #database: PostgresDatabase;
@@ -127,3 +128,97 @@ export class WorkNotices {
 
 /** In place of a broadcast's number: any may have changed. */
 export const everyBroadcast = 0;
+
+// Passes notices of new work on from the main thread to the process's other threads, so that a process has one connection
+// for them. A thread of a process whose main thread has not opened the database hears nothing, and so polls.
+
+/** The notices of new work in one thread. */
+export type Notices = Pick<WorkNotices, 'isHearing' | 'listen' | 'close'>;
+
+/** Those of this thread. */
+export function openNotices(database: PostgresDatabase, options: ConnectionOptions): Notices {
+  if (!isMainThread) return new ThreadNotices(database.label);
+  const notices = new WorkNotices(database, options);
+  const endPassing = passNoticesOn(notices, database.label);
+  return {
+    get isHearing() {
+      return notices.isHearing;
+    },
+    listen: (listener) => notices.listen(listener),
+    close: async () => {
+      endPassing();
+      await notices.close();
+    },
+  };
+}
+
+/** A thread begins to wait for work. */
+const asking = 'ask';
+
+interface Notice {
+  /** The broadcast, or `everyBroadcast`. */
+  readonly id: number;
+  readonly isHearing: boolean;
+}
+
+/**
+ * In the main thread: begins to listen once another thread asks for it.
+ *
+ * @param label of the database
+ * @returns ends it
+ */
+export function passNoticesOn(notices: Omit<Notices, 'close'>, label: string): () => void {
+  const channel = openChannel(label);
+  let endListening: (() => void) | undefined;
+  const notify = (id: number, { isHearing }: Pick<Notices, 'isHearing'> = notices): void => {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
+    channel.postMessage({ id, isHearing } satisfies Notice);
+  };
+  channel.addEventListener('message', ({ data }) => {
+    if (data !== asking) return;
+    endListening ??= notices.listen((id) => notify(id));
+    notify(everyBroadcast);
+  });
+  return () => {
+    endListening?.();
+    if (endListening !== undefined) notify(everyBroadcast, { isHearing: false });
+    channel.close();
+  };
+}
+
+/** In other threads: what the main thread passes on. */
+export class ThreadNotices implements Notices {
+  readonly #channel: BroadcastChannel;
+  readonly #listeners = new Set<Listener>();
+  #hasAsked = false;
+  isHearing = false;
+
+  constructor(label: string) {
+    this.#channel = openChannel(label);
+    this.#channel.addEventListener('message', ({ data }) => {
+      if (data === asking) return;
+      const { id, isHearing } = data as Notice;
+      this.isHearing = isHearing;
+      for (const listener of this.#listeners) listener(id);
+    });
+  }
+
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
+    if (!this.#hasAsked) this.#channel.postMessage(asking);
+    this.#hasAsked = true;
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#channel.close();
+  }
+}
+
+function openChannel(label: string): BroadcastChannel {
+  const channel = new BroadcastChannel(`deskbell work ${label}`);
+  // it alone does not keep the process running
+  (channel as BroadcastChannel & { unref(): void }).unref();
+  return channel;
+}

@@ -4,8 +4,7 @@
 // Candidates come from an index: of the user; of the tag among `all` that is rarest in the range; of the tags of `any`. Where
 // there is only `none`, all subscriptions are candidates.
 import type { AudienceExpression } from '../../audience/user-and-tags.ts';
-import type { SqliteDatabase } from './database.ts';
-import type { Statement } from './statement.ts';
+import type { SqliteDatabase, Statement } from './database.ts';
 
 /** A range of ids behind `afterId`. */
 export interface MatchingRange {

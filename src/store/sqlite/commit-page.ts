@@ -1,25 +1,71 @@
 // Stores the results of a page of rows in one transaction: the cursor of the slice, counts, retries, marks on subscriptions that
 // are gone, attempts, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
+import { type AttemptSet, createAttemptGatherer, type StoredAnswer } from '../attempt-sets.ts';
 import {
-  isSettlement,
   type Alarm,
   type BroadcastState,
+  isSettlement,
   type OriginCounts,
   type Recipient,
 } from '../broadcasts.ts';
 import { judgeAnswers } from '../deletion-guard.ts';
 import { addRemoved, finishIfOver, judgeBroadcast, judgePages, raiseAlarm } from '../finish-broadcast.ts';
-import { isAnswer, type CommitAnswer, type PageCommit, type PageOfSlice, type RowResult } from '../ledger.ts';
-import { addColumns, listColumns, listParameters, noOutcomes } from '../outcome-columns.ts';
+import { type CommitAnswer, isAnswer, type PageCommit, type PageOfSlice, type RowResult } from '../ledger.ts';
 import type { PortableDatabase, Work } from '../portable-sql.ts';
 import { drawOrderEnd } from '../push-services.ts';
-import { createAttemptWriter } from './attempts.ts';
+import { addColumns, listColumns, listParameters, noOutcomes } from '../statistics.ts';
+import type { SqliteDatabase } from './database.ts';
+import type { FrequencyCaps } from './frequency-cap.ts';
 import { createAnswerNotes } from './gone-marks.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
-import type { FrequencyCaps } from './frequency-cap.ts';
 import { runWork } from './portable-database.ts';
-import { wakeRetries, type PushServices } from './push-services.ts';
-import type { SqliteDatabase } from './database.ts';
+import { type PushServices, wakeRetries } from './push-services.ts';
+
+// What came of rows, as a commit stores it in SQLite.
+/** @returns a function to be called inside a transaction */
+function createAttemptWriter(
+  database: SqliteDatabase,
+): (broadcastId: number, rows: readonly RowResult[], nowMs: number) => void {
+  const gather = createAttemptGatherer();
+  const addAnswer = database.prepare<Nullable<Omit<StoredAnswer, 'rows'>> & { broadcastId: number }>(`
+    insert into answers (broadcast_id, id, origin, outcome, status, reason, detail)
+    values (:broadcastId, :id, :origin, :outcome, :status, :reason, :detail)
+    on conflict do nothing
+  `);
+  const countAnswer = database.prepare<{ broadcastId: number; id: number; rows: number; nowMs: number }>(`
+    insert into answer_counts (broadcast_id, answer_id, rows, last_at_ms) values (:broadcastId, :id, :rows, :nowMs)
+    on conflict (broadcast_id, answer_id, shard) do update set
+      rows = rows + excluded.rows, last_at_ms = excluded.last_at_ms
+  `);
+  const addSet = database.prepare<
+    Nullable<AttemptSet> & { broadcastId: number; nowMs: number; sinceMs: number }
+  >(`
+    insert into attempt_sets
+      (broadcast_id, at_ms, since_ms, outcome, attempt, answer_id, first_id, last_id, rows, ids)
+    values
+      (:broadcastId, :nowMs, :sinceMs, :outcome, :attempt, :answerId, :firstId, :lastId, :rows, :ids)
+  `);
+
+  return (broadcastId, rows, nowMs) => {
+    const { answers, sets } = gather(broadcastId, rows);
+    for (const { rows: counted, status, reason, detail, ...answer } of answers) {
+      addAnswer.run({
+        ...answer,
+        broadcastId,
+        status: status ?? null,
+        reason: reason ?? null,
+        detail: detail ?? null,
+      });
+      if (counted > 0) countAnswer.run({ broadcastId, id: answer.id, rows: counted, nowMs });
+    }
+    for (const { sinceMs = nowMs, ...set } of sets) addSet.run({ ...set, broadcastId, nowMs, sinceMs });
+  };
+}
+
+/** As SQLite takes what may be absent. */
+type Nullable<Row> = {
+  [Name in keyof Row]-?: undefined extends Row[Name] ? Exclude<Row[Name], undefined> | null : Row[Name];
+};
 
 type OriginTally = { -readonly [Name in keyof OriginCounts]: OriginCounts[Name] } & {
   /** Answers of the push service itself, those that mean "later" included. */

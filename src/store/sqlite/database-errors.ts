@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { DiskFullError } from '../disk-full.ts';
+import { DiskFullError } from '../database-content.ts';
 import { isOnReadOnlyDisk } from '../../keys/private-file.ts';
 
 // https://sqlite.org/rescode.html: the primary code is the low byte

@@ -5,9 +5,15 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { DatabaseContent, DatabaseState } from '../database-content.ts';
 import { toSendingPause, type SendingPauseRow } from '../sending.ts';
 import type { VapidKeyState } from '../vapid-keys.ts';
-import { assertNotEmpty, assertPrivate, assertRegular } from './database-file-checks.ts';
+import {
+  assertNotEmpty,
+  assertOurs,
+  assertPrivate,
+  assertRegular,
+  changeNothing,
+  readVersion,
+} from './open-database-file.ts';
 import { schemaVersion } from './migrations.ts';
-import { assertOurs, changeNothing, readVersion } from './open-database-file.ts';
 import { isBusy, toStoreError } from './database-errors.ts';
 
 /** Is not created if there is none. */

@@ -23,8 +23,7 @@ import { createPageReader } from './read-page.ts';
 import { addRemoved, finishIfOver } from '../finish-broadcast.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import { runWork } from './portable-database.ts';
-import type { SqliteDatabase } from './database.ts';
-import type { NoValues } from './statement.ts';
+import type { NoValues, SqliteDatabase } from './database.ts';
 
 export function createSqliteLeases(
   database: SqliteDatabase,

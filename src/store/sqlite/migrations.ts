@@ -1,6 +1,6 @@
 // The tables of the SQLite store. In the package the text of `schema.sql` is part of the code.
 import { readFileSync } from 'node:fs';
-import { newestVersion } from '../schema-version.ts';
+import { newestVersion } from '../database-content.ts';
 
 /** Makes all tables, of the first version. */
 export const schema = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8');

@@ -1,8 +1,15 @@
 // Outcomes over time in SQLite: counted per page of rows, not per message.
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { OriginCounts } from '../broadcasts.ts';
-import { addColumns, listColumns, listParameters } from '../outcome-columns.ts';
-import { allBroadcasts, broadcastInterval, outcomeWidths, totalWidthMs } from '../statistics.ts';
+import {
+  addColumns,
+  allBroadcasts,
+  broadcastInterval,
+  listColumns,
+  listParameters,
+  outcomeWidths,
+  totalWidthMs,
+} from '../statistics.ts';
 import type { SqliteDatabase } from './database.ts';
 
 /** Everything here is to be called inside a transaction. */

@@ -1,5 +1,6 @@
 // Portable SQL in SQLite: all of a transaction runs in one piece, within the transaction that all writes of a turn share.
 import type { SQLInputValue } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   batchRows,
   checkTexts,
@@ -11,7 +12,21 @@ import {
   type Work,
 } from '../portable-sql.ts';
 import type { SqliteDatabase } from './database.ts';
-import { inBatches } from './in-batches.ts';
+
+// Work that is too much for one transaction, cut into many, with time for other processes to write between them: SQLite
+// gives the write lock to whoever asks at the right moment, not to whoever has waited longest.
+/** Other processes ask for the write lock at least this often while they wait for it, on a machine that is not busy. */
+const minPauseMs = 12;
+
+/** Runs `step` in one transaction after the other while it returns true. */
+export async function inBatches(database: Pick<SqliteDatabase, 'write'>, step: () => boolean): Promise<void> {
+  for (;;) {
+    const startedAtMs = performance.now();
+    if (!(await database.write(step))) return;
+    // a third of the time belongs to others, however slow the disk is
+    await sleep(Math.max(minPauseMs, (performance.now() - startedAtMs) / 2));
+  }
+}
 
 const given: GivenSubscriptions = {
   sql: `json_each(:keys) k cross join deskbell.subscriptions s on s.id = k.value

@@ -9,8 +9,7 @@ import {
   type PushServiceKey,
   type PushServiceState,
 } from '../push-services.ts';
-import type { SqliteDatabase } from './database.ts';
-import type { NoValues } from './statement.ts';
+import type { NoValues, SqliteDatabase } from './database.ts';
 
 export interface PushServices {
   record(answers: readonly PushServiceAnswers[], nowMs: number): void;

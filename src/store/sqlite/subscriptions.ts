@@ -3,24 +3,25 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { normalizeEndpoint } from '../../protocol/endpoint.ts';
 import { checkUserAndTags, type AudienceExpression } from '../../audience/user-and-tags.ts';
 import { consumeInvitation, notInvited } from '../invitations.ts';
-import { checkRight } from '../registration-right.ts';
-import { toSubscription, type SubscriptionRow } from '../subscription-row.ts';
-import { InsertBudget, type SubscriptionLimit } from '../subscription-limit.ts';
 import {
+  checkRight,
   checkVapidPublicKey,
   type FormerSubscription,
+  InsertBudget,
   type Registration,
   type SearchedSubscriptions,
   type StoredSubscription,
+  type SubscriptionLimit,
+  type SubscriptionRow,
   type SubscriptionSearch,
   type SubscriptionStore,
+  toSubscription,
 } from '../subscriptions.ts';
 import { createAudienceFilter } from './audience-filter.ts';
-import type { SqliteDatabase } from './database.ts';
-import { assignOwner, findOwn, moveFromFormer } from '../owners.ts';
+import type { NoValues, SqliteDatabase } from './database.ts';
+import { assignOwner, findOwn, moveFromFormer } from '../people.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import { runPortable, runWork } from './portable-database.ts';
-import type { NoValues } from './statement.ts';
 
 /** Candidates that are looked at together when rows are listed by an expression. */
 const matchingBatchRows = 1000;

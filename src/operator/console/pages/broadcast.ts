@@ -7,8 +7,7 @@ import { formatAskedAudience, formatCreator } from '../../../delivery/broadcast/
 import { describeState, formatAlarm, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-message.ts';
-import type { BroadcastCreator } from '../../../store/broadcast-source.ts';
-import { isOver, type Broadcast, type TimeToCome } from '../../../store/broadcasts.ts';
+import { type Broadcast, type BroadcastCreator, isOver, type TimeToCome } from '../../../store/broadcasts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sendOutcomes } from '../../send-message.ts';

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { formatCount } from '../../../errors/format-count.ts';
 import { lookUp } from '../../../errors/look-up.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import type { AuditRecord } from '../../../store/audit.ts';
+import type { AuditRecord } from '../../../store/operators.ts';
 import type { VapidKeyState } from '../../../store/vapid-keys.ts';
 import type { OperatorContext } from '../../context.ts';
 import { readPage } from '../../searches.ts';

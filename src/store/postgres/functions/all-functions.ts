@@ -9,11 +9,10 @@ import { deletionGuardPolicy } from '../../deletion-guard.ts';
 import { optionColumns } from '../../delivery-options.ts';
 import { exactSlices, sliceStep } from '../../leases.ts';
 import { drawOrderEnd, suspensionPolicy } from '../../push-services.ts';
-import { addColumns, listColumns, outcomeColumns } from '../../outcome-columns.ts';
+import { addColumns, broadcastWidths, listColumns, outcomeColumns, outcomeWidths } from '../../statistics.ts';
 import { settlements } from '../../broadcasts.ts';
 import { membersOf } from '../../slices.ts';
 import { noAction, receiptWindowMs } from '../../receipts.ts';
-import { broadcastWidths, outcomeWidths } from '../../statistics.ts';
 import { partitions, schemaVersion, workChannel } from '../migrations.ts';
 
 export interface DatabaseFunctions {
