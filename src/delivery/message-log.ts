@@ -1,10 +1,11 @@
 // What is told of single messages, where that is asked for: which subscription, and what came of it. Nothing of what was sent, and no
 // endpoint.
 import { checkOptions, isFunction, mustBe, type OptionCheck } from '../errors/check-options.ts';
+import type { Outcome } from '../protocol/outcome.ts';
+import type { PushResponse } from '../protocol/push-response.ts';
 import { outcomeOf } from '../store/attempt-sets.ts';
 import type { AttemptOutcome } from '../store/attempts.ts';
 import type { RowResult } from '../store/ledger.ts';
-import type { SendResult } from './sender-interface.ts';
 
 /** `failed`: those that were not accepted, each time they are tried. */
 export const loggedMessages = ['failed', 'all'] as const;
@@ -77,7 +78,7 @@ export function logMessage(
   log: MessageLog,
   pushService: string,
   subscriptionId: number | undefined,
-  { outcome, response }: Pick<SendResult, 'outcome' | 'response'>,
+  { outcome, response }: { readonly outcome: Outcome; readonly response?: PushResponse | undefined },
 ): void {
   if (log.of === 'failed' && outcome.kind === 'accepted') return;
   const reason = 'reason' in outcome ? outcome.reason : undefined;

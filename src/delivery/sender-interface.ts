@@ -1,16 +1,14 @@
 // The sender, as applications have it: what it does, and what comes of it.
-import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Message } from '../protocol/message/message.ts';
-import type { Outcome } from '../protocol/outcome.ts';
-import type { PushResponse } from '../protocol/push-response.ts';
 import type { PushOptions } from '../protocol/request.ts';
 import type { Broadcast } from '../store/broadcasts.ts';
 import type { Schedule } from '../store/schedules.ts';
 import type { Audience } from './broadcast/audience.ts';
 import type { BroadcastOptions } from './broadcast/create-broadcast.ts';
 import type { Progress } from './broadcast/progress.ts';
+import type { SendResult } from './message-path/post.ts';
 import type { RecurringAudience, ScheduleOptions } from './schedule/create-schedule.ts';
-import type { GivenReader } from './single/reader.ts';
+import type { SendOptions } from './single/reader.ts';
 import type { SubscriptionInput } from './subscription-input.ts';
 
 /** Sends messages to one subscription or to many, and controls broadcasts. Made by `createSender`. */
@@ -70,21 +68,6 @@ export interface Sender {
   work(signal: AbortSignal, onFault?: (fault: unknown) => void): Promise<void>;
   /** Stops broadcasts here, waits for what is in flight, at most ten seconds, and closes the connections. May be called again. */
   close(): Promise<void>;
-}
-
-/** How a single message is delivered, and to whom. */
-export interface SendOptions extends PushOptions {
-  /** Default: what the store knows of the reader, where there is a store that has the subscription. */
-  readonly reader?: GivenReader | undefined;
-}
-
-/** What came of one message: its meaning, and the push service's response where there was one. */
-export interface SendResult {
-  readonly outcome: Outcome;
-  /** The push service's answer; `undefined` where none came, and then `error` or the outcome's detail says why. */
-  readonly response: PushResponse | undefined;
-  /** The network, TLS, time-out or address fault that there is no answer for. */
-  readonly error?: DeskbellError;
 }
 
 /** A broadcast that this process works on. */

@@ -10,7 +10,9 @@ import { guardCallbacks, type SenderOptions } from './sender-options.ts';
 import type { Sender } from './sender-interface.ts';
 import { resolveThreadCount } from './worker/thread-count.ts';
 
-export type { Sender, SendOptions, SendResult } from './sender-interface.ts';
+export type { SendResult } from './message-path/post.ts';
+export type { Sender } from './sender-interface.ts';
+export type { SendOptions } from './single/reader.ts';
 export type { GivenReader } from './single/reader.ts';
 export type { SenderOptions } from './sender-options.ts';
 export type { SenderVapid } from './settings.ts';

@@ -16,7 +16,16 @@ export interface Posted {
   readonly error?: DeskbellError | undefined;
 }
 
-/** What came of a message. */
+/** What came of one message: its meaning, and the push service's response where there was one. */
+export interface SendResult {
+  readonly outcome: Outcome;
+  /** The push service's answer; `undefined` where none came, and then `error` or the outcome's detail says why. */
+  readonly response: PushResponse | undefined;
+  /** The network, TLS, time-out or address fault that there is no answer for. */
+  readonly error?: DeskbellError;
+}
+
+/** What came of a message, or why it was not sent. */
 export type Result = Posted | NotSent;
 
 /** `done` is called exactly once, never before it returns. */

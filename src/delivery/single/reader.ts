@@ -1,8 +1,15 @@
 // Who reads a single message: what the caller says, and what the store knows of the subscription's reader.
 import { checkData, checkLanguage, type PersonData } from '../../audience/reader-facts.ts';
 import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';
+import type { PushOptions } from '../../protocol/request.ts';
 import type { MessageReader } from '../../protocol/message/encode-payload.ts';
 import type { Store } from '../../store/store.ts';
+
+/** How a single message is delivered, and to whom. */
+export interface SendOptions extends PushOptions {
+  /** Default: what the store knows of the reader, where there is a store that has the subscription. */
+  readonly reader?: GivenReader | undefined;
+}
 
 /** Who reads a message with `texts` or `placeholders`. What is given here stands before what the store knows. */
 export interface GivenReader {

@@ -4,6 +4,7 @@ import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
 import { createEncryptBatch, type EncryptBatch } from '../../protocol/message-encryption.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
+import type { Message } from '../../protocol/message/message.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
 import {
   checkPayload,
@@ -18,13 +19,12 @@ import type { TransportOptions } from '../../transport/transport.ts';
 import { SingleMessageRates } from '../limits/single-message-rates.ts';
 import { AnswerLog } from './answer-log.ts';
 import type { Addressee } from '../message-path/destinations.ts';
-import { checkReader, findReader } from './reader.ts';
+import { checkReader, findReader, type SendOptions } from './reader.ts';
 import { gatherTurn } from './gather.ts';
 import { openMessagePath } from '../message-path/message-path.ts';
-import type { Result } from '../message-path/post.ts';
+import type { Result, SendResult } from '../message-path/post.ts';
 import type { PushMessage } from '../message-path/select.ts';
 import { logMessage } from '../message-log.ts';
-import type { Sender, SendResult } from '../sender-interface.ts';
 import { groupSenderOptions, type GuardedOptions } from '../sender-options.ts';
 import { readSubscription, type SubscriptionInput } from '../subscription-input.ts';
 
@@ -34,12 +34,23 @@ interface WaitingMessage extends PushMessage {
   readonly reject: (error: unknown) => void;
 }
 
+/** The part of a sender that sends single messages. */
+export interface SingleMessages {
+  send(subscription: SubscriptionInput, message: Message, options?: SendOptions): Promise<SendResult>;
+  sendPayload(
+    subscription: SubscriptionInput,
+    payload: Uint8Array,
+    options?: PushOptions,
+  ): Promise<SendResult>;
+  close(): Promise<void>;
+}
+
 /**
  * Makes what sends single messages: transport, encryption, their path.
  *
  * @param given options that `createSender` has checked
  */
-export function openSingleMessages(given: GuardedOptions): Pick<Sender, 'send' | 'sendPayload' | 'close'> {
+export function openSingleMessages(given: GuardedOptions): SingleMessages {
   const { settings, encrypt, store, sendTimeoutMs, messageLog, onWarning } = groupSenderOptions(given);
   const { vapid, encryption, transport: transportOptions } = settings;
   const { monotonicNow = systemClock.monotonicNow } = transportOptions;
