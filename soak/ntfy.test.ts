@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
 import { find } from '../scripts/install-test-tools.ts';
 import { createSender } from '../src/delivery/sender.ts';
-import { defaultRetryPolicy } from '../src/delivery/worker/retry-policy.ts';
+import { defaultRetryPolicy } from '../src/delivery/settings/retry-policy.ts';
 import { decryptPushMessage, generateUserAgentKeys } from '../src/protocol/user-agent.ts';
 import { generateVapidKeys } from '../src/protocol/vapid.ts';
 import { makeCertificate } from '../src/push-service/http/certificate.ts';

@@ -26,7 +26,7 @@ export type { BroadcastOptions } from './delivery/broadcast/create-broadcast.ts'
 export type { RecurringAudience, ScheduleOptions } from './delivery/schedule/create-schedule.ts';
 export type { BroadcastRun } from './delivery/sender-interface.ts';
 export type { Progress } from './delivery/broadcast/progress.ts';
-export type { RetryPolicy } from './delivery/worker/retry-policy.ts';
+export type { RetryPolicy } from './delivery/settings/retry-policy.ts';
 export type {
   Alarm,
   Broadcast,
@@ -56,7 +56,7 @@ export { openDataDirectory, openPostgresStore, openSqliteStore } from './open.ts
 export type { DataDirectory, DataDirectoryKeys, DataDirectoryOptions } from './cli/data/data-directory.ts';
 export type { PostgresStoreOptions } from './store/postgres/open-store.ts';
 export type { SqliteStoreOptions } from './store/sqlite/open-store.ts';
-export type { GoneHook } from './delivery/gone-hook.ts';
+export type { GoneHook } from './delivery/reports/gone-hook.ts';
 export type { ReceiptCounts, ReceiptEvent, ReceiptStore } from './store/receipts.ts';
 export type { EndedSubscription, EndedSubscriptions } from './store/ended-subscriptions.ts';
 export type { Channel, Choices } from './audience/channels.ts';

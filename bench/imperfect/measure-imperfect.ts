@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
+import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
 import { broadcastMessage } from '../broadcast/message.ts';
 import { seedSubscriptions } from '../broadcast/seed.ts';
 import type { Behaviour, PushServiceReport } from './push-service-process.ts';

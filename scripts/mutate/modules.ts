@@ -18,7 +18,7 @@ export const modules: Readonly<Record<string, Module>> = {
     ['src/transport/{pacing,breaker,admission}.ts'],
     ['test/transport/{pacing,breaker,admission}.test.ts'],
   ),
-  retry: find(['src/delivery/worker/retry-policy.ts'], ['test/delivery/retry-policy.test.ts']),
+  retry: find(['src/delivery/settings/retry-policy.ts'], ['test/delivery/retry-policy.test.ts']),
   'row-results': find(['src/delivery/worker/record.ts'], ['test/delivery/record.test.ts']),
   recurrence: find(['src/delivery/schedule/recurrence.ts'], ['test/delivery/recurrence.test.ts']),
 };

@@ -19,12 +19,11 @@ import {
 import { isStore } from '../store/store.ts';
 import { receiptKeyBytes } from '../protocol/message/receipt-token.ts';
 import { maxTimeoutMs, transportChecks } from '../transport/check-options.ts';
-import { parseMaxRates } from './limits/max-rate.ts';
-import { checkMessageLog } from './message-log.ts';
-import type { SenderOptions } from './sender-options.ts';
-import type { SenderVapid } from './settings.ts';
-import { defaultWorkerSettings } from './worker/worker-settings.ts';
-import { defaultRetryPolicy } from './worker/retry-policy.ts';
+import { parseMaxRates, type SenderVapid } from './settings/settings.ts';
+import { checkMessageLog } from './reports/message-log.ts';
+import type { SenderOptions } from './settings/sender-options.ts';
+import { defaultWorkerSettings } from './settings/worker-settings.ts';
+import { defaultRetryPolicy } from './settings/retry-policy.ts';
 
 const vapidChecks: OptionChecks<SenderVapid> = {
   // `createVapidAuthorizer` says what is wrong with these

@@ -9,7 +9,7 @@ import type { Progress } from './broadcast/progress.ts';
 import type { SendResult } from './message-path/post.ts';
 import type { RecurringAudience, ScheduleOptions } from './schedule/create-schedule.ts';
 import type { SendOptions } from './single/reader.ts';
-import type { SubscriptionInput } from './subscription-input.ts';
+import type { SubscriptionInput } from './message-path/subscription-input.ts';
 
 /** Sends messages to one subscription or to many, and controls broadcasts. Made by `createSender`. */
 export interface Sender {

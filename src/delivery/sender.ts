@@ -5,8 +5,8 @@ import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createVapidAuthorizer } from '../protocol/vapid.ts';
 import { readAddressSettings } from '../transport/address-settings.ts';
 import { checkSenderOptions } from './check-sender-options.ts';
-import { startGoneReports } from './gone-hook.ts';
-import { guardCallbacks, type SenderOptions } from './sender-options.ts';
+import { startGoneReports } from './reports/gone-hook.ts';
+import { guardCallbacks, type SenderOptions } from './settings/sender-options.ts';
 import type { Sender } from './sender-interface.ts';
 import { resolveThreadCount } from './worker/thread-count.ts';
 
@@ -14,9 +14,9 @@ export type { SendResult } from './message-path/post.ts';
 export type { Sender } from './sender-interface.ts';
 export type { SendOptions } from './single/reader.ts';
 export type { GivenReader } from './single/reader.ts';
-export type { SenderOptions } from './sender-options.ts';
-export type { SenderVapid } from './settings.ts';
-export type { SubscriptionInput } from './subscription-input.ts';
+export type { SenderOptions } from './settings/sender-options.ts';
+export type { SenderVapid } from './settings/settings.ts';
+export type { SubscriptionInput } from './message-path/subscription-input.ts';
 
 /**
  * Makes a sender. It opens connections when there is something to send and keeps them; one is enough for a process.
@@ -48,9 +48,7 @@ export function createSender(options: SenderOptions): Sender {
   const single = lazily(async () =>
     (await import('./single/single-messages.ts')).openSingleMessages(guarded),
   );
-  const broadcaster = lazily(async () =>
-    (await import('./broadcast/broadcaster.ts')).openBroadcaster(guarded),
-  );
+  const broadcaster = lazily(async () => (await import('./broadcaster.ts')).openBroadcaster(guarded));
   const { store, onGone, onWarning } = guarded;
   // From now on, whether anything is sent or not.
   const goneReports = store && onGone && startGoneReports(store.ended, onGone, onWarning);

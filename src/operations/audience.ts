@@ -2,7 +2,7 @@
 import { maxTags, maxUserBytes } from '../audience/user-and-tags.ts';
 import type { Audience, MatchingAudience } from '../delivery/broadcast/audience.ts';
 import type { RecurringAudience } from '../delivery/schedule/create-schedule.ts';
-import type { SubscriptionInput } from '../delivery/subscription-input.ts';
+import type { SubscriptionInput } from '../delivery/message-path/subscription-input.ts';
 import { idKeywords, Type, type Schema } from '../http/schema.ts';
 import { maxEndpointLength } from '../protocol/endpoint-policy.ts';
 import type { AskedAudience, ListKind } from '../store/broadcasts.ts';

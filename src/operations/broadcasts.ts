@@ -1,9 +1,8 @@
 // Broadcasts as they are shown (without payload and content hash), and how to pause, resume and cancel them.
-import { countMeanings } from '../delivery/broadcast/count-meanings.ts';
+import { countMeanings } from '../delivery/broadcast/meanings.ts';
 import { isoTime, shareOfAccepted, stateOf, totalReceipts } from '../delivery/broadcast/format-broadcast.ts';
-import type { Progress } from '../delivery/broadcast/progress.ts';
-import { measureReach } from '../delivery/broadcast/reach-times.ts';
-import { givenKey } from '../delivery/idempotency-key.ts';
+import { measureReach, type Progress } from '../delivery/broadcast/progress.ts';
+import { givenKey } from '../delivery/broadcast/idempotency-key.ts';
 import { type Schema, Type } from '../http/schema.ts';
 import { readPayloadTexts } from '../protocol/message/read-message.ts';
 import { type Broadcast, settlements } from '../store/broadcasts.ts';

@@ -1,6 +1,6 @@
 // What operators can do, each described once. API, its description, console buttons and commands are made from it, so that a change means
 // the same and is audited everywhere. A view is the JSON of one kind of thing, in API, events, webhooks and `--json`.
-import type { ReadWarnings } from '../delivery/installation-warnings.ts';
+import type { ReadWarnings } from '../delivery/alarms/installation-warnings.ts';
 import type { Operation as DescribedRoute } from '../http/description/operation.ts';
 import { idKeywords, type ObjectValue, type Properties, type Schema, Type } from '../http/schema.ts';
 import type { OperatorRole } from '../store/operators.ts';

@@ -1,8 +1,7 @@
 // What became of subscriptions in a broadcast: attempts, outcomes as JSON and in words that answer "why did I not get it?", and as CSV
 // (RFC 4180) without endpoints and keys.
-import { lastBroadcasts } from '../delivery/broadcast/count-meanings.ts';
+import { lastBroadcasts, meaningOf } from '../delivery/broadcast/meanings.ts';
 import { hostOf, isoTime } from '../delivery/broadcast/format-broadcast.ts';
-import { meaningOf } from '../delivery/broadcast/reason-meanings.ts';
 import { escapeControls } from '../errors/untrusted-text.ts';
 import { Type } from '../http/schema.ts';
 import {

@@ -1,6 +1,6 @@
 // Schedules (recurring broadcasts), and the pause of everything that the store sends by itself.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
-import { type ResumeOptions, resumeSending } from '../delivery/resume-sending.ts';
+import { type ResumeOptions, resumeSending } from '../delivery/schedule/resume-sending.ts';
 import { resumeSchedule, type ScheduleWithTimes } from '../delivery/schedule/schedule-times.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { Type } from '../http/schema.ts';

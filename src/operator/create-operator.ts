@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { createWarningReader, type ReadWarnings } from '../delivery/installation-warnings.ts';
+import { createWarningReader, type ReadWarnings } from '../delivery/alarms/installation-warnings.ts';
 import { operatorErrors } from '../errors/catalogue.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { isLoopback, readForwarded } from '../http/client-address.ts';

@@ -3,9 +3,8 @@
 import { parsePerPerson } from '../audience/frequency-cap.ts';
 import { checkChannelName, checkTitle } from '../audience/channels.ts';
 import { checkValue, dataName } from '../audience/reader-facts.ts';
-import { parseQuietHours } from '../audience/zone-time.ts';
+import { parseIsoTime, parseQuietHours } from '../audience/zone-time.ts';
 import { checkTags, checkUser } from '../audience/user-and-tags.ts';
-import { parseIsoTime } from '../delivery/parse-iso-time.ts';
 import { readRecurrence } from '../delivery/schedule/recurrence.ts';
 import type { Formats } from '../errors/describe-schema.ts';
 import { controls, isPlainText, plainTextPattern } from '../errors/untrusted-text.ts';

@@ -2,12 +2,11 @@
 // was away.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AnswerLog } from '../../src/delivery/single/answer-log.ts';
-import { maxRemembered, type SingleAnswer } from '../../src/delivery/single/gathered-answers.ts';
+import { AnswerLog, maxRemembered, type SingleAnswer } from '../../src/delivery/single/answer-log.ts';
 import { OriginGate } from '../../src/delivery/limits/origin-gate.ts';
 import type { Destination } from '../../src/delivery/message-path/destinations.ts';
 import type { Result } from '../../src/delivery/message-path/post.ts';
-import { defaultWorkerSettings } from '../../src/delivery/worker/worker-settings.ts';
+import { defaultWorkerSettings } from '../../src/delivery/settings/worker-settings.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { AnswerCommit } from '../../src/store/ledger.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';

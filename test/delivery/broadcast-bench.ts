@@ -1,7 +1,7 @@
 // A store, a sender and push services for tests of broadcasts; everything is real and on loopback.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
+import type { RetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
 import type { BroadcastOptions } from '../../src/delivery/broadcast/create-broadcast.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startPushService, type PushService, type PushServiceOptions } from '../../src/push-service/index.ts';

@@ -1,7 +1,7 @@
 // The store's time compared with that of push services' answers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ClockCheck } from '../../src/delivery/clock-check.ts';
+import { ClockCheck } from '../../src/delivery/reports/clock-check.ts';
 import { message, openBroadcastBench, vapidKeys } from './broadcast-bench.ts';
 import { openAgain } from '../store/test-database.ts';
 import { until } from '../../tools/until.ts';

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Assignment } from '../../src/delivery/worker/assignment.ts';
 import { Committer, type CommitterParts } from '../../src/delivery/worker/committer.ts';
-import { defaultWorkerSettings } from '../../src/delivery/worker/worker-settings.ts';
+import { defaultWorkerSettings } from '../../src/delivery/settings/worker-settings.ts';
 import { Workload, type WorkloadParts } from '../../src/delivery/worker/workload.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { TagExpression } from '../../src/audience/user-and-tags.ts';
-import { countAudience } from '../../src/delivery/broadcast/count-audience.ts';
 import {
+  countAudience,
   createAudienceEstimator,
   formatAudienceSize,
 } from '../../src/delivery/broadcast/estimate-audience.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readAlarms } from '../../src/delivery/alarms/read-alarms.ts';
-import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
+import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
 import { until } from '../../tools/until.ts';
 import { madeUpBroadcast, openIds } from '../store/store-under-test.ts';
 import { assertDone, message, openBroadcastBench, timesReceived } from './broadcast-bench.ts';

@@ -1,8 +1,7 @@
 // What workers measure for metrics, in this thread and in threads of their own.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Figures, type DeliveryFigures } from '../../src/delivery/figures.ts';
-import { durationBoundsSeconds } from '../../src/delivery/duration-buckets.ts';
+import { type DeliveryFigures, durationBoundsSeconds, Figures } from '../../src/delivery/reports/figures.ts';
 import { assertDone, deliver, openBroadcastBench } from './broadcast-bench.ts';
 
 const sumOf = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);

@@ -1,7 +1,7 @@
 // onGone: told at least once of each subscription that its push service has ended, whoever deleted the row.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { startGoneReports } from '../../src/delivery/gone-hook.ts';
+import { startGoneReports } from '../../src/delivery/reports/gone-hook.ts';
 import type { EndedSubscription } from '../../src/store/ended-subscriptions.ts';
 import { deliver } from './broadcast-bench.ts';
 import { broadcastToAll, message, openStageWithRecorder, vapidKeys } from './fault-stage.ts';

@@ -25,7 +25,7 @@ test('a worker loads no way to start processes: that the accelerator works is kn
 
 test('a process whose threads deliver its broadcasts opens no connections itself', () => {
   assert.match(loadedBy('delivery/single/single-messages.ts'), /NativeModule tls$/m);
-  assert.doesNotMatch(loadedBy('delivery/broadcast/broadcaster.ts'), /NativeModule tls$/m);
+  assert.doesNotMatch(loadedBy('delivery/broadcaster.ts'), /NativeModule tls$/m);
 });
 
 test('a command loads the database only when it opens one', () => {

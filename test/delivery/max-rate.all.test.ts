@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { createSender } from '../../src/delivery/sender.ts';
-import { parseMaxRates } from '../../src/delivery/limits/max-rate.ts';
+import { parseMaxRates } from '../../src/delivery/settings/settings.ts';
 import { openAgain } from '../store/test-database.ts';
 import {
   assertDone,

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { printMessages } from '../../src/cli/serve/report-delivery.ts';
-import { logMessage, logRows, type MessageLog, type MessageRecord } from '../../src/delivery/message-log.ts';
+import {
+  logMessage,
+  logRows,
+  type MessageLog,
+  type MessageRecord,
+} from '../../src/delivery/reports/message-log.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { OriginGate } from '../../src/delivery/limits/origin-gate.ts';
-import { defaultWorkerSettings } from '../../src/delivery/worker/worker-settings.ts';
+import { defaultWorkerSettings } from '../../src/delivery/settings/worker-settings.ts';
 
 const key = { origin: 'https://fcm.googleapis.com', vapidPublicKey: 'key' };
 const refused = {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OriginLoad, type LoadRow } from '../../src/delivery/limits/origin-load.ts';
-import { defaultWorkerSettings } from '../../src/delivery/worker/worker-settings.ts';
+import { defaultWorkerSettings } from '../../src/delivery/settings/worker-settings.ts';
 
 const { patienceMs, silentAfterMs, minAsideMs, heldMs } = defaultWorkerSettings;
 const startMs = 1_000_000;

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 
 import { createPost, type Result } from '../../src/delivery/message-path/post.ts';
 import { toRowResult, type Row } from '../../src/delivery/worker/record.ts';
-import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
-import { ClockCheck } from '../../src/delivery/clock-check.ts';
+import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
+import { ClockCheck } from '../../src/delivery/reports/clock-check.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { startWire, type Wire } from '../transport/http2-wire.ts';

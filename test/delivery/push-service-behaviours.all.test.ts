@@ -4,7 +4,7 @@
 //   DESKBELL_TEST_SEEDS=500 DESKBELL_TEST_SEED=1000 npm test -- test/delivery/push-service-behaviours.all.test.ts
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
+import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
 import { defaultTimeouts } from '../../src/transport/check-options.ts';
 import { simulateBroadcast, simulationStartMs, type Answer, type Behaviour } from './simulation.ts';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RateLimits } from '../../src/delivery/limits/rate-limits.ts';
-import { SingleMessageRates } from '../../src/delivery/limits/single-message-rates.ts';
-import { defaultRetryPolicy, retryAfterDeferral } from '../../src/delivery/worker/retry-policy.ts';
+import { SingleMessageRates } from '../../src/delivery/single/single-message-rates.ts';
+import { defaultRetryPolicy, retryAfterDeferral } from '../../src/delivery/settings/retry-policy.ts';
 import { openTestStore } from '../store/test-database.ts';
 
 const origin = 'https://push.example.org';

@@ -1,7 +1,7 @@
 // When a share of the recipients had an outcome, from the intervals in which outcomes are counted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { measureReach } from '../../src/delivery/broadcast/reach-times.ts';
+import { measureReach } from '../../src/delivery/broadcast/progress.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import type { OutcomeInterval } from '../../src/store/statistics.ts';
 

@@ -7,7 +7,7 @@ import {
   retryAfterVapidRefusal,
   retryWhenMended,
   type Tries,
-} from '../../src/delivery/worker/retry-policy.ts';
+} from '../../src/delivery/settings/retry-policy.ts';
 import { suspensionPolicy } from '../../src/store/push-services.ts';
 
 const nowMs = 1_800_000_000_000;

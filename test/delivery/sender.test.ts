@@ -6,7 +6,7 @@ import { createSecureServer, type ServerHttp2Session, type ServerHttp2Stream } f
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { createHeaderSource } from '../../src/delivery/message-path/header-source.ts';
+import { createHeaderSource } from '../../src/delivery/message-path/signing-keys.ts';
 import {
   createSender,
   type GivenReader,

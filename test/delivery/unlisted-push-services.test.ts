@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { RateLimits } from '../../src/delivery/limits/rate-limits.ts';
 import { toRowResult, type Row } from '../../src/delivery/worker/record.ts';
-import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
+import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { readResponse } from '../../src/protocol/outcome.ts';

@@ -9,7 +9,7 @@ import {
   watchPushServices,
   type ReachabilityEvent,
 } from '../../src/delivery/broadcast/watch-push-services.ts';
-import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
+import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
 import type { ReportedPushService, StoredSenderReport } from '../../src/store/sending.ts';
 import { message, openStageWithRecorder } from './fault-stage.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { OriginGate } from '../../src/delivery/limits/origin-gate.ts';
 import type { Destinations } from '../../src/delivery/message-path/destinations.ts';
-import { defaultWorkerSettings, maxUncommittedOf } from '../../src/delivery/worker/worker-settings.ts';
+import { defaultWorkerSettings, maxUncommittedOf } from '../../src/delivery/settings/worker-settings.ts';
 import { Workload, type WorkloadParts } from '../../src/delivery/worker/workload.ts';
 import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
 import { PayloadSource, type ReaderParts } from '../../src/delivery/worker/row-payloads.ts';

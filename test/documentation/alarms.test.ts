@@ -9,10 +9,10 @@ import {
   type FoundAlarm,
 } from '../../src/delivery/alarms/standing-alarm.ts';
 import { findLateWork } from '../../src/delivery/alarms/work-conditions.ts';
-import { meaningOf } from '../../src/delivery/broadcast/reason-meanings.ts';
-import { findChromeLimit } from '../../src/delivery/limits/chrome-limit.ts';
-import { pauseRemedy } from '../../src/delivery/installation-warnings.ts';
-import { clockRemedy } from '../../src/delivery/clock-check.ts';
+import { meaningOf } from '../../src/delivery/broadcast/meanings.ts';
+import { findChromeLimit } from '../../src/delivery/limits/rate-limits.ts';
+import { pauseRemedy } from '../../src/delivery/alarms/installation-warnings.ts';
+import { clockRemedy } from '../../src/delivery/reports/clock-check.ts';
 import type { StoredSenderReport } from '../../src/store/sending.ts';
 import { pages } from './pages.ts';
 

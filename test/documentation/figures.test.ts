@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { maxCapWindowMs } from '../../src/audience/frequency-cap.ts';
-import { defaultRetryPolicy } from '../../src/delivery/worker/retry-policy.ts';
+import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
 import { maxPlaintextBytes } from '../../src/protocol/message-encryption.ts';
 import { receiptMemberBytes } from '../../src/protocol/message/receipt-token.ts';
-import { defaultWorkerSettings, maxUncommittedRows } from '../../src/delivery/worker/worker-settings.ts';
+import { defaultWorkerSettings, maxUncommittedRows } from '../../src/delivery/settings/worker-settings.ts';
 import { defaultTimeLimits } from '../../src/http/create-http-server.ts';
 import { defaultMaxPushServices, unlistedLimits } from '../../src/protocol/endpoint-policy.ts';
 import {
@@ -101,8 +101,8 @@ const inWords: Readonly<
     ['at least 100 where there are', 100, 'delivery/alarms/push-service-conditions.ts', 'judgedAnswers'],
     ['answers in the last 24 hours', dayMs, 'delivery/alarms/push-service-conditions.ts', 'judgedMs'],
     ['or ended less than 24 hours ago', dayMs, 'store/alarms.ts', 'alarmsKeptMs'],
-    ['more than three minutes off', 3 * minuteMs, 'delivery/clock-check.ts', 'toleratedClockMs'],
-    ['compare it once a minute', minuteMs, 'delivery/clock-check.ts', 'lookEveryMs'],
+    ['more than three minutes off', 3 * minuteMs, 'delivery/reports/clock-check.ts', 'toleratedClockMs'],
+    ['compare it once a minute', minuteMs, 'delivery/reports/clock-check.ts', 'lookEveryMs'],
     ['when nine tenths of `maxSubscriptions` are', 0.9, 'store/subscriptions.ts', 'warnAtShare'],
     ['is over within two seconds', 2 * secondMs, 'cli/serve/report-delivery.ts', 'othersEveryMs'],
     ['delete older data each hour', hourMs, 'cli/data/retention-loop.ts', 'everyMs'],
@@ -146,7 +146,7 @@ const inWords: Readonly<
     ['at most an hour from now', 3600, 'service/push/subscriber-token.ts', 'maxLifetimeSeconds'],
     ['One minute of clock difference', 60, 'service/push/subscriber-token.ts', 'clockToleranceSeconds'],
     ['continues after ten seconds', 10 * secondMs, 'store/preparations.ts', 'leaseMs'],
-    ['wait at most two seconds', 2 * secondMs, 'delivery/broadcast/broadcaster.ts', 'maxCreationMs'],
+    ['wait at most two seconds', 2 * secondMs, 'delivery/broadcaster.ts', 'maxCreationMs'],
   ],
   postgresql: [
     ['opens at most 4 connections', 4, 'store/postgres/connection.ts', 'defaultMaxConnections'],
@@ -195,12 +195,12 @@ const inWords: Readonly<
   sending: [
     ['from a random sample if there are more than 100,000', 100_000, 'cli/send/dry-run.ts', 'maxReaders'],
     ['Below 2,000 rows a thread', 2000, 'delivery/worker/thread-count.ts', 'rowsForThread'],
-    ['takes more than two seconds', 2 * secondMs, 'delivery/broadcast/broadcaster.ts', 'maxCreationMs'],
+    ['takes more than two seconds', 2 * secondMs, 'delivery/broadcaster.ts', 'maxCreationMs'],
     ['is sent up to an hour late', hourMs, 'delivery/schedule/run-schedules.ts', 'latestMs'],
     ['less than an hour counts as an hour', hourMs, 'store/reader-times.ts', 'minLifetimeMs'],
     ['stored together, once a second', secondMs, 'delivery/single/answer-log.ts', 'reportAfterMs'],
     ['tries to store each batch five times', 5, 'delivery/single/answer-log.ts', 'maxTries'],
-    ['comes within about a second', secondMs, 'delivery/gone-hook.ts', 'intervalMs'],
+    ['comes within about a second', secondMs, 'delivery/reports/gone-hook.ts', 'intervalMs'],
   ],
   delivery: [
     ['After twenty in a row', 20, 'store/push-services.ts', 'refusalsToSuspend'],

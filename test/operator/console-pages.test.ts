@@ -13,7 +13,7 @@ import {
   recordAnswer,
 } from '../store/store-under-test.ts';
 import { decode, signIn, type Visitor, wordsOf } from './console-visitor.ts';
-import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
+import { createWarningReader } from '../../src/delivery/alarms/installation-warnings.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { startOperator, stoppedClock, type RunningOperator } from './running-operator.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { suite, test } from 'node:test';
-import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
+import { createWarningReader } from '../../src/delivery/alarms/installation-warnings.ts';
 import { until } from '../../tools/until.ts';
 import { createSharedFeeds } from '../../src/operator/broadcast-events.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';

@@ -17,7 +17,7 @@ import { countRegistrations } from '../../src/cli/commands/serve.ts';
 import { machineFiguresReader, openMetricsListener } from '../../src/cli/serve/open-operator.ts';
 import { storeLastBackup } from '../../src/cli/data/last-backup.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
-import type { DeliveryFigures } from '../../src/delivery/figures.ts';
+import type { DeliveryFigures } from '../../src/delivery/reports/figures.ts';
 import { createMetricsListener } from '../../src/operator/create-operator.ts';
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';

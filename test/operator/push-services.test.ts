@@ -1,7 +1,7 @@
 // GET /v1/push-services and /v1/senders: what senders reported to the store, in whatever process they are.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startSenderReport } from '../../src/delivery/sender-report.ts';
+import { startSenderReport } from '../../src/delivery/reports/sender-report.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import type { ReportedPushService, SenderReports } from '../../src/store/sending.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { acknowledgeAlarm, readAlarms } from '../../src/delivery/alarms/read-alarms.ts';
 import type { StandingAlarm } from '../../src/delivery/alarms/standing-alarm.ts';
-import { createWarningReader } from '../../src/delivery/installation-warnings.ts';
+import { createWarningReader } from '../../src/delivery/alarms/installation-warnings.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import { vapidPublicKey } from './made-up-subscription.ts';
 import {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
-import type { SingleAnswer } from '../../src/delivery/single/gathered-answers.ts';
+import type { SingleAnswer } from '../../src/delivery/single/answer-log.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import { outcomeWidths } from '../../src/store/statistics.ts';
 import { madeUpSubscription, otherVapidPublicKey, vapidPublicKey } from './made-up-subscription.ts';

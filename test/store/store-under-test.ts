@@ -6,7 +6,7 @@ import type { Broadcast, NewBroadcast, Recipient } from '../../src/store/broadca
 import type { AnswerCommit, CommitAnswer, RowResult } from '../../src/store/ledger.ts';
 import type { NewSchedule } from '../../src/store/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
-import { GatheredAnswers, type SingleAnswer } from '../../src/delivery/single/gathered-answers.ts';
+import { GatheredAnswers, type SingleAnswer } from '../../src/delivery/single/answer-log.ts';
 import type { Subscription } from '../../src/protocol/subscription.ts';
 import type { SubscriptionLimit } from '../../src/store/subscriptions.ts';
 import type { SliceLease } from '../../src/store/leases.ts';

@@ -1,9 +1,9 @@
 // `deskbell broadcasts`: lists, shows and controls the broadcasts of a data directory.
 import type { Command } from 'commander';
-import { type CountName, countNames } from '../../delivery/broadcast/count-meanings.ts';
+import { type CountName, countNames } from '../../delivery/broadcast/meanings.ts';
 import { formatAskedAudience, formatCreator } from '../../delivery/broadcast/describe-source.ts';
 import { formatDuration, isoTime, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { measureReach } from '../../delivery/broadcast/reach-times.ts';
+import { measureReach } from '../../delivery/broadcast/progress.ts';
 import { formatCount } from '../../errors/format-count.ts';
 import { cutText } from '../../errors/untrusted-text.ts';
 import { broadcastChanges, broadcastView, broadcastWithTimesToJson } from '../../operations/broadcasts.ts';

@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import { formatCount } from '../../errors/format-count.ts';
 import { isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { formatSchedule } from '../../delivery/schedule/format-schedule.ts';
-import { withTimes, type ScheduleWithTimes } from '../../delivery/schedule/schedule-times.ts';
+import { formatSchedule, type ScheduleWithTimes, withTimes } from '../../delivery/schedule/schedule-times.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import {
   continueSchedule,

@@ -1,7 +1,7 @@
 // `deskbell sending`: whether the store sends by itself. A copy must not while the original does.
 import type { Command } from 'commander';
-import { describePause } from '../../delivery/installation-warnings.ts';
-import { describeResumption } from '../../delivery/resume-sending.ts';
+import { describePause } from '../../delivery/alarms/installation-warnings.ts';
+import { describeResumption } from '../../delivery/schedule/resume-sending.ts';
 import { pauseStore, resumeStore } from '../../operations/schedules.ts';
 import { type Context, createCommand } from '../command.ts';
 import { createDataCommand, perform } from '../data/data-command.ts';

@@ -7,7 +7,7 @@ import { broadcastToJson } from '../../operations/broadcasts.ts';
 import { alarmToJson } from '../../operations/alarms.ts';
 import { formatReachability } from '../../delivery/broadcast/watch-push-services.ts';
 import { isOver } from '../../store/broadcasts.ts';
-import { createWarningReader } from '../../delivery/installation-warnings.ts';
+import { createWarningReader } from '../../delivery/alarms/installation-warnings.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
 import { type Context, createCommand } from '../command.ts';
 import {

@@ -2,9 +2,9 @@
 // docs/configuration.md and the checks of a configuration file are made from this table.
 import { availableParallelism } from 'node:os';
 import { encryptionMethods } from '../../accelerator/encryption-methods.ts';
-import { loggedMessages } from '../../delivery/message-log.ts';
+import { loggedMessages } from '../../delivery/reports/message-log.ts';
 import { pathPrefix } from '../../errors/check-options.ts';
-import { parseMaxRates } from '../../delivery/limits/max-rate.ts';
+import { parseMaxRates } from '../../delivery/settings/settings.ts';
 import { parseWebhookUrl } from '../../operator/webhook/webhook-target.ts';
 import { createEndpointPolicy, defaultMaxPushServices } from '../../protocol/endpoint-policy.ts';
 import { defaultReceiptsPerMinute, defaultRegistrationsPerMinute } from '../../service/push/client-limits.ts';

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describeResumption, type Resumption } from '../../delivery/resume-sending.ts';
+import { describeResumption, type Resumption } from '../../delivery/schedule/resume-sending.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createPrivateFile, linkUnlessThere, syncDirectory } from '../../keys/private-file.ts';
 import { isSecretFile, readSecretFiles, writeSecretFiles } from '../../keys/secret-files.ts';

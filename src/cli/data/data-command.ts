@@ -3,7 +3,7 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { Command } from 'commander';
-import { createWarningReader } from '../../delivery/installation-warnings.ts';
+import { createWarningReader } from '../../delivery/alarms/installation-warnings.ts';
 import { operatorErrors } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Change, NamedList, Operation } from '../../operations/operation.ts';

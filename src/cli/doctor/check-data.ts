@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
-import { describePause, pauseRemedy } from '../../delivery/installation-warnings.ts';
+import { describePause, pauseRemedy } from '../../delivery/alarms/installation-warnings.ts';
 import { countOf } from '../../errors/format-count.ts';
 import { isOnReadOnlyDisk } from '../../keys/private-file.ts';
 import { checkSecrets } from '../../keys/secret-files.ts';

@@ -1,7 +1,7 @@
 // Parses the values of flags and arguments that are not configuration.
 import { type Command, InvalidArgumentError } from 'commander';
 import type { MatchingAudience } from '../../delivery/broadcast/audience.ts';
-import { parseIsoTime } from '../../delivery/parse-iso-time.ts';
+import { parseIsoTime } from '../../audience/zone-time.ts';
 import { addOptions } from '../command.ts';
 
 const wholeNumber =

@@ -1,7 +1,7 @@
 // What a paused store will start when it is resumed, in words and as JSON.
 import { countOf } from '../../errors/format-count.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
-import type { Resumption } from '../../delivery/resume-sending.ts';
+import type { Resumption } from '../../delivery/schedule/resume-sending.ts';
 import type { CommandHint } from './command-hint.ts';
 
 /** The shape of `--json`. */

@@ -8,7 +8,7 @@ import {
 } from '../../delivery/broadcast/count-readers.ts';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
-import { countAudience } from '../../delivery/broadcast/count-audience.ts';
+import { countAudience } from '../../delivery/broadcast/estimate-audience.ts';
 import { findReader } from '../../delivery/single/reader.ts';
 import {
   encodeForReaders,

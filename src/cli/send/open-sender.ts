@@ -1,7 +1,7 @@
 // Creates the sender from the configuration, the keys of the data directory, and the proxy of the environment.
 import { X509Certificate } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
-import type { MessageLog } from '../../delivery/message-log.ts';
+import type { MessageLog } from '../../delivery/reports/message-log.ts';
 import type { Sender, SenderOptions } from '../../delivery/sender.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Context } from '../command.ts';

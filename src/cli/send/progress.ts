@@ -1,6 +1,6 @@
 // The progress and the summary of a broadcast: a live line on a terminal, otherwise a line every few seconds if anything changed, or JSON
 // events; then counts that add up to the audience, push services, and alarms.
-import { countMeanings, inactiveMeaning, receiptMeanings } from '../../delivery/broadcast/count-meanings.ts';
+import { countMeanings, inactiveMeaning, receiptMeanings } from '../../delivery/broadcast/meanings.ts';
 import {
   formatAlarm,
   formatDuration,

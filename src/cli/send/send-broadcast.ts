@@ -2,7 +2,7 @@
 // one line with the outcome.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
-import { countAudience } from '../../delivery/broadcast/count-audience.ts';
+import { countAudience } from '../../delivery/broadcast/estimate-audience.ts';
 import { thisCommandLine } from '../../delivery/broadcast/describe-source.ts';
 import { isoTime, nameBroadcast, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import type { SendResult } from '../../delivery/sender.ts';

@@ -9,7 +9,7 @@ import {
   watchPushServices,
 } from '../../delivery/broadcast/watch-push-services.ts';
 import { watchWorkers, type WorkerEvent } from '../../delivery/broadcast/watch-workers.ts';
-import type { MessageRecord } from '../../delivery/message-log.ts';
+import type { MessageRecord } from '../../delivery/reports/message-log.ts';
 import type { Log } from '../../http/log.ts';
 import type { Store } from '../../store/store.ts';
 import { formatError } from '../output/failure.ts';

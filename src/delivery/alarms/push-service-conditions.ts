@@ -6,7 +6,7 @@ import type { TokenAnswers } from '../../store/alarms.ts';
 import type { StoredSenderReport } from '../../store/sending.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';
 import { hostOf } from '../broadcast/format-broadcast.ts';
-import { meaningOf } from '../broadcast/reason-meanings.ts';
+import { meaningOf } from '../broadcast/meanings.ts';
 import { countOf as countWords } from '../../errors/format-count.ts';
 import { findUnreachable, type UnreachablePushService } from '../broadcast/watch-push-services.ts';
 import type { AlarmKind, FoundAlarm } from './standing-alarm.ts';

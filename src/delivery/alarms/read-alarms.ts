@@ -7,8 +7,8 @@ import type { Store } from '../../store/store.ts';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { hostOf } from '../broadcast/format-broadcast.ts';
-import { meaningOf } from '../broadcast/reason-meanings.ts';
-import { explainPause, type InstallationWarning, type ReadWarnings } from '../installation-warnings.ts';
+import { meaningOf } from '../broadcast/meanings.ts';
+import { explainPause, type InstallationWarning, type ReadWarnings } from './installation-warnings.ts';
 import {
   findUnanimous,
   heldAlarms,

@@ -1,7 +1,7 @@
 // An alarm that stands: something is wrong now. What it is, since when, about how many, where it is cured, and who knows of it.
 import { countOf } from '../../errors/format-count.ts';
 import type { Acknowledgement } from '../../store/alarms.ts';
-import type { InstallationWarning } from '../installation-warnings.ts';
+import type { InstallationWarning } from './installation-warnings.ts';
 
 /** Conditions of the installation, of its work, and of push services. Alarms that broadcasts raise have their reason as kind. */
 export const alarmKinds = [

@@ -13,7 +13,7 @@ import {
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { defaultSliceRows } from '../../store/slices.ts';
-import { readSubscription, type SubscriptionInput } from '../subscription-input.ts';
+import { readSubscription, type SubscriptionInput } from '../message-path/subscription-input.ts';
 
 type Several<Member> = Iterable<Member> | AsyncIterable<Member>;
 

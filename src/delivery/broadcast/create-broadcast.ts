@@ -16,7 +16,7 @@ import {
 } from '../../store/delivery-options.ts';
 import { lifetimeOf } from '../../store/reader-times.ts';
 import { defaultSliceRows } from '../../store/slices.ts';
-import { checkIdempotencyKey, isLikeOperatorKey, operatorKey } from '../idempotency-key.ts';
+import { checkIdempotencyKey, isLikeOperatorKey, operatorKey } from './idempotency-key.ts';
 import { checkAudience, hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
 import { checkCreator, thisApplication } from './describe-source.ts';
 import {

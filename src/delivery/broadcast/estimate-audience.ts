@@ -1,15 +1,17 @@
 // How many an audience has, quickly, however many subscriptions there are: counted where that takes little, otherwise estimated
 // from a sample of the subscriptions and their tags, and then called an estimate.
-import { countOf, countOfEstimate } from '../../errors/format-count.ts';
 import {
-  checkExpression,
   type AudienceExpression,
+  checkExpression,
   type TagExpression,
 } from '../../audience/user-and-tags.ts';
+import { countOf, countOfEstimate } from '../../errors/format-count.ts';
+import { hashEndpoint } from '../../protocol/endpoint.ts';
 import type { Store } from '../../store/store.ts';
 import type { FoundRow, SubscriptionSample } from '../../store/subscription-sample.ts';
-import { isExpression, type Audience } from './audience.ts';
-import { countAudience } from './count-audience.ts';
+import type { SubscriptionStore } from '../../store/subscriptions.ts';
+import type { SubscriptionInput } from '../message-path/subscription-input.ts';
+import { type Audience, isExpression } from './audience.ts';
 
 /** `count` is whole if it is exact, and rounded only when it is shown. */
 export type AudienceSize =
@@ -209,3 +211,31 @@ export const nameAudienceSize = ({ count, kind }: AudienceSize): string =>
 /** The same, with the word `an estimate` where it is one. */
 export const formatAudienceSize = (size: AudienceSize): string =>
   size.kind === 'exact' ? nameAudienceSize(size) : `${nameAudienceSize(size)}, an estimate`;
+
+// How many an audience has before anything is written down.
+
+/** How many subscriptions there are in it now, each once. */
+export async function countAudience(audience: Audience, subscriptions: SubscriptionStore): Promise<number> {
+  if (audience === 'all') return subscriptions.count();
+  if (isExpression(audience)) return subscriptions.count(checkExpression(audience));
+  if ('ids' in audience) return countStored(audience.ids, subscriptions);
+  return countEndpoints(audience.subscriptions);
+}
+
+async function countStored(
+  ids: Iterable<number> | AsyncIterable<number>,
+  subscriptions: SubscriptionStore,
+): Promise<number> {
+  const found = new Set<number>();
+  for await (const id of ids) if ((await subscriptions.findById(id)) !== undefined) found.add(id);
+  return found.size;
+}
+
+/** Digests, since a file may have millions of endpoints of some hundred characters. */
+async function countEndpoints(
+  list: Iterable<SubscriptionInput> | AsyncIterable<SubscriptionInput>,
+): Promise<number> {
+  const digests = new Set<string>();
+  for await (const { endpoint } of list) digests.add(hashEndpoint(endpoint));
+  return digests.size;
+}

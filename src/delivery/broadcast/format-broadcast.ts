@@ -3,9 +3,9 @@ import { countOf, formatCount } from '../../errors/format-count.ts';
 import { type Alarm, type Broadcast, type BroadcastState } from '../../store/broadcasts.ts';
 import { heldDeletionsReason } from '../../store/held-deletions.ts';
 import type { ReceiptCounts, ReceiptEvent } from '../../store/receipts.ts';
-import { chromeLimitReason } from '../limits/chrome-limit.ts';
-import { countNames, type CountName } from './count-meanings.ts';
-import { notListedReason } from '../message-path/not-sent.ts';
+import { chromeLimitReason } from '../limits/rate-limits.ts';
+import { type CountName, countNames } from './meanings.ts';
+import { notListedReason } from '../limits/not-sent.ts';
 
 /** The counts that are not 0, in display order. */
 export function nonZeroCounts({ counts }: Broadcast): readonly (readonly [CountName, number])[] {

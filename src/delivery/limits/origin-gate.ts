@@ -10,7 +10,7 @@ import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
 import { suspensionPolicy, type IfRefused, type PushServiceState } from '../../store/push-services.ts';
 import { systemClock, type Clock } from '../../transport/clock.ts';
 import type { Deferral } from '../../transport/transport.ts';
-import type { NotSent } from '../message-path/not-sent.ts';
+import type { NotSent } from './not-sent.ts';
 import { OriginLoad, type LoadSettings } from './origin-load.ts';
 
 /** What was answered since it was told to the store. */

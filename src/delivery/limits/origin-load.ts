@@ -15,8 +15,8 @@
 // All times are by the clock that never goes backwards.
 import { Fifo } from '../../transport/fifo.ts';
 import type { Sending } from '../../transport/transport.ts';
-import type { NotSent } from '../message-path/not-sent.ts';
-import type { WorkerSettings } from '../worker/worker-settings.ts';
+import type { NotSent } from './not-sent.ts';
+import type { WorkerSettings } from '../settings/worker-settings.ts';
 
 export type LoadSettings = Pick<WorkerSettings, 'patienceMs' | 'silentAfterMs' | 'minAsideMs' | 'heldMs'>;
 

@@ -3,9 +3,12 @@
 // up, a row is stored with its time in the queue that all workers make together, so that other push services are served
 // meanwhile and each row waits once, as a rule. A row that has waited and still gets no permit comes back soon,
 // however often that happens: a share is taken when it asks, and must not have run out by then.
+import { isGooglePushService } from '../../protocol/known-push-services.ts';
+import type { Outcome } from '../../protocol/outcome.ts';
+import type { RowResult } from '../../store/ledger.ts';
 import { burstSeconds, type RateShares } from '../../store/rate-shares.ts';
-import type { MaxRates } from './max-rate.ts';
-import type { NotSent } from '../message-path/not-sent.ts';
+import type { MaxRates } from '../settings/settings.ts';
+import type { NotSent } from './not-sent.ts';
 
 /** A share is used within this, or is lost: nothing is saved up. */
 const shareLastsMs = 2000;
@@ -94,3 +97,28 @@ const unused = (origin: string, perSecond: number): Limit => ({
   askedAtMs: 0,
   usedAtMs: Number.POSITIVE_INFINITY,
 });
+
+// Chrome's limit for sites that disturb people: since January 2026 its push service answers 429 above 1,000 messages a
+// minute, for 1, 7 or 14 days. A 429 that passes soon is the ordinary kind.
+
+export const chromeLimitReason = 'chrome-limit';
+
+/** After more than a minute of trying. */
+const suspiciousAttempts = 5;
+const suspiciousWaitMs = 10 * 60 * 1000;
+
+/** @returns the alarm to raise for a row that was asked to wait, where it looks like this limit */
+export function findChromeLimit(
+  origin: string,
+  { reason, afterMs = 0 }: Extract<Outcome, { kind: 'retry' }>,
+  attempt: number,
+): RowResult['alarm'] {
+  if (reason !== 'throttled' || !isGooglePushService(origin)) return undefined;
+  if (attempt < suspiciousAttempts && afterMs < suspiciousWaitMs) return undefined;
+  return {
+    reason: chromeLimitReason,
+    detail:
+      'it answers 429 for long. Chrome does that for 1, 7 or 14 days, above 1,000 messages a minute, to sites whose messages ' +
+      'people dismiss or ignore: send to them less often, and until it ends no faster than --max-rate fcm.googleapis.com=900/min',
+  };
+}

@@ -9,7 +9,7 @@ import { isApplePushService } from '../../protocol/known-push-services.ts';
 import type { PushServiceAnswers, PushServiceState } from '../../store/push-services.ts';
 import type { Clock } from '../../transport/clock.ts';
 import type { PushHeaders, Transport } from '../../transport/transport.ts';
-import type { NotSendable } from './not-sent.ts';
+import type { NotSendable } from '../limits/not-sent.ts';
 import { OriginGate } from '../limits/origin-gate.ts';
 import type { LoadSettings } from '../limits/origin-load.ts';
 import type { SigningKeys } from './signing-keys.ts';

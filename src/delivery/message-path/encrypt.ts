@@ -1,9 +1,54 @@
-// Second step of a message's path: the bodies of messages that are posted together.
+// First step of a message's path: whether it is sent now, and to where, signed with which key.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { EncryptBatch } from '../../protocol/message-encryption.ts';
-import type { PushRequest } from '../../transport/transport.ts';
-import type { NotSent } from './not-sent.ts';
-import type { Selected } from './select.ts';
+import type { EncryptBatch, MessageToEncrypt } from '../../protocol/message-encryption.ts';
+import type { PushOptions } from '../../protocol/request.ts';
+import type { PushHeaders, PushRequest, Sending } from '../../transport/transport.ts';
+import type { NotSent } from '../limits/not-sent.ts';
+import { type Addressee, type Destination, pathOf } from './destinations.ts';
+
+/** One push message for one subscription. */
+export interface PushMessage {
+  readonly recipient: Addressee;
+  readonly destination: Destination;
+  readonly payload: Uint8Array;
+  readonly options: PushOptions;
+  /** For an answer, by the clock that never goes backwards; without it only the transport's own times hold. */
+  readonly deadlineMs?: number | undefined;
+  /** Set once it is posted. */
+  sending?: Sending | undefined;
+}
+
+/** Asked before anything is spent on a message. @returns `undefined` where it may be sent */
+export type Admit<Message extends PushMessage> = (message: Message) => NotSent | undefined;
+
+/** A message that is to be encrypted and posted. */
+export interface Selected extends MessageToEncrypt {
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: PushHeaders;
+}
+
+/** @throws {DeskbellError} ERR_MESSAGE_INVALID where the options were not checked before */
+export function select<Message extends PushMessage>(
+  message: Message,
+  admit: Admit<Message>,
+): Selected | NotSent {
+  const { recipient, destination, payload, options } = message;
+  const { notListed } = destination;
+  if (notListed !== undefined) return { kind: 'notListed', detail: notListed };
+  if (destination.notSendable !== undefined) return { kind: 'notSendable', fault: destination.notSendable };
+  const notNow = admit(message);
+  if (notNow !== undefined) return notNow;
+  return {
+    origin: destination.origin,
+    path: pathOf(recipient.endpoint),
+    headers: destination.headersFor(options),
+    plaintext: payload,
+    subscription: recipient,
+  };
+}
+
+// Second step of a message's path: the bodies of messages that are posted together.
 
 /**
  * Encrypts messages, each under a key pair of its own. A stored key that is no point refuses its own message and no

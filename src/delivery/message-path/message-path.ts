@@ -10,14 +10,13 @@ import type { Store } from '../../store/store.ts';
 import { systemClock } from '../../transport/clock.ts';
 import { createTransport, type TransportRules } from '../../transport/create-transport.ts';
 import type { Transport } from '../../transport/transport.ts';
-import { ClockCheck } from '../clock-check.ts';
+import { ClockCheck } from '../reports/clock-check.ts';
 import { createDestinations, type Destinations } from './destinations.ts';
-import { encrypt } from './encrypt.ts';
+import { type Admit, encrypt, type PushMessage, select, type Selected } from './encrypt.ts';
 import { createPost, type Result } from './post.ts';
-import { select, type Admit, type PushMessage, type Selected } from './select.ts';
-import { startSenderReport } from '../sender-report.ts';
-import type { DeliverySettings } from '../settings.ts';
-import { defaultWorkerSettings } from '../worker/worker-settings.ts';
+import { startSenderReport } from '../reports/sender-report.ts';
+import type { DeliverySettings } from '../settings/settings.ts';
+import { defaultWorkerSettings } from '../settings/worker-settings.ts';
 import { createSigningKeys } from './signing-keys.ts';
 
 export interface MessagePath {

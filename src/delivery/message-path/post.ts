@@ -4,8 +4,8 @@ import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { readFailure, type Outcome } from '../../protocol/outcome.ts';
 import type { PushResponse } from '../../protocol/push-response.ts';
 import type { PushRequest, Sending, Transport, TransportResult } from '../../transport/transport.ts';
-import type { ClockCheck } from '../clock-check.ts';
-import type { NotSent } from './not-sent.ts';
+import type { ClockCheck } from '../reports/clock-check.ts';
+import type { NotSent } from '../limits/not-sent.ts';
 
 /** A message was posted, or a connection for it could not be made. */
 export interface Posted {

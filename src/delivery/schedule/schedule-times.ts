@@ -1,6 +1,7 @@
 // The times of a schedule to come, and what resuming one sets them to.
 import type { Schedule } from '../../store/schedules.ts';
 import type { Store } from '../../store/store.ts';
+import { isoTime } from '../broadcast/format-broadcast.ts';
 
 /** A schedule with its next three times, milliseconds since 1970; none while it is paused. */
 export interface ScheduleWithTimes extends Schedule {
@@ -34,4 +35,16 @@ export async function resumeSchedule(
   const { cron, timezone } = await schedules.get(id);
   const { firstTimeAfter } = await import('./recurrence.ts');
   return schedules.resume(id, firstTimeAfter(now(), cron, timezone));
+}
+
+// A schedule as text.
+
+/** `3  0 9 * * 1  Europe/Berlin  next 2026-11-23T08:00:00.000Z  all  "Monday"` */
+export function formatSchedule(schedule: Schedule): string {
+  const { id, cron, timezone, nextAtMs, audience, message, lastBroadcastId, pausedAtMs } = schedule;
+  const whom = audience === 'all' ? audience : JSON.stringify(audience);
+  const last = lastBroadcastId === undefined ? '' : `  last broadcast ${lastBroadcastId}`;
+  const next = pausedAtMs === undefined ? `next ${isoTime(nextAtMs)}` : `paused since ${isoTime(pausedAtMs)}`;
+  const title = JSON.stringify(message.title);
+  return `${id}  ${cron}  ${timezone}  ${next}${last}  ${whom}  ${title}`;
 }

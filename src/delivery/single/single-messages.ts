@@ -16,17 +16,17 @@ import { checkPushOptions, type PushOptions } from '../../protocol/request.ts';
 import { systemClock } from '../../transport/clock.ts';
 import { defaultTimeouts, maxTimeoutMs } from '../../transport/check-options.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
-import { SingleMessageRates } from '../limits/single-message-rates.ts';
+import { SingleMessageRates } from './single-message-rates.ts';
 import { AnswerLog } from './answer-log.ts';
 import type { Addressee } from '../message-path/destinations.ts';
 import { checkReader, findReader, type SendOptions } from './reader.ts';
 import { gatherTurn } from './gather.ts';
 import { openMessagePath } from '../message-path/message-path.ts';
 import type { Result, SendResult } from '../message-path/post.ts';
-import type { PushMessage } from '../message-path/select.ts';
-import { logMessage } from '../message-log.ts';
-import { groupSenderOptions, type GuardedOptions } from '../sender-options.ts';
-import { readSubscription, type SubscriptionInput } from '../subscription-input.ts';
+import type { PushMessage } from '../message-path/encrypt.ts';
+import { logMessage } from '../reports/message-log.ts';
+import { groupSenderOptions, type GuardedOptions } from '../settings/sender-options.ts';
+import { readSubscription, type SubscriptionInput } from '../message-path/subscription-input.ts';
 
 /** A message and who waits for what comes of it. */
 interface WaitingMessage extends PushMessage {

@@ -15,9 +15,9 @@ import type { HeldLease, RetryLease, RetryRow, SliceLease } from '../../store/le
 import { createQuietTimes, createReaderTimes, hasReaderTimes } from '../../store/reader-times.ts';
 import type { Addressee, Destination } from '../message-path/destinations.ts';
 import type { Sending } from '../../transport/transport.ts';
-import type { NotSendable } from '../message-path/not-sent.ts';
+import type { NotSendable } from '../limits/not-sent.ts';
 import { toDetached, type Row } from './record.ts';
-import type { Tries } from './retry-policy.ts';
+import type { Tries } from '../settings/retry-policy.ts';
 import { createRowPayloads, type DataOfRows, type RowPayloads } from './row-payloads.ts';
 
 /** A row between being taken and being committed. */

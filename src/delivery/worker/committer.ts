@@ -3,8 +3,8 @@
 import type { RowResult } from '../../store/ledger.ts';
 import type { Clock } from '../../transport/clock.ts';
 import type { Assignment, AssignedRow, CommitPart } from './assignment.ts';
-import type { Figures } from '../figures.ts';
-import { logRows, type MessageLog } from '../message-log.ts';
+import type { Figures } from '../reports/figures.ts';
+import { logRows, type MessageLog } from '../reports/message-log.ts';
 import type { Workload, WorkloadParts } from './workload.ts';
 
 export interface CommitterParts extends Pick<

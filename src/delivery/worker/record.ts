@@ -4,19 +4,19 @@ import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
 import type { Broadcast, Recipient } from '../../store/broadcasts.ts';
 import type { RowRecord, RowResult, Suspension } from '../../store/ledger.ts';
 import { drawOrderEnd, type IfRefused } from '../../store/push-services.ts';
-import { findChromeLimit } from '../limits/chrome-limit.ts';
+import { findChromeLimit } from '../limits/rate-limits.ts';
 import type { Destination } from '../message-path/destinations.ts';
-import { expiredUnsentReason, notListedReason } from '../message-path/not-sent.ts';
+import { expiredUnsentReason, notListedReason } from '../limits/not-sent.ts';
 import type { Posted, Result } from '../message-path/post.ts';
 import {
   longestWaitDeferrals,
   retryAfterAttempt,
   retryAfterDeferral,
   retryAfterVapidRefusal,
-  retryWhenMended,
   type RetryPolicy,
+  retryWhenMended,
   type Tries,
-} from './retry-policy.ts';
+} from '../settings/retry-policy.ts';
 
 /** A row as a worker holds it. */
 export interface Row {

@@ -6,7 +6,7 @@ import { createReceiptPayloads, createReceiptTokens } from '../../protocol/messa
 import { createTemplate } from '../../protocol/message/placeholders.ts';
 import type { Broadcast, BroadcastStore, Recipient } from '../../store/broadcasts.ts';
 import type { ReaderStore } from '../../store/readers.ts';
-import type { NotSendable } from '../message-path/not-sent.ts';
+import type { NotSendable } from '../limits/not-sent.ts';
 
 /** What a worker reads of readers beside the rows. */
 export interface ReaderParts {

@@ -1,6 +1,6 @@
 // Runs workers on a store: in threads where there is much to do, otherwise in this one.
 import type { Store } from '../../store/store.ts';
-import type { GroupedOptions } from '../sender-options.ts';
+import type { GroupedOptions } from '../settings/sender-options.ts';
 import { resolveThreadCount, threadsFor } from './thread-count.ts';
 import { hasThreadFile, runWorkerThreads } from './worker-pool.ts';
 

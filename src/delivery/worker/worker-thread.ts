@@ -5,9 +5,9 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { openStoreAt } from '../../store/open-store-at.ts';
 import type { StoreAddress } from '../../store/store.ts';
 import { createWorker } from './create-worker.ts';
-import type { DeliveryFigures } from '../figures.ts';
-import type { MessageLog, MessageRecord } from '../message-log.ts';
-import type { DeliverySettings } from '../settings.ts';
+import type { DeliveryFigures } from '../reports/figures.ts';
+import type { MessageLog, MessageRecord } from '../reports/message-log.ts';
+import type { DeliverySettings } from '../settings/settings.ts';
 
 export interface WorkerThreadData {
   readonly storeAddress: StoreAddress;

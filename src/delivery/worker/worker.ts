@@ -12,13 +12,13 @@ import type { AssignedRow } from './assignment.ts';
 import { Committer, type CommitterParts } from './committer.ts';
 import type { Destination } from '../message-path/destinations.ts';
 import type { MessagePath } from '../message-path/message-path.ts';
-import type { NotSent } from '../message-path/not-sent.ts';
+import type { NotSent } from '../limits/not-sent.ts';
 import type { Result } from '../message-path/post.ts';
 import { unlistedLimits } from '../../protocol/endpoint-policy.ts';
 import { isSettlement } from '../../store/broadcasts.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { toRowResult, type RecordSettings } from './record.ts';
-import type { WorkerSettings } from './worker-settings.ts';
+import type { WorkerSettings } from '../settings/worker-settings.ts';
 import { Workload, type RowsAhead, type WorkloadParts } from './workload.ts';
 
 export interface WorkerParts extends Omit<WorkloadParts & CommitterParts, 'destinations' | 'now'> {

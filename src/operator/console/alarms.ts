@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { acknowledgeAlarm, findAlarm, readAlarms } from '../../delivery/alarms/read-alarms.ts';
 import { formatAlarmCount, maxNoteLength, type StandingAlarm } from '../../delivery/alarms/standing-alarm.ts';
 import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
+import { meaningOf } from '../../delivery/broadcast/meanings.ts';
 import { countOf, formatCount } from '../../errors/format-count.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import type { Alarm } from '../../store/broadcasts.ts';

@@ -1,8 +1,7 @@
 // Tables of outcomes: answers by push service and reason, attempts, outcomes of subscriptions, and the newest broadcasts to a subscription
 // or person. A broadcast is named by its title, otherwise its text, otherwise its number.
-import { countMeanings } from '../../delivery/broadcast/count-meanings.ts';
+import { countMeanings, meaningOf } from '../../delivery/broadcast/meanings.ts';
 import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { meaningOf } from '../../delivery/broadcast/reason-meanings.ts';
 import { formatCount } from '../../errors/format-count.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { describeAttempt, type WordPart, wordsOf } from '../../operations/outcomes.ts';

@@ -3,9 +3,12 @@
 import { hostname } from 'node:os';
 import { readAlarms } from '../../delivery/alarms/read-alarms.ts';
 import { alarmKinds } from '../../delivery/alarms/standing-alarm.ts';
-import { durationBoundsSeconds, DurationTally } from '../../delivery/duration-buckets.ts';
-import type { DeliveryFigures } from '../../delivery/figures.ts';
-import type { ReadWarnings } from '../../delivery/installation-warnings.ts';
+import {
+  type DeliveryFigures,
+  durationBoundsSeconds,
+  DurationTally,
+} from '../../delivery/reports/figures.ts';
+import type { ReadWarnings } from '../../delivery/alarms/installation-warnings.ts';
 import { createEndpointPolicy, type PushServices } from '../../protocol/endpoint-policy.ts';
 import { knownDomains, knownHosts, pushServiceName } from '../../protocol/known-push-services.ts';
 import { settlements } from '../../store/broadcasts.ts';

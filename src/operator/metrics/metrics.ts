@@ -1,8 +1,8 @@
 // GET /metrics for Prometheus, with a token of the role `metrics`. Totals come from the database; durations, leases and registrations are
 // this process's own; disk, certificate and limit are this machine's.
 import { createRequire } from 'node:module';
-import type { DeliveryFigures } from '../../delivery/figures.ts';
-import { createWarningReader, type ReadWarnings } from '../../delivery/installation-warnings.ts';
+import type { DeliveryFigures } from '../../delivery/reports/figures.ts';
+import { createWarningReader, type ReadWarnings } from '../../delivery/alarms/installation-warnings.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { contentResponse, type Operation } from '../../http/description/operation.ts';
 import { type ServiceApp, Type } from '../../http/schema.ts';

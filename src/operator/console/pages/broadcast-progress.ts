@@ -9,12 +9,8 @@ import {
   stateOf,
   totalReceipts,
 } from '../../../delivery/broadcast/format-broadcast.ts';
-import {
-  countMeanings,
-  inactiveMeaning,
-  receiptMeanings,
-} from '../../../delivery/broadcast/count-meanings.ts';
-import { measureReach } from '../../../delivery/broadcast/reach-times.ts';
+import { countMeanings, inactiveMeaning, receiptMeanings } from '../../../delivery/broadcast/meanings.ts';
+import { measureReach } from '../../../delivery/broadcast/progress.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { isOver, settlements, type Broadcast, type OriginCounts } from '../../../store/broadcasts.ts';
 import { receiptEvents } from '../../../store/receipts.ts';

@@ -1,8 +1,8 @@
 // One broadcast: its progress, its outcomes by push service and time, what is wrong, and how to stop it.
-import { givenKey } from '../../../delivery/idempotency-key.ts';
+import { givenKey } from '../../../delivery/broadcast/idempotency-key.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { countOf, formatCount } from '../../../errors/format-count.ts';
-import type { CountName } from '../../../delivery/broadcast/count-meanings.ts';
+import type { CountName } from '../../../delivery/broadcast/meanings.ts';
 import { formatAskedAudience, formatCreator } from '../../../delivery/broadcast/describe-source.ts';
 import { describeState, formatAlarm, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';

@@ -1,7 +1,7 @@
 // A person: devices, data, choices of channels, outcomes of broadcasts, and removal.
 import type { FastifyInstance } from 'fastify';
 import { countOf } from '../../../errors/format-count.ts';
-import { countAudience } from '../../../delivery/broadcast/count-audience.ts';
+import { countAudience } from '../../../delivery/broadcast/estimate-audience.ts';
 import { hostOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { checkUser } from '../../../audience/user-and-tags.ts';
 import { html, type Html } from '../../../http/description/html.ts';

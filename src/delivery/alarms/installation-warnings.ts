@@ -1,14 +1,14 @@
 // What an operator has to know of the installation as a whole, whichever broadcast is sent: for logs, the console and /readyz.
-import { DeskbellError } from '../errors/deskbell-error.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
 import {
   describeMissingKeys,
   findMissingKeys,
   missingKeysRemedy,
   readKeyRing,
-} from '../keys/vapid-key-files.ts';
-import type { SendingPause } from '../store/sending.ts';
-import type { Store } from '../store/store.ts';
-import { clockRemedy, describeClock, toleratedClockMs } from './clock-check.ts';
+} from '../../keys/vapid-key-files.ts';
+import type { SendingPause } from '../../store/sending.ts';
+import type { Store } from '../../store/store.ts';
+import { clockRemedy, describeClock, toleratedClockMs } from '../reports/clock-check.ts';
 
 export interface InstallationWarning {
   readonly code: 'sending-paused' | 'keys-missing' | 'clock-wrong';

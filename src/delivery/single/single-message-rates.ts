@@ -1,9 +1,9 @@
 // Keeps single messages to push services that nobody has listed within their rate, in this process: broadcasts share theirs in
 // the store (rate-limits.ts).
 import { unlistedLimits } from '../../protocol/endpoint-policy.ts';
+import type { NotSent } from '../limits/not-sent.ts';
 import type { Destination } from '../message-path/destinations.ts';
-import type { NotSent } from '../message-path/not-sent.ts';
-import type { MaxRates } from './max-rate.ts';
+import type { MaxRates } from '../settings/settings.ts';
 
 /** Of push services that got none for a second nothing need be known; they are forgotten beyond so many. */
 const maxRemembered = 1024;

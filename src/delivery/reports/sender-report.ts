@@ -1,9 +1,9 @@
 // Reports to the store what a sender's transport knows of push services, every few seconds while it sends.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import type { SenderReport, SenderReports } from '../../store/sending.ts';
+import type { Transport } from '../../transport/transport.ts';
 import type { ClockCheck } from './clock-check.ts';
-import type { SenderReport, SenderReports } from '../store/sending.ts';
-import type { Transport } from '../transport/transport.ts';
 
 const reportEveryMs = 2000;
 /** A report without news is repeated after so many intervals, so that the sender is known to be there. */

@@ -1,11 +1,11 @@
 // What is told of single messages, where that is asked for: which subscription, and what came of it. Nothing of what was sent, and no
 // endpoint.
-import { checkOptions, isFunction, mustBe, type OptionCheck } from '../errors/check-options.ts';
-import type { Outcome } from '../protocol/outcome.ts';
-import type { PushResponse } from '../protocol/push-response.ts';
-import { outcomeOf } from '../store/attempt-sets.ts';
-import type { AttemptOutcome } from '../store/attempts.ts';
-import type { RowResult } from '../store/ledger.ts';
+import { checkOptions, isFunction, mustBe, type OptionCheck } from '../../errors/check-options.ts';
+import type { Outcome } from '../../protocol/outcome.ts';
+import type { PushResponse } from '../../protocol/push-response.ts';
+import { outcomeOf } from '../../store/attempt-sets.ts';
+import type { AttemptOutcome } from '../../store/attempts.ts';
+import type { RowResult } from '../../store/ledger.ts';
 
 /** `failed`: those that were not accepted, each time they are tried. */
 export const loggedMessages = ['failed', 'all'] as const;

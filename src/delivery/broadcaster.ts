@@ -1,19 +1,18 @@
 // Broadcasts of a store: creates them, and works on one of them or on whatever comes.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { guardCallback, mustBe } from '../../errors/check-options.ts';
-import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
-import type { Broadcast } from '../../store/broadcasts.ts';
-import { createBroadcast } from './create-broadcast.ts';
-import { prepareBroadcast, runPreparations } from './prepare-broadcasts.ts';
-import { createSchedule } from '../schedule/create-schedule.ts';
-import { Jobs } from '../jobs.ts';
-import { watchProgress } from './progress.ts';
-import { runSchedules } from '../schedule/run-schedules.ts';
-import type { BroadcastRun, Sender } from '../sender-interface.ts';
-import { groupSenderOptions, type GuardedOptions } from '../sender-options.ts';
-import { restartAfterFaults } from '../worker/restart-after-faults.ts';
-import { createRunWorkers } from '../worker/run-workers.ts';
+import { guardCallback, mustBe } from '../errors/check-options.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
+import type { Broadcast } from '../store/broadcasts.ts';
+import { createBroadcast } from './broadcast/create-broadcast.ts';
+import { prepareBroadcast, runPreparations } from './broadcast/prepare-broadcasts.ts';
+import { watchProgress } from './broadcast/progress.ts';
+import { createSchedule } from './schedule/create-schedule.ts';
+import { runSchedules } from './schedule/run-schedules.ts';
+import type { BroadcastRun, Sender } from './sender-interface.ts';
+import { groupSenderOptions, type GuardedOptions } from './settings/sender-options.ts';
+import { restartAfterFaults } from './worker/restart-after-faults.ts';
+import { createRunWorkers } from './worker/run-workers.ts';
 
 /** Whoever creates a broadcast waits so long for its audience. */
 const maxCreationMs = 2000;
@@ -111,4 +110,35 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
 
     close: () => jobs.stopAll(),
   };
+}
+
+// What runs in this process until it ends by itself or is stopped.
+
+export interface Job {
+  readonly ended: Promise<void>;
+  /** Resolves when it has ended, however. */
+  stop(): Promise<void>;
+}
+
+export class Jobs {
+  readonly #running = new Set<Job>();
+
+  /** @param work ends soon after its signal is aborted */
+  start(work: (signal: AbortSignal) => Promise<void>): Job {
+    const controller = new AbortController();
+    const ended = work(controller.signal);
+    const stop = async (): Promise<void> => {
+      controller.abort();
+      await Promise.allSettled([ended]);
+    };
+    const job: Job = { ended, stop };
+    this.#running.add(job);
+    const forget = () => this.#running.delete(job);
+    ended.then(forget, forget);
+    return job;
+  }
+
+  async stopAll(): Promise<void> {
+    await Promise.all([...this.#running].map((job) => job.stop()));
+  }
 }

@@ -1,6 +1,6 @@
 // Keys that callers give to requests, so that a repeated one sends nothing twice. Each operator has keys of its own: what one
 // chooses is nobody else's.
-import { DeskbellError } from '../errors/deskbell-error.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 export const maxKeyCharacters = 200;
 

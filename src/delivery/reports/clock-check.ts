@@ -1,6 +1,6 @@
 // Compares the store's time with the `Date` of push services' answers, now and then. It only warns: push services refuse the
 // tokens of a clock that is hours ahead, and messages expire early or late, but another's clock may be the wrong one.
-import type { PushResponse } from '../protocol/push-response.ts';
+import type { PushResponse } from '../../protocol/push-response.ts';
 
 /** The answer was some seconds on its way, and a `Date` has whole seconds. */
 export const toleratedClockMs = 3 * 60_000;

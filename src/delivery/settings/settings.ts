@@ -1,11 +1,12 @@
 // What delivery is told: keys, transport, and where it differs from the defaults. Everything but the functions of
 // `TransportOptions` can be posted to a thread.
-import type { EncryptionMethod } from '../accelerator/encryption-methods.ts';
-import type { VapidKeys } from '../protocol/vapid.ts';
-import type { TransportOptions } from '../transport/transport.ts';
-import type { MaxRates } from './limits/max-rate.ts';
-import type { RetryPolicy } from './worker/retry-policy.ts';
-import type { WorkerSettings } from './worker/worker-settings.ts';
+import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { lookUp } from '../../errors/look-up.ts';
+import type { VapidKeys } from '../../protocol/vapid.ts';
+import type { TransportOptions } from '../../transport/transport.ts';
+import type { RetryPolicy } from './retry-policy.ts';
+import type { WorkerSettings } from './worker-settings.ts';
 
 /** The pair that subscriptions were made with, and the contact that push services are told. */
 export interface SenderVapid extends VapidKeys {
@@ -32,4 +33,32 @@ export interface DeliverySettings {
   readonly maxRates?: MaxRates | undefined;
   /** Sizes and times of the workers, where they differ from the defaults. */
   readonly worker?: Partial<WorkerSettings> | undefined;
+}
+
+// Limits on the rate of push services, as operators write them: `fcm.googleapis.com=500/s`.
+
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, min: 60, h: 3600 };
+
+/** Messages per second by origin. */
+export type MaxRates = ReadonlyMap<string, number>;
+
+/**
+ * @param limits each a host, or an origin, and its limit per second (`s`), minute (`min`) or hour (`h`)
+ * @throws {DeskbellError} ERR_CONFIGURATION
+ */
+export function parseMaxRates(limits: readonly string[]): MaxRates {
+  const rates = new Map<string, number>();
+  for (const limit of limits) {
+    const [, place = '', count = '', unit = ''] = /^(\S+)=(\d+)\/(s|min|h)$/.exec(limit) ?? [];
+    const url = URL.parse(place.includes('://') ? place : `https://${place}`);
+    const perSecond = Number(count) / (lookUp(unitSeconds, unit) ?? 1);
+    if (url === null || url.host === '' || url.pathname !== '/' || place.includes('*') || !(perSecond > 0)) {
+      throw new DeskbellError(
+        'ERR_CONFIGURATION',
+        `The rate limit "${limit}" is not valid: give a host and a number over 0 per s, min or h, such as fcm.googleapis.com=500/s`,
+      );
+    }
+    rates.set(url.origin, perSecond);
+  }
+  return rates;
 }

@@ -1,9 +1,9 @@
 // Has a store whose sending is paused send by itself again, and says before what that starts. What a schedule would have sent
 // in the meantime, the store that it is a copy of may have sent.
-import type { Broadcast } from '../store/broadcasts.ts';
-import type { Schedule } from '../store/schedules.ts';
-import type { SendingPause } from '../store/sending.ts';
-import type { Store } from '../store/store.ts';
+import type { Broadcast } from '../../store/broadcasts.ts';
+import type { Schedule } from '../../store/schedules.ts';
+import type { SendingPause } from '../../store/sending.ts';
+import type { Store } from '../../store/store.ts';
 
 type PausedStore = Pick<Store, 'sending' | 'schedules' | 'webhooks' | 'broadcasts' | 'now'>;
 
@@ -64,7 +64,7 @@ export async function resumeSending(
 }
 
 async function leaveOutMissed({ schedules, now }: PausedStore): Promise<void> {
-  const { readRecurrence } = await import('./schedule/recurrence.ts');
+  const { readRecurrence } = await import('./recurrence.ts');
   const nowMs = now();
   for (const { id, cron, timezone, nextAtMs: fromMs } of await schedules.list()) {
     const toMs = fromMs > nowMs ? undefined : readRecurrence(cron, timezone).after(nowMs);

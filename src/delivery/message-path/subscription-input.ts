@@ -1,8 +1,8 @@
 // Subscriptions in the forms in which callers have them.
-import { encodeBase64url } from '../protocol/base64.ts';
-import type { EndpointPolicy } from '../protocol/endpoint-policy.ts';
-import { parseSubscription, type Subscription } from '../protocol/subscription.ts';
-import type { Addressee } from './message-path/destinations.ts';
+import { encodeBase64url } from '../../protocol/base64.ts';
+import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
+import { parseSubscription, type Subscription } from '../../protocol/subscription.ts';
+import type { Addressee } from './destinations.ts';
 
 /** A subscription as a client sends it, base64 in either alphabet, or as a store gives it, in bytes. */
 export type SubscriptionInput = (

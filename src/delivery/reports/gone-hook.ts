@@ -1,6 +1,6 @@
 // Tells an application of subscriptions that have left the store as gone. Any thread or process may have deleted them; the
 // store keeps them until they have been told, so that each is told at least once.
-import type { EndedSubscription, EndedSubscriptions } from '../store/ended-subscriptions.ts';
+import type { EndedSubscription, EndedSubscriptions } from '../../store/ended-subscriptions.ts';
 
 /** Told of each subscription that its push service has ended. Where it throws, it is told again later. */
 export type GoneHook = (subscription: EndedSubscription) => void | Promise<void>;

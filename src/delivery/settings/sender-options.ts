@@ -1,13 +1,12 @@
 // The options of a sender, and what each part of it is told.
-import type { Encrypt } from '../protocol/message-encryption.ts';
-import { guardCallback } from '../errors/check-options.ts';
-import type { Store } from '../store/store.ts';
-import type { TransportOptions } from '../transport/transport.ts';
-import type { OnFigures } from './figures.ts';
-import type { GoneHook } from './gone-hook.ts';
-import type { MessageLog } from './message-log.ts';
-import { parseMaxRates } from './limits/max-rate.ts';
-import type { DeliverySettings } from './settings.ts';
+import { guardCallback } from '../../errors/check-options.ts';
+import type { Encrypt } from '../../protocol/message-encryption.ts';
+import type { Store } from '../../store/store.ts';
+import type { TransportOptions } from '../../transport/transport.ts';
+import type { OnFigures } from '../reports/figures.ts';
+import type { GoneHook } from '../reports/gone-hook.ts';
+import type { MessageLog } from '../reports/message-log.ts';
+import { type DeliverySettings, parseMaxRates } from './settings.ts';
 
 /** Of `createSender`: keys, store and threads, and how connections are made. */
 export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 'transport' | 'maxRates'> {
