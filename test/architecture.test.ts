@@ -132,6 +132,27 @@ test('the parts of a listener that are mounted do not know of each other', () =>
   assert.deepEqual(wrong, []);
 });
 
+const partOfDelivery = (file: string): string => dirname(file).split(sep).slice(0, 2).join('/');
+
+test('the folders of delivery import only those above them in their table', () => {
+  const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+  const order = Array.from(page.matchAll(/^\| `(delivery\/[\w-]+)\/` \|/gm), ([, folder]) => folder!);
+  const links = imports
+    .filter(({ file, specifier }) => moduleOf(file) === 'delivery' && specifier.startsWith('.'))
+    .map(
+      ({ file, specifier }) => [file, relative(source, resolve(source, dirname(file), specifier))] as const,
+    )
+    .filter(([, to]) => moduleOf(to) === 'delivery')
+    .map(([file, to]) => ({ file, to, from: partOfDelivery(file), part: partOfDelivery(to) }));
+  const folders = new Set(links.map(({ from }) => from)).difference(new Set(['delivery']));
+  assert.deepEqual([...folders].toSorted(), order.toSorted());
+  const wrong = links.filter(
+    ({ from, part }) =>
+      from !== 'delivery' && from !== part && !order.slice(0, order.indexOf(from)).includes(part),
+  );
+  assert.deepEqual(wrong, []);
+});
+
 test('what every listener needs does not know of the description document', () => {
   const wrong = imports.filter(
     ({ file, specifier }) => moduleOf(file) === 'http' && specifier.startsWith('./description/'),
