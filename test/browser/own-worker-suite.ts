@@ -166,7 +166,10 @@ export function testOwnWorkers(browserTest: BrowserTest, change: string): void {
         "with an HTML page, perhaps of the site's service worker, or of a server that answers unknown paths with index.html: " +
         'Check serviceUrl, the proxy and --prefix.';
       for (const [serviceUrl, answer] of [
-        ['/push/', `GET ${new URL('/push/vapidKey', shop.url).href} answered without a key ${html}`],
+        [
+          '/push/',
+          `GET ${new URL('/push/vapidKey', shop.url).href} answered 200 without what the service answers ${html}`,
+        ],
         [
           `${context.backend.url}push/`,
           `GET ${context.backend.url}push/vapidKey answered 404: There is nothing at this path.`,
