@@ -151,7 +151,7 @@ suite('deskbell doctor', () => {
     setSchema(2);
     assert.match(
       (await look()).get('database')?.detail ?? '',
-      /has schema 2, which a Deskbell before 1\.0\.0 made/,
+      /has schema 2, of a Deskbell before 1\.0\.0/,
     );
     setSchema(9999);
     assert.match((await look()).get('database')?.detail ?? '', /schema 9999/);
