@@ -58,7 +58,7 @@ const scriptFor = async (shell: string): Promise<string> => {
   return stdout;
 };
 
-const quote = (word: string): string => `'${word}'`;
+const inQuotes = (word: string): string => `'${word}'`;
 
 /** One process for all: each case ends with a line of its own. */
 function ask(shell: readonly string[], script: string, cwd: string): readonly (readonly string[])[] {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { invocationOf, quote } from '../../src/cli/output/command-hint.ts';
 
-const cases: readonly (readonly [what: string, node: string, file: string, typed: string])[] = [
+const invocations: readonly (readonly [what: string, node: string, file: string, typed: string])[] = [
   ['installed for all', '/usr/bin/node', '/usr/local/bin/deskbell', 'deskbell'],
   ['installed in the folder', '/usr/bin/node', '/home/me/app/node_modules/.bin/deskbell', 'npx deskbell'],
   [
@@ -20,7 +20,7 @@ const cases: readonly (readonly [what: string, node: string, file: string, typed
   ],
 ];
 
-for (const [what, node, file, typed] of cases) {
+for (const [what, node, file, typed] of invocations) {
   test(`a command ${what} is called as ${typed}`, () => {
     assert.equal(invocationOf([node, file], '/home/me/app'), typed);
   });

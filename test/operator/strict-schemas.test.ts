@@ -27,7 +27,7 @@ interface Operation extends OperationObject {
   readonly path: string;
 }
 
-const operationsOf = ({ paths }: OpenApiDocument): readonly Operation[] =>
+const describedOperationsOf = ({ paths }: OpenApiDocument): readonly Operation[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       ...operation,
@@ -52,7 +52,7 @@ function* partsOf(schema: JsonSchema): Generator<JsonSchema> {
 test('each keyword and format of a request’s schema is one that has words', async (t) => {
   const { read } = await startOperator(t);
   const document = dereference(await read<OpenApiDocument>('/openapi.json'));
-  for (const operation of operationsOf(document)) {
+  for (const operation of describedOperationsOf(document)) {
     for (const part of schemasOf(operation).flatMap((schema) => [...partsOf(schema)])) {
       const where = `${operation.operationId}: ${JSON.stringify(part)}`;
       for (const keyword of Object.keys(part)) assert(knownKeywords.has(keyword), where);
@@ -101,7 +101,7 @@ test('what fits a schema is not refused as not valid', async (t) => {
   const document = dereference(await stage.read<OpenApiDocument>('/openapi.json'));
   const formats = formatsOf(stage.pushService.origin);
   // A stream of events goes on; pausing and the like has its own tests.
-  const operations = operationsOf(document).filter(({ path }) => !path.endsWith('/events'));
+  const operations = describedOperationsOf(document).filter(({ path }) => !path.endsWith('/events'));
   const requestsOf = (operation: Operation) => {
     const { parameters = [], requestBody } = operation;
     const own = parameters.filter((parameter) => parameter.in !== 'header');
