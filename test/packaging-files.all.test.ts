@@ -164,7 +164,7 @@ test('the container file pins its base, runs as nobody’s root, and its health 
   for (const name of ['ENTRYPOINT', 'CMD'])
     assert.match(last, new RegExp(`^${name} \\[".*"\\]$`, 'm'), 'gets signals');
 
-  // test/cli/healthcheck.test.ts tries it
+  // test/cli/serving.test.ts tries it
   assert.match(last, /^HEALTHCHECK (?:.*\\\n)*\s*CMD \["deskbell", "healthcheck"\]$/m);
 });
 

@@ -1,13 +1,20 @@
 // What every command has in common: help with an example, exit codes, and faults in one clear line.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { settingGroups } from '../../src/cli/configuration/configuration.ts';
+import { skipWithout, zsh } from '../../scripts/install-test-tools.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import type { Context } from '../../src/cli/command.ts';
+import { settingGroups } from '../../src/cli/configuration/configuration.ts';
+import { createCommandHint, invocationOf, quote } from '../../src/cli/output/command-hint.ts';
+import { exitCodeOf, formatError } from '../../src/cli/output/failure.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { runCommand } from './run-command.ts';
+import { catalogue, type ErrorCode } from '../../src/errors/catalogue.ts';
+import { DeskbellError } from '../../src/errors/deskbell-error.ts';
+import { runCommand, temporaryFolder } from './run-command.ts';
 
 const headings = ['Options', ...settingGroups.map(({ heading }) => heading), 'General'];
 
@@ -147,3 +154,237 @@ async function encryptionOf(...words: string[]): Promise<unknown> {
   assert.equal(exitCode, 0);
   return (JSON.parse(stdout) as Record<string, unknown>)['encryption'];
 }
+
+// Commands that are suggested repeat the options in use, quoted for the shell.
+
+test('flags and variables that delivering needs are repeated; a flag wins over its variable', () => {
+  const hint = createCommandHint(
+    {
+      invocation: 'npx deskbell',
+      environment: {
+        DESKBELL_SUBJECT: 'mailto:a@example.org',
+        DESKBELL_THREADS: '2',
+        DESKBELL_CONFIG: '/etc/deskbell.json',
+        DESKBELL_PORT: '80',
+      },
+    },
+    { data: '/srv/my data', threads: '4', title: 'Hello', json: true },
+  );
+  assert.equal(
+    hint('broadcasts resume 7'),
+    "npx deskbell broadcasts resume 7 --data '/srv/my data' --subject mailto:a@example.org --threads 4 --config /etc/deskbell.json",
+  );
+});
+
+test('without options there is nothing to repeat', () => {
+  assert.equal(
+    createCommandHint({ invocation: 'deskbell', environment: {} }, {})('worker'),
+    'deskbell worker',
+  );
+});
+
+// What to type into another terminal for the command that runs now.
+
+const invocations: readonly (readonly [what: string, node: string, file: string, typed: string])[] = [
+  ['installed for all', '/usr/bin/node', '/usr/local/bin/deskbell', 'deskbell'],
+  ['installed in the folder', '/usr/bin/node', '/home/me/app/node_modules/.bin/deskbell', 'npx deskbell'],
+  [
+    'from the sources',
+    '/home/me/app/node_modules/node/bin/node',
+    '/home/me/app/src/cli/main.cts',
+    '/home/me/app/node_modules/node/bin/node /home/me/app/src/cli/main.cts',
+  ],
+  [
+    'from elsewhere, with a space',
+    '/usr/bin/node',
+    '/home/you and me/main.js',
+    "/usr/bin/node '/home/you and me/main.js'",
+  ],
+];
+
+for (const [what, node, file, typed] of invocations) {
+  test(`a command ${what} is called as ${typed}`, () => {
+    assert.equal(invocationOf([node, file], '/home/me/app'), typed);
+  });
+}
+
+test('a word for the shell is quoted where it needs to be', () => {
+  assert.equal(quote('/tmp/deskbell-demo-x1/deskbell.json'), '/tmp/deskbell-demo-x1/deskbell.json');
+  assert.equal(quote("it's"), String.raw`'it'\''s'`);
+});
+
+// What a command says of an error: one line with what failed, the reason in plain words, the remedy and the code.
+
+function catchError(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  return assert.fail('it does not fail');
+}
+
+test('an error of the operating system names the file or the system call, and its reason', () => {
+  assert.match(
+    formatError(catchError(() => readFileSync('/nowhere/at/all'))),
+    /^deskbell: \/nowhere\/at\/all cannot be used: no such file or directory\. .* \[ERR_FILE\]$/,
+  );
+  assert.match(
+    formatError(catchError(() => writeSync(1_000_000, 'text'))),
+    /^deskbell: The system call write failed: EBADF.* \[ERR_FILE\]$/,
+  );
+});
+
+test('lines of a message become one; a cause that is no system error is left to --debug', () => {
+  const error = new DeskbellError('ERR_CONFIGURATION', 'one\n  two.', { cause: new Error('inner') });
+  const line = formatError(error);
+  assert.match(line, /^deskbell: one two\. .* \[ERR_CONFIGURATION\]$/);
+  assert.ok(!line.includes('inner'));
+  assert.match(formatError(error, { debug: true }), /\n {4}at .*\ncaused by Error: inner\n/s);
+});
+
+test('what is thrown without being an error is reported too', () => {
+  assert.match(formatError('broken'), /^deskbell: broken\. .* \[ERR_COMMAND\]$/);
+});
+
+test('a remedy that the message names already is not repeated', () => {
+  const error = new DeskbellError(
+    'ERR_STORE_CORRUPT',
+    'It is damaged. Restore it from a backup; or delete it.',
+  );
+  assert.equal(
+    formatError(error),
+    'deskbell: It is damaged. Restore it from a backup; or delete it. [ERR_STORE_CORRUPT]',
+  );
+});
+
+test('usage and configuration that are wrong exit with 2, all other errors with 1', () => {
+  for (const code of Object.keys(catalogue) as ErrorCode[]) {
+    const isWrongUsage = code === 'ERR_USAGE' || code === 'ERR_CONFIGURATION';
+    assert.equal(exitCodeOf(new DeskbellError(code, 'x')), isWrongUsage ? 2 : 1, code);
+  }
+  assert.equal(exitCodeOf(new Error('x')), 1);
+});
+
+// `deskbell completion` in the shells themselves, and `deskbell help`.
+
+/** What is typed, the last word being completed, and what is offered. */
+const cases: readonly (readonly [typed: readonly string[], offered: readonly string[]])[] = [
+  [['sch'], ['schedules']],
+  [
+    ['schedules', ''],
+    ['list', 'show', 'pause', 'resume', 'remove'],
+  ],
+  [['schedules', 'p'], ['pause']],
+  [['schedules', 'pause', ''], []],
+  [['schedules', 'list', '--js'], ['--json']],
+  [
+    ['help', 'keys', 'r'],
+    ['rotate', 'retire'],
+  ],
+  [
+    ['send', '--urgency', ''],
+    ['very-low', 'low', 'normal', 'high'],
+  ],
+  [['send', '--all', '--urgency', 'n'], ['normal']],
+  [['send', '--title', ''], []],
+  [['serve', '--encryption', 'o'], ['openssl']],
+  [
+    ['serve', '--reg'],
+    ['--registrations', '--registrations-per-minute'],
+  ],
+  [
+    ['completion', ''],
+    ['bash', 'zsh'],
+  ],
+  // a value that is a command's name leads nowhere
+  [['send', '--user', 'keys', '--urg'], ['--urgency']],
+  [
+    ['restore', ''],
+    ['a file.gz', 'folder'],
+  ],
+  [['worker', '--config', 'a'], ['a file.gz']],
+];
+
+async function filesToName(): Promise<string> {
+  const folder = await temporaryFolder();
+  writeFileSync(join(folder, 'a file.gz'), '');
+  mkdirSync(join(folder, 'folder'));
+  return folder;
+}
+
+const scriptFor = async (shell: string): Promise<string> => {
+  const { stdout, stderr, exitCode } = await runCommand(['completion', shell]);
+  assert.equal(exitCode, 0, stderr);
+  return stdout;
+};
+
+/** One process for all: each case ends with a line of its own. */
+function ask(shell: readonly string[], script: string, cwd: string): readonly (readonly string[])[] {
+  const [program = '', ...words] = shell;
+  const printed = execFileSync(program, words, { input: script, cwd, encoding: 'utf8' });
+  return printed.split('--\n').map((answer) => answer.split('\n').filter((line) => line !== ''));
+}
+
+suite('completion', () => {
+  test('bash completes commands, flags and values', async () => {
+    const script = await scriptFor('bash');
+    const asked = cases.map(([typed]) => {
+      const words = ['deskbell', ...typed].map(quote).join(' ');
+      return `COMP_WORDS=(${words}) COMP_CWORD=${typed.length}; _deskbell; printf '%s\\n' "\${COMPREPLY[@]}" --`;
+    });
+    // which bash makes three words of
+    const equals = `COMP_WORDS=(deskbell send --urgency = h) COMP_CWORD=4; _deskbell; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const input = [script, ...asked, equals].join('\n');
+    const answers = ask(['bash', '--norc'], input, await filesToName());
+    assert.deepEqual(
+      answers.slice(0, -1).map((offered) => offered.toSorted()),
+      cases.map(([, offered]) => offered.toSorted()),
+    );
+    assert.deepEqual(answers.at(-1), ['high']);
+    // every command of the help
+    const { stdout } = await runCommand(['--help']);
+    const commands = Array.from(
+      stdout.split('\nCommands:\n')[1]!.matchAll(/^ {2}([a-z-]+) /gm),
+      ([, name]) => name!,
+    );
+    const all = `COMP_WORDS=(deskbell '') COMP_CWORD=1; _deskbell; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    assert.deepEqual(ask(['bash', '--norc'], `${script}\n${all}`, '/')[0], commands);
+  });
+
+  test(
+    'zsh completes the same, with what each word means',
+    { skip: skipWithout('completion of zsh', [zsh]) },
+    async () => {
+      // in the place of the functions of its completion, which need a terminal
+      const functions = `
+        compdef() { registered=$* }
+        compset() { words[CURRENT]=\${words[CURRENT]#*=} }
+        _describe() {
+          [[ $1 == -o ]] && shift
+          local -a all; all=("\${(@P)2}")
+          print -rl -- \${(M)all:#\${words[CURRENT]}*}
+        }
+        _files() { print -rl -- \${words[CURRENT]}*(N) }`;
+      const asked = [...cases.map(([typed]) => typed), ['send', '--urgency=h']].map((typed) => {
+        const words = ['deskbell', ...typed].map(quote).join(' ');
+        return `words=(${words}) CURRENT=${typed.length + 1}; _deskbell; print -r -- --`;
+      });
+      const input = [functions, await scriptFor('zsh'), ...asked, 'print -r -- $registered'].join('\n');
+      const answers = ask(['zsh', '-f'], input, await filesToName());
+      assert.deepEqual(
+        answers.slice(0, -2).map((offered) => offered.map((line) => line.split(':')[0]).sort()),
+        cases.map(([, offered]) => offered.toSorted()),
+      );
+      assert.deepEqual(answers.slice(-2), [['high'], ['_deskbell deskbell']]);
+      assert.match(answers[0]?.[0] ?? '', /^schedules:Lists, shows, pauses/);
+    },
+  );
+
+  test('help prints what --help prints', async () => {
+    for (const words of [[], ['schedules'], ['schedules', 'pause']]) {
+      const { stdout } = await runCommand(['help', ...words]);
+      assert.equal(stdout, (await runCommand([...words, '--help'])).stdout);
+    }
+  });
+});

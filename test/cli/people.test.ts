@@ -1,10 +1,29 @@
 // Users and tags from the command line: they come in and go out with subscriptions, are changed, listed by, and a person is
 // removed.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { promisify } from 'node:util';
+import { decodeQR } from 'qr/decode.js';
+import { curl, skipWithout } from '../../scripts/install-test-tools.ts';
+import { drawQrCode } from '../../src/cli/commands/invite.ts';
 import { formatRemoved } from '../../src/cli/commands/subscriptions-remove.ts';
+import { createPersonHash } from '../../src/cli/data/data-command.ts';
+import { loadOrCreateSecret } from '../../src/keys/secret-files.ts';
+import { newSubscription, sendJson } from '../service/running-service.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
-import { parseLines, runCommand, temporaryFolder, type RunResult } from './run-command.ts';
+import {
+  parseLines,
+  runCommand,
+  type RunResult,
+  runUntilStopped,
+  serve,
+  temporaryFolder,
+} from './run-command.ts';
 
 type Run = (words: readonly string[], input?: string) => Promise<RunResult>;
 
@@ -368,3 +387,329 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     ]);
   });
 });
+
+// `deskbell operators` beside a listener that runs: a token works once it is added, and no longer once it is removed.
+
+test('deskbell operators beside serve --operator', async (t) => {
+  const environment = { DESKBELL_DATA: await temporaryFolder(), DESKBELL_SUBJECT: 'mailto:you@example.org' };
+  const run = (...words: string[]): Promise<RunResult> => runCommand(words, { environment });
+  const serving = runUntilStopped(['serve', '--port', '0', '--operator', '127.0.0.1:0'], { environment });
+  const [, publicAddress = ''] = await serving.waitFor(/^Deskbell listens on (http:\S+) /);
+  const [, address = ''] = await serving.waitFor(/^The operator’s listener is at (http:\S+)$/);
+  const ask = (token: string, base = address): Promise<Response> =>
+    fetch(`${base}/v1/keys`, { headers: { authorization: `Bearer ${token}` } });
+
+  await t.test('a token is printed once, and only its hash is stored', async () => {
+    const { stdout, exitCode } = await run('operators', 'add', 'shop');
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /^deskbell_op_[\w-]{43}\n$/);
+    const token = stdout.trim();
+    assert.equal((await ask(token)).status, 200);
+    assert.equal((await ask(token, publicAddress)).status, 404);
+    const folder = environment.DESKBELL_DATA;
+    const secret = Buffer.from(token.slice('deskbell_op_'.length), 'base64url');
+    for (const name of readdirSync(folder)) {
+      const content = readFileSync(join(folder, name));
+      assert(!content.includes(token) && !content.includes(secret), name);
+    }
+    const listed = await run('operators', 'list', '--json');
+    assert.match(listed.stdout, /^\{"name":"shop","role":"full","createdAt":"[^"]+"\}\n$/);
+    const again = await run('operators', 'add', 'shop');
+    assert.equal(again.exitCode, 1);
+    assert.match(again.stderr, /\[ERR_OPERATOR_EXISTS\]\n$/);
+    assert.equal((await run('operators', 'remove', 'shop')).stdout, 'Removed shop\n');
+    assert.equal((await ask(token)).status, 401);
+    assert.match((await run('operators', 'remove', 'shop')).stderr, /\[ERR_OPERATOR_NOT_FOUND\]\n$/);
+  });
+
+  await t.test('roles and names', async () => {
+    for (const [flag, role] of [
+      ['--read-only', 'read'],
+      ['--send', 'send'],
+      ['--metrics', 'metrics'],
+    ] as const) {
+      const { stdout } = await run('operators', 'add', role, flag, '--json');
+      const { token, ...rest } = JSON.parse(stdout) as { readonly token: string };
+      assert.deepEqual(rest, { name: role, role });
+      assert.equal((await ask(token)).status, role === 'read' ? 200 : 403);
+    }
+    const listed = await run('operators', 'list');
+    assert.match(listed.stdout, /^metrics {2}\S+Z {2}metrics\nread {5}\S+Z {2}read\nsend {5}\S+Z {2}send\n$/);
+    const words = ['--operator', '127.0.0.1:9', '--operator-cert', 'cert.pem'];
+    const encrypted = await run('operators', 'add', 'encrypted', ...words);
+    assert.match(encrypted.stderr, /'https:\/\/127\.0\.0\.1:9\/v1\/messages/);
+    assert.equal((await run('operators', 'add', 'a b')).exitCode, 2);
+    assert.equal((await run('operators', 'add', 'both', '--metrics', '--read-only')).exitCode, 2);
+    assert.equal((await run('operators', 'add', 'both', '--metrics', '--send')).exitCode, 2);
+    assert.equal((await run('operators', 'add', 'both', '--send', '--read-only')).exitCode, 2);
+  });
+
+  await t.test(
+    'the line that is printed with a token sends, for whoever has curl',
+    { skip: skipWithout('the line for curl', [curl]) },
+    async () => {
+      // the address is that which serve listens on
+      const { stdout, stderr } = await run('operators', 'add', 'backup', '--send');
+      const [, line] = stderr.trimEnd().split('\n');
+      assert.equal(
+        line?.trim(),
+        `curl --fail-with-body --retry 5 -H "Authorization: Bearer ${stdout.trim()}" -H "content-type: text/plain" -d "Backups are done" '${address}/v1/messages?user=me'`,
+      );
+      // nobody is subscribed yet
+      assert.match(
+        (await promisify(execFile)('sh', ['-c', `! ${line} -sS 2>/dev/null`])).stdout,
+        /"code":"ERR_SUBSCRIPTION_NOT_FOUND"/,
+      );
+      const given = await run('operators', 'add', 'given', '--send', '--operator', '127.0.0.1:9');
+      assert.match(given.stderr, /'http:\/\/127\.0\.0\.1:9\/v1\/messages/);
+      const elsewhere = await run('operators', 'add', 'other', '--send', '--json');
+      assert.equal(elsewhere.stderr, '');
+    },
+  );
+
+  await t.test('what operators changed is listed, and no command is', async () => {
+    const { stdout } = await run('operators', 'add', 'editor');
+    const person = await fetch(`${address}/v1/people/ada`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${stdout.trim()}`, 'content-type': 'application/json' },
+      body: '{"language":"de"}',
+    });
+    assert.equal(person.status, 200);
+    const hashPerson = createPersonHash(await loadOrCreateSecret(environment.DESKBELL_DATA, 'session-key'));
+    const changed = await run('audit', '--action', 'person.update', '--json');
+    assert.match(changed.stdout, new RegExp(`"target":"user ${hashPerson('ada')}"`));
+    for (const path of ['broadcasts/9/pause', 'schedules/9/pause']) {
+      const headers = { authorization: `Bearer ${stdout.trim()}` };
+      assert.equal((await fetch(`${address}/v1/${path}`, { method: 'POST', headers })).status, 404);
+    }
+    const listed = (await run('audit')).stdout.split('\n');
+    assert.match(listed[0] ?? '', /^AT +OPERATOR +ACTION +STATUS {2}TARGET$/);
+    assert.match(listed[1] ?? '', /^\S+Z {2}editor +schedule\.pause +404 +schedule 9$/);
+    const found = await run('audit', '--operator', 'editor', '--action', 'broadcast.pause', '--json');
+    assert.match(found.stdout, /^\{"at":"[^"]+Z","id":\d+,.*"target":"broadcast 9","status":404\}\n$/);
+    assert.equal((await run('audit', '--operator', 'nobody')).stderr, 'No such changes.\n');
+    assert.equal((await run('audit', '--since', '2100-01-01T00:00Z', '--json')).stdout, '');
+    assert.equal((await run('audit', '--since', 'yesterday')).exitCode, 2);
+    assert.equal((await run('audit', '--limit', '1', '--json')).stdout.split('\n').length, 2);
+  });
+
+  await t.test('it does not start where its tokens would travel unencrypted', async () => {
+    for (const words of [
+      ['--operator', '0.0.0.0:0'],
+      ['--operator', '127.0.0.1'],
+      ['--operator', '127.0.0.1:0', '--operator-cert', 'cert.pem'],
+    ]) {
+      const { exitCode, stderr } = await run('serve', '--port', '0', ...words);
+      assert.equal(exitCode, 2, words.join(' '));
+      assert.match(stderr, /\[ERR_CONFIGURATION\]\n$/);
+    }
+    const files = ['--operator-cert', 'no', '--operator-key', 'no'];
+    const missing = await run('serve', '--port', '0', '--operator', '127.0.0.1:0', ...files);
+    assert.match(missing.stderr, /\[ERR_FILE\]\n$/);
+    const none = ['--operator-cert', 'package.json', '--operator-key', 'package.json'];
+    const wrong = await run('serve', '--port', '0', '--operator', '127.0.0.1:0', ...none);
+    assert.match(wrong.stderr, /package\.json are not a certificate and its private key, both in PEM/);
+  });
+
+  assert.equal(await serving.end('SIGTERM'), 0);
+  assert.doesNotMatch(serving.written(), /"event":"worker"|worker started/, 'it does not deliver');
+});
+
+test('deskbell operators add before anything else creates the data directory, and says so', async () => {
+  const data = join(await temporaryFolder(), 'new');
+  const { stdout, stderr, exitCode } = await runCommand(['operators', 'add', 'shop', '--data', data]);
+  assert.equal(exitCode, 0, stderr);
+  assert.match(stdout, /^deskbell_op_/);
+  assert.equal(stderr.split('\n')[0], `Created the data directory ${data}.`);
+  const again = await runCommand(['operators', 'add', 'ada', '--data', data, '--read-only']);
+  assert.equal(again.stderr, '');
+  const missing = await runCommand(['operators', 'list', '--data', `${data}er`]);
+  assert.match(missing.stderr, /\[ERR_DATA_MISSING\]/);
+});
+
+test('the hash of a person needs the key, and is the same for the same person', () => {
+  const [one, other] = [createPersonHash(Buffer.alloc(32, 1)), createPersonHash(Buffer.alloc(32, 2))];
+  assert.match(one('ada'), /^[\w-]{22}$/);
+  assert.equal(one('ada'), one('ada'));
+  assert.notEqual(one('ada'), one('bob'));
+  assert.notEqual(one('ada'), other('ada'));
+});
+
+// `deskbell token`, and the service that takes what it prints.
+
+const readClaims = (text: string) =>
+  JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<string, unknown>;
+
+test('a token of `deskbell token` says whose a subscription is', async () => {
+  const data = await temporaryFolder();
+  const environment = { DESKBELL_DATA: data, DESKBELL_SUBSCRIBER_TOKENS: 'HS256' };
+  const service = await serve(['--push-only'], { environment });
+  const words = ['token', '--user', '42', '--tags', 'beta, de', '--lifetime', '60'];
+  const { stdout, stderr } = await runCommand(words, { environment });
+  assert.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/, stderr);
+  // as a backend in another language makes one
+  const [header, claims = '', signature] = stdout.trim().split('.');
+  const keyText = await readFile(join(data, 'subscriber-token-key'), 'utf8');
+  assert.match(keyText, /^[\w-]{43}\n$/);
+  const mac = createHmac('sha256', Buffer.from(keyText, 'base64url')).update(`${header}.${claims}`);
+  assert.equal(signature, mac.digest('base64url'));
+  const { sub, aud } = readClaims(claims);
+  assert.deepEqual({ sub, aud }, { sub: '42', aud: 'deskbell' });
+  const inAnHour = Math.floor(Date.now() / 1000) + 3600;
+  const { stdout: lasting } = await runCommand(['token', '--user', '42'], { environment });
+  assert.ok(Number(readClaims(lasting.split('.')[1]!)['exp']) >= inAnHour, 'an hour, if nothing is said');
+  const authorization = `Bearer ${stdout.trim()}`;
+  const post = (address: string) =>
+    sendJson(address, 'POST', '/webPush', newSubscription(), { authorization });
+  assert.equal((await post(service.address)).status, 200);
+  const { stdout: listed } = await runCommand(['subscriptions', 'list', '--json'], { environment });
+  const [{ user, tags }] = parseLines(listed);
+  assert.deepEqual({ user, tags }, { user: '42', tags: ['beta', 'de'] });
+  assert.equal((await stat(join(data, 'subscriber-token-key'))).mode & 0o777, 0o600);
+
+  const forOthers = await serve(['--subscriber-token-audience', 'shop'], { environment });
+  assert.equal((await post(forOthers.address)).status, 401);
+
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const pem = join(data, 'application.pem');
+  await writeFile(pem, publicKey.export({ format: 'pem', type: 'spki' }));
+  const eddsa = await serve(['--subscriber-tokens', pem], { environment });
+  assert.equal((await post(eddsa.address)).status, 401, 'of another algorithm');
+  const text = `${Buffer.from('{"alg":"EdDSA"}').toString('base64url')}.${claims}`;
+  const own = `Bearer ${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`;
+  const taken = await sendJson(eddsa.address, 'POST', '/webPush', newSubscription(), { authorization: own });
+  assert.equal(taken.status, 200, await taken.text());
+});
+
+test('no token is made that no service would take', async () => {
+  const data = await temporaryFolder();
+  const environment = { DESKBELL_DATA: data };
+  await runCommand(['keys', 'generate'], { environment });
+  const pem = join(data, 'application.pem');
+  const { publicKey } = generateKeyPairSync('ed25519');
+  await writeFile(pem, publicKey.export({ format: 'pem', type: 'spki' }));
+  for (const [words, error] of [
+    [['--user', '42'], /are off: set subscriberTokens to HS256.*ERR_CONFIGURATION/],
+    [['--user', '42', '--subscriber-tokens', pem], /private key of the application/],
+    [['--user', '42', '--subscriber-tokens', join(data, 'none')], /ERR_FILE/],
+    [['--user', '42', '--subscriber-tokens', 'HS256', '--lifetime', '3601'], /at most 3600.*ERR_FIELD_VALUE/],
+    [['--user', '42', '--subscriber-tokens', 'HS256', '--tags', 'a b'], /A tag must be/],
+    [['--subscriber-tokens', 'HS256'], /--user <id>.*ERR_USAGE/],
+  ] as const) {
+    const { exitCode, stdout, stderr } = await runCommand(['token', ...words], { environment });
+    assert.notEqual(exitCode, 0);
+    assert.equal(stdout, '');
+    assert.match(stderr, error);
+  }
+});
+
+// `deskbell invite`: the link that it prints, its QR code, and the service that takes it.
+
+const publicUrl = 'https://bell.example.org';
+
+test('a link of `deskbell invite` lets one browser in, at a service that keeps its public URL', async () => {
+  const data = await temporaryFolder();
+  const environment = { DESKBELL_DATA: data };
+  const service = await serve(['--registrations', 'invited', '--public-url', publicUrl], { environment });
+  await service.waitFor(/^Only invited browsers .* invite me --data .* --public-url https:\S+ --port 0$/);
+  assert.deepEqual(JSON.parse(await readFile(join(data, 'settings.json'), 'utf8')), { publicUrl });
+
+  const { stdout, stderr } = await runCommand(['invite', 'me'], { environment });
+  const [, token = ''] = /^https:\/\/bell\.example\.org\/#invitation=([\w-]{22})\n$/.exec(stdout) ?? [];
+  for (const name of await readdir(data))
+    assert.ok(!(await readFile(join(data, name))).includes(token), `${name} has the token`);
+  assert.match(stderr, /^It can be used once, until \d{4}-.*Z\.\n$/);
+
+  const post = (headers: Record<string, string>) =>
+    sendJson(service.address, 'POST', '/webPush', newSubscription(), headers);
+  assert.equal((await post({})).status, 403);
+  assert.equal((await post({ 'deskbell-invitation': token })).status, 200);
+  assert.equal((await post({ 'deskbell-invitation': token })).status, 403);
+  assert.ok(!service.written().includes(token), 'the log has the token');
+  const { stdout: listed } = await runCommand(['subscriptions', 'list', '--json'], { environment });
+  assert.equal(parseLines(listed)[0].user, 'me');
+
+  const { stdout: json } = await runCommand(['invite', 'ada', '--json'], { environment });
+  const { user, link, expiresAt } = JSON.parse(json) as Record<string, string>;
+  assert.equal(user, 'ada');
+  assert.match(link!, /^https:\/\/bell\.example\.org\/#invitation=/);
+  assert.ok(Date.parse(expiresAt!) > Date.now());
+  const nobody = await runCommand(['invite', 'x'.repeat(129)], { environment });
+  assert.match(nobody.stderr, /The user has 129 bytes.*ERR_FIELD_VALUE/);
+});
+
+test('the link is that of the public URL; on loopback without one it is a plain one that says what to set', async () => {
+  const data = await temporaryFolder();
+  await runCommand(['keys', 'generate', '--data', data]);
+  const invite = (...words: readonly string[]) => runCommand(['invite', 'me', '--data', data, ...words]);
+  for (const [words, link, note] of [
+    [[], /^http:\/\/127\.0\.0\.1:8080\/#inv/, /on this machine only.*give --public-url/],
+    [['--port', '8090', '--prefix', '/push'], /^http:\/\/127\.0\.0\.1:8090\/push\/#inv/, /give --public-url/],
+    [['--public-url', 'http://localhost:8080'], /^http:\/\/localhost:8080\/#inv/, /on this machine only/],
+    [
+      ['--public-url', `${publicUrl}/bell`],
+      /^https:\/\/bell\.example\.org\/bell\/#inv/,
+      /^It can be used once/,
+    ],
+  ] as const) {
+    const { stdout, stderr } = await invite(...words);
+    assert.match(stdout, link, stderr);
+    assert.match(stderr, note);
+  }
+  for (const [words, error] of [
+    [['--host', '0.0.0.0'], /give --public-url with the https URL.*ERR_CONFIGURATION/],
+    [['--port', '0'], /give --public-url.*ERR_CONFIGURATION/],
+    [['--public-url', 'http://bell.example.org'], /must begin with "https:".*ERR_CONFIGURATION/],
+    [['--public-url', 'bell.example.org'], /must be a URL such as.*ERR_CONFIGURATION/],
+    [['--public-url', `${publicUrl}/?x`], /scheme, host, port and path alone.*ERR_CONFIGURATION/],
+  ] as const) {
+    const { exitCode, stdout, stderr } = await invite(...words);
+    assert.notEqual(exitCode, 0);
+    assert.equal(stdout, '');
+    assert.match(stderr, error);
+  }
+});
+
+test('what the data directory keeps gives way to file, environment and flags, and is checked', async () => {
+  const data = await temporaryFolder();
+  await runCommand(['keys', 'generate', '--data', data]);
+  const stored = join(data, 'settings.json');
+  const hostOfLink = async (environment: Record<string, string>, ...words: readonly string[]) => {
+    const { stdout, stderr } = await runCommand(['invite', 'me', '--data', data, ...words], { environment });
+    return stdout === '' ? stderr : new URL(stdout).host;
+  };
+  await writeFile(stored, '{"publicUrl":"https://stored.example"}', { mode: 0o600 });
+  const config = join(data, 'own.json');
+  await writeFile(config, '{"publicUrl":"https://file.example"}', { mode: 0o600 });
+  const fromFile = { DESKBELL_CONFIG: config };
+  const fromEnvironment = { ...fromFile, DESKBELL_PUBLIC_URL: 'https://environment.example' };
+  assert.equal(await hostOfLink({}), 'stored.example');
+  assert.equal(await hostOfLink(fromFile), 'file.example');
+  assert.equal(await hostOfLink(fromEnvironment), 'environment.example');
+  assert.equal(await hostOfLink(fromEnvironment, '--public-url', 'https://flag.example'), 'flag.example');
+  await writeFile(stored, '{"publicUrl":"ftp://stored.example"}');
+  assert.match(await hostOfLink({}), /"publicUrl" in .*settings\.json is .*ERR_CONFIGURATION/);
+});
+
+test('a QR code of the link can be read', async () => {
+  const link = `${publicUrl}/#invitation=AbCdEfGhIjKlMnOpQrStUv`;
+  assert.equal(readQrCode(await drawQrCode(link)), link);
+});
+
+/** As a camera sees it: each module is some pixels wide. */
+function readQrCode(printed: readonly string[]): string {
+  const scale = 4;
+  const rows = printed.flatMap((line) => [
+    [...line].map((character) => '▀█'.includes(character)),
+    [...line].map((character) => '▄█'.includes(character)),
+  ]);
+  const width = rows[0]!.length * scale;
+  const height = rows.length * scale;
+  const data = new Uint8Array(width * height * 4).fill(255);
+  for (let y = 0; y < height; y += 1)
+    for (let x = 0; x < width; x += 1) {
+      const isDark = rows[Math.floor(y / scale)]![Math.floor(x / scale)];
+      if (isDark) data.fill(0, (y * width + x) * 4, (y * width + x) * 4 + 3);
+    }
+  return decodeQR({ width, height, data });
+}

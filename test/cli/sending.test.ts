@@ -1,9 +1,16 @@
 // A restored store, and one whose sending was paused by a command, with real processes: what they send and what they say.
 import assert from 'node:assert/strict';
+import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { suite, test, type TestContext } from 'node:test';
-import { startPushService } from '../../src/push-service/index.ts';
+import { after, before, suite, test, type TestContext } from 'node:test';
+import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
+import { type PushService, startPushService } from '../../src/push-service/index.ts';
+import { until } from '../../tools/until.ts';
+import { madeUpSubscription } from '../store/made-up-subscription.ts';
+import { recordAnswer } from '../store/store-under-test.ts';
+import { exampleSubscription } from './example-subscriptions.ts';
 import {
   environmentFor,
   parseLines,
@@ -162,5 +169,273 @@ suite('a store that sends nothing by itself', () => {
     await worker.waitFor(/"event":"summary","id":2,"state":"done"/);
     assert.equal(await worker.end(), 0);
     assert.deepEqual(received(), [2, 2]);
+  });
+});
+
+// `deskbell alarms`: what is wrong now, and who knows of it.
+
+test('lists what is wrong, and acknowledges it with a name and a note, which the audit keeps', async () => {
+  const data = await temporaryFolder();
+  const run = (...words: string[]) => runCommand([...words, '--data', data]);
+  await run('keys', 'generate');
+  const none = await run('alarms', 'list');
+  const words = 'Nothing is wrong now. "deskbell broadcasts show" prints what a broadcast has met.\n';
+  assert.deepEqual([none.stdout, none.stderr, none.exitCode], ['', words, 0]);
+
+  const input = JSON.stringify(exampleSubscription(1));
+  await runCommand(['subscriptions', 'import', '-', '--data', data], { input });
+  const flags = ['--title', 't', '--message', 'm', '--subject', 'mailto:push@example.org'];
+  await run('send', '--all', '--at', '2099-01-01T09:00:00Z', ...flags);
+  await run('sending', 'pause');
+  const paused = await run('alarms', 'list');
+  assert.match(
+    paused.stdout,
+    /^sending-paused  Sending is paused\n  1 broadcast, since 20.*Z, broadcasts 1\n  Reason: by "deskbell sending pause".*resume"\.\n$/,
+  );
+  const note = ['--note', 'Until the copy is gone.'];
+  const known = await run('alarms', 'acknowledge', 'sending-paused', '--name', 'ann', ...note);
+  assert.equal(known.stdout, 'Acknowledged sending-paused as ann.\n', known.stderr);
+  const { acknowledgement } = JSON.parse((await run('alarms', 'list', '--json')).stdout);
+  assert.deepEqual([acknowledgement.operator, acknowledgement.note], ['ann', 'Until the copy is gone.']);
+  assert.match(
+    (await run('alarms', 'list')).stdout,
+    /\n  ann knows of it since 20.*: Until the copy is gone\.\n$/,
+  );
+  const [record, earlier] = (await run('audit', '--json')).stdout.split('\n');
+  assert.equal(JSON.parse(earlier!).action, 'sending.pause');
+  const { operator, action, target, status } = JSON.parse(record!);
+  assert.deepEqual(
+    [operator, action, target, status],
+    ['ann', 'alarm.acknowledge', 'alarm sending-paused', 200],
+  );
+
+  const unknown = await run('alarms', 'acknowledge', 'no-worker', ...note);
+  assert.equal(unknown.exitCode, 1);
+  assert.match(unknown.stderr, /No alarm "no-worker" stands\. It has ended; .*ERR_ALARM_NOT_FOUND/);
+  assert.equal((await run('alarms', 'acknowledge', 'sending-paused')).exitCode, 2, 'a note is needed');
+  const empty = await run('alarms', 'acknowledge', 'sending-paused', '--note', ' ');
+  assert.match(empty.stderr, /It must have 1 to 500 characters/);
+
+  const database = new DatabaseSync(join(data, 'deskbell.db'));
+  database.exec('drop table acknowledgements');
+  database.close();
+  const broken = await run('alarms', 'acknowledge', 'sending-paused', '--name', 'ann', ...note);
+  assert.equal(broken.exitCode, 1);
+  const statuses = (await run('audit', '--json')).stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).status);
+  assert.deepEqual(statuses, [503, 404, 200, 200]);
+});
+
+test('the audit names a user that has no name by its number', async (t) => {
+  const data = await temporaryFolder();
+  await runCommand(['keys', 'generate', '--data', data]);
+  const unknown = t.mock.method(os, 'userInfo', () => {
+    throw Object.assign(new Error('uv_os_get_passwd'), { code: 'ENOENT', syscall: 'uv_os_get_passwd' });
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    unknown.mock.restore();
+    syncBuiltinESMExports();
+  });
+  const words = ['alarms', 'acknowledge', 'no-worker', '--note', 'Known.', '--data', data];
+  await runCommand(words);
+  const { stdout } = await runCommand(['audit', '--json', '--data', data]);
+  assert.equal(JSON.parse(stdout).operator, `uid ${process.getuid?.() ?? 'unknown'}`);
+});
+
+// `deskbell held-deletions`: an operator decides about subscriptions that a push service called gone.
+
+const origin = 'https://fcm.googleapis.com';
+const rows = 100;
+
+/** A data directory whose push service called everything gone, one message at a time. */
+async function heldData(): Promise<{ readonly data: string; readonly held: number }> {
+  const data = await temporaryFolder();
+  const { store, vapidKeys, close } = await openDataDirectory(data);
+  for (let index = 0; index < rows; index += 1) {
+    const subscription = madeUpSubscription(index);
+    await store.subscriptions.put(subscription, vapidKeys.publicKey);
+    await recordAnswer(store, subscription, 'gone', origin);
+  }
+  for (let index = 0; index < 200; index += 1) {
+    await recordAnswer(store, madeUpSubscription(9999), 'other', origin);
+  }
+  const held = await store.subscriptions.count();
+  await close();
+  return { data, held };
+}
+
+async function countRows(data: string): Promise<number> {
+  const { stdout } = await runCommand(['subscriptions', 'export', '--data', data]);
+  return stdout.split('\n').length - 1;
+}
+
+suite('deskbell held-deletions', { concurrency: true }, () => {
+  test('list names the push service, how many, and since when', async () => {
+    const { data, held } = await heldData();
+    const { stdout, exitCode } = await runCommand(['held-deletions', 'list', '--data', data]);
+    assert.equal(exitCode, 0);
+    assert.match(stdout, new RegExp(`^https://fcm\\.googleapis\\.com  ${held} since \\d{4}-.*Z\n$`));
+    const json = await runCommand(['held-deletions', 'list', '--data', data, '--json']);
+    const { since, ...others } = JSON.parse(json.stdout) as { since: string };
+    assert.deepEqual(others, { origin, subscriptions: held });
+    assert.ok(Math.abs(Date.parse(since) - Date.now()) < 3_600_000);
+  });
+
+  test('confirm deletes what is held', async () => {
+    const { data, held } = await heldData();
+    const { stdout } = await runCommand(['held-deletions', 'confirm', origin, '--data', data]);
+    assert.equal(stdout, `Deleted ${held} subscriptions of ${origin}\n`);
+    assert.equal(await countRows(data), 0);
+    const listed = await runCommand(['held-deletions', 'list', '--data', data]);
+    assert.equal(listed.stdout, '');
+    assert.match(listed.stderr, /No deletions are held/);
+  });
+
+  test('discard keeps what is held', async () => {
+    const { data, held } = await heldData();
+    const { stdout } = await runCommand(['held-deletions', 'discard', origin, '--json', '--data', data]);
+    assert.deepEqual(JSON.parse(stdout), { origin, subscriptions: held });
+    assert.equal(await countRows(data), held);
+  });
+
+  test('a push service that nothing is held for, or that is none, is an error', async () => {
+    const { data } = await heldData();
+    const other = await runCommand(['held-deletions', 'confirm', 'https://push.example', '--data', data]);
+    assert.match(other.stderr, /No deletions are held for .*\. See `deskbell held-deletions list`\. \[/);
+    assert.notEqual(other.exitCode, 0);
+    assert.match(other.stderr, /No deletions are held for https:\/\/push\.example/);
+    const none = await runCommand(['held-deletions', 'confirm', 'everything', '--data', data]);
+    assert.match(none.stderr, /must be the origin of a push service/);
+    const { stdout } = await runCommand(['audit', '--json', '--data', data]);
+    const { action, target, status } = JSON.parse(stdout);
+    const refused = ['held-deletions.confirm', 'push service https://push.example', 404];
+    assert.deepEqual([action, target, status], refused);
+  });
+});
+
+// `deskbell send --cron` and `deskbell schedules`, as processes of their own, with a worker that makes the broadcast.
+
+suite('schedules of the command line', () => {
+  let pushService: PushService;
+  before(async () => {
+    pushService = await startPushService({ checksBodies: false });
+  });
+  after(() => pushService.close());
+
+  async function prepare() {
+    const data = await temporaryFolder();
+    const environment = environmentFor(data, pushService);
+    const run = (...words: string[]) => runCommand(words, { environment });
+    const { publicKey } = JSON.parse((await run('keys', 'generate', '--json')).stdout) as {
+      publicKey: string;
+    };
+    return { data, environment, publicKey, run };
+  }
+
+  test('a schedule is stored, listed and removed', async () => {
+    const { data, run } = await prepare();
+    const times = ['--cron', '0 9 * * 1', '--timezone', 'Europe/Berlin', '--local-time', '10:00'];
+    const options =
+      '--ttl 7200 --urgency high --topic tea --priority high --per-person 3/day --skip-inactive 10 --if-time-passed skip ' +
+      '--quiet-hours 22:00-07:00';
+    const stored = await run(
+      'send',
+      '--tag',
+      'news',
+      ...times,
+      ...options.split(' '),
+      '--receipts',
+      ...message,
+    );
+    assert.equal(stored.exitCode, 0, stored.stderr);
+    assert.match(stored.stdout, /^Schedule 1 sends first at \d{4}-\d\d-\d\dT0[78]:00:00.000Z\.\n$/);
+    assert.match(stored.stderr, / worker .*\n/);
+    const listed = await run('schedules', 'list');
+    assert.match(
+      listed.stdout,
+      /^1 {2}0 9 \* \* 1 {2}Europe\/Berlin {2}next \S+ {2}\{"tags":\{"all":\["news"\]\}\} {2}"Monday"\n$/,
+    );
+    const [schedule] = parseLines((await run('schedules', 'list', '--json')).stdout);
+    // the readers’ own where it is known, else that of the schedule
+    assert.deepEqual([schedule['timezone'], schedule['timeZone']], ['Europe/Berlin', undefined]);
+    assert.deepEqual([schedule['perPerson'], schedule['receipts']], ['3/day', true]);
+    assert.deepEqual(schedule['message'], { title: 'Monday', message: 'A new week' });
+    const shown = (await run('schedules', 'show', '1')).stdout;
+    const shownOptions = options.replace('--if-', '--local-time 10:00 --if-');
+    assert.match(shown, new RegExp(`\\n {2}with +${shownOptions}\\n {2}next( +\\S+Z\\n){3}$`));
+    assert.equal((await run('schedules', 'pause', '1')).stdout, 'Schedule 1 is paused.\n');
+    assert.match((await run('schedules', 'list')).stdout, /paused since \d{4}-/);
+    const paused = JSON.parse((await run('schedules', 'show', '1', '--json')).stdout) as Record<
+      string,
+      unknown
+    >;
+    assert.deepEqual([paused['nextTimes'], paused['nextAt']], [[], undefined]);
+    // its time comes meanwhile
+    const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
+    database.exec('update schedules set next_at_ms = 0');
+    database.close();
+    const resumed = /^Schedule 1 sends next at 20\d\d\S+Z\.\n$/;
+    assert.match((await run('schedules', 'resume', '1')).stdout, resumed);
+    assert.equal((await run('schedules', 'remove', '1')).stdout, 'Removed schedule 1\n');
+    const again = await run('schedules', 'remove', '1');
+    assert.equal(again.exitCode, 1);
+    assert.match(again.stderr, /ERR_SCHEDULE_NOT_FOUND/);
+    assert.match((await run('schedules', 'list')).stderr, /No schedules yet/);
+  });
+
+  test('times that are none, and flags that do not go together, are refused', async () => {
+    const { run } = await prepare();
+    const nonsense = await run('send', '--all', '--cron', '0 25 * * *', ...message);
+    assert.equal(nonsense.exitCode, 1);
+    assert.match(nonsense.stderr, /hour: 25.*ERR_SCHEDULE_INVALID/);
+    for (const words of [
+      ['--all', '--timezone', 'Europe/Berlin'],
+      ['--ids', '1,2', '--cron', '0 9 * * 1'],
+      ['--file', '-', '--cron', '0 9 * * 1'],
+      ['--all', '--cron', '0 9 * * 1', '--detach'],
+      ['--all', '--cron', '0 9 * * 1', '--idempotency-key', 'monday'],
+      ['--id', '1', '--per-person', '3/day'],
+      ['--all', '--per-person', '3/month'],
+      ['--all', '--cron', '0 9 * * 1', '--at', '2027-01-01T00:00:00Z'],
+    ]) {
+      assert.equal((await run('send', ...words, ...message)).exitCode, 2, words.join(' '));
+    }
+    for (const [flag, value, expected] of [
+      ['--local-time', '9', 'a local time such as 09:00 or 2026-12-01T09:00'],
+      ['--timezone', 'Berlin', 'the name of a time zone, such as Europe/Berlin'],
+    ] as const) {
+      const { stderr } = await run('send', '--all', flag, value, ...message);
+      assert.match(stderr, new RegExp(`"${flag}" must be ${expected}, not this string\\.`));
+    }
+  });
+
+  test('a worker that is running makes the broadcast when its time has come, and delivers it', async () => {
+    const { data, environment, publicKey, run } = await prepare();
+    await run('send', '--all', '--cron', '0 9 29 2 *', ...message);
+    const worker = runUntilStopped(['worker', '--json'], { environment });
+    await worker.waitFor(/"event":"ready"/);
+    const lines = [...pushService.createSinks(3, { vapidPublicKey: publicKey })];
+    const input = `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
+    await runCommand(['subscriptions', 'import', '-'], { input, environment });
+    const database = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 60_000 });
+    const setNext = database.prepare('update schedules set next_at_ms = ?');
+    const isSetAnew = database.prepare('select 1 from schedules where next_at_ms > ?');
+    setNext.run(Date.now() - 2 * 3_600_000);
+    await until(() => isSetAnew.get(Date.now()) !== undefined, 'that the time was found to be missed');
+    setNext.run(Date.now());
+    database.close();
+    await worker.waitFor(/"event":"summary"/);
+    const missed =
+      /^deskbell: Schedule 1 was not sent at \S+Z or soon after, because no worker was running\.$/m;
+    assert.match(worker.written(), missed);
+    assert.equal(await worker.end(), 0);
+    const [broadcast] = parseLines((await run('broadcasts', 'list', '--json')).stdout).toReversed();
+    assert.equal(broadcast.counts.accepted, 3);
+    assert.match(broadcast.idempotencyKey, /^schedule\/1\//);
+    const shown = (await run('schedules', 'show', '1')).stdout;
+    assert.match(shown, new RegExp(`last broadcast  ${broadcast.id} of \\S+Z, done, 3 accepted\n`));
   });
 });

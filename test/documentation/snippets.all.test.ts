@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { build } from '../../tools/pack.ts';
 import { codeBlocks, root } from './pages.ts';
 
-/** What imports generated types is compiled where they are made: test/operator/generated-client.test.ts; applications where they are run. */
+/** What imports generated types is compiled where they are made: test/operator/description.test.ts; applications where they are run. */
 const isCompiledElsewhere = ({ path, code }: { readonly path: string; readonly code: string }): boolean =>
   code.includes("'./deskbell-api.ts'") || path === 'docs/frameworks.md';
 

@@ -1,16 +1,27 @@
 // The description document of the operator's API: valid OpenAPI 3.1, complete, and true: its examples work, and the answers
 // are as it says.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { Ajv } from 'ajv';
+import { execFile } from 'node:child_process';
+import { createECDH, randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { promisify } from 'node:util';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv } from 'ajv';
+import * as fc from 'fast-check';
+import { curl, find, php, type Program, python, skipWithout } from '../../scripts/install-test-tools.ts';
 import type { OpenApiDocument, OperationObject } from '../../src/http/description/openapi-document.ts';
+import { operatorFormats } from '../../src/operator/validator.ts';
+import { codeBlocks, pages, root } from '../documentation/pages.ts';
 import {
   assertNamedModels,
   assertPatternsOfFormats,
   assertPlainPatterns,
   dereference,
 } from '../service/dereference.ts';
+import { type FormatValues, type JsonSchema, valuesFitting } from '../service/fitting-requests.ts';
 import { startOperator, startStage, stoppedClock } from './running-operator.ts';
 
 type Content = Readonly<Record<string, { readonly schema: object; readonly example: unknown }>>;
@@ -142,5 +153,310 @@ test('every example of a request works, and every answer has the form that the d
         `${method} ${path} ${status}: ${JSON.stringify(ajv.errors)}`,
       );
     }
+  }
+});
+
+// The schemas of the operator's API are as strict as what is behind them: what they take is not refused as not valid. And each of
+// their keywords and formats has words of its own.
+
+/** Keywords that say something of a value; `src/http/validation.ts` has words for each. */
+const knownKeywords = new Set(
+  (
+    'type const enum anyOf not required properties additionalProperties propertyNames minProperties maxProperties items minItems maxItems minLength ' +
+    // the last ones say nothing of a value
+    'maxLength minimum maximum pattern format description default examples'
+  ).split(' '),
+);
+
+/** So that each part of a body is tried, also where more operations are added. */
+const runsPerOperation = 10;
+
+interface Operation extends OperationObject {
+  readonly method: string;
+  readonly path: string;
+}
+
+const describedOperationsOf = ({ paths }: OpenApiDocument): readonly Operation[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      method: method.toUpperCase(),
+      path,
+    })),
+  );
+
+const schemasOf = ({ parameters = [], requestBody }: Operation): readonly JsonSchema[] => [
+  ...parameters.filter((parameter) => parameter.in !== 'header').map(({ schema }) => schema),
+  ...Object.values(requestBody?.content ?? {}).map(({ schema }) => schema as JsonSchema),
+];
+
+function* partsOf(schema: JsonSchema): Generator<JsonSchema> {
+  yield schema;
+  const { anyOf = [], items, properties = {}, additionalProperties, propertyNames } = schema;
+  const map = typeof additionalProperties === 'object' ? [additionalProperties, propertyNames ?? {}] : [];
+  for (const part of [...anyOf, ...(items ? [items] : []), ...map, ...Object.values(properties)])
+    yield* partsOf(part);
+}
+
+test('each keyword and format of a request’s schema is one that has words', async (t) => {
+  const { read } = await startOperator(t);
+  const document = dereference(await read<OpenApiDocument>('/openapi.json'));
+  for (const operation of describedOperationsOf(document)) {
+    for (const part of schemasOf(operation).flatMap((schema) => [...partsOf(schema)])) {
+      const where = `${operation.operationId}: ${JSON.stringify(part)}`;
+      for (const keyword of Object.keys(part)) assert(knownKeywords.has(keyword), where);
+      if (part.format !== undefined) assert(Object.hasOwn(operatorFormats, part.format), where);
+      if (part.pattern !== undefined) assert(part.format !== undefined, where);
+    }
+  }
+});
+
+test('the pattern beside a format takes what the format does', () => {
+  for (const [name, values] of Object.entries(formatsOf('https://push.example.org'))) {
+    const { pattern } = operatorFormats[name]!;
+    if (pattern === undefined) continue;
+    fc.assert(
+      fc.property(values, (value) => new RegExp(pattern, 'u').test(String(value))),
+      { numRuns: 50, seed: 20 },
+    );
+  }
+  for (const [name, wrong] of Object.entries({
+    user: 'a\nb',
+    tag: '-news',
+    'channel-name': 'a b',
+    tags: 'news,-de',
+    link: 'javascript:alert(1)',
+    picture: 'blob:x',
+    language: 'd',
+    'frequency-cap': '0/day',
+    cron: '@daily',
+    'channel-title': ' ',
+    'data-name': '1x',
+    topic: 'a\u0085',
+    'plain-text': '\0',
+    'action-name': '\t',
+    'local-time': '24:00',
+    'quiet-hours': '22:00',
+    timezone: '+01:00',
+    endpoint: 'ftp://x/',
+    'p256-point': 'AAAA',
+    'auth-secret': 'AAAA',
+  }))
+    assert.doesNotMatch(wrong, new RegExp(operatorFormats[name]!.pattern!, 'u'), name);
+});
+
+test('what fits a schema is not refused as not valid', async (t) => {
+  const stage = await startStage(t, [{ user: '42', tags: ['news'] }]);
+  const document = dereference(await stage.read<OpenApiDocument>('/openapi.json'));
+  const formats = formatsOf(stage.pushService.origin);
+  // A stream of events goes on; pausing and the like has its own tests.
+  const operations = describedOperationsOf(document).filter(({ path }) => !path.endsWith('/events'));
+  const requestsOf = (operation: Operation) => {
+    const { parameters = [], requestBody } = operation;
+    const own = parameters.filter((parameter) => parameter.in !== 'header');
+    const record = (place: string, isRequired: boolean) =>
+      fc.record(
+        Object.fromEntries(
+          own
+            .filter((parameter) => parameter.in === place && parameter.required === isRequired)
+            .map(({ name, schema }) => [name, valuesFitting(schema, formats)]),
+        ),
+        { requiredKeys: [] },
+      );
+    const all = fc.record(
+      Object.fromEntries(
+        own
+          .filter(({ required }) => required)
+          .map(({ name, schema }) => [name, valuesFitting(schema, formats)]),
+      ),
+    );
+    const schema = requestBody?.content['application/json']?.schema as JsonSchema | undefined;
+    const body = schema === undefined ? fc.constant(undefined) : valuesFitting(schema, formats);
+    // beside a body of JSON, a query is for text
+    const query = schema === undefined ? record('query', false) : fc.constant({});
+    return fc.tuple(all, query, body.map(withoutOtherRules)).map(([required, others, value]) => ({
+      operationId: operation.operationId,
+      values: { ...required, ...others } as Readonly<Record<string, unknown>>,
+      value,
+    }));
+  };
+  const requests = fc.oneof(...operations.map(requestsOf));
+  const asked = new Map<string, number>();
+  await fc.assert(
+    fc.asyncProperty(requests, async ({ operationId, values, value }) => {
+      const operation = operations.find((known) => known.operationId === operationId)!;
+      const { method, path, parameters = [] } = operation;
+      const query = new URLSearchParams(
+        parameters
+          .filter(({ name, in: place }) => place === 'query' && name in values)
+          .map(({ name }) => [name, String(values[name])]),
+      );
+      const url = path.replace(/\{(\w+)\}/, (_, name: string) => encodeURIComponent(String(values[name])));
+      const response = await stage.ask(`${url}?${query}`, { method, body: value });
+      const text = await response.text();
+      const isTooLarge = text.includes('ERR_PAYLOAD_TOO_LARGE') || response.status === 413;
+      assert(response.status < 500, `${operationId} ${response.status}: ${text}`);
+      assert(response.status !== 400 || isTooLarge, `${operationId}: ${text}`);
+      asked.set(operationId, (asked.get(operationId) ?? 0) + 1);
+    }),
+    { numRuns: runsPerOperation * operations.length, seed: 20 },
+  );
+  assert.equal(asked.size, operations.length);
+});
+
+/** Rules over several members, which no schema says: those of local times, of the declarative form, of placeholders, of texts that are all blank, and names of buttons. */
+function withoutOtherRules(value: unknown): unknown {
+  const { message, ifTimePassed, ...options } = (value ?? {}) as {
+    message?: Record<string, unknown>;
+  } & Record<string, unknown>;
+  if (message === undefined) return value;
+  const { declarative: _declarative, mutable: _mutable, placeholders: _placeholders, ...others } = message;
+  const { texts } = others as { texts?: Record<string, object> };
+  const named =
+    texts && Object.entries(texts).map(([language, text]) => [language, withNames(text)] as const);
+  return {
+    ...options,
+    ...(options['localTime'] !== undefined && { ifTimePassed }),
+    message: { ...withNames(others), ...(named && { texts: Object.fromEntries(named) }) },
+  };
+}
+
+function withNames(text: { readonly title?: string; readonly actions?: readonly object[] }): object {
+  const actions = text.actions?.map((action, index) => ({ ...action, action: `name ${index}` }));
+  const title = text.title !== undefined && { title: `Tea ${text.title}` };
+  return { ...text, ...title, ...(actions && { actions }) };
+}
+
+function formatsOf(pushService: string): FormatValues {
+  const tag = fc.stringMatching(/^[a-zäßλ7][a-z\d._:-]{0,10}$/);
+  return {
+    user: fc.oneof(
+      fc.constant('42'),
+      fc
+        .string({ unit: 'grapheme', minLength: 1, maxLength: 8 })
+        .filter((text) => text.isWellFormed() && !/\p{Cc}/u.test(text)),
+    ),
+    tag,
+    'channel-name': tag,
+    tags: fc.array(tag, { maxLength: 3 }).map((tags) => tags.join(',')),
+    link: fc.constantFrom('https://example.org/x', '/orders/7', '?a=b', ''),
+    picture: fc.constantFrom('data:image/png;base64,AA==', 'icon.png'),
+    language: fc.constantFrom('de', 'pt-BR'),
+    'date-time': fc.integer({ min: 2030, max: 2090 }).map((year) => `${year}-01-01T09:00:00+01:00`),
+    'frequency-cap': fc.integer({ min: 1, max: 9999 }).map((count) => `${count}/day`),
+    cron: fc.constantFrom('0 9 * * 1', '*/5 * * * *'),
+    'channel-title': fc.constantFrom('News', 'Новости'),
+    'data-name': fc.constantFrom('name', '_x1'),
+    'data-text': fc.string({ unit: 'grapheme', maxLength: 20 }),
+    topic: fc.string({ unit: 'grapheme', maxLength: 20 }),
+    'plain-text': fc.string({ unit: 'grapheme', maxLength: 20 }),
+    'local-time': fc.constantFrom('09:00', '23:59'),
+    'quiet-hours': fc.constantFrom('22:00-07:00', '12:00-13:30'),
+    timezone: fc.constantFrom('UTC', 'Europe/Berlin'),
+    endpoint: fc.constant(`${pushService}/nobody`),
+    'p256-point': fc.constant(null).map(() => createECDH('prime256v1').generateKeys().toString('base64url')),
+    'auth-secret': fc.constant(null).map(() => randomBytes(16).toString('base64')),
+  };
+}
+
+// A client whose types openapi-typescript makes from the description: the recipe of docs/operator-api.md compiles against
+// them as it stands, and works.
+
+const run = promisify(execFile);
+
+/** @param document OpenAPI */
+async function generateTypes(document: object): Promise<string> {
+  // It needs the API of TypeScript 5, which TypeScript 7 does not have.
+  const hooks = registerHooks({
+    resolve: (name, context, next) => next(name === 'typescript' ? 'typescript-5' : name, context),
+  });
+  const { default: generate, astToString } = await import('openapi-typescript');
+  hooks.deregister();
+  return astToString(await generate(structuredClone(document) as Parameters<typeof generate>[0]));
+}
+
+test('the recipe for TypeScript compiles under strict against generated types, and runs', async (t) => {
+  const { code } = codeBlocks.find((block) => block.code.includes("'./deskbell-api.ts'"))!;
+  const stage = await startStage(t, [{ user: '42', tags: ['news'] }, {}]);
+  await mkdir(join(root, 'build'), { recursive: true });
+  // inside the repository, so that imports of packages resolve
+  const folder = await mkdtemp(join(root, 'build/client-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const document = await stage.read<object>('/openapi.json');
+  await writeFile(join(folder, 'deskbell-api.ts'), await generateTypes(document));
+  await writeFile(join(folder, 'recipe.ts'), code);
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    module: 'nodenext',
+    target: 'es2024',
+    types: ['node'],
+    allowImportingTsExtensions: true,
+    noEmit: true,
+  };
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  await run(process.execPath, [tsc, '-p', folder, '--pretty', 'false']).catch(
+    ({ stdout }: { readonly stdout: string }) => assert.fail(stdout),
+  );
+  const env = { ...process.env, API: stage.base, TOKEN: await stage.add('client', 'full') };
+  const { stdout } = await run(process.execPath, [join(folder, 'recipe.ts')], { env });
+  assert.equal(stdout, '1 accepted\n1 running 1\n1 news\n');
+});
+
+// The recipes of docs/operator-api.md, each run as it stands there against a real listener that delivers.
+
+const path = 'docs/operator-api.md';
+const page = pages.find((known) => known.path === path)!.text;
+const firstLine = page.slice(0, page.indexOf('\n## Recipes')).split('\n').length;
+
+interface Recipe {
+  readonly language: string;
+  readonly program: Program;
+  readonly words: (code: string) => readonly string[];
+  readonly uses?: readonly Program[];
+  readonly prints: RegExp;
+}
+
+const recipes: readonly Recipe[] = [
+  {
+    language: 'sh',
+    program: { names: ['sh'], debianPackage: 'dash' },
+    words: (code) => ['-c', code],
+    uses: [curl],
+    prints: /"outcome":"accepted".*"state":"running".*event: done.*"user":"42".*\{"items":\[/s,
+  },
+  {
+    language: 'python',
+    program: python,
+    words: (code) => ['-c', code],
+    prints: /^1 accepted\n1 running 1\n1 \['beta', 'news'\]\n2 \[\]\n$/,
+  },
+  {
+    language: 'php',
+    program: php,
+    words: (code) => ['-r', code.replace(/^<\?php\n/, '')],
+    prints: /^1 accepted\n1 running 2\n/,
+  },
+];
+
+suite('the recipes of docs/operator-api.md', () => {
+  for (const { language, program, words, uses = [], prints } of recipes) {
+    const skip = skipWithout(`the recipe for ${language}`, [program, ...uses]);
+    test(language, { skip }, async (t) => {
+      const { code } = codeBlocks.find(
+        (block) => block.path === path && block.language === language && block.line > firstLine,
+      )!;
+      const stage = await startStage(t, [{ user: '42', tags: ['news', 'beta'] }, {}]);
+      const stop = new AbortController();
+      const delivery = stage.sender.work(stop.signal);
+      t.after(async () => {
+        stop.abort();
+        await delivery;
+      });
+      const env = { ...process.env, API: stage.base, TOKEN: await stage.add(language, 'full') };
+      const { stdout } = await promisify(execFile)(find(program)!, words(code), { env });
+      assert.match(stdout, prints);
+    });
   }
 });

@@ -3,15 +3,22 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { until } from '../../tools/until.ts';
-import type { Recipient } from '../../src/store/broadcasts.ts';
-import type { AttemptRecord, RowOutcome } from '../../src/store/attempts.ts';
-import type { RowResult } from '../../src/store/ledger.ts';
+import { startSenderReport } from '../../src/delivery/reports/sender-report.ts';
+import type { Problem } from '../../src/http/problem.ts';
 import { csvHeader, explain, rowOutcomeView, toCsv } from '../../src/operations/outcomes.ts';
+import { findSubscriptions, searchBatchSize, searchBroadcasts } from '../../src/operator/searches.ts';
+import type { AttemptRecord, RowOutcome } from '../../src/store/attempts.ts';
+import type { Broadcast, BroadcastSummary, Recipient } from '../../src/store/broadcasts.ts';
+import type { RowResult } from '../../src/store/ledger.ts';
+import type { ReportedPushService, SenderReports } from '../../src/store/sending.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createTransport } from '../../src/transport/create-transport.ts';
+import { until } from '../../tools/until.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { commitSlices } from '../store/store-under-test.ts';
+import { commitSlices, madeUpBroadcast } from '../store/store-under-test.ts';
+import { openTestStore } from '../store/test-database.ts';
 import { signIn } from './console-visitor.ts';
-import { codeOf, startOperator } from './running-operator.ts';
+import { codeOf, startOperator, startStage, stoppedClock } from './running-operator.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const message = { title: 'Tea', message: 'is ready' };
@@ -446,4 +453,351 @@ test('the CSV is read from the store as its reader takes it, and not at all once
   const whole = await (await operator.ask(`/v1/broadcasts/${broadcast.id}/outcomes.csv`)).text();
   assert.equal(whole.split('\r\n').length, count + 2);
   assert.ok(reads <= before + inAll + 2, 'nothing is read for who has gone');
+});
+
+// GET /v1/push-services and /v1/senders: what senders reported to the store, in whatever process they are.
+
+const untilReported = ({ senders }: Store) =>
+  until(async () => (await senders.list()).length > 0, 'the report of a sender');
+
+const reported: ReportedPushService = {
+  origin,
+  connections: 2,
+  inFlight: 10,
+  queued: 1,
+  maxInFlight: 100,
+  latencyMs: 20,
+  answers: 1000,
+  throttled: 1,
+  unreachableMs: 5000,
+  breaker: 'closed',
+};
+
+test('the figures of all senders are added up, and the worst breaker is shown', async (t) => {
+  const { store, read } = await startOperator(t, { now: stoppedClock() });
+  const head = { machine: 'push-1', processId: 7, startedAtMs: 1_800_000_000_000 };
+  const failing = {
+    ...reported,
+    breaker: 'open',
+    breakerReason: 'It is down.',
+    latencyMs: 50,
+    throttled: 3,
+    unreachableMs: 60_000,
+  } as const;
+  const testing = { ...reported, breaker: 'half-open', breakerReason: 'It is being tested.' } as const;
+  // neither the first nor the last of them alone
+  for (const [id, kind, pushService] of [
+    ['one', 'worker', reported],
+    ['two', 'single', failing],
+    ['zero', 'worker', testing],
+  ] as const)
+    await store.senders.put({ ...head, id, kind, pushServices: [pushService] });
+  assert.deepEqual(await read('/v1/push-services'), {
+    items: [
+      {
+        origin,
+        senders: 3,
+        connections: 6,
+        inFlight: 30,
+        queued: 3,
+        maxInFlight: 300,
+        latencyMs: 50,
+        answers: 3000,
+        throttled: 5,
+        unreachableMs: 60_000,
+        breaker: 'open',
+        breakerReason: 'It is down.',
+        refusedKeys: [],
+        heldDeletions: 0,
+      },
+    ],
+    next: null,
+  });
+  const put = { ...head, id: 'two', kind: 'single' } as const;
+  await store.senders.put({ ...put, pushServices: [{ ...reported, latencyMs: 50 }] });
+  const tested = await read<{ items: Record<string, unknown>[] }>('/v1/push-services');
+  const { breaker, breakerReason } = tested.items[0]!;
+  assert.deepEqual([breaker, breakerReason], ['half-open', 'It is being tested.'], 'worse than closed');
+  await store.senders.remove('zero');
+  const seen = (await store.senders.list()).map(({ seenAtMs }) => new Date(seenAtMs).toISOString());
+  const startedAt = new Date(head.startedAtMs).toISOString();
+  const { machine, processId } = head;
+  assert.deepEqual((await read<{ items: object[] }>('/v1/senders')).items, [
+    { id: 'one', kind: 'worker', machine, processId, startedAt, seenAt: seen[0] },
+    { id: 'two', kind: 'single', machine, processId, startedAt, seenAt: seen[1] },
+  ]);
+  const page = await read<{ items: { id: string }[]; next: string }>('/v1/senders?limit=1');
+  assert.deepEqual([page.items.map(({ id }) => id), page.next], [['one'], 'one']);
+  const rest = await read<{ items: { id: string }[]; next: null }>('/v1/senders?limit=1&cursor=one');
+  assert.deepEqual([rest.items.map(({ id }) => id), rest.next], [['two'], null]);
+  const pushServices = Array.from({ length: 51 }, (_, index) => ({
+    ...reported,
+    origin: `https://${index + 10}.push.example`,
+  }));
+  await store.senders.put({ ...head, id: 'one', kind: 'worker', pushServices });
+  await store.senders.remove('two');
+  const listed = await read<{ items: object[]; next: string }>('/v1/push-services');
+  assert.deepEqual([listed.items.length, listed.next], [50, 'https://59.push.example']);
+  await store.senders.remove('one');
+  assert.deepEqual(await read('/v1/push-services'), { items: [], next: null });
+
+  const answers = [
+    { origin, vapidPublicKey: 'refused', accepted: 0, hasRefused: true, refusalsInRow: 20 },
+    { origin, vapidPublicKey: 'not always', accepted: 1, hasRefused: true, refusalsInRow: 5 },
+  ];
+  await store.broadcasts.create(madeUpBroadcast(store.now()));
+  await store.ledger.commit({ broadcastId: 1, fenceToken: '', rows: [], answers, leaseMs: 1000 });
+  const refusing = await read<{ items: { refusedKeys: string[]; senders: number }[] }>('/v1/push-services');
+  assert.deepEqual(
+    refusing.items.map(({ refusedKeys, senders }) => [refusedKeys, senders]),
+    [[['refused'], 0]],
+    'also where nobody sends to it',
+  );
+  const accepting = [{ origin, vapidPublicKey: 'refused', accepted: 1, hasRefused: false, refusalsInRow: 0 }];
+  await store.ledger.commit({ broadcastId: 1, fenceToken: '', rows: [], answers: accepting, leaseMs: 1000 });
+  assert.deepEqual(await read('/v1/push-services'), { items: [], next: null });
+});
+
+test('a transport knows its connections, answers and 429s, and the report is taken back at the end', async (t) => {
+  const { store, pushService, sender } = await startStage(t, [{}]);
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const [subscription] = await store.subscriptions.page({ afterId: 0, limit: 1 });
+  const dingDong = { title: 'Ding dong', message: 'Tea is ready' };
+  await sender.send(subscription!, dingDong);
+  pushService.faults.inject({ kind: 'status', status: 429, retryAfter: 1, times: 1 });
+  await sender.send(subscription!, dingDong);
+  t.mock.timers.tick(2000);
+  await untilReported(store);
+  const [report] = await store.senders.list();
+  assert.deepEqual([report?.kind, report?.processId], ['single', process.pid]);
+  const [known] = report!.pushServices;
+  assert.deepEqual(
+    [known?.origin, known?.connections, known?.inFlight, known?.answers, known?.throttled, known?.breaker],
+    [pushService.origin, 1, 0, 2, 1, 'closed'],
+  );
+  assert(known!.latencyMs! > 0);
+  await sender.close();
+  assert.deepEqual(await store.senders.list(), []);
+});
+
+test('a report that is on its way when its sender ends is taken back too', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const isAnswered = Promise.withResolvers<void>();
+  const calls: string[] = [];
+  const senders = {
+    put: async () => {
+      await isAnswered.promise;
+      calls.push('stored');
+    },
+    remove: async () => void calls.push('removed'),
+  } as unknown as SenderReports;
+  const end = startSenderReport(senders, { snapshot: () => [] }, 'worker', { differenceMs: undefined });
+  t.mock.timers.tick(2000);
+  const ended = end();
+  isAnswered.resolve();
+  await ended;
+  assert.deepEqual(calls, ['stored', 'removed']);
+});
+
+test('a sender of single messages says nothing until it has sent, and then repeats itself only now and then', async (t) => {
+  const { store } = await startOperator(t);
+  const transport = createTransport();
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const noClock = { differenceMs: undefined };
+  const end = startSenderReport(store.senders, transport, 'single', noClock);
+  const endWorker = startSenderReport(store.senders, { snapshot: () => [] }, 'worker', noClock);
+  t.mock.timers.tick(2000);
+  await untilReported(store);
+  assert.deepEqual(
+    (await store.senders.list()).map(({ kind }) => kind),
+    ['worker'],
+  );
+  await end();
+  await endWorker();
+  assert.deepEqual(await store.senders.list(), []);
+  await transport.close();
+});
+
+// Channels and people in the operator's API: what is set, what is refused, and what the audit says of it.
+
+test('channels are made, changed, listed by pages and removed', async (t) => {
+  const { ask, read, add } = await startStage(t);
+  const change = (name: string, body: object) =>
+    read(`/v1/channels/${encodeURIComponent(name)}`, { method: 'PATCH', body });
+  assert.deepEqual(await change('sport', { title: 'Sport', isOnByDefault: false }), {
+    name: 'sport',
+    title: 'Sport',
+    titles: {},
+    isOnByDefault: false,
+  });
+  const news = { name: 'news', title: 'News', titles: { de: 'Nachrichten' }, isOnByDefault: true };
+  const untitled = await ask('/v1/channels/news', { method: 'PATCH', body: { isOnByDefault: true } });
+  assert.match(((await untitled.json()) as Problem).detail, /no channel "news" yet; give it a title/);
+  await change('news', { title: 'Old', titles: { de: 'Neues', fr: 'Actualités' }, isOnByDefault: false });
+  await change('news', { titles: { DE: 'Nachrichten', fr: null } });
+  assert.deepEqual(await change('news', { title: 'News', isOnByDefault: true }), news);
+  const first = await read<{ readonly next: string }>('/v1/channels?limit=1');
+  assert.deepEqual(first, { items: [news], next: 'news' });
+  const rest = await read<{ readonly items: readonly { readonly name: string }[] }>(
+    `/v1/channels?cursor=${first.next}`,
+  );
+  assert.deepEqual(
+    rest.items.map(({ name }) => name),
+    ['sport'],
+  );
+  const sending = { headers: { authorization: `Bearer ${await add('cron', 'send')}` } };
+  assert.equal((await ask('/v1/channels', sending)).status, 200, 'who sends sees to what');
+  assert.equal((await ask('/v1/channels/news', { method: 'DELETE', ...sending })).status, 403);
+
+  assert.equal((await ask('/v1/channels/sport', { method: 'DELETE' })).status, 204);
+  const again = await ask('/v1/channels/sport', { method: 'DELETE' });
+  assert.equal(again.status, 404);
+  const { code, detail } = (await again.json()) as Problem;
+  assert.deepEqual([code, detail], ['ERR_CHANNEL_NOT_FOUND', 'There is no channel "sport".']);
+  const { items } = await read<{ readonly items: readonly Record<string, unknown>[] }>('/v1/audit');
+  assert.deepEqual(
+    items.slice(0, 2).map(({ action, target, status }) => [action, target, status]),
+    [
+      ['channel.remove', 'channel sport', 404],
+      ['channel.remove', 'channel sport', 204],
+    ],
+  );
+});
+
+test('a person is set and cleared member by member, and removed with all that was set', async (t) => {
+  const { ask, read, store } = await startStage(t, [{ user: 'ada' }]);
+  const patch = (body: object) => read('/v1/people/ada', { method: 'PATCH', body });
+  await read('/v1/channels/news', { method: 'PATCH', body: { title: 'News' } });
+  assert.deepEqual(await read('/v1/people/ada'), { user: 'ada', data: {}, channels: {} });
+  await patch({ data: { name: 'Ada', points: 3 }, language: 'PT-br', timeZone: 'Europe/Berlin' });
+  assert.deepEqual(await patch({ data: { points: null }, timeZone: null, channels: { news: false } }), {
+    user: 'ada',
+    data: { name: 'Ada' },
+    language: 'pt-BR',
+    channels: { news: false },
+  });
+  const cleared = { data: { name: 'Ada' }, language: 'pt-BR', channels: {} };
+  assert.deepEqual(await patch({ channels: { news: null } }), { user: 'ada', ...cleared });
+  await patch({ channels: { news: false } });
+  assert.deepEqual(await patch({ data: null, language: null, channels: null }), {
+    user: 'ada',
+    data: {},
+    channels: {},
+  });
+  await patch({ data: { name: 'Ada' }, language: 'pt-BR', channels: { news: false } });
+  const refused = await ask('/v1/people/ada', { method: 'PATCH', body: { channels: { nwes: true } } });
+  assert.equal(refused.status, 404);
+  const { code, detail, errors } = (await refused.json()) as Problem;
+  assert.equal(detail, 'There is no channel "nwes"; there are news.');
+  assert.deepEqual(errors, [{ pointer: '/channels/nwes', code, detail }]);
+  const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
+  assert.deepEqual(await store.readers.choices(row!), { news: false });
+  await read('/v1/subscriptions?user=ada', { method: 'DELETE' });
+  assert.deepEqual(await read('/v1/people/ada'), { user: 'ada', data: {}, channels: {} });
+  const { items } = await read<{ readonly items: readonly Record<string, unknown>[] }>('/v1/audit');
+  assert.deepEqual(
+    items.find(({ action }) => action === 'person.update'),
+    { ...items[1], action: 'person.update', target: 'user #3', status: 404 },
+    'the audit has the hash of a user alone',
+  );
+});
+
+test('a subscription is shown with what its browser has said, and what was chosen there', async (t) => {
+  const { read, store } = await startStage(t);
+  await store.channels.put({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
+  const [row] = await store.subscriptions.page({ afterId: 0, limit: 1 });
+  await store.subscriptions.register({
+    subscription: row!,
+    vapidPublicKey: row!.vapidPublicKey,
+    language: 'de',
+    timeZone: 'Europe/Berlin',
+  });
+  await store.readers.choose(row!, { news: false });
+  const shown = await read<Record<string, unknown>>('/v1/subscriptions/1');
+  const renewed = await store.subscriptions.findById(1);
+  assert.deepEqual(
+    [shown['createdAt'], shown['updatedAt']],
+    [renewed!.createdAtMs, renewed!.updatedAtMs].map((atMs) => new Date(atMs).toISOString()),
+  );
+  assert.ok(renewed!.updatedAtMs > renewed!.createdAtMs);
+  const { language, timeZone, channels } = shown;
+  assert.deepEqual([language, timeZone, channels], ['de', 'Europe/Berlin', { news: false }]);
+});
+
+// Searches of subscriptions by push service, where it has few of very many rows, and of broadcasts among very many.
+
+const apple = 'https://web.push.apple.com';
+const google = 'https://fcm.googleapis.com';
+/** More than a search looks at. */
+const rows = 12_000;
+
+test('few subscriptions of a push service or with a tag are found at once among very many', async (t) => {
+  const { store, remove } = await openTestStore();
+  t.after(remove);
+  await store.subscriptions.putAll(
+    Array.from({ length: rows }, (_, index) => {
+      const subscription = madeUpSubscription(index);
+      const isApple = index >= rows - 4;
+      return {
+        subscription: {
+          ...subscription,
+          endpoint: isApple ? subscription.endpoint.replace(google, apple) : subscription.endpoint,
+        },
+        vapidPublicKey,
+        // the last of each push service has the rare tag
+        assign: { tags: index === rows - 1 || index === rows - 5 ? ['news', 'rare'] : ['news'] },
+      };
+    }),
+  );
+  const find = async (
+    pushService: string,
+    tags?: { readonly all?: string[]; readonly none?: string[] },
+    limit = 3,
+    afterId?: number,
+  ) => {
+    const filter = { pushService, matching: tags && { tags } };
+    const found = await findSubscriptions(store.subscriptions, filter, { afterId, limit });
+    return [found.items.map(({ id }) => id), found.next];
+  };
+  const last = rows - 4;
+  assert.deepEqual(await find(apple), [[last + 1, last + 2, last + 3], last + 3]);
+  assert.deepEqual(await find(apple, undefined, 4), [[last + 1, last + 2, last + 3, last + 4], undefined]);
+  assert.deepEqual(await find(google), [[1, 2, 3], 3]);
+  assert.deepEqual(await find('https://nobody.example'), [[], undefined]);
+  for (const none of ['no origin', 'mailto:ops@example.org'])
+    assert.deepEqual(await find(none), [[], undefined]);
+  for (const written of [`${apple}/`, 'https://Web.push.apple.com:443'])
+    assert.deepEqual(await find(written, undefined, 1), [[last + 1], last + 1], written);
+  // the rarer of the two says where to look
+  assert.deepEqual(await find(apple, { all: ['news'] }), [[last + 1, last + 2, last + 3], last + 3]);
+  assert.deepEqual(await find(apple, { all: ['news'] }, 3, last + 3), [[last + 4], undefined]);
+  assert.deepEqual(await find(apple, { all: ['news'], none: ['rare'] }, 4), [
+    [last + 1, last + 2, last + 3],
+    undefined,
+  ]);
+  assert.deepEqual(await find(google, { all: ['rare'] }), [[last], undefined]);
+  assert.deepEqual(await find('https://nobody.example', { all: ['news'] }), [[], undefined]);
+});
+
+const payloadOf = (title: string) => Buffer.from(JSON.stringify({ title, message: '' }));
+
+test('of very many broadcasts all that fit are found, some thousands looked at for each page', async () => {
+  const [tea, coffee] = [payloadOf('Tea'), payloadOf('Coffee')];
+  const all = Array.from({ length: searchBatchSize + 700 }, (_, index): BroadcastSummary => {
+    const id = searchBatchSize + 700 - index;
+    return { id, state: 'done', startAtMs: 0, payload: [1, 650, 5000].includes(id) ? tea : coffee };
+  });
+  const store = {
+    summaries: async ({ beforeId = Infinity, limit }: { beforeId?: number | undefined; limit: number }) =>
+      all.filter(({ id }) => id < beforeId).slice(0, limit),
+    findAll: async (ids: readonly number[]) => ids.map((id) => ({ id }) as Broadcast),
+  };
+  const find = async (limit: number, beforeId?: number) => {
+    const found = await searchBroadcasts(store, { text: 'tea' }, { limit, beforeId });
+    return [found.items.map(({ id }) => id), found.next];
+  };
+  // one page looks through as far as 701
+  assert.deepEqual(await find(9), [[5000], 701]);
+  assert.deepEqual(await find(9, 701), [[650, 1], undefined]);
+  assert.deepEqual(await find(1, 701), [[650], 650]);
 });
