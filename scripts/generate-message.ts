@@ -26,7 +26,7 @@ await writePage('src/client/push-message.ts', renderPushMessage());
 await writePage('docs/notifications.md', await renderTable());
 
 function renderMessage(): string {
-  return `// What a sender can say in one message, in the words of the Notifications API where that has them.
+  return `// What a sender can say in one message, in the words of the Notifications API if it has them.
 ${made}
 
 /**

@@ -149,10 +149,7 @@ suite('deskbell doctor', () => {
       database.close();
     };
     setSchema(2);
-    assert.match(
-      (await look()).get('database')?.detail ?? '',
-      /has schema 2, of a Deskbell before 1\.0\.0/,
-    );
+    assert.match((await look()).get('database')?.detail ?? '', /has schema 2, of a Deskbell before 1\.0\.0/);
     setSchema(9999);
     assert.match((await look()).get('database')?.detail ?? '', /schema 9999/);
     setSchema(1000);

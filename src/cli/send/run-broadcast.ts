@@ -73,10 +73,13 @@ export async function runBroadcast(
   }
 }
 
+const toNobody =
+  'Nobody is in the audience, so nothing was sent. "deskbell subscriptions list" shows who has subscribed.';
+
 async function showEnd(broadcast: Broadcast, output: Context['output'], json: boolean): Promise<void> {
   output.live('');
   if (json) return output.line(JSON.stringify({ event: 'summary', ...broadcastToJson(broadcast) }));
-  if (broadcast.recipients === 0) return output.line('The audience is empty.');
+  if (broadcast.recipients === 0) return output.line(toNobody);
   const { finishedAtMs = Date.now(), startAtMs, createdAtMs } = broadcast;
   const seconds = Math.max(0.001, (finishedAtMs - Math.max(startAtMs, createdAtMs)) / 1000);
   const time = broadcast.state === 'done' ? ` in ${formatDuration(seconds)}` : '';

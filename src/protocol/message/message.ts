@@ -1,4 +1,4 @@
-// What a sender can say in one message, in the words of the Notifications API where that has them.
+// What a sender can say in one message, in the words of the Notifications API if it has them.
 // Made from src/protocol/message/members.ts by `npm run docs`; do not edit.
 
 /**
