@@ -147,6 +147,7 @@ export async function showProgress(
       if (json) await output.line(event('alarm', alarmToJson(alarm)));
       else output.diagnostic(`deskbell: ${formatAlarm(alarm)}`);
     }
+    if (progress.broadcast.recipients === 0) continue;
     if (!json && output.isTerminal) output.live(formatProgress(progress));
     else if (performance.now() >= nextMs) {
       nextMs = performance.now() + everyMs;
