@@ -53,7 +53,7 @@ async function replace(dist: string, made: string, old: string): Promise<void> {
   await rename(made, dist).catch(ignore('ENOTEMPTY', 'EEXIST'));
 }
 
-/** What a tree holds, in one text; empty where there is none. */
+/** What a tree holds, in one text; empty if there is none. */
 async function fingerprint(folder: string): Promise<string> {
   const hash = createHash('sha256');
   const files: string[] = [];

@@ -72,7 +72,7 @@ export const curl: Program = { names: ['curl'], debianPackage: 'curl' };
 export const python: Program = { names: ['python3'], debianPackage: 'python3' };
 export const php: Program = { names: ['php'], debianPackage: 'php-cli' };
 
-/** The program's path, undefined where it is not installed, or too old. */
+/** The program's path, undefined if it is not installed, or too old. */
 export function find(program: Program): string | undefined {
   const { leastVersion } = program;
   const paths = installedPaths(program);
@@ -84,7 +84,7 @@ function installedPaths({ names }: Program): readonly string[] {
   return names.flatMap((name) => folders.map((folder) => resolve(folder, name))).filter(existsSync);
 }
 
-/** The first number that the program says of itself; 0 where it says none. */
+/** The first number that the program says of itself; 0 if it says none. */
 function versionOf(path: string): number {
   const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' });
   return Number(/\d+/.exec(stdout ?? '')?.[0] ?? 0);
@@ -101,7 +101,7 @@ export function skipWithout(purpose: string, programs: readonly Program[]): fals
   return sentence ?? false;
 }
 
-/** What to tell whoever has not all of the programs; undefined where nothing is missing. */
+/** What to tell whoever has not all of the programs; undefined if nothing is missing. */
 function missingSentence(purpose: string, programs: readonly Program[]): string | undefined {
   const packages = missingPackages(programs);
   if (packages.length === 0) return undefined;

@@ -34,7 +34,7 @@ export async function freePort(): Promise<number> {
 const claimedPorts = new Set<number>();
 
 /**
- * The port that a server listens on; undefined where another of this process had it before and claimed it. What a browser
+ * The port that a server listens on; undefined if another of this process had it before and claimed it. What a browser
  * keeps of an origin outlives its server, and among sixty ports that Linux picks one after the other, two are the same in every
  * fifth series.
  */

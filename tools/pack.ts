@@ -33,7 +33,7 @@ export async function build(): Promise<void> {
   await makeOnce('dist', async () => void (await runScript('scripts/build.ts')));
 }
 
-/** Builds it into prebuilds/; where it cannot be built, Node's builtins encrypt, which takes longer. */
+/** Builds it into prebuilds/; if it cannot be built, Node's builtins encrypt, which takes longer. */
 export async function buildAccelerator(): Promise<void> {
   await makeOnce(
     'accelerator',

@@ -45,7 +45,7 @@ function fetchHeaders(): string {
   });
 }
 
-/** The multi-buffer library for this machine; `undefined`, with a word why, where it cannot be had. */
+/** The multi-buffer library for this machine; `undefined`, with a word why, if it cannot be had. */
 export function findOrFetchLibrary(): MultiBufferLibrary | undefined {
   if (!hasLibrary(describePlatform())) return undefined;
   try {

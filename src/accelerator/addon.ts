@@ -22,7 +22,7 @@ export interface Addon {
    * @param usesMultiBuffer eight key agreements at a time, where `hasMultiBuffer`
    * @param fixed for test vectors: salt(16) ‖ private key(32) of each message instead of fresh ones
    * @returns the indices of the messages whose `p256dh` is not a point on P-256 and whose bodies are zero;
-   *   `undefined` where there are none
+   *   `undefined` if there are none
    * @throws {TypeError | RangeError} for other types, lengths or private keys, or where `bodies` shares memory with what is read
    */
   encryptBatch(
@@ -134,7 +134,7 @@ export function addonFile(folder: string = prebuilds): string {
   return join(folder, describePlatform(), addonName());
 }
 
-/** @throws {Error} where it cannot be loaded */
+/** @throws {Error} if it cannot be loaded */
 export function loadAddon(file: string): Addon {
   const module = { exports: {} };
   process.dlopen(module, file);

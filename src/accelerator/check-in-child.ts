@@ -32,8 +32,8 @@ const passed = 'passed';
  * Checks an addon, or recalls what the check has found.
  *
  * @param cacheFolder where verdicts are remembered; where it cannot be written to, the file is checked once a process
- * @returns why the addon must not be used; `undefined` where it may
- * @throws where the file cannot be read
+ * @returns why the addon must not be used; `undefined` if it may
+ * @throws if the file cannot be read
  */
 export function findFaultInChild(
   file: string,

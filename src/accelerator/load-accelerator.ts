@@ -20,7 +20,7 @@ export interface Accelerator {
   readonly encryptBatch: EncryptBatch;
   /** Unless `method` is `builtin`. */
   readonly addon?: Addon | undefined;
-  /** One sentence that says why there is no addon, where there could be one. */
+  /** One sentence that says why there is no addon, if there could be one. */
   readonly reason?: string | undefined;
 }
 
@@ -60,7 +60,7 @@ export function loadAccelerator(options: AcceleratorOptions = {}): Accelerator {
   }
 }
 
-/** @param reason why nothing faster is used; absent where that is what was asked for */
+/** @param reason why nothing faster is used; absent if that is what was asked for */
 function builtin(reason?: string): Accelerator {
   return {
     method: 'builtin',

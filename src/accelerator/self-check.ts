@@ -27,7 +27,7 @@ const mixedBatch = 19;
 /**
  * Looks for a fault, by each method that the addon offers here. Takes about a fifth of a second.
  *
- * @returns why the addon must not be used; `undefined` where it may
+ * @returns why the addon must not be used; `undefined` if it may
  */
 export function findFault(addon: Addon): string | undefined {
   try {

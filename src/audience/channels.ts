@@ -97,7 +97,7 @@ function checkEach<Choice>(
   );
 }
 
-/** @throws {DeskbellError} ERR_CHANNEL_NOT_FOUND, with the names that there are, where the name is none of them */
+/** @throws {DeskbellError} ERR_CHANNEL_NOT_FOUND, with the names that there are, if the name is none of them */
 export function checkKnown(name: string, channels: readonly Channel[], pointer: string): void {
   if (channels.some((channel) => channel.name === name)) return;
   const known =

@@ -83,7 +83,7 @@ export function checkValue(value: unknown, pointer: string): void {
     throw fieldError('ERR_FIELD_VALUE', pointer, 'A number must be finite.');
 }
 
-/** @throws {DeskbellError} ERR_FIELD_VALUE where the data of a person would be too large */
+/** @throws {DeskbellError} ERR_FIELD_VALUE if the data of a person would be too large */
 export function checkDataSize(data: object, pointer: string): void {
   const bytes = Buffer.byteLength(JSON.stringify(data));
   if (bytes <= maxDataBytes) return;

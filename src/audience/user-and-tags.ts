@@ -144,7 +144,7 @@ export function checkExpression({ user, tags = {} }: AudienceExpression): Audien
 
 /**
  * @param count of the tags that a stored subscription would have
- * @throws {DeskbellError} ERR_FIELD_VALUE where they are too many
+ * @throws {DeskbellError} ERR_FIELD_VALUE if they are too many
  */
 export function checkTagCount(subscriptionId: number, count: number): void {
   if (count <= maxTags) return;

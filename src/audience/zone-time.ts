@@ -49,7 +49,7 @@ export function instantsOf(wallMs: number, timeZone: string): readonly number[] 
 }
 
 /**
- * When clocks show a time first; where they skip it, when they show the next minute that there is.
+ * When clocks show a time first; if they skip it, when they show the next minute that there is.
  *
  * @param afterMs what was before or then does not count
  */
@@ -120,7 +120,7 @@ export function parseQuietHours(text: string): QuietHours {
   );
 }
 
-/** @returns when the quiet hours end that a zone has at a time; undefined where it has none then */
+/** @returns when the quiet hours end that a zone has at a time; undefined if it has none then */
 export function endOfQuietHours(
   { fromMs, toMs }: QuietHours,
   timeZone: string,

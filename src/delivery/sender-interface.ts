@@ -73,7 +73,7 @@ export interface Sender {
 /** A broadcast that this process works on. */
 export interface BroadcastRun {
   readonly broadcast: Broadcast;
-  /** False where an earlier call with the same idempotency key had made it. */
+  /** False if an earlier call with the same idempotency key had made it. */
   readonly isNew: boolean;
   /** How far it is, about twice a second, with what other processes do for it; ends when the work here ends. */
   progress(): AsyncIterable<Progress>;

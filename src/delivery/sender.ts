@@ -76,7 +76,7 @@ export function createSender(options: SenderOptions): Sender {
 interface Lazy<Part> {
   /** @throws {DeskbellError} ERR_CLOSED */
   open(): Promise<Part>;
-  /** Nothing where it was not needed, or could not be loaded. */
+  /** Nothing if it was not needed, or could not be loaded. */
   opened(): Promise<Part | undefined> | undefined;
 }
 

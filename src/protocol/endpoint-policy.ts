@@ -16,7 +16,7 @@ export type PushServices = 'public' | readonly string[];
 
 /** Which endpoints are admitted. Made by `createEndpointPolicy`. */
 export interface EndpointPolicy {
-  /** What is wrong with an endpoint, or `undefined` where it is admitted. */
+  /** What is wrong with an endpoint, or `undefined` if it is admitted. */
   check(endpoint: string): EndpointFault | undefined;
   /**
    * Source of a regular expression (ECMA-262, flag `u`) of the scheme, host and port of admitted endpoints, in their
@@ -184,13 +184,13 @@ function readDomain(domain: string, entry: string): string {
 
 const shorten = (text: string): string => cutText(text, 80);
 
-// Push services that nobody has listed: where any public host is admitted, those that are neither known nor named by the
+// Push services that nobody has listed: if any public host is admitted, those that are neither known nor named by the
 // operator, such as ntfy, NextPush and an autopush of one's own (UnifiedPush). A stranger chooses them, so that they get
 // little at a time: nobody is to flood a third party through us.
 
 /** Each of them gets at most this. */
 export const unlistedLimits = {
-  /** Messages, where the operator gives no other rate. */
+  /** Messages, if the operator gives no other rate. */
   perSecond: 10,
   /** Of one thread. */
   connections: 2,

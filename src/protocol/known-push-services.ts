@@ -12,7 +12,7 @@ export interface KnownPaths {
   readonly otherApis: RegExp;
 }
 
-/** Where nothing is known. */
+/** If nothing is known. */
 export const anyPath: KnownPaths = { endpoints: /^/u, otherApis: /^(?!)/u };
 const fcm: KnownPaths = {
   endpoints: /^\/(?:fcm\/send|(?:preprod\/)?wp)\/./u,

@@ -18,9 +18,9 @@ export function readLanguage(language: unknown): string | undefined {
 /**
  * Looks for the language itself, and then for it without its region, script and whatever else it says (RFC 4647 §3.4).
  *
- * @param wanted a canonical BCP 47 tag; undefined where it is not known
+ * @param wanted a canonical BCP 47 tag; undefined if it is not known
  * @param available canonical tags: a set, or a map by them
- * @returns undefined where the message's own text is the one to send
+ * @returns undefined if the message's own text is the one to send
  */
 export function chooseLanguage(
   wanted: string | undefined,

@@ -7,7 +7,7 @@
 //   this side: it was not written     nothing that fails here says anything of the message: it waits, and counts as no attempt
 //
 // Its TTL ends every message, the frequency cap keeps some back, and a person may cancel: that is decided where rows are sent
-// (delivery/worker/). The hosts that strangers name are an exception: where one has no address, an inner one, or takes no
+// (delivery/worker/). The hosts that strangers name are an exception: if one has no address, an inner one, or takes no
 // connection, that is what can be known of the subscription, and counts like a refusal; unless the cause is plainly here.
 //
 // The reason that a push service gives for a refusal is read by refusal-reason.ts.

@@ -57,7 +57,7 @@ const appleReasons: ReadonlyMap<string, RejectionReason> = new Map([
  * Reads the reason of a rejection.
  *
  * @returns `text`: one line of at most 200 characters without paths, tokens, control characters or
- *   lone surrogates, empty where the response has no text; `reason`: set where the push service names a known one
+ *   lone surrogates, empty if the response has no text; `reason`: set where the push service names a known one
  */
 export function readRejection({ headers, body }: PushResponse): Rejection {
   const rejection = readAnyRejection(headers, body);

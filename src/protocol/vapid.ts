@@ -206,7 +206,7 @@ const maxCachedOrigins = 1024;
 
 /**
  * Makes `vapid t=…, k=…` values (RFC 8292 §3), signed with ES256, one per origin. A value is used again while its
- * token has between an hour (half of its lifetime, where that is less) and its whole lifetime left. So it is renewed in
+ * token has between an hour (half of its lifetime, if that is less) and its whole lifetime left. So it is renewed in
  * time, and also when the clock turns out to have been ahead when it was signed.
  *
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION (`lifetimeSeconds`, or a

@@ -31,7 +31,7 @@ export interface AttemptRecord extends Answer {
   readonly atMs: number;
   /** When the first attempt was made of those that were stored with it. */
   readonly sinceMs: number;
-  /** 1 for the first; where nothing was sent, how many there were before. */
+  /** 1 for the first; if nothing was sent, how many there were before. */
   readonly attempt: number;
 }
 

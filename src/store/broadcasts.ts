@@ -85,7 +85,7 @@ export interface NewBroadcast extends BroadcastMessage, OtherOptions, NewBroadca
   readonly startAtMs: number;
   /** Rows without an outcome by then are expired. */
   readonly expiresAtMs: number;
-  /** The names of the message's actions, where its rows ask for receipts. */
+  /** The names of the message's actions, if its rows ask for receipts. */
   readonly receiptActions?: readonly string[] | undefined;
   /** The person that it is for alone. */
   readonly user?: string | undefined;
@@ -173,7 +173,7 @@ export interface KeyedBroadcast {
 }
 
 /**
- * The broadcast that has the key already, where it has the same message and audience.
+ * The broadcast that has the key already, if it has the same message and audience.
  *
  * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY
  */
@@ -233,7 +233,7 @@ export interface BroadcastStore {
   /**
    * Writes the broadcast and its slices in one transaction; no work per row. One to an expression is to be prepared.
    *
-   * @returns the broadcast; `isNew: false` where one with the same key and content was there
+   * @returns the broadcast; `isNew: false` if one with the same key and content was there
    * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY if the key belongs to another content
    */
   create(draft: NewBroadcast): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
@@ -291,7 +291,7 @@ interface NewBroadcastSource {
   /** Whom the list, which is empty, is to be filled with: the broadcast is `preparing` until `prepare` has done so. As
    *  `checkExpression` gives it; an expression without parts is met by all. */
   readonly matching?: AudienceExpression | undefined;
-  /** What the list was made of, where it is not `matching`. */
+  /** What the list was made of, if it is not `matching`. */
   readonly list?: ListKind | undefined;
   readonly createdBy?: BroadcastCreator | undefined;
 }

@@ -43,7 +43,7 @@ export interface DeliveryOptions extends PushOptions {
   readonly channel?: string | undefined;
   /**
    * Each reader gets the message when clocks of their time zone show this: `2026-12-01T09:00`, or `09:00`, the next one in
-   * `timeZone` from the start on. Where clocks skip it, the next minute that there is; where it comes twice, the first.
+   * `timeZone` from the start on. If clocks skip it, the next minute that there is; if it comes twice, the first.
    */
   readonly localTime?: string | undefined;
   /** Readers whose local time is over at the start get the message at once, or not at all. Default: `send`. */

@@ -7,7 +7,7 @@ export interface EndedSubscription {
   /** As it was in the store; no other subscription gets it. */
   readonly id: number;
   readonly endpoint: string;
-  /** Whose it was, where the application had said. */
+  /** Whose it was, if the application had said. */
   readonly user: string | undefined;
   /** When the push service said so, milliseconds since 1970. */
   readonly goneAtMs: number;

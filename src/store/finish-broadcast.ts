@@ -53,7 +53,7 @@ export function* judgeBroadcast(database: PortableDatabase, broadcastId: number)
   return alarms;
 }
 
-/** Nothing of the broadcast `:broadcastId` is left to be sent. From the end, where the slices are that were leased last. */
+/** Nothing of the broadcast `:broadcastId` is left to be sent. From the end, if the slices are that were leased last. */
 export const nothingIsLeft = `(select number from deskbell.slices where broadcast_id = :broadcastId order by number desc limit 1) is null
   and not exists (select 1 from deskbell.retries where broadcast_id = :broadcastId)`;
 

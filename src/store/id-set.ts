@@ -7,7 +7,7 @@ const minRun = 3;
 
 /**
  * @param ids positive safe integers, ascending, each once
- * @throws {RangeError} where they are not
+ * @throws {RangeError} if they are not
  */
 export function encodeIds(ids: readonly number[]): Uint8Array {
   const writer = new Writer(ids.length);
@@ -27,7 +27,7 @@ export function encodeIds(ids: readonly number[]): Uint8Array {
   return writer.bytes();
 }
 
-/** @throws {RangeError} where the bytes are no set of ids */
+/** @throws {RangeError} if the bytes are no set of ids */
 export function decodeIds(set: Uint8Array): readonly number[] {
   const ids: number[] = [];
   let last = 0;

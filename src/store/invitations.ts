@@ -12,7 +12,7 @@ export interface Invitations {
   /** @returns when it expires, milliseconds since 1970 */
   add(invitation: { readonly tokenHash: Uint8Array; readonly user: string }): Promise<number>;
   /**
-   * Whom it invites, where it can still be used for this endpoint: it has not expired, and no other endpoint has consumed it.
+   * Whom it invites, if it can still be used for this endpoint: it has not expired, and no other endpoint has consumed it.
    */
   findUser(tokenHash: Uint8Array, endpoint: string): Promise<string | undefined>;
 }

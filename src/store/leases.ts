@@ -27,7 +27,7 @@ export interface Lease {
   readonly fenceToken: string;
 }
 
-/** With the number of the slice, where it is of one. */
+/** With the number of the slice, if it is of one. */
 export type HeldLease = Lease & { readonly slice?: number | undefined };
 
 /** A contiguous range of an audience. */
@@ -37,7 +37,7 @@ export interface SliceLease extends Lease {
   /** Rows up to here are settled or stored as retries. */
   readonly cursor: number;
   readonly throughPosition: number;
-  /** Its rows, where the audience is some of the stored subscriptions. */
+  /** Its rows, if the audience is some of the stored subscriptions. */
   readonly members?: MemberSet | undefined;
   /** What holds for all of its rows, where it differs by reader. */
   readonly reader?: RowReader | undefined;
@@ -107,7 +107,7 @@ export interface Leases {
    */
   leaseSlice(request: WorkRequest): Promise<SliceLease | undefined>;
   /** Retries of one running broadcast that are due, the longest due first. Rows whose subscription has left the store
-   *  are dropped. Suspended rows come first, as probes, where it is time for these. With `aheadMs`, rows that were put
+   *  are dropped. Suspended rows come first, as probes, if it is time for these. With `aheadMs`, rows that were put
    *  off, not after an attempt, count as due so much earlier. */
   leaseRetries(
     request: WorkRequest & { readonly limit: number; readonly aheadMs?: number | undefined },

@@ -48,8 +48,8 @@ export interface RowResult {
   readonly attempts: 0 | 1;
   /**
    * `detached`: the answer is still to come; the row is leased under the token until it is due. `heldBack`: its push
-   * service is suspended; where it is open again by now, the row is due at once. `refused`: the push service has refused our
-   * token or key for it (`push-services.ts`); where it is suspended by now, so is the row, otherwise tried again.
+   * service is suspended; if it is open again by now, the row is due at once. `refused`: the push service has refused our
+   * token or key for it (`push-services.ts`); if it is suspended by now, so is the row, otherwise tried again.
    */
   readonly result: Settlement | 'retry' | 'detached' | 'heldBack' | 'refused';
   /** With all but settlements. */
@@ -79,7 +79,7 @@ export interface PageOfSlice {
   readonly fromCursor: number;
   /** Where it moves to: further on. */
   readonly cursor: number;
-  /** Where the slice has `members`: how many of them in between were not found when they were read. */
+  /** If the slice has `members`: how many of them in between were not found when they were read. */
   readonly missing?: number | undefined;
 }
 

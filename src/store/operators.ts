@@ -36,7 +36,7 @@ export interface AuditStore {
     readonly action: string;
     readonly target?: string | undefined;
   }): Promise<number>;
-  /** @param target replaces what `begin` was given, where the change itself has made it */
+  /** @param target replaces what `begin` was given, if the change itself has made it */
   finish(
     id: number,
     outcome: { readonly status: number; readonly target?: string | undefined },
@@ -60,7 +60,7 @@ interface AuditRow {
   readonly status: number | null;
 }
 
-/** Each is the range of an index. Retention drops the oldest first: where the record `beforeId` is gone, the older ones are, too. */
+/** Each is the range of an index. Retention drops the oldest first: if the record `beforeId` is gone, the older ones are, too. */
 const conditions = {
   operator: 'operator = :operator',
   action: 'action = :action',

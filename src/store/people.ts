@@ -121,7 +121,7 @@ export interface PeopleStore {
    * Adds tags to a subscription, or takes them away.
    *
    * @returns false if there is no such subscription
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also where it would have too many; nothing is changed
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also if it would have too many; nothing is changed
    */
   changeTags(
     id: number,

@@ -1,6 +1,6 @@
 // Audiences of stored subscriptions, written down as sets of ids: those of an expression range by range, each in a short
 // transaction, so that any process goes on where another one has ended. Nothing is sent before the last range. What differs by
-// reader is split on the way (`split-audience.ts`), also where the audience is all or a list of ids.
+// reader is split on the way (`split-audience.ts`), also if the audience is all or a list of ids.
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import type { BroadcastStore } from './broadcasts.ts';
 import { decodeIds, encodeIds } from './id-set.ts';
@@ -28,7 +28,7 @@ interface FoundSets {
 
 /** What each database does in its own way. */
 export interface MemberFinder extends ReaderFinder {
-  /** So many slices are looked for at once where an audience is split, so that its parts are not too small. */
+  /** So many slices are looked for at once if an audience is split, so that its parts are not too small. */
   readonly slicesToSplit: number;
   /** The subscriptions that meet an expression now, of some ids behind `afterId`. */
   findMatching(expression: AudienceExpression, range: SearchedRange): Promise<FoundSets>;
@@ -140,7 +140,7 @@ interface FoundRange extends Omit<SearchedRange, 'sliceRows'> {
 }
 
 /**
- * Whoever is first with these ids stores them: where a range takes longer than the lease, somebody gets on.
+ * Whoever is first with these ids stores them: if a range takes longer than the lease, somebody gets on.
  *
  * @returns whether the holder is to go on
  */

@@ -6,7 +6,7 @@
 //                  SUSPENDED  rows are stored as suspended. Now and then a few of them are drawn as probes: rows that the push
 //                        service accepted before, as far as there are any, and others; of each, those that it has not
 //                        refused before those that it has, and otherwise at random. One acceptance → OPEN:
-//                        what was suspended is due at once, and the next suspension takes twice as many refusals. Where no
+//                        what was suspended is due at once, and the next suspension takes twice as many refusals. If no
 //                        row is left to be drawn, however they ended → OPEN: whoever sends next finds out
 //
 //   refused row    while SUSPENDED: back among the suspended rows
@@ -17,7 +17,7 @@
 //                            a push service that refuses no row it accepted before, with a key that is good elsewhere:
 //                            then these rows are strangers', as far as anybody can know
 //
-// Where no push service has accepted a message with this key, the key may be wrong: rows wait until their time ends.
+// If no push service has accepted a message with this key, the key may be wrong: rows wait until their time ends.
 //
 // A push service that asks one sender to wait (429 or 503 with `Retry-After`) is asking the application server, so that all wait.
 //

@@ -43,7 +43,7 @@ export const createRateShares = (database: PortableDatabase): RateShares => ({
 
 function* take({ origin, perSecond, wanted, rateLimited }: RateRequest, nowMs: number): Work<RateShare> {
   const burst = Math.max(1, perSecond * burstSeconds);
-  // it changes nothing where there is a row, which nobody else changes from then on
+  // it changes nothing if there is a row, which nobody else changes from then on
   const [row] = yield* run<LimitRow>(
     `insert into deskbell.rate_limits (origin, permits, refilled_at_ms, queued_until_ms, sent_at_ms)
      values (:origin, :burst, :nowMs, :nowMs, :nowMs)

@@ -27,7 +27,7 @@ export interface ChannelStore {
    * Adds a channel, or replaces the one of its name.
    *
    * @returns it as it is stored
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also where there would be too many channels
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also if there would be too many channels
    */
   put(channel: Channel): Promise<Channel>;
   /** @returns false if there is none */
@@ -93,7 +93,7 @@ export interface ReaderFacts {
   readonly data: PersonData;
   /** Choices that were made; for all others the default of the channel holds. */
   readonly channels: Choices;
-  /** Whether the subscription is, where that was asked for. */
+  /** Whether the subscription is, if that was asked for. */
   readonly isInactive?: boolean;
 }
 
@@ -106,7 +106,7 @@ export interface ReaderStore {
   person(user: string): Promise<Person>;
   /**
    * @returns the person as it is afterwards
-   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also where there would be too much data; ERR_CHANNEL_NOT_FOUND. Nothing
+   * @throws {DeskbellError} ERR_FIELD_VALUE, ERR_FIELD_TYPE, also if there would be too much data; ERR_CHANNEL_NOT_FOUND. Nothing
    *   is changed then
    */
   setPerson(user: string, change: PersonChange): Promise<Person>;

@@ -132,7 +132,7 @@ function* pruneBroadcast(beforeMs: number): Work<boolean> {
 }
 
 /**
- * Some of a list of recipients that nobody needs: its broadcast is over and, where it has ids of subscriptions, its attempts are
+ * Some of a list of recipients that nobody needs: its broadcast is over and, if it has ids of subscriptions, its attempts are
  * dropped; or there is none.
  */
 function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {

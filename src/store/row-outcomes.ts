@@ -39,7 +39,7 @@ export interface StoredRow {
   readonly endpoint: string;
   readonly user_name: string | null;
   readonly created_at_ms: number;
-  /** Where its deletion is held. */
+  /** If its deletion is held. */
   readonly marked_at_ms: number | null;
 }
 

@@ -64,7 +64,7 @@ export interface ScheduleStore {
   /**
    * Sets the time of the next occurrence.
    *
-   * @param change.fromMs the time that it replaces: where another process has replaced it already, nothing changes
+   * @param change.fromMs the time that it replaces: if another process has replaced it already, nothing changes
    * @returns false if the schedule has been removed
    */
   advance(

@@ -16,7 +16,7 @@ export interface SendingPause {
 export interface Sending {
   /** @returns `undefined` if the store sends by itself */
   findPause(): Promise<SendingPause | undefined>;
-  /** Pauses it, and every broadcast that is not over. Where it is paused already, broadcasts that run since then are added. */
+  /** Pauses it, and every broadcast that is not over. If it is paused already, broadcasts that run since then are added. */
   pause(reason: PauseReason): Promise<SendingPause>;
   /**
    * Has schedules and webhook events go on.
@@ -124,7 +124,7 @@ export interface ReportedPushService {
   readonly breaker: 'closed' | 'open' | 'half-open';
   /** Why it is not closed. */
   readonly breakerReason?: string | undefined;
-  /** How long every try has failed without an answer, where that is long enough not to be an accident. */
+  /** How long every try has failed without an answer, if that is long enough not to be an accident. */
   readonly unreachableMs?: number | undefined;
   /** What keeps everything from being sent there, as a reason of alarms. */
   readonly obstacle?: string | undefined;

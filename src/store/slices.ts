@@ -26,7 +26,7 @@ export interface MemberSet {
 }
 
 /**
- * In SQL, the ids of a slice of a broadcast `b` with the set `a`; null if its rows are not in sets. Where a set is missing, no
+ * In SQL, the ids of a slice of a broadcast `b` with the set `a`; null if its rows are not in sets. If a set is missing, no
  * row is read rather than all.
  */
 export const membersOf = (noBytes: string): string =>

@@ -54,7 +54,7 @@ export interface NewSubscription {
 }
 
 /**
- * What a browser asks to store, or a stranger: knowing an endpoint proves nothing. Where the endpoint has a row with another
+ * What a browser asks to store, or a stranger: knowing an endpoint proves nothing. If the endpoint has a row with another
  * `auth`, one of these is to be right: `former` names that very row with its `auth`, or `provenUser` is its user.
  */
 export interface Registration extends NewSubscription {
@@ -68,7 +68,7 @@ export interface Registration extends NewSubscription {
    * unless this one is there already: then the same call is repeated, whose answer was lost.
    */
   readonly replacesFormer?: boolean | undefined;
-  /** Who the request comes from, where that is proved, as by a subscriber token. */
+  /** Who the request comes from, if that is proved, as by a subscriber token. */
   readonly provenUser?: string | undefined;
   /** Hash of the token of an invitation, which is consumed with it. */
   readonly invitation?: Uint8Array | undefined;

@@ -1,4 +1,4 @@
-// Which push services that nobody has listed have subscriptions here: where any public host is admitted, an installation takes
+// Which push services that nobody has listed have subscriptions here: if any public host is admitted, an installation takes
 // only so many. One is counted before its first subscription is stored, and stays counted until it has none and its place is
 // wanted.
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -11,7 +11,7 @@ const emptyAfterMs = 60_000;
 export interface UnlistedPushServices {
   /** In the order of their origins. @param beforeMs added before that */
   list(beforeMs?: number): Promise<readonly string[]>;
-  /** @returns `added`, `known` where it was counted before, `full` where there are `max` already */
+  /** @returns `added`, `known` if it was counted before, `full` if there are `max` already */
   add(origin: string, max: number): Promise<'added' | 'known' | 'full'>;
   remove(origin: string): Promise<void>;
 }
@@ -55,7 +55,7 @@ interface UnlistedStore {
 }
 
 /**
- * Stores something of a push service that nobody has listed, where there is a place for it.
+ * Stores something of a push service that nobody has listed, if there is a place for it.
  *
  * @param max how many of them there may be; ones that several processes remove and add in the same moment may exceed it
  * @throws {DeskbellError} ERR_PUSH_SERVICE_LIMIT

@@ -1,7 +1,7 @@
 // Which addresses a push service may have. An endpoint is text from a stranger: without a policy it could point a push request
 // at the machine itself or at its private network (SSRF). It depends on who has named the push service:
 //
-//   unlisted  a stranger, where any public host is admitted: public addresses only
+//   unlisted  a stranger, if any public host is admitted: public addresses only
 //   listed    Deskbell knows it, or the operator lists its domain: public addresses, and ranges that the operator allows, for a
 //             network whose proxy answers with addresses of its own. Never loopback or link-local
 //   named     the operator names its origin exactly: any address, and this policy is not asked
@@ -128,8 +128,8 @@ const ofFamily =
  * name that leads inside even sometimes is an attack or a mistake.
  *
  * @param hostname as `URL.hostname` gives it (IPv6 in brackets)
- * @param check throws for an address that may not be connected to; absent where any will do
- * @throws {DeskbellError} ERR_ADDRESS_BLOCKED; ERR_CONNECTION where the name has no address
+ * @param check throws for an address that may not be connected to; absent if any will do
+ * @throws {DeskbellError} ERR_ADDRESS_BLOCKED; ERR_CONNECTION if the name has no address
  */
 export async function resolveHost(
   hostname: string,
@@ -163,7 +163,7 @@ export function isLoopbackName(hostname: string): boolean {
   return /^(?:.*\.)?localhost\.?$|^127\.\d+\.\d+\.\d+$|^\[::1\]$/.test(hostname);
 }
 
-/** The address that a host name is, where it is one: as a list like a resolver's. */
+/** The address that a host name is, if it is one: as a list like a resolver's. */
 export function literalAddress(hostname: string): readonly ResolvedAddress[] | undefined {
   const address = hostname.replace(/^\[(.*)\]$/, '$1');
   const family = isIP(address);

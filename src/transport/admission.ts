@@ -90,12 +90,12 @@ export class Admission {
     return this.#hold === undefined ? this.#pacing.waitMs : undefined;
   }
 
-  /** For how long an answer is waited for that ends a hold; `undefined` where there is none. */
+  /** For how long an answer is waited for that ends a hold; `undefined` if there is none. */
   get holdMs(): number | undefined {
     return this.#hold && Math.max(minHoldMs, holdRoundTrips * this.#latencyMs);
   }
 
-  /** No answer has ended the hold. @returns true where nothing may be sent from now on */
+  /** No answer has ended the hold. @returns true if nothing may be sent from now on */
   endHold(): boolean {
     const hold = this.#hold;
     this.#hold = undefined;
@@ -129,7 +129,7 @@ export class Admission {
     };
   }
 
-  /** @returns why the request may not be sent; `undefined` where it may, and then it counts as admitted */
+  /** @returns why the request may not be sent; `undefined` if it may, and then it counts as admitted */
   admit(exchange: object): Deferral | undefined {
     if (this.#breaker.isClosed) return undefined;
     const deferral = this.deferral();
@@ -142,7 +142,7 @@ export class Admission {
     this.#breaker.recordUnsent(exchange);
   }
 
-  /** @returns why nothing may be sent; `undefined` where something may */
+  /** @returns why nothing may be sent; `undefined` if something may */
   deferral(): Deferral | undefined {
     if (this.#settings.hasBreaker === false || this.#breaker.isClosed) return undefined;
     const nowMs = this.#settings.monotonicNow();
@@ -151,7 +151,7 @@ export class Admission {
     return { waitMs, reason: this.#breaker.reason, obstacle: this.#obstacle(nowMs) };
   }
 
-  /** How long the push service has asked to wait, from now; 0 where this is known already. */
+  /** How long the push service has asked to wait, from now; 0 if this is known already. */
   takeWait(): number {
     return this.#breaker.isClosed ? 0 : this.#breaker.takeWait(this.#settings.monotonicNow());
   }
@@ -167,7 +167,7 @@ export class Admission {
     this.#pacing.recordLimitReached();
   }
 
-  /** @returns true where nothing may be sent from now on */
+  /** @returns true if nothing may be sent from now on */
   recordAnswer(exchange: object, { response, outcome }: Answer, latencyMs: number): boolean {
     const nowMs = this.#settings.monotonicNow();
     this.#failures = this.#connectFault = undefined;
@@ -218,7 +218,7 @@ export class Admission {
     return this.#breaker.recordFailure(exchange, error.message, nowMs, answersRunMs);
   }
 
-  /** No answer came. @returns true where nothing may be sent from now on */
+  /** No answer came. @returns true if nothing may be sent from now on */
   recordFailure(exchange: object, error: DeskbellError): boolean {
     // a connection that is lost ends a hundred requests with one error
     if (error === this.#lastError) return false;
@@ -228,7 +228,7 @@ export class Admission {
     return this.recordHttpFault(error) || isStopped;
   }
 
-  /** A connection ended. @returns true where nothing may be sent from now on, since it was for yet another HTTP fault */
+  /** A connection ended. @returns true if nothing may be sent from now on, since it was for yet another HTTP fault */
   recordHttpFault(error: DeskbellError): boolean {
     const nowMs = this.#settings.monotonicNow();
     const pauseMs = this.#httpFaults.record(error, nowMs);
@@ -247,7 +247,7 @@ export class Admission {
     this.#connectFault = undefined;
   }
 
-  /** That no connection can be made is worth telling only where it has lasted: the rest of what may be wrong is not passing. */
+  /** That no connection can be made is worth telling only if it has lasted: the rest of what may be wrong is not passing. */
   #obstacle(nowMs: number): FailureReason | undefined {
     if (this.#httpFaults.areTooMany(nowMs)) return 'protocol-error';
     const reason = this.#connectFault && failureReason(this.#connectFault);

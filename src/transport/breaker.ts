@@ -12,7 +12,7 @@
 // can be made, so that sending goes on soon after a network is back. What another sender was asked opens it too.
 
 const maxFailuresInRow = 10;
-/** Where the failures are answers: a push service may refuse many at once, and take the next ones. */
+/** If the failures are answers: a push service may refuse many at once, and take the next ones. */
 export const answersRunMs = 500;
 const firstOpenMs = 1000;
 const maxOpenMs = 60_000;
@@ -48,7 +48,7 @@ export class Breaker {
     return this.#state === 'OPEN' && nowMs < this.#openUntilMs;
   }
 
-  /** How long nothing is admitted from now; 0 where the next request is. */
+  /** How long nothing is admitted from now; 0 if the next request is. */
   waitMs(nowMs: number): number {
     if (this.#state === 'OPEN' && nowMs >= this.#openUntilMs) {
       this.#state = 'HALF_OPEN';
@@ -58,7 +58,7 @@ export class Breaker {
     return this.#state === 'HALF_OPEN' && this.#probe !== undefined ? firstOpenMs : 0;
   }
 
-  /** How long the push service has asked to wait, from now, with `Retry-After`; 0 where this is known already. */
+  /** How long the push service has asked to wait, from now, with `Retry-After`; 0 if this is known already. */
   takeWait(nowMs: number): number {
     if (this.#askedUntilMs < this.#takenUntilMs + laterByMs) return 0;
     this.#takenUntilMs = this.#askedUntilMs;
@@ -94,7 +94,7 @@ export class Breaker {
   /**
    * @param minRunMs for how long at least there must be nothing but failures
    * @param retryAfterMs what the push service asked for, 0 for nothing
-   * @returns true where the breaker has opened just now
+   * @returns true if the breaker has opened just now
    */
   recordFailure(request: object, reason: string, nowMs: number, minRunMs = 0, retryAfterMs = 0): boolean {
     if (this.#failuresInRow === 0) this.#runSinceMs = nowMs;
@@ -115,7 +115,7 @@ export class Breaker {
     this.open(reason, nowMs);
   }
 
-  /** Opens for what the push service has asked of all. @returns true where the breaker has opened just now */
+  /** Opens for what the push service has asked of all. @returns true if the breaker has opened just now */
   obey(reason: string, nowMs: number, retryAfterMs: number): boolean {
     this.#retryAfterMs = Math.min(Math.max(this.#retryAfterMs, retryAfterMs), maxRetryAfterMs);
     return this.open(reason, nowMs);

@@ -15,7 +15,7 @@ import { readAddressSettings } from './address-settings.ts';
 import { parseProxy } from './proxy.ts';
 import type { TransportOptions } from './transport.ts';
 
-/** Where a caller does not say otherwise. */
+/** If a caller does not say otherwise. */
 export const defaultTimeouts = {
   connectTimeoutMs: 10_000,
   responseTimeoutMs: 30_000,

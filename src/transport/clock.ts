@@ -10,7 +10,7 @@ export interface Clock {
   /**
    * Calls `done` once, `ms` from now.
    *
-   * @param keepsProcess false where the process may end before
+   * @param keepsProcess false if the process may end before
    */
   readonly startTimer: (done: () => void, ms: number, keepsProcess: boolean) => Timer;
 }

@@ -6,12 +6,12 @@ export function connectionError(host: string, what: string, cause?: Error): Desk
   return new DeskbellError('ERR_CONNECTION', `${host} ${what}${codeOf(cause)}.`, { cause });
 }
 
-/** ` (ECONNRESET)`; empty where the system gave no code. */
+/** ` (ECONNRESET)`; empty if the system gave no code. */
 export function codeOf(cause: unknown): string {
   return Error.isError(cause) && 'code' in cause ? ` (${String(cause.code)})` : '';
 }
 
-/** ` (ECONNRESET)`; the words of an error without a code; empty where there are none. */
+/** ` (ECONNRESET)`; the words of an error without a code; empty if there are none. */
 export function reasonOf(cause: unknown): string {
   return codeOf(cause) || (Error.isError(cause) ? ` (${cause.message})` : '');
 }

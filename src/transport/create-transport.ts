@@ -22,7 +22,7 @@ const maxOriginsKept = 900;
 
 /** What a caller inside the package may change, and the options of an application cannot. */
 export interface TransportRules {
-  /** False where the application answers for its endpoints: any address will do. By default true. */
+  /** False if the application answers for its endpoints: any address will do. By default true. */
   readonly guardsAddresses?: boolean;
   /** False: nothing is deferred because of earlier answers and failures. By default true. */
   readonly hasBreaker?: boolean;
@@ -134,7 +134,7 @@ export function createTransport(
 
 /**
  * Endpoints come from strangers, who can name any number of hosts under the known domains. Push services that are to get
- * nothing for a while are kept; where these are too many, those are forgotten whose wait ends first.
+ * nothing for a while are kept; if these are too many, those are forgotten whose wait ends first.
  */
 function forgetIdle(origins: Map<string, Origin>): void {
   const idle = [...origins]

@@ -13,7 +13,7 @@ export interface Exchange {
   timesRefused: number;
   /** When it was written to a connection, by the clock that never goes backwards; 0 while it is not. */
   writtenAtMs: number;
-  /** Ends it, where its sender gave it a time. */
+  /** Ends it, if its sender gave it a time. */
   timeout?: Timer | undefined;
   isSettled: boolean;
 }
@@ -44,7 +44,7 @@ export interface SessionEvents {
   /**
    * The push service certainly did not process it: it may be sent again.
    *
-   * @param refusal how it was refused, where not at once: the push service takes no request now, or not as many
+   * @param refusal how it was refused, if not at once: the push service takes no request now, or not as many
    */
   handedBack(exchange: Exchange, refusal: string | undefined): void;
   /** There may be more capacity or none at all any more, or something to flush. */
@@ -89,7 +89,7 @@ export class ResponseBody {
   /**
    * Copies a piece of the body.
    *
-   * @returns false where the body is longer than what is kept: the rest need not be read
+   * @returns false if the body is longer than what is kept: the rest need not be read
    */
   add(piece: Buffer, start = 0, end = piece.length): boolean {
     if (start === end) return true;

@@ -16,7 +16,7 @@ export class Fifo<T> {
     this.#items.push(item);
   }
 
-  /** Slow where the queue is long. @returns false where the item is not in it */
+  /** Slow if the queue is long. @returns false if the item is not in it */
   remove(item: T): boolean {
     const index = this.#items.indexOf(item, this.#head);
     if (index === -1) return false;

@@ -5,7 +5,7 @@
 //   BUSY     the request was written; its answer → IDLE, or CLOSED where the connection carries no further request
 //   CLOSED   whatever was in flight has been reported
 //
-// An answer whose status is known counts, even where the rest of it is lost. A request whose connection ends before
+// An answer whose status is known counts, even if the rest of it is lost. A request whose connection ends before
 // that is in doubt: it may have been processed.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';

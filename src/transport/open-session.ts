@@ -32,7 +32,7 @@ export const openSession: OpenSession = async (origin, settings, events, aborted
 /**
  * Known push services speak HTTP/2, and `node:http` brings Node's `fetch` with it: 30 ms at the start of every thread.
  *
- * @throws {DeskbellError} ERR_CONNECTION where the connection has ended meanwhile
+ * @throws {DeskbellError} ERR_CONNECTION if the connection has ended meanwhile
  */
 async function loadHttp1({ socket }: Connection, { host }: URL): Promise<typeof Http1Session> {
   const { Http1Session: Session } = await import('./http1.ts');

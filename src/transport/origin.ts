@@ -151,7 +151,7 @@ export class Origin implements SessionEvents {
     this.#settle(exchange, { kind: 'failure', error, inDoubt: !wasQueued });
   }
 
-  /** How long it has asked to wait, from now; 0 where this is known already. */
+  /** How long it has asked to wait, from now; 0 if this is known already. */
   takeWait(): number {
     return this.#admission.takeWait();
   }
@@ -315,7 +315,7 @@ export class Origin implements SessionEvents {
     }
   }
 
-  /** Where only the pace holds back what is queued, no answer will. */
+  /** If only the pace holds back what is queued, no answer will. */
   #pumpInPace(): void {
     const { paceMs } = this.#admission;
     if (paceMs === undefined) return;

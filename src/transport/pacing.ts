@@ -3,7 +3,7 @@
 //
 // Inputs    each answer to a request: accepted, refused (503, 429 without a time, a stream that is refused for the first time), or
 //           other, and the time from its write to the answer; that requests wait because of the window
-// Round     the answers to a part of the window that was written since the last decision; or, where few are in flight, three
+// Round     the answers to a part of the window that was written since the last decision; or, if few are in flight, three
 //           round trips without a refusal
 // State     window; growth, the share by which a round may widen it; threshold, up to which the window was fine before and
 //           doubles again; base, the round trip without a queue; whether writes are spread over the round trip, which they
@@ -64,7 +64,7 @@ const outageFloor = 1 / 64;
 const firstFactor = 1 / 2;
 /** Below what was accepted, so that the next rounds are not refused again. */
 const marginFactor = 0.85;
-/** Where the rate of writes is what is limited, latency may vary by so much. */
+/** If the rate of writes is what is limited, latency may vary by so much. */
 const spreadRatio = 1.5;
 /** Writes that are spread may catch up on so much. */
 const burstMs = 10;
@@ -171,7 +171,7 @@ export class Pacing {
     this.#startRound(nowMs);
   }
 
-  /** Where few are in flight, as many answers as are needed to judge refusals take long to come; if there are none, they need not. */
+  /** If few are in flight, as many answers as are needed to judge refusals take long to come; if there are none, they need not. */
   #isCalm(nowMs: number): boolean {
     const isNothingRefused = this.#refused === 0 && this.#accepted > 0 && this.#latencyMs > 0;
     return isNothingRefused && nowMs - this.#startedAtMs >= calmRoundTrips * this.#latencyMs;
@@ -201,7 +201,7 @@ export class Pacing {
     if (!this.#isOutage && !wasOutage) this.#threshold = this.#window;
   }
 
-  /** @returns true where the window must not grow */
+  /** @returns true if the window must not grow */
   #isQueueing(): boolean {
     if (this.#accepted === 0) return false;
     const latencyMs = this.#latencySumMs / this.#accepted;

@@ -78,7 +78,7 @@ const maxHeadBytes = 16_384;
  * Asks the proxy at the other end of `socket` for a tunnel. When it resolves, the socket is connected to `authority`.
  *
  * @param authority host and port, as in `push.example.org:443`
- * @throws {DeskbellError} ERR_CONNECTION with the proxy's status where it refuses
+ * @throws {DeskbellError} ERR_CONNECTION with the proxy's status if it refuses
  */
 export async function openTunnel(socket: Socket, authority: string, proxy: Proxy): Promise<void> {
   const credentials =

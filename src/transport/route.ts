@@ -28,7 +28,7 @@ export interface Route {
   /** The port at those addresses. */
   readonly addressPort: number;
   readonly proxy?: Proxy;
-  /** Throws where the address that the connection turns out to have may not be; absent where any may. */
+  /** Throws where the address that the connection turns out to have may not be; absent if any may. */
   readonly check?: ((address: string) => void) | undefined;
 }
 

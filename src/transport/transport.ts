@@ -39,7 +39,7 @@ export type TransportResult =
       readonly kind: 'deferred';
       readonly retryAfterMs: number;
       readonly reason: string;
-      /** What keeps everything from being sent there, where waiting may not mend it: an operator should be told. */
+      /** What keeps everything from being sent there, if waiting may not mend it: an operator should be told. */
       readonly obstacle: FailureReason | undefined;
     };
 
@@ -68,7 +68,7 @@ export interface OriginSnapshot {
   readonly breaker: 'closed' | 'open' | 'half-open';
   /** Why the breaker is not closed. */
   readonly breakerReason: string | undefined;
-  /** How long every try has failed without an answer, where that is long enough not to be an accident. */
+  /** How long every try has failed without an answer, if that is long enough not to be an accident. */
   readonly unreachableMs: number | undefined;
   readonly obstacle: FailureReason | undefined;
 }
@@ -97,7 +97,7 @@ export interface Transport {
   send(request: PushRequest, done: (result: TransportResult) => void, timeoutMs?: number): Sending;
   /** @param origin as `URL.origin` gives it */
   pace(origin: string): Pace;
-  /** @returns why nothing may be sent to the push service now; `undefined` where something may */
+  /** @returns why nothing may be sent to the push service now; `undefined` if something may */
   deferral(origin: string): Deferral | undefined;
   /** The push services that have asked to wait (`Retry-After`), and how long from now, since this was called before. */
   takeWaits(): ReadonlyMap<string, number>;

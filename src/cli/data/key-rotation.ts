@@ -110,7 +110,7 @@ async function findPair(directory: string, wanted: string): Promise<VapidKeys | 
 /**
  * Retires a pair that is not current: services take no more subscriptions of it, and its private half is removed.
  *
- * @param options `force`: also where subscriptions were made with it, which cannot be sent to any more
+ * @param options `force`: also if subscriptions were made with it, which cannot be sent to any more
  * @returns how many subscriptions there are
  * @throws {DeskbellError} ERR_KEY_IN_USE for the current pair, and for one that subscriptions were made with
  */

@@ -88,7 +88,7 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
 
 const isKnown = ({ acknowledgement }: StandingAlarm): boolean => acknowledgement !== undefined;
 
-/** @throws {DeskbellError} ERR_ALARM_NOT_FOUND where none with this id stands */
+/** @throws {DeskbellError} ERR_ALARM_NOT_FOUND if none with this id stands */
 export async function findAlarm(
   store: AlarmSources,
   readWarnings: ReadWarnings,
@@ -104,7 +104,7 @@ export async function findAlarm(
  * Takes note that an operator knows of an alarm.
  *
  * @param acknowledgement `note`: up to `maxNoteLength` characters
- * @throws {DeskbellError} ERR_ALARM_NOT_FOUND where none with this id stands
+ * @throws {DeskbellError} ERR_ALARM_NOT_FOUND if none with this id stands
  */
 export async function acknowledgeAlarm(
   store: AlarmSources,

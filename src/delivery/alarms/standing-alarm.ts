@@ -29,7 +29,7 @@ export interface StandingAlarm {
   readonly id: string;
   /** One of `alarmKinds`, or the reason of an alarm that broadcasts have raised. */
   readonly kind: string;
-  /** Host or domain; empty where it is about no push service. */
+  /** Host or domain; empty if it is about no push service. */
   readonly pushService: string;
   /** One sentence. */
   readonly what: string;
@@ -37,7 +37,7 @@ export interface StandingAlarm {
   readonly remedy: string;
   /** A push service's or a resolver's own words; may be empty. */
   readonly detail: string;
-  /** Absent where nobody has noted it. */
+  /** Absent if nobody has noted it. */
   readonly sinceMs: number | undefined;
   /** About how many: of several broadcasts with the same alarm, the largest number. */
   readonly count: number;

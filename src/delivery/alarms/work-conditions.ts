@@ -6,7 +6,7 @@ import type { FoundAlarm } from './standing-alarm.ts';
 /** Work is begun within seconds: what nobody has taken up by then is late. */
 export const lateAfterMs = 60_000;
 
-/** How long the longest has been due, milliseconds; 0 where nothing is late. */
+/** How long the longest has been due, milliseconds; 0 if nothing is late. */
 export interface Lateness {
   readonly broadcastMs: number;
   readonly scheduleMs: number;

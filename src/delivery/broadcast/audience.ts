@@ -67,7 +67,7 @@ const batchSize = 1000;
 /**
  * Writes an audience down.
  *
- * @param isSplit what its readers get differs, so that members are looked for also where they are all
+ * @param isSplit what its readers get differs, so that members are looked for also if they are all
  * @throws {DeskbellError} ERR_FIELD_VALUE for an id, a user or a tag that is none, ERR_FIELD_TYPE,
  *   ERR_SUBSCRIPTION_INVALID
  */

@@ -27,7 +27,7 @@ export interface ReaderCounts {
   readonly byText: ReadonlyMap<string | undefined, number>;
   /** Who has the channel off. */
   readonly channelOff: number;
-  /** Who is left out, having clicked on none of the last broadcasts shown there. Absent where it is not asked for. */
+  /** Who is left out, having clicked on none of the last broadcasts shown there. Absent if it is not asked for. */
   readonly inactive?: number;
   /** Whose local time is over, and who is left out for it. */
   readonly timePassed: number;
@@ -44,7 +44,7 @@ export interface ReaderCounts {
 export const formatReaderCount = (count: number, { isEstimate }: ReaderCounts): string =>
   isEstimate ? `about ${formatEstimate(count)}` : formatCount(count);
 
-/** The counts beside those of texts that are not 0, with what they say of readers; who is inactive also where nobody is. */
+/** The counts beside those of texts that are not 0, with what they say of readers; who is inactive also if nobody is. */
 export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [string, string])[] => {
   const described = (
     [
@@ -71,7 +71,7 @@ const pageRows = 1000;
  * Counts the readers of a broadcast as it would be made.
  *
  * @param size of the audience. @param maxRows a larger one is estimated from a sample of about so many subscriptions
- * @returns undefined where all get the same at the same time, as given subscriptions do
+ * @returns undefined if all get the same at the same time, as given subscriptions do
  * @throws {DeskbellError} what making it would throw
  */
 export async function countReadersOf(

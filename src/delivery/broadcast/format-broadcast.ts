@@ -16,7 +16,7 @@ export function nonZeroCounts({ counts }: Broadcast): readonly (readonly [CountN
 export const settledRows = ({ recipients, counts }: Pick<Broadcast, 'recipients' | 'counts'>): number =>
   recipients - counts.pending - counts.cancelled;
 
-/** What all push services together have brought about; `undefined` where the broadcast asks for no receipts. */
+/** What all push services together have brought about; `undefined` if the broadcast asks for no receipts. */
 export function totalReceipts({
   receipts,
 }: Pick<Broadcast, 'receipts'>): Omit<ReceiptCounts, 'origin'> | undefined {
@@ -35,7 +35,7 @@ export function totalReceipts({
   };
 }
 
-/** The share of the accepted messages that browsers say was shown or clicked, from 0 to 1; `undefined` where none is accepted. */
+/** The share of the accepted messages that browsers say was shown or clicked, from 0 to 1; `undefined` if none is accepted. */
 export const shareOfAccepted = (
   reported: number,
   { counts }: Pick<Broadcast, 'counts'>,

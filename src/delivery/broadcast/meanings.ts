@@ -9,7 +9,7 @@ import { chromeLimitReason } from '../limits/rate-limits.ts';
 
 export interface ReasonMeaning {
   readonly meaning: string;
-  /** Empty where nothing is to be done. */
+  /** Empty if nothing is to be done. */
   readonly remedy: string;
 }
 

@@ -11,13 +11,13 @@ export interface Progress {
   readonly settled: number;
   /** Rows settled per second, over the last seconds. */
   readonly ratePerSecond: number;
-  /** Until the rest is settled at this rate; absent where nothing moves, and where the rate is that of the first moments of a large broadcast. */
+  /** Until the rest is settled at this rate; absent if nothing moves, and where the rate is that of the first moments of a large broadcast. */
   readonly etaSeconds?: number;
 }
 
 const averageOverMs = 5000;
 
-/** A rate over less is that of a beginning: it says how long the rest takes only where that is at most twenty times as much. */
+/** A rate over less is that of a beginning: it says how long the rest takes only if that is at most twenty times as much. */
 const estimatedAfterMs = 2000;
 const estimatedShare = 20;
 

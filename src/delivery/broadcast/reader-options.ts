@@ -44,7 +44,7 @@ export function checkReaderOptions(
     throw fieldError(code, '/localTime', '"localTime" is over in all time zones; give a time to come.');
 }
 
-/** @returns the options with the full local time, and the broadcast's own time zone where it matters */
+/** @returns the options with the full local time, and the broadcast's own time zone if it matters */
 export function resolveTimes<Options extends DeliveryOptions>(options: Options, fromMs: number): Options {
   if (!hasReaderTimes(options)) return options;
   const { localTime, timeZone = 'UTC' } = options;
@@ -64,7 +64,7 @@ export async function findChannel(
   return known.find((channel) => channel.name === name);
 }
 
-/** @returns by what an audience of stored subscriptions is split; undefined where all get the same at once */
+/** @returns by what an audience of stored subscriptions is split; undefined if all get the same at once */
 export function toSplit(
   { texts }: EncodedMessage,
   channel: AudienceSplit['channel'],
@@ -86,7 +86,7 @@ export function toSplit(
 /**
  * When subscriptions that need not be stored get it: nothing is known of their readers, so that all get it at once.
  *
- * @throws {DeskbellError} ERR_MESSAGE_INVALID where nobody would get it
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID if nobody would get it
  */
 export function startOfList({
   channel,

@@ -57,7 +57,7 @@ export class OriginGate {
   /**
    * @param isProbe sent to find out whether the push service accepts messages again
    * @param deferral what the transport says
-   * @returns `undefined` where a message may be sent
+   * @returns `undefined` if a message may be sent
    */
   admit(isProbe: boolean, deferral: Deferral | undefined): NotSent | undefined {
     if (this.#isSuspended && !isProbe) return { kind: 'suspended' };
@@ -65,7 +65,7 @@ export class OriginGate {
   }
 
   /**
-   * @param subscriptionId of the recipient, where it is stored
+   * @param subscriptionId of the recipient, if it is stored
    * @param ifRefused what a refusal means for this row
    */
   recordOutcome(outcome: Outcome, subscriptionId: number | undefined, ifRefused: IfRefused): void {
@@ -96,7 +96,7 @@ export class OriginGate {
     return answers;
   }
 
-  /** What the store knows from the answers to all workers; `undefined` where that is nothing. */
+  /** What the store knows from the answers to all workers; `undefined` if that is nothing. */
   setState(state: PushServiceState | undefined): void {
     this.#refusalsToSuspend = state?.refusalsToSuspend ?? suspensionPolicy.refusalsToSuspend;
     this.hasAccepted ||= state?.hasAccepted ?? false;

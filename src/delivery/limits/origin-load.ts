@@ -87,7 +87,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
 
   /**
    * @param perMs requests a millisecond
-   * @returns what comes of the row where it must not wait here
+   * @returns what comes of the row if it must not wait here
    */
   add(row: Row, perMs: number, nowMs: number): NotSent | undefined {
     if (row.isReturning && this.#returning.length >= this.#stake(perMs))
@@ -166,7 +166,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     this.#othersUntilMs = nowMs + othersHeldMs;
   }
 
-  /** Within how long all rows come back that were put aside; 0 where none were. */
+  /** Within how long all rows come back that were put aside; 0 if none were. */
   asideMs(nowMs: number): number {
     const untilMs = Math.max(this.#freshUntilMs + storedWithinMs, this.#othersUntilMs);
     return Math.max(0, Math.ceil(untilMs - nowMs));
@@ -189,7 +189,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return Math.max(leastStake, Math.ceil(perMs * this.#settings.patienceMs));
   }
 
-  /** @returns `undefined` where it answers, or nothing is known of that */
+  /** @returns `undefined` if it answers, or nothing is known of that */
   defer(nowMs: number): NotSent | undefined {
     if (!this.isSilent(nowMs)) return undefined;
     const { silentAfterMs: afterMs } = this.#settings;
@@ -202,7 +202,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     if (row.isReturning) this.#detached.add(row);
   }
 
-  /** @param latencyMs from its write to its answer; absent where there was none */
+  /** @param latencyMs from its write to its answer; absent if there was none */
   recordResult(row: Row, nowMs: number, latencyMs?: number): void {
     this.#inFlight -= 1;
     this.#detached.delete(row);

@@ -1,5 +1,5 @@
 // Keeps a worker within the rate limits of the store: those that operators give, and those of push services that nobody has
-// listed. It takes shares of a limit before it sends. Where its share is used
+// listed. It takes shares of a limit before it sends. If its share is used
 // up, a row is stored with its time in the queue that all workers make together, so that other push services are served
 // meanwhile and each row waits once, as a rule. A row that has waited and still gets no permit comes back soon,
 // however often that happens: a share is taken when it asks, and must not have run out by then.
@@ -54,7 +54,7 @@ export class RateLimits {
   /**
    * @param isReturning the row was rate limited or tried before
    * @param perSecond where the operator gives no rate; absent for no limit
-   * @returns `undefined` where a message may be sent
+   * @returns `undefined` if a message may be sent
    */
   admit(origin: string, isReturning: boolean, nowMs: number, perSecond?: number): NotSent | undefined {
     let limit = this.#limits.get(origin);
@@ -107,7 +107,7 @@ export const chromeLimitReason = 'chrome-limit';
 const suspiciousAttempts = 5;
 const suspiciousWaitMs = 10 * 60 * 1000;
 
-/** @returns the alarm to raise for a row that was asked to wait, where it looks like this limit */
+/** @returns the alarm to raise for a row that was asked to wait, if it looks like this limit */
 export function findChromeLimit(
   origin: string,
   { reason, afterMs = 0 }: Extract<Outcome, { kind: 'retry' }>,

@@ -18,7 +18,7 @@ export interface PushMessage {
   sending?: Sending | undefined;
 }
 
-/** Asked before anything is spent on a message. @returns `undefined` where it may be sent */
+/** Asked before anything is spent on a message. @returns `undefined` if it may be sent */
 export type Admit<Message extends PushMessage> = (message: Message) => NotSent | undefined;
 
 /** A message that is to be encrypted and posted. */
@@ -28,7 +28,7 @@ export interface Selected extends MessageToEncrypt {
   readonly headers: PushHeaders;
 }
 
-/** @throws {DeskbellError} ERR_MESSAGE_INVALID where the options were not checked before */
+/** @throws {DeskbellError} ERR_MESSAGE_INVALID if the options were not checked before */
 export function select<Message extends PushMessage>(
   message: Message,
   admit: Admit<Message>,

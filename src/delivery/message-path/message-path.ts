@@ -41,14 +41,14 @@ export interface MessagePath {
   deferral: Transport['deferral'];
   /** Defers those that were posted and wait for their turn in the transport. */
   withdraw(): void;
-  /** Reports to the store what is known of push services. @returns ends it; `undefined` where there is no store */
+  /** Reports to the store what is known of push services. @returns ends it; `undefined` if there is no store */
   startReport(kind: SenderReport['kind']): (() => Promise<void>) | undefined;
   /** Closes the connections, as `Transport` does. */
   close: Transport['close'];
 }
 
 /**
- * Opens a path with connections of its own. Where there is a store, its time counts.
+ * Opens a path with connections of its own. If there is a store, its time counts.
  *
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION
  */

@@ -11,7 +11,7 @@ import type { NotSent } from '../limits/not-sent.ts';
 export interface Posted {
   readonly kind: 'posted';
   readonly outcome: Outcome;
-  /** Absent where no answer came; `error` says why. */
+  /** Absent if no answer came; `error` says why. */
   readonly response?: PushResponse | undefined;
   readonly error?: DeskbellError | undefined;
 }
@@ -19,7 +19,7 @@ export interface Posted {
 /** What came of one message: its meaning, and the push service's response where there was one. */
 export interface SendResult {
   readonly outcome: Outcome;
-  /** The push service's answer; `undefined` where none came, and then `error` or the outcome's detail says why. */
+  /** The push service's answer; `undefined` if none came, and then `error` or the outcome's detail says why. */
   readonly response: PushResponse | undefined;
   /** The network, TLS, time-out or address fault that there is no answer for. */
   readonly error?: DeskbellError;

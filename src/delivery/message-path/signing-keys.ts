@@ -1,4 +1,4 @@
-// The VAPID pairs that a sender signs with: those that it was given and, where it has a key directory, those that are there,
+// The VAPID pairs that a sender signs with: those that it was given and, if it has a key directory, those that are there,
 // without those that are retired.
 // A pair is in its file before any subscription is made with it, so that reading the files again for a key that is not
 // held finds every pair of ours, in a process that was started before the pair was made too.

@@ -33,7 +33,7 @@ export class Figures {
     if (isLeaseLost) this.#leasesLost += 1;
   }
 
-  /** @returns what came since this was called before; `undefined` where nothing did */
+  /** @returns what came since this was called before; `undefined` if nothing did */
   take(): DeliveryFigures | undefined {
     const answers = [...this.#answers].map(([origin, tally]) => ({
       pushService: pushServiceName(origin),

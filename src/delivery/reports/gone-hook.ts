@@ -2,7 +2,7 @@
 // store keeps them until they have been told, so that each is told at least once.
 import type { EndedSubscription, EndedSubscriptions } from '../../store/ended-subscriptions.ts';
 
-/** Told of each subscription that its push service has ended. Where it throws, it is told again later. */
+/** Told of each subscription that its push service has ended. If it throws, it is told again later. */
 export type GoneHook = (subscription: EndedSubscription) => void | Promise<void>;
 
 const intervalMs = 1000;

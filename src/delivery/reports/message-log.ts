@@ -1,4 +1,4 @@
-// What is told of single messages, where that is asked for: which subscription, and what came of it. Nothing of what was sent, and no
+// What is told of single messages, if that is asked for: which subscription, and what came of it. Nothing of what was sent, and no
 // endpoint.
 import { checkOptions, isFunction, mustBe, type OptionCheck } from '../../errors/check-options.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
@@ -14,14 +14,14 @@ export const loggedMessages = ['failed', 'all'] as const;
 export interface MessageRecord {
   /** Absent for a single message. */
   readonly broadcastId?: number | undefined;
-  /** Absent where it is not stored. */
+  /** Absent if it is not stored. */
   readonly subscriptionId?: number | undefined;
   /** Origin of the push service. */
   readonly pushService: string;
   readonly outcome: AttemptOutcome;
-  /** 1 for the first; where nothing was sent, how many there were before. Of a single message 1. */
+  /** 1 for the first; if nothing was sent, how many there were before. Of a single message 1. */
   readonly attempt: number;
-  /** HTTP status, absent where there was no answer. */
+  /** HTTP status, absent if there was no answer. */
   readonly status?: number | undefined;
   /** As in `Outcome`. */
   readonly reason?: string | undefined;

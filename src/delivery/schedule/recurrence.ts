@@ -1,5 +1,5 @@
-// When a schedule has its occurrences: cron with five fields, in a time zone. Where clocks are put forward, a fixed time in
-// the gap comes at its end, and times of a pattern with "*" or a step are left out; where they are put back, a fixed time
+// When a schedule has its occurrences: cron with five fields, in a time zone. If clocks are put forward, a fixed time in
+// the gap comes at its end, and times of a pattern with "*" or a step are left out; if they are put back, a fixed time
 // comes once, the first time, and the others in both of the hours.
 import { Cron } from 'croner';
 import { isTimeZone, toInstant, toWallTime } from '../../audience/zone-time.ts';
@@ -7,7 +7,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 /** Times after a given one. */
 export interface Recurrence {
-  /** @returns milliseconds since 1970; `undefined` where there is none any more */
+  /** @returns milliseconds since 1970; `undefined` if there is none any more */
   after(timeMs: number): number | undefined;
 }
 
@@ -28,7 +28,7 @@ export function readRecurrence(cron: string, timezone: string): Recurrence {
 /**
  * When a schedule is due first.
  *
- * @throws {DeskbellError} ERR_SCHEDULE_INVALID, also where no time is to come
+ * @throws {DeskbellError} ERR_SCHEDULE_INVALID, also if no time is to come
  */
 export function firstTimeAfter(timeMs: number, cron: string, timezone: string): number {
   const firstMs = readRecurrence(cron, timezone).after(timeMs);

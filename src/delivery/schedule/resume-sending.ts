@@ -9,7 +9,7 @@ type PausedStore = Pick<Store, 'sending' | 'schedules' | 'webhooks' | 'broadcast
 
 /** What resuming starts. */
 export interface Resumption {
-  /** `undefined` where sending is not paused. */
+  /** `undefined` if sending is not paused. */
   readonly pause: SendingPause | undefined;
   /** Those that are not paused themselves. */
   readonly schedules: readonly Schedule[];

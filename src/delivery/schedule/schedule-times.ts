@@ -26,7 +26,7 @@ export async function withTimes(schedule: Schedule): Promise<ScheduleWithTimes> 
 /**
  * Ends the pause of a schedule: it goes on with its next time after now.
  *
- * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND, ERR_SCHEDULE_INVALID where no time is to come
+ * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND, ERR_SCHEDULE_INVALID if no time is to come
  */
 export async function resumeSchedule(
   { schedules, now }: Pick<Store, 'schedules' | 'now'>,

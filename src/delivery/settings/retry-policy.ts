@@ -5,7 +5,7 @@ import type { StoredRetry } from '../../store/ledger.ts';
 
 /** When a message of a broadcast is tried again, and how often. Delays are in milliseconds. */
 export interface RetryPolicy {
-  /** The wait after the first attempt, where the push service asks for none; it doubles with every further one. */
+  /** The wait after the first attempt, if the push service asks for none; it doubles with every further one. */
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
   /** POSTs for one row, the first included. */

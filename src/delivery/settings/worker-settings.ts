@@ -25,7 +25,7 @@ export const defaultWorkerSettings = {
   crowdedCommitDelayMs: 100,
   /** While slices are being read, due retries are looked for this often. */
   leaseRetriesEveryMs: 100,
-  /** Rows that were put aside are leased before their time this often, where some of them had to be put aside again. */
+  /** Rows that were put aside are leased before their time this often, if some of them had to be put aside again. */
   leaseAheadEveryMs: 50,
   /** How often work is looked for when there was none. */
   leaseSliceEveryMs: 250,

@@ -159,7 +159,7 @@ export class GatheredAnswers {
   }
 }
 
-/** @returns `undefined` where no push service answered */
+/** @returns `undefined` if no push service answered */
 function readAnswer(result: Result): SingleAnswer | undefined {
   if (result.kind !== 'posted' || result.response === undefined) return undefined;
   const { outcome } = result;

@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts';
 
 /** How a single message is delivered, and to whom. */
 export interface SendOptions extends PushOptions {
-  /** Default: what the store knows of the reader, where there is a store that has the subscription. */
+  /** Default: what the store knows of the reader, if there is a store that has the subscription. */
   readonly reader?: GivenReader | undefined;
 }
 

@@ -17,7 +17,7 @@ export class SingleMessageRates {
     this.#rates = rates;
   }
 
-  /** @returns `undefined` where a message may be sent */
+  /** @returns `undefined` if a message may be sent */
   admit(
     { origin, isUnlisted }: Pick<Destination, 'origin' | 'isUnlisted'>,
     nowMs: number,

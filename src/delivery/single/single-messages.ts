@@ -73,7 +73,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
     }
   });
 
-  /** The recipient with its key, where that must be looked up; `undefined` as a rule. */
+  /** The recipient with its key, if that must be looked up; `undefined` as a rule. */
   const completeKey = (recipient: Addressee): Promise<Addressee> | undefined => {
     const { vapidPublicKey: named } = recipient;
     if (named === undefined ? !hasOtherKeys : path.destinations.hasKey(named)) return undefined;

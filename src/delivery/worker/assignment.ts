@@ -40,7 +40,7 @@ export interface AssignedRow extends Row {
 /** What is ready to be committed. */
 export interface CommitPart {
   readonly rows: readonly RowResult[];
-  /** The former and the new cursor; absent where the rows were detached. */
+  /** The former and the new cursor; absent if the rows were detached. */
   readonly cursors?: Omit<PageOfSlice, 'number'>;
 }
 
@@ -57,7 +57,7 @@ export class Assignment {
   #mode: Mode;
   #isStopped = false;
   #cursor = 0;
-  /** Of the slice's members, where it has any: the first behind the cursor. */
+  /** Of the slice's members, if it has any: the first behind the cursor. */
   #nextMember = 0;
   #readPosition = 0;
   /** Read and not yet taken, from `#nextUnsent` on. */
@@ -208,7 +208,7 @@ export class Assignment {
     return row;
   }
 
-  /** When the quiet hours end that the reader of a row has now; undefined where there are none. */
+  /** When the quiet hours end that the reader of a row has now; undefined if there are none. */
   quietEnd({ tries }: AssignedRow, nowMs: number): number | undefined {
     return this.#quietEnd?.(tries.reader?.timeZone, nowMs);
   }
@@ -274,7 +274,7 @@ export class Assignment {
     return { rows, cursors: { fromCursor, cursor: this.#cursor, ...missing } };
   }
 
-  /** @returns how many members the cursor has passed since; undefined where the slice has none */
+  /** @returns how many members the cursor has passed since; undefined if the slice has none */
   #passMembers(): number | undefined {
     const ids = this.slice?.members?.ids;
     if (ids === undefined) return undefined;

@@ -13,7 +13,7 @@ export interface CommitterParts extends Pick<
 > {
   /** Where it is told what is measured, if anybody wants to know. */
   readonly figures?: Figures | undefined;
-  /** Told of each message, where that is asked for. */
+  /** Told of each message, if that is asked for. */
   readonly messageLog?: MessageLog | undefined;
   readonly clock: Pick<Clock, 'monotonicNow'>;
   /** Milliseconds since 1970. */
@@ -28,7 +28,7 @@ export class Committer {
   #uncommittedResults = 0;
   #areAllAccepted = true;
 
-  /** @param onCommit called after each commit, also where it has failed */
+  /** @param onCommit called after each commit, also if it has failed */
   constructor(parts: CommitterParts, workload: Workload, onCommit: () => void) {
     this.#parts = parts;
     this.#workload = workload;
@@ -108,7 +108,7 @@ export class Committer {
   /** Tells of a fault by `throwFault` alone. */
   async #storeAll(assignment: Assignment, parts: readonly (CommitPart | undefined)[]): Promise<void> {
     try {
-      // one transaction, where the store gathers what it is asked for at once
+      // one transaction, if the store gathers what it is asked for at once
       await Promise.all(parts.map((part) => part && this.#store(assignment, part)));
       if (assignment.isDone) await this.#end(assignment);
     } catch (cause) {

@@ -21,7 +21,7 @@ export interface WorkerOptions {
   readonly broadcastId?: number | undefined;
   /** Stands in for the accelerator or Node's builtins. */
   readonly encrypt?: Encrypt | undefined;
-  /** Told in words why the accelerator is not used, where a broadcast is large enough for that to matter. */
+  /** Told in words why the accelerator is not used, if a broadcast is large enough for that to matter. */
   readonly onWarning: (warning: string) => void;
   /** Told about once a second what was measured since. */
   readonly onFigures?: OnFigures | undefined;

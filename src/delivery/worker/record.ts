@@ -27,7 +27,7 @@ export interface Row {
   readonly tries: Tries;
   /** What it means where its push service refuses our token or key. */
   readonly ifRefused: IfRefused;
-  /** 0 where it was not posted. */
+  /** 0 if it was not posted. */
   readonly sentAtMs: number;
 }
 
@@ -247,7 +247,7 @@ function toWaiting(
   return toRetried({ ...unsent(row, { reason, detail }), alarm }, retry);
 }
 
-/** One that passes by itself is told of by the transport, where it lasts. */
+/** One that passes by itself is told of by the transport, if it lasts. */
 const isToldAtOnce = (reason: string): boolean => reason !== 'connection' && reason !== 'protocol-error';
 
 function toSuspended(row: Row, { random }: RecordSettings): RowResult {

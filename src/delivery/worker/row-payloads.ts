@@ -48,7 +48,7 @@ export class PayloadSource {
     return payloads;
   }
 
-  /** One query for a page of rows, where the broadcast has placeholders. */
+  /** One query for a page of rows, if the broadcast has placeholders. */
   async dataOf({ hasPlaceholders = false }: Broadcast, rows: readonly Recipient[]): Promise<DataOfRows> {
     if (!hasPlaceholders) return noData;
     const stored = rows.flatMap(({ subscriptionId: id, endpoint }) =>

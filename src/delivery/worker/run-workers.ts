@@ -11,7 +11,7 @@ export interface RunWorkersOptions extends GroupedOptions {
 export interface WorkRange {
   /** This broadcast only; without it, whatever comes. */
   readonly broadcastId?: number | undefined;
-  /** Rows that there are to send to, where that is known. */
+  /** Rows that there are to send to, if that is known. */
   readonly rows?: number | undefined;
 }
 

@@ -22,7 +22,7 @@ export function resolveThreadCount(threads: number | undefined, options: object)
 /** What one thread does faster than another one starts. */
 const rowsForThread = 2000;
 
-/** @returns 0 where so few rows are delivered sooner without a further thread */
+/** @returns 0 if so few rows are delivered sooner without a further thread */
 export function threadsFor(rows: number, maxThreads: number): number {
   return Math.min(maxThreads, Math.floor(rows / rowsForThread));
 }

@@ -129,7 +129,7 @@ class Worker {
     this.#workload.leaveRetries(this.#now() + 1.5 * this.#settings.lookWhileCutOffMs);
   }
 
-  /** @returns false where nothing could be sent or put aside */
+  /** @returns false if nothing could be sent or put aside */
   #sendBatch(): boolean {
     const nowMs = this.#now();
     const rows: AssignedRow[] = [];
@@ -157,7 +157,7 @@ class Worker {
     return this.#waiting < this.#settings.waitingRows || this.#known.size > this.#waitedFor.size;
   }
 
-  /** @returns false where there was none */
+  /** @returns false if there was none */
   #takeRows(nowMs: number): boolean {
     const takenAtMs = this.#parts.clock.monotonicNow();
     const rows = this.#workload.takeRows(nowMs, takenAtMs);
@@ -184,7 +184,7 @@ class Worker {
   /**
    * Adds rows that wait to a batch, as far as the pace of their push services permits.
    *
-   * @returns true where rows were put aside
+   * @returns true if rows were put aside
    */
   #pickWaiting(rows: AssignedRow[]): boolean {
     const { batchRows } = this.#settings;

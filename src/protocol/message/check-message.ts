@@ -75,7 +75,7 @@ export const isBlank = ({ title, message }: Pick<Message, 'title' | 'message'>):
   `${title}${message}`.trim() === '';
 
 /**
- * @throws {DeskbellError} ERR_MESSAGE_INVALID, which names title and message where both are blank, in one of the languages too; and what
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, which names title and message if both are blank, in one of the languages too; and what
  *   `checkMessage` throws
  */
 export function assertNotBlank(message: Message): void {

@@ -24,7 +24,7 @@ export interface EncodedMessage {
   readonly payload: Uint8Array;
   /** By canonical BCP 47 tag, for `chooseLanguage`; in the order of the tags. */
   readonly texts: ReadonlyMap<string, Uint8Array>;
-  /** In all of its texts. Where there are none, its payloads are what is sent; else `createTemplate` fills them. */
+  /** In all of its texts. If there are none, its payloads are what is sent; else `createTemplate` fills them. */
   readonly placeholders: readonly Placeholder[];
 }
 

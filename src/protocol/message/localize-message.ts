@@ -15,7 +15,7 @@ export interface LocalizedMessage {
  * The message in each of its languages, its own text first, then by their tags.
  *
  * @param message checked
- * @throws {DeskbellError} ERR_MESSAGE_INVALID where a language is there twice
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID if a language is there twice
  */
 export function localizeMessage(message: Message): readonly LocalizedMessage[] {
   if (message.texts === undefined) return [asItIs(message)];

@@ -10,11 +10,11 @@ export interface MemberDescription {
   readonly description: string;
   /** What holds where it is not given. */
   readonly byDefault: string;
-  /** What to give, where the schema does not say it all. */
+  /** What to give, if the schema does not say it all. */
   readonly expected?: string;
   /** Of the command line; by default the name in kebab case. */
   readonly flag?: string;
-  /** Of the flag, where it takes less than the member does. */
+  /** Of the flag, if it takes less than the member does. */
   readonly flagDescription?: string;
   /** Of the console's form. */
   readonly field: FieldDescription;

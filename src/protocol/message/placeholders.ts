@@ -25,9 +25,9 @@ export const uniquePlaceholders = (placeholders: readonly Placeholder[]): readon
 
 /** A placeholder in JSON text. */
 interface Slot extends Placeholder {
-  /** What stands there where there is no value; undefined where there is no default. */
+  /** What stands there where there is no value; undefined if there is no default. */
   readonly fallback: string | undefined;
-  /** @returns what to put there, escaped; undefined where the value is none to show */
+  /** @returns what to put there, escaped; undefined if the value is none to show */
   readonly encode: (value: unknown) => string | undefined;
 }
 
@@ -102,14 +102,14 @@ function checkLink(before: string, fallback: string | undefined, name: string, m
 export interface Template {
   /** In the order in which they stand in the payload. */
   readonly placeholders: readonly Placeholder[];
-  /** Of the payload with the defaults, and nothing where there are none. */
+  /** Of the payload with the defaults, and nothing if there are none. */
   readonly minBytes: number;
   /**
-   * The payload for one reader. Where the values do not fit into it, the defaults stand in their place.
+   * The payload for one reader. If the values do not fit into it, the defaults stand in their place.
    *
    * @param receipt the reader's token, where receipts are asked for
    * @returns at most 3993 bytes
-   * @throws {DeskbellError} ERR_PLACEHOLDER_VALUE where there is neither a value nor a default; ERR_PAYLOAD_TOO_LARGE where values
+   * @throws {DeskbellError} ERR_PLACEHOLDER_VALUE if there is neither a value nor a default; ERR_PAYLOAD_TOO_LARGE where values
    *   without default do not fit. Neither shows a value.
    */
   fill(data: ReaderData, receipt?: string): Uint8Array;
@@ -130,7 +130,7 @@ const declarativeNames: Readonly<Record<string, string>> = { body: 'message', na
  *
  * @param payload as `encodePayload` makes it of a message with `placeholders`
  * @param nameOf how errors name a member
- * @throws {DeskbellError} ERR_MESSAGE_INVALID where what stands in braces is no placeholder, or one in a URL could change its host
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID if what stands in braces is no placeholder, or one in a URL could change its host
  */
 export function createTemplate(payload: Uint8Array, nameOf: NameOf = (member) => member): Template {
   const whole = JSON.parse(Buffer.from(payload).toString()) as object;
@@ -215,7 +215,7 @@ const controls = /[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu;
 const rightToLeft = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u;
 const [firstStrongIsolate, popDirectionalIsolate] = ['\u2068', '\u2069'];
 
-/** @returns the value as it stands between the quotes of a JSON string; undefined where there is none to show */
+/** @returns the value as it stands between the quotes of a JSON string; undefined if there is none to show */
 function toJsonText(value: unknown): string | undefined {
   if (typeof value === 'string' && plainText.test(value)) return value;
   const text = toCleanText(value);
@@ -223,7 +223,7 @@ function toJsonText(value: unknown): string | undefined {
   return escapeJson(rightToLeft.test(text) ? firstStrongIsolate + text + popDirectionalIsolate : text);
 }
 
-/** @returns the value percent-encoded; undefined where there is none, or one that stands for a folder */
+/** @returns the value percent-encoded; undefined if there is none, or one that stands for a folder */
 function toLinkPart(value: unknown): string | undefined {
   if (typeof value === 'string' && plainLink.test(value)) return value;
   const text = toCleanText(value);

@@ -11,7 +11,7 @@ export interface StoredTexts {
   readonly hasPlaceholders?: boolean | undefined;
 }
 
-/** @returns undefined where the payload is not one of `encodePayload` */
+/** @returns undefined if the payload is not one of `encodePayload` */
 export function readMessage(
   payload: Uint8Array,
   { texts = new Map(), hasPlaceholders = false }: StoredTexts = {},
@@ -88,7 +88,7 @@ function withoutOwnName({ action, ...rest }: MessageAction, index: number): Mess
 
 // The texts of a payload, for lists of what was sent.
 
-/** @returns empty texts where the payload is not one of `encodePayload` */
+/** @returns empty texts if the payload is not one of `encodePayload` */
 export function readPayloadTexts(payload: Uint8Array): { readonly title: string; readonly message: string } {
   const { title, message } = parseJsonObject(Buffer.from(payload).toString()) ?? {};
   return { title: textOf(title), message: textOf(message) };

@@ -68,7 +68,7 @@ export interface FoundFault {
 }
 
 /**
- * What is wrong with a value, undefined where it fits. The value itself is never shown.
+ * What is wrong with a value, undefined if it fits. The value itself is never shown.
  *
  * @param path of the value in the message, such as `actions[0].url`
  */

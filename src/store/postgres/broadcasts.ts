@@ -93,7 +93,7 @@ const selectExtents = Array.from(
   .join(' union all ')
   .concat(' order by number');
 
-/** Where nothing is left by now of what was frozen, its end stands for it. */
+/** If nothing is left by now of what was frozen, its end stands for it. */
 const toExtent = ({ first, last }: ExtentRow, lastId: number, rows: number): Extent => ({
   rows,
   firstPosition: first ?? lastId,

@@ -27,7 +27,7 @@ export interface ServerClockOptions {
 }
 
 const learnAgainAfterMs = 30_000;
-/** Where the round trip was slow, the answer is inexact, or the server slow to come back. */
+/** If the round trip was slow, the answer is inexact, or the server slow to come back. */
 const slowRoundTripMs = 500;
 const learnSoonAfterMs = 1000;
 
@@ -154,7 +154,7 @@ export class PostgresDatabase {
   }
 
   /**
-   * Runs several statements as one transaction that is committed once: where the answer to the commit was lost, its id in
+   * Runs several statements as one transaction that is committed once: if the answer to the commit was lost, its id in
    * `commits` says that it was made, and the result is what `work` had come to.
    */
   async once<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {

@@ -27,7 +27,7 @@ import { createPageReader, type PageRow } from './read-page.ts';
 
 /** What `commit_page` answers. */
 interface StoredAnswer extends CommitAnswer {
-  /** Where not all rows of retries are leased under the token any more, and nothing was stored: the positions of those that
+  /** If not all rows of retries are leased under the token any more, and nothing was stored: the positions of those that
    *  are. */
   readonly leased?: readonly number[] | null;
   /** Push services whose marks are to be judged now. */

@@ -119,7 +119,7 @@ const toSet = ({ partition, ids }: PartitionRow): MemberSet => ({
   ids: ids.split(',').map(Number),
 });
 
-/** @param byPartition one of each. @returns sets of one partition each, or of any where few were found */
+/** @param byPartition one of each. @returns sets of one partition each, or of any if few were found */
 const cut = (byPartition: readonly MemberSet[], sliceRows: number): readonly MemberSet[] => {
   const isOfPartitions = byPartition.every(({ partition }) => partition !== undefined);
   return isOfPartitions && isForPartitions(countMembers(byPartition), sliceRows)

@@ -5,7 +5,7 @@
 // A former primary may take writes too: it was cut off from its cluster, or started again on its own, after a standby had been
 // promoted. Each promotion begins a timeline with a higher number, so of two hosts that take writes the one with the higher
 // timeline is used. The hosts that are not connected to are asked with the first connection, and every few seconds as long as
-// there are connections; where one of them was promoted later, connections to the former primary are cut. Nothing is
+// there are connections; if one of them was promoted later, connections to the former primary are cut. Nothing is
 // remembered of a host that has become a standby or cannot be reached: its cluster may have returned to the former primary.
 import type { Client, ClientConfig } from 'pg';
 import { codeOf } from './database-errors.ts';
@@ -52,7 +52,7 @@ export function connectToWritable(driver: typeof Client, urls: readonly string[]
   let timeline = 0;
   const connections = new Map<Client, { readonly host: number; readonly timeline: number }>();
 
-  /** A host that is connected to counts even where another connection to it has failed. */
+  /** A host that is connected to counts even if another connection to it has failed. */
   const isNewest = (host: number, itsTimeline: number): boolean =>
     (host === current || itsTimeline >= timeline) &&
     [...connections.values()].every((other) => other.host === host || itsTimeline >= other.timeline);

@@ -16,7 +16,7 @@ import { runPortable } from './portable-database.ts';
 /** Of a slice. Looking at as many candidates as 10,000 takes some tens of milliseconds. */
 const candidatesOfRow = 5;
 const maxCandidates = 10_000;
-/** Of one transaction: few slices, where few of the candidates are members. */
+/** Of one transaction: few slices, if few of the candidates are members. */
 const maxLooks = 10;
 
 export interface Audiences {

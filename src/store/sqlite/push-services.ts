@@ -15,13 +15,13 @@ export interface PushServices {
   record(answers: readonly PushServiceAnswers[], nowMs: number): void;
   /** Those that are not as every push service is at first. */
   states(): readonly PushServiceState[];
-  /** Where something is known of the push service. */
+  /** If something is known of the push service. */
   find(key: PushServiceKey): { readonly id: number; readonly isSuspended: boolean } | undefined;
   /** Whether the push service is known to have accepted a message for this subscription. */
   wasAccepted(id: number, subscriptionId: number | undefined): boolean;
   /** What happens if the push service refuses the row again. */
   decide(refused: { readonly by: number; readonly refusals: number; readonly sinceMs: number }): IfRefused;
-  /** Rows of one running broadcast whose push service is to be probed now. Where none is left, its suspension ends. */
+  /** Rows of one running broadcast whose push service is to be probed now. If none is left, its suspension ends. */
   drawProbes(broadcastId: number): Draw | undefined;
   /** When the first suspended row of a running broadcast is to be probed or released. */
   nextDue(broadcastId: number): number | undefined;

@@ -47,7 +47,7 @@ export class FlowController {
     }
   }
 
-  /** Grants again what was used, where that is worth a frame. */
+  /** Grants again what was used, if that is worth a frame. */
   grantReceived(): void {
     if (!this.hasToGrant) return;
     this.#writer.numberFrame(FrameType.windowUpdate, 0, defaultWindowBytes - this.#receiveWindow);
@@ -64,7 +64,7 @@ export class FlowController {
     this.continue();
   }
 
-  /** @returns false for 0, or where the window has become larger than it may be: a stream error */
+  /** @returns false for 0, or if the window has become larger than it may be: a stream error */
   grantStream(stream: Stream, bytes: number): boolean {
     stream.grantedBytes += bytes;
     if (bytes === 0 || this.#window(stream) > maxWindowBytes) return false;
@@ -80,7 +80,7 @@ export class FlowController {
     }
   }
 
-  /** @returns true where the body is wholly written */
+  /** @returns true if the body is wholly written */
   #write(stream: Stream): boolean {
     const { body } = stream.exchange.request;
     while (!stream.isWhollySent) {

@@ -20,7 +20,7 @@ export interface HeaderBlock {
 }
 
 interface Field {
-  /** The literal as it is in the block; `undefined` where its meaning depends on the table. */
+  /** The literal as it is in the block; `undefined` if its meaning depends on the table. */
   readonly raw: Uint8Array | undefined;
   readonly name: string;
   readonly value: string;
@@ -231,7 +231,7 @@ const symbols = Uint16Array.from({ length: codeLengths.length }, (_, symbol) => 
 const firstIndex: number[] = [];
 const firstCode: number[] = [];
 const nextCode: number[] = [];
-/** What 8 bits begin with, as `length << 8 | symbol`; 0 where the code is longer. */
+/** What 8 bits begin with, as `length << 8 | symbol`; 0 if the code is longer. */
 const shortCodes = new Uint16Array(1 << shortCodeBits);
 
 buildTables();
@@ -240,7 +240,7 @@ buildTables();
 let scratch = Buffer.allocUnsafeSlow(1024);
 
 /**
- * @returns the text, one character per byte; `undefined` where the bytes are not such a code
+ * @returns the text, one character per byte; `undefined` if the bytes are not such a code
  */
 export function decodeHuffman(bytes: Uint8Array, start: number, end: number): string | undefined {
   // The shortest code has 5 bits.

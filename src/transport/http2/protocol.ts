@@ -46,7 +46,7 @@ export const maxFrameBytes = 16_384;
 export const defaultWindowBytes = 65_535;
 export const maxWindowBytes = 2 ** 31 - 1;
 export const maxStreamId = 2 ** 31 - 1;
-/** Requests of one connection at a time, where the push service allows as many. */
+/** Requests of one connection at a time, if the push service allows as many. */
 export const maxStreams = 100;
 
 /** `PRI * HTTP/2.0…`, RFC 9113 §3.4. */

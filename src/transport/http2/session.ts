@@ -218,7 +218,7 @@ export class Http2Session implements Session {
   /** RFC 9113 §6.8: what is above `lastStreamId` was not and will not be processed. */
   #takeGoaway(lastStreamId: number): void {
     this.#retire();
-    // Where it has processed others, the next connection will process these.
+    // If it has processed others, the next connection will process these.
     const refusal = lastStreamId === 0 ? 'HTTP/2 GOAWAY before the first one' : undefined;
     for (const stream of this.#streams.values()) {
       if (stream.id > lastStreamId) this.#handBack(stream, refusal);
@@ -338,7 +338,7 @@ export class Http2Session implements Session {
   }
 
   #timeOut(stream: Stream): void {
-    // Where not a byte came since, or the body could not even be written, others would fare the same.
+    // If not a byte came since, or the body could not even be written, others would fare the same.
     if (this.#readAtMs < stream.sentAtMs || !stream.isWhollySent) this.#retire();
     this.#sent.reset(stream.id, ErrorCode.cancel);
     if (stream.answer !== undefined) this.#answer(stream, stream.answer);

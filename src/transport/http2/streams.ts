@@ -24,7 +24,7 @@ export class Stream {
     return this.sentBytes === this.exchange.request.body.length;
   }
 
-  /** @returns false where the body is longer than what is kept */
+  /** @returns false if the body is longer than what is kept */
   addBody(bytes: Buffer, start: number, end: number): boolean {
     return (this.#body ??= new ResponseBody()).add(bytes, start, end);
   }

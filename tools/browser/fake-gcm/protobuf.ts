@@ -15,7 +15,7 @@ export function encodeVarint(value: bigint | number): Buffer {
   return Buffer.from(bytes);
 }
 
-/** @returns the value and the offset after it; undefined where the bytes end too early */
+/** @returns the value and the offset after it; undefined if the bytes end too early */
 export function decodeVarint(
   bytes: Buffer,
   offset: number,

@@ -104,7 +104,7 @@ export function describeFunctions(version = schemaVersion, text = functionsText(
 /** Makes all functions, in the schema `deskbell_functions`. */
 export const functionsText = (): string => insertValues(files.join('\n'), values);
 
-/** @throws {Error} where a name has no value, or a value is used nowhere */
+/** @throws {Error} if a name has no value, or a value is used nowhere */
 export function insertValues(text: string, known: Readonly<Record<string, SqlValue>>): string {
   const unused = new Set(Object.keys(known));
   // not the cast `::bigint`
