@@ -15,7 +15,7 @@ const checkFiles = [
   fileURLToPath(new URL('./self-check.ts', import.meta.url)),
   fileURLToPath(new URL('./addon.ts', import.meta.url)),
 ];
-/** It takes less than a second as a rule; more than twenty have been seen on an emulated machine that was busy. */
+/** It usually takes less than a second; more than twenty have been seen on a busy emulated machine. */
 const timeoutMs = 60_000;
 /** What a program dies of by its own doing; anything else (out of memory, a time-out) may not happen again. */
 const crashes: ReadonlySet<string | null> = new Set([
@@ -56,7 +56,7 @@ function hashOf(file: string): string {
 }
 
 function check(file: string): { readonly fault: string | undefined; readonly isLasting: boolean } {
-  // loaded here, since as a rule the verdict is known, and each thread would load it
+  // loaded here, because the verdict is usually known, and each thread would load it
   const { spawnSync } = process.getBuiltinModule('node:child_process');
   const { status, signal, stdout, stderr, error } = spawnSync(process.execPath, [child, file], {
     encoding: 'utf8',

@@ -16,7 +16,7 @@ const maxTextCharacters = 200;
 /** Of the name of a value in the data of a person. */
 export const dataName = new RegExp(`^${valueName}$`);
 
-/** @returns the time zone as it is known, undefined for what is none */
+/** @returns the time zone in its usual form, undefined if it is not a time zone */
 export function readTimeZone(timeZone: unknown): string | undefined {
   // not an offset such as +01:00, which no reader keeps all year
   if (typeof timeZone !== 'string' || !/^[A-Za-z]/.test(timeZone)) return undefined;

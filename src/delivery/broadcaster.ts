@@ -14,7 +14,7 @@ import { groupSenderOptions, type GuardedOptions } from './settings/sender-optio
 import { restartAfterFaults } from './worker/restart-after-faults.ts';
 import { createRunWorkers } from './worker/run-workers.ts';
 
-/** Whoever creates a broadcast waits so long for its audience. */
+/** How long the caller that creates a broadcast waits for its audience. */
 const maxCreationMs = 2000;
 
 const isBroadcastId = mustBe('the ID of a broadcast', Number.isSafeInteger);
@@ -70,7 +70,7 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
   /** Goes on in the background. @returns the broadcast, after two seconds at the latest */
   const prepare = async (id: number): Promise<Broadcast> => {
     const { ended } = jobs.start(async (signal) => void (await prepareBroadcast(broadcasts, id, signal)));
-    // where it fails, a worker goes on with it
+    // if it fails, a worker continues it
     await Promise.race([ended.catch(() => {}), sleep(maxCreationMs, undefined, { ref: false })]);
     return broadcasts.get(id);
   };

@@ -14,8 +14,8 @@ import type { SubscriptionInput } from './message-path/subscription-input.ts';
 /** Sends messages to one subscription or to many, and controls broadcasts. Made by `createSender`. */
 export interface Sender {
   /**
-   * Sends one message, once, within `sendTimeoutMs`. What the push service or the network do is told by the outcome,
-   * never thrown. A message with `texts` or `placeholders` is the one for the subscription's reader.
+   * Sends one message, once, within `sendTimeoutMs`. The outcome says what the push service
+   * or the network did; it is never thrown. A message with `texts` or `placeholders` is the one for the subscription's reader.
    *
    * @throws {DeskbellError} before anything is sent: ERR_SUBSCRIPTION_INVALID, ERR_MESSAGE_INVALID,
    *   ERR_PAYLOAD_TOO_LARGE, ERR_PLACEHOLDER_VALUE, ERR_FIELD_VALUE and ERR_FIELD_TYPE (of `reader`), ERR_CLOSED

@@ -139,7 +139,7 @@ function timeOfDay(date: Date): string {
 }
 
 // Writes lines to a descriptor in batches of about a hundred records, in order, synchronously, so nothing is in flight
-// when the process ends. If a batch cannot be written, its records are lost and the service goes on.
+// when the process ends. If a batch cannot be written, its records are lost and the service continues.
 
 export type BatchWriter = ReturnType<typeof createBatchWriter>;
 

@@ -123,7 +123,7 @@ function toAnswers(groups: readonly Group[]): readonly StoredAnswer[] {
   return [...answers.values()].sort((one, other) => one.id - other.id);
 }
 
-/** 48 bits of a hash: two answers of one broadcast never have the same, as good as certainly. */
+/** 48 bits of a hash: two answers of one broadcast practically never have the same. */
 function idOf({ origin, outcome, status, reason, detail }: Answer): number {
   const text = JSON.stringify([origin, outcome, status ?? null, reason ?? null, detail ?? null]);
   return createHash('sha256').update(text).digest().readUIntBE(0, 6);

@@ -103,7 +103,7 @@ export interface RowOutcome {
 /** Some of what came of broadcasts. */
 export interface RowOutcomes {
   readonly outcomes: readonly RowOutcome[];
-  /** Where to go on; absent if nothing is left. */
+  /** Where to continue; absent if nothing is left. */
   readonly next?: number | undefined;
 }
 

@@ -242,7 +242,7 @@ export interface BroadcastStore {
   /** When readers of other time zones will get it, the next ones first. */
   timesToCome(id: number): Promise<readonly TimeToCome[]>;
   find(id: number): Promise<Broadcast | undefined>;
-  /** Those that there are, newest first. */
+  /** Newest first. */
   findAll(ids: readonly number[]): Promise<readonly Broadcast[]>;
   /** @throws {DeskbellError} ERR_BROADCAST_NOT_FOUND if there is none */
   get(id: number): Promise<Broadcast>;

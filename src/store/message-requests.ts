@@ -3,7 +3,7 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { run, type PortableDatabase } from './portable-sql.ts';
 
-/** A key is free again after this, as a rule: whoever repeats a request does so within minutes. */
+/** A key is usually free again after this: requests are repeated within minutes. */
 export const keyLifetimeMs = 24 * 60 * 60 * 1000;
 
 /** How many that are older are forgotten with each new one. */

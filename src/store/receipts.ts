@@ -81,7 +81,7 @@ export interface ReceiptStore {
   prune(): Promise<boolean>;
 }
 
-/** Some milliseconds of one transaction, so that other writers get their turn. */
+/** Keeps a transaction to some milliseconds, so that other writers get their turn. */
 const pruneBatchRows = 5000;
 
 export const createReceiptPruning =

@@ -32,7 +32,7 @@ export interface Retention {
 /** In days, unless an operator says otherwise. */
 export const defaultRetention = { broadcasts: 400, attempts: 90, audit: 400 } as const;
 
-/** Some milliseconds of one transaction. */
+/** Keeps a transaction to some milliseconds. */
 const pruneBatchRows = 2000;
 /** Of a thousand rows each. */
 const pruneBatchSets = 500;

@@ -19,9 +19,9 @@ export interface Sending {
   /** Pauses it, and every broadcast that is not over. If it is paused already, broadcasts that run since then are added. */
   pause(reason: PauseReason): Promise<SendingPause>;
   /**
-   * Has schedules and webhook events go on.
+   * Lets schedules and webhook events continue.
    *
-   * @param options.withBroadcasts the broadcasts that were paused with it go on too, unless they are over
+   * @param options.withBroadcasts also resume the broadcasts that were paused with it, unless they are over
    * @returns those
    */
   resume(options: { readonly withBroadcasts: boolean }): Promise<readonly number[]>;
@@ -148,7 +148,7 @@ export interface StoredSenderReport extends SenderReport {
   readonly seenAtMs: number;
 }
 
-/** A sender that has not reported for so long is gone. */
+/** A sender that has not reported for this long is gone. */
 export const reportLifetimeMs = 20_000;
 
 export interface SenderReports {

@@ -45,7 +45,7 @@ const rounds = [1 / 8, 1 / 8, 1] as const;
 
 type Extent = Readonly<Record<'subscriptions' | 'firstId' | 'lastId', number>>;
 
-/** @returns takes a sample of about so many rows. @param random as `Math.random` */
+/** @returns a function that takes a sample of about this many rows. @param random as `Math.random` */
 export function createSampler(
   { read }: PortableDatabase,
   readWindows: ReadWindows,

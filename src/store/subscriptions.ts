@@ -260,7 +260,7 @@ const warnAtShare = 0.9;
 
 export interface SubscriptionLimit {
   readonly maxSubscriptions: number;
-  /** Told when nine tenths of the limit are in use, and when the limit is reached. */
+  /** Called when nine tenths of the limit are in use, and when the limit is reached. */
   readonly onWarning?: ((warning: string) => void) | undefined;
 }
 

@@ -27,7 +27,7 @@ export function createUnlistedPushServices(database: PortableDatabase): Unlisted
     },
     add: async (origin, max) => {
       const find = 'select origin from deskbell.unlisted_push_services where origin = :origin';
-      // as a rule it is known, and nothing is to be written
+      // usually it is known, and nothing needs to be written
       if ((await database.read(find, { origin })).length > 0) return 'known';
       return database.transaction(function* () {
         if ((yield* run(find, { origin })).length > 0) return 'known' as const;

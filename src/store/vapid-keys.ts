@@ -49,7 +49,7 @@ export function createVapidKeys(database: PortableDatabase): VapidKeyStore {
   const selectCounts = `select v.public_key, sum(c.subscriptions) as subscriptions
     from deskbell.subscription_counts c join deskbell.vapid_keys v on v.id = c.vapid_key_id
     group by v.public_key`;
-  /** Changes come one after the other; registrations go on. */
+  /** Changes come one after the other; registrations continue. */
   const change = <Result>(work: () => Work<Result>): Promise<Result> => database.transaction(work, 'keys');
   const current = async (): Promise<string | undefined> => {
     const [row] = await database.read<{ readonly public_key: string }>(selectByState, { state: 'current' });

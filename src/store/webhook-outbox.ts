@@ -51,7 +51,7 @@ export interface WebhookOutbox {
   backlog(): Promise<WebhookBacklog>;
 }
 
-/** What could not be delivered for so long is dropped. */
+/** What could not be delivered for this long is dropped. */
 const webhookEventRetentionMs = 3 * 24 * 60 * 60 * 1000;
 
 interface WebhookEventRow {

@@ -19,7 +19,7 @@ export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
 
 /** What a worker encrypts at once. */
 const maxHeadroom = 64;
-/** Whoever has more to send asks again after so long at the latest, and some time for it. */
+/** Callers with more to send ask again after at most this long. */
 const askedEveryMs = 140;
 
 /** Tries that all fail over such a time are no accident. */
@@ -156,7 +156,7 @@ export class Admission {
     return this.#breaker.isClosed ? 0 : this.#breaker.takeWait(this.#settings.monotonicNow());
   }
 
-  /** Another sender was asked to wait for so long. */
+  /** Another sender was asked to wait this long. */
   pause(waitMs: number): void {
     const reason = `${this.#origin.host} has asked another sender to wait.`;
     this.#breaker.pause(reason, this.#settings.monotonicNow() + waitMs);

@@ -9,7 +9,7 @@
 //
 // A failure is a problem of the origin and not of one request: no answer in time, a lost connection, 429, 500, 502, 503,
 // 504. OPEN lasts from 1 s doubling to 60 s, or as long as `Retry-After` asks, at most an hour; at most 5 s where no connection
-// can be made, so that sending goes on soon after a network is back. What another sender was asked opens it too.
+// can be made, so that sending continues soon after a network is back. What another sender was asked opens it too.
 
 const maxFailuresInRow = 10;
 /** If the failures are answers: a push service may refuse many at once, and take the next ones. */

@@ -11,7 +11,7 @@ export interface Exchange {
   readonly done: (result: TransportResult) => void;
   /** How often a push service has refused it. */
   timesRefused: number;
-  /** When it was written to a connection, by the clock that never goes backwards; 0 while it is not. */
+  /** When it was written to a connection, by the monotonic clock; 0 while it is not. */
   writtenAtMs: number;
   /** Ends it, if its sender gave it a time. */
   timeout?: Timer | undefined;

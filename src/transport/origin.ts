@@ -156,7 +156,7 @@ export class Origin implements SessionEvents {
     return this.#admission.takeWait();
   }
 
-  /** Sends nothing for so long. */
+  /** Sends nothing for this long. */
   pause(waitMs: number): void {
     this.#admission.pause(waitMs);
     this.#deferQueued();

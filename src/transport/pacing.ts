@@ -49,7 +49,7 @@ const toleratedShare = 0.06;
 /** Standard deviations: to leave the first doubling by mistake costs more than a small decrease. */
 const chanceAtFirst = 3;
 const chanceLater = 1;
-/** A round is so much of the window, and at least so many answers. */
+/** A round is this share of the window, and at least this many answers. */
 const roundShare = 1 / 4;
 const roundAnswers = 16;
 /** Of a round that ends before, since nothing was refused. */

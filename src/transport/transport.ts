@@ -75,7 +75,7 @@ export interface OriginSnapshot {
 
 /** A request that was given to a transport. */
 export interface Sending {
-  /** When it was written to a connection, by the clock that never goes backwards; 0 while it is not. */
+  /** When it was written to a connection, by the monotonic clock; 0 while it is not. */
   readonly writtenAtMs: number;
 }
 
@@ -101,7 +101,7 @@ export interface Transport {
   deferral(origin: string): Deferral | undefined;
   /** The push services that have asked to wait (`Retry-After`), and how long from now, since this was called before. */
   takeWaits(): ReadonlyMap<string, number>;
-  /** Sends a push service nothing for so long, since it has asked another sender to wait. */
+  /** Sends a push service nothing for this long, because it has asked another sender to wait. */
   pause(origin: string, waitMs: number): void;
   /** As far as is known, nothing can be reached from here: this machine has no network, and no push service is connected to. */
   isCutOff(): boolean;

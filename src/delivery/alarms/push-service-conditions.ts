@@ -88,13 +88,13 @@ export const suspendedSince = (answers: readonly TokenAnswers[]): ReadonlyMap<st
   return since;
 };
 
-/** How far back answers are looked at. */
+/** How far back answers count. */
 export const judgedMs = 24 * 60 * 60 * 1000;
 
 /** So many answers are enough to judge by. */
 const judgedAnswers = 100;
 
-/** At most one answer of so many says something else: 5 %. */
+/** At most one answer in this many differs: 5 %. */
 const share = deletionGuardPolicy.answersPerAcceptance;
 
 type Answers = Pick<OutcomeInterval, 'accepted' | 'gone' | 'rejected'>;

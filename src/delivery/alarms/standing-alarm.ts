@@ -51,7 +51,7 @@ export interface StandingAlarm {
   readonly acknowledgement: Acknowledgement | undefined;
 }
 
-/** As a condition gives it. */
+/** A condition returns it in this form. */
 export type FoundAlarm = Omit<
   StandingAlarm,
   'id' | 'acknowledgement' | 'detail' | 'isAtLeast' | 'broadcastIds' | 'pushService'

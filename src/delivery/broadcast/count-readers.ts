@@ -114,7 +114,7 @@ function createCounter(split: AudienceSplit, store: Pick<Store, 'readers'>) {
   const groupOf = createGroups(split);
   const holds = createHolds(split.times);
   return {
-    /** Whom it reaches of those who were looked at. */
+    /** Which of the rows read it reaches. */
     reached: reached as ReadonlySet<number>,
 
     async add(rows: readonly CountedRow[]): Promise<void> {

@@ -37,10 +37,10 @@ export function formatCreator(creator: BroadcastCreator | undefined): string {
   return `the application ${creator.application}`;
 }
 
-/** Of a broadcast that nobody signs. */
+/** The creator of broadcasts that name none. */
 export const thisApplication = (): BroadcastCreator => ({ application: hostname() });
 
-/** Of `deskbell send`. */
+/** The creator of broadcasts made by `deskbell send`. */
 export const thisCommandLine = (): BroadcastCreator => ({ commandLine: hostname() });
 
 const creatorChecks: OptionChecks<Record<'operator' | 'commandLine' | 'schedule' | 'application', unknown>> =
@@ -51,7 +51,7 @@ const creatorChecks: OptionChecks<Record<'operator' | 'commandLine' | 'schedule'
     application: isText,
   };
 
-/** Of a name, in characters. */
+/** Longest name, in characters. */
 const maxNameLength = 200;
 
 /** @throws {DeskbellError} ERR_MESSAGE_INVALID */

@@ -34,7 +34,7 @@ export interface TagCount {
 
 export interface AudienceEstimator {
   /**
-   * @param maxCandidates so many subscriptions may be looked at for an exact count
+   * @param maxCandidates how many subscriptions may be read for an exact count
    * @throws {DeskbellError} as `countAudience` does
    */
   estimate(audience: Audience, maxCandidates?: number): Promise<AudienceSize>;
@@ -51,7 +51,7 @@ interface EstimatorOptions {
 }
 
 const defaultMaxCandidates = 20_000;
-/** To look up an id takes about as much as to look at so many. */
+/** Looking up an id costs about as much as reading this many. */
 const lookupCost = 40;
 /** One that is older is read anew, of all subscriptions at once, of a part of them for whoever asks next. */
 const freshMs = 10_000;
@@ -66,7 +66,7 @@ export function createAudienceEstimator(
 ): AudienceEstimator {
   let latest: { readonly sample: SubscriptionSample; readonly atMs: number } | undefined;
   let reading: Promise<SubscriptionSample> | undefined;
-  /** Of a sample, once for all who ask. */
+  /** Made once for each sample. */
   const ranked = new WeakMap<SubscriptionSample, readonly TagCount[]>();
 
   const read = async (): Promise<SubscriptionSample> => {
@@ -85,7 +85,7 @@ export function createAudienceEstimator(
     if (latest !== undefined && ageMs <= freshMs) return latest.sample;
     reading ??= read();
     if (latest === undefined || ageMs > maxAgeMs || latest.sample.isWhole) return reading;
-    // who waits for the next one is told what went wrong
+    // whoever waits for the next one gets the error
     reading.catch(() => {});
     return latest.sample;
   };

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Whoever waits for another process that prepares looks so often. */
+/** How often a process looks that waits for another one to prepare it. */
 const lookEveryMs = 250;
 const lookForWorkEveryMs = 1000;
 

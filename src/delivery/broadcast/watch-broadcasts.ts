@@ -20,7 +20,7 @@ const newestCount = 50;
 /**
  * Yields events until `signal` is aborted. What was over before the first look is left out.
  *
- * @param onError told why the store cannot be read, once until it can be read again
+ * @param onError called with the reason when the store cannot be read; once, until it can be read again
  */
 export function watchBroadcasts(
   store: BroadcastStore,

@@ -51,7 +51,7 @@ export function formatReachability(event: ReachabilityEvent): string {
 /**
  * Yields an event for each push service that cannot be reached any more, or can be again, until `signal` is aborted.
  *
- * @param onError told why the store cannot be read, once until it can be read again
+ * @param onError called with the reason when the store cannot be read; once, until it can be read again
  */
 export function watchPushServices(
   senders: Pick<SenderReports, 'list'>,

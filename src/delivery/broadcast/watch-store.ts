@@ -5,7 +5,7 @@ export interface WatchOptions {
   /** Ends the watching. */
   readonly signal: AbortSignal;
   readonly everyMs: number;
-  /** Told why the store cannot be read, once until it can be read again. */
+  /** Called with the reason when the store cannot be read; once, until it can be read again. */
   readonly onError: (error: unknown) => void;
   /** Looks once more after the end, for what the work that has just ended came to. Default: false. */
   readonly looksAfterEnd?: boolean;

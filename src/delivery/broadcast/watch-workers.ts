@@ -29,7 +29,7 @@ const silentLooksOfLost = 6;
  * Yields events until `signal` is aborted. Those that are there at the first look have started.
  *
  * @param isLeftOut says of which processes nothing is to be reported
- * @param onError told why the store cannot be read, once until it can be read again
+ * @param onError called with the reason when the store cannot be read; once, until it can be read again
  */
 export function watchWorkers(
   senders: Pick<SenderReports, 'list'>,

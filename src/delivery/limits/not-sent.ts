@@ -2,10 +2,10 @@
 import type { FailureReason } from '../../protocol/outcome.ts';
 import type { RejectionReason } from '../../protocol/refusal-reason.ts';
 
-/** Of an alarm. */
+/** Reason of an alarm. */
 export const notListedReason = 'not-listed';
 
-/** Of an alarm about no push service: since none has answered, no answer can show that the clock is wrong. */
+/** Reason of an alarm about no push service: since none has answered, no answer can show that the clock is wrong. */
 export const expiredUnsentReason = 'expired-unsent';
 
 /** Never to be sent. */
@@ -24,11 +24,11 @@ export type NotSent =
   | { readonly kind: 'capped' }
   /** The push service refuses our token or key: kept until it accepts a message, or until its time is over. */
   | { readonly kind: 'suspended' }
-  /** Its reader has quiet hours, which end in so long. */
+  /** Its reader has quiet hours, which end after this time. */
   | { readonly kind: 'quiet'; readonly afterMs: number }
   /** Its push service has a rate limit, and this is its turn, from now. */
   | { readonly kind: 'rateLimited'; readonly afterMs: number }
-  /** More messages wait for its push service than may wait here: it comes back in so long. */
+  /** More messages wait for its push service than may wait here: it comes back after this time. */
   | { readonly kind: 'waits'; readonly afterMs: number }
   /** The push service is not to be written to before that. */
   | {

@@ -13,7 +13,7 @@ import type { Deferral } from '../../transport/transport.ts';
 import type { NotSent } from './not-sent.ts';
 import { OriginLoad, type LoadSettings } from './origin-load.ts';
 
-/** What was answered since it was told to the store. */
+/** Answers that the store does not know yet. */
 interface Answers {
   accepted: number;
   hasRefused: boolean;
@@ -42,7 +42,7 @@ export class OriginGate {
   readonly load: OriginLoad;
   /** It has accepted a message, as far as is known here. */
   hasAccepted = false;
-  /** When this process was last told so, by the clock that never goes backwards. */
+  /** When this process last learned it, by the monotonic clock. */
   acceptedAtMs = Number.NEGATIVE_INFINITY;
   readonly #monotonicNow: Clock['monotonicNow'];
   #isSuspended = false;
@@ -89,7 +89,7 @@ export class OriginGate {
     }
   }
 
-  /** @returns what was answered and is not told to the store yet */
+  /** @returns the answers that the store does not know yet */
   takeAnswers(): Answers | undefined {
     const answers = this.#answers;
     this.#answers = undefined;

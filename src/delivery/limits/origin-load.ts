@@ -12,7 +12,7 @@
 // Rows that were put aside come back before their time as soon as it answers and none waits in memory; those that another worker has
 // held too. An answer ends SILENT and HELD.
 //
-// All times are by the clock that never goes backwards.
+// All times are by the monotonic clock.
 import { Fifo } from '../../transport/fifo.ts';
 import type { Sending } from '../../transport/transport.ts';
 import type { NotSent } from './not-sent.ts';
@@ -36,13 +36,13 @@ const lateAfterRoundTrips = 1.5;
 const stalledAfterRoundTrips = 2;
 /** … a row that waits has waited for long, and a push service does not work. */
 const longRoundTrips = 4;
-/** Rows that are put aside come back when they would be sent at so many times the pace. */
+/** Rows that are put aside come back when they would be sent at this multiple of the pace. */
 const earlierBy = 2;
-/** Of rows that come back, so many may wait in memory, or what is sent within `patienceMs`. */
+/** How many rows that come back may wait in memory, unless more are sent within `patienceMs`. */
 const leastStake = 64;
-/** More than one, since some may have expired or left by then. */
+/** More than one, because some may have expired or left in the meantime. */
 const probeRows = 4;
-/** Probes have come back by then, as a rule. */
+/** Probes have usually come back after this time. */
 const probesLateMs = 1000;
 /** Rows that are held, for a millisecond: whatever the pace was. They come back at this rate if there is no answer for long. */
 const heldPerMs = 0.4;

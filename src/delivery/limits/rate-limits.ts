@@ -15,7 +15,7 @@ const shareLastsMs = 2000;
 /** When a row comes back that found its share used up. Within `idleAfterMs`. */
 const comesBackAfterMs = 500;
 const askEveryMs = 50;
-/** A push service that nothing was to be sent to for so long needs no share. */
+/** A push service that nothing was to be sent to for this long needs no share. */
 const idleAfterMs = 1000;
 /** Each row that waits is stored. */
 const minWaitMs = 50;

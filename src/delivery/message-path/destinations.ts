@@ -58,7 +58,7 @@ export interface Destinations {
   setStates(states: readonly PushServiceState[]): void;
 }
 
-/** For so long, a message that a known or listed push service has accepted shows that this machine and its network are well. */
+/** How long an acceptance by a known or listed push service shows that this machine and its network work. */
 const wellForMs = 5 * 60 * 1000;
 
 /** An operator may admit a whole domain; more of its hosts than these are not remembered. */

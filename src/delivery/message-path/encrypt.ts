@@ -12,7 +12,7 @@ export interface PushMessage {
   readonly destination: Destination;
   readonly payload: Uint8Array;
   readonly options: PushOptions;
-  /** For an answer, by the clock that never goes backwards; without it only the transport's own times hold. */
+  /** For an answer, by the monotonic clock; without it only the transport's own times hold. */
   readonly deadlineMs?: number | undefined;
   /** Set once it is posted. */
   sending?: Sending | undefined;

@@ -11,7 +11,7 @@ export interface DeliveryFigures {
   readonly leasesLost: number;
 }
 
-/** Told what was measured. */
+/** Called with what was measured. */
 export type OnFigures = (figures: DeliveryFigures) => void;
 
 export class Figures {

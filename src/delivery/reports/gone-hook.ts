@@ -1,13 +1,13 @@
 // Tells an application of subscriptions that have left the store as gone. Any thread or process may have deleted them; the
-// store keeps them until they have been told, so that each is told at least once.
+// store keeps them until they have been reported, so each is reported at least once.
 import type { EndedSubscription, EndedSubscriptions } from '../../store/ended-subscriptions.ts';
 
-/** Told of each subscription that its push service has ended. If it throws, it is told again later. */
+/** Called for each subscription that its push service has ended. If it throws, it is called again later. */
 export type GoneHook = (subscription: EndedSubscription) => void | Promise<void>;
 
 const intervalMs = 1000;
 const batchSize = 100;
-/** How long a sender that is closed goes on with those that fail, each of which may take its time. */
+/** How long a closed sender keeps trying those that fail. */
 const maxCloseMs = 10_000;
 
 export interface GoneReports {
@@ -27,7 +27,7 @@ export function startGoneReports(
   /** By `performance.now()`. */
   let closesAtMs = Infinity;
 
-  /** Tells of all of them. @throws what `onGone` threw first, once the others have been told */
+  /** Reports all of them. @throws what `onGone` threw first, after the others were reported */
   const report = async (): Promise<void> => {
     let failure: { readonly error: unknown } | undefined;
     let page: readonly EndedSubscription[] = [];
@@ -46,7 +46,7 @@ export function startGoneReports(
     } while (page.length === batchSize);
     if (failure !== undefined) throw failure.error;
   };
-  /** What fails is told again the next time, with one warning until it works. */
+  /** Retries what fails the next time, with one warning until it works. */
   const reportSafely = async (): Promise<void> => {
     isReporting = true;
     try {

@@ -1,5 +1,4 @@
-// What is told of single messages, if that is asked for: which subscription, and what came of it. Nothing of what was sent, and no
-// endpoint.
+// Logs messages, if somebody wants that: which subscription, and what came of it. Neither the content nor the endpoint.
 import { checkOptions, isFunction, mustBe, type OptionCheck } from '../../errors/check-options.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
 import type { PushResponse } from '../../protocol/push-response.ts';
@@ -27,7 +26,7 @@ export interface MessageRecord {
   readonly reason?: string | undefined;
 }
 
-/** Who is told of messages, and of which. */
+/** Logs messages: which ones, and how. */
 export interface MessageLog {
   readonly of: (typeof loggedMessages)[number];
   /** Called with those of one commit of a broadcast, or with a single message. */

@@ -6,7 +6,7 @@ import type { Transport } from '../../transport/transport.ts';
 import type { ClockCheck } from './clock-check.ts';
 
 const reportEveryMs = 2000;
-/** A report without news is repeated after so many intervals, so that the sender is known to be there. */
+/** A report without news is repeated after this many intervals, to show that the sender is there. */
 const silentIntervals = 4;
 /** Strangers can register endpoints at any number of hosts: the busiest are reported. */
 const maxPushServices = 50;

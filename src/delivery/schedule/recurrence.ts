@@ -7,7 +7,7 @@ import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 /** Times after a given one. */
 export interface Recurrence {
-  /** @returns milliseconds since 1970; `undefined` if there is none any more */
+  /** @returns milliseconds since 1970; `undefined` if there is no further one */
   after(timeMs: number): number | undefined;
 }
 

@@ -49,11 +49,11 @@ export async function describeResumption(store: PausedStore): Promise<Resumption
 export interface ResumeOptions {
   /** Schedules send what they have missed, as far as it is not too late for it. Default: it is left out. */
   readonly withMissed: boolean;
-  /** The broadcasts that were paused with it go on. Default: they stay paused. */
+  /** Resume the broadcasts that were paused with it. Default: they stay paused. */
   readonly withBroadcasts: boolean;
 }
 
-/** @returns the broadcasts that go on */
+/** @returns the broadcasts that were resumed */
 export async function resumeSending(
   store: PausedStore,
   { withMissed, withBroadcasts }: ResumeOptions,

@@ -14,7 +14,7 @@ import type { Recurrence } from './recurrence.ts';
 export interface RunSchedulesOptions {
   readonly store: Store;
   readonly policy: EndpointPolicy;
-  /** Told of occurrences that are left out. */
+  /** Called for occurrences that are skipped. */
   readonly onWarning?: ((warning: string) => void) | undefined;
 }
 

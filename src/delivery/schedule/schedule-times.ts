@@ -24,7 +24,7 @@ export async function withTimes(schedule: Schedule): Promise<ScheduleWithTimes> 
 }
 
 /**
- * Ends the pause of a schedule: it goes on with its next time after now.
+ * Ends the pause of a schedule: it continues with its next time after now.
  *
  * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND, ERR_SCHEDULE_INVALID if no time is to come
  */

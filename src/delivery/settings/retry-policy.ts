@@ -48,7 +48,7 @@ type NextTry = (
   random: number,
 ) => StoredRetry | 'expired' | 'exhausted' | 'doubtful';
 
-/** From so many deferrals on, a wait for something here to be mended uses up nothing of what a row may be deferred. */
+/** From this many deferrals on, waiting for a repair on this side no longer counts against `maxDeferrals`. */
 export const longestWaitDeferrals = 10;
 
 /** After an attempt. */

@@ -1,4 +1,4 @@
-// The options of a sender, and what each part of it is told.
+// The options of a sender, and which part of it gets which.
 import { guardCallback } from '../../errors/check-options.ts';
 import type { Encrypt } from '../../protocol/message-encryption.ts';
 import type { Store } from '../../store/store.ts';
@@ -21,11 +21,11 @@ export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 
   readonly onGone?: GoneHook | undefined;
   /** Worker threads for large broadcasts, by default one per core; 0 delivers in this thread. */
   readonly threads?: number | undefined;
-  /** Told in words of what goes worse than it could: why Node's builtins encrypt a large broadcast (once), a store that fails. */
+  /** Called with a sentence when something is worse than it could be: why Node's builtins encrypt a large broadcast (once), a store that fails. */
   readonly onWarning?: (warning: string) => void;
-  /** Told about once a second what each worker of broadcasts has measured since: for metrics. */
+  /** Called about once a second with what each worker of broadcasts has measured since: for metrics. */
   readonly onFigures?: OnFigures | undefined;
-  /** Told of each message, or of those that were not accepted: broadcast, subscription, push service and outcome. */
+  /** Gets each message, or those that were not accepted: broadcast, subscription, push service and outcome. */
   readonly messageLog?: MessageLog | undefined;
   /** How long `send` may take in all, from the call to its result (default: `connectTimeoutMs` + `responseTimeoutMs`). */
   readonly sendTimeoutMs?: number;
@@ -34,7 +34,7 @@ export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 
   readonly maxRate?: readonly string[] | undefined;
 }
 
-/** Wraps the callbacks that only report, so that sending goes on when one of them throws. */
+/** Wraps the callbacks that only report, so that sending continues when one of them throws. */
 export function guardCallbacks(options: SenderOptions) {
   const { onWarning, onFigures, messageLog } = options;
   return {

@@ -8,7 +8,7 @@ import type { TransportOptions } from '../../transport/transport.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
-/** The pair that subscriptions were made with, and the contact that push services are told. */
+/** The pair that subscriptions were made with, and the contact for push services. */
 export interface SenderVapid extends VapidKeys {
   /** `mailto:` or `https:` URI. */
   readonly subject: string;

@@ -39,11 +39,11 @@ export const defaultWorkerSettings = {
   warnFromAudience: 10_000,
   /** Rows that wait for their push services in memory, unless another one could be sent to. */
   waitingRows: 256,
-  /** How long a row waits so, beside some round trips, until it and others are put aside, … */
+  /** How long a row waits like this, plus some round trips, until it and others are put aside, … */
   patienceMs: 1000,
   /** … and for how long at least. */
   minAsideMs: 250,
-  /** A push service that has answered nothing for so long gets no further rows for so long. */
+  /** A push service that has answered nothing for this long gets no further rows for this long. */
   silentAfterMs: 3000,
   /** How long rows are put aside to whose push service nothing can be sent, unless one of them is answered before. */
   heldMs: 60_000,
@@ -56,5 +56,5 @@ export type WorkerSettings = Readonly<typeof defaultWorkerSettings>;
 export const maxUncommittedOf = ({ maxPageRows, maxDetachedRows }: WorkerSettings): number =>
   maxPageRows + maxDetachedRows;
 
-/** What a crash repeats at most, for each thread. Documentation names it. */
+/** How many messages a crash repeats at most, for each thread. The documentation names it. */
 export const maxUncommittedRows = maxUncommittedOf(defaultWorkerSettings);

@@ -14,7 +14,7 @@ import type { Addressee, Destination, Destinations } from '../message-path/desti
 import type { Result } from '../message-path/post.ts';
 
 const reportAfterMs = 1000;
-/** So many are told before. */
+/** This many are stored before. */
 const maxPending = 1000;
 /** The store itself tries for 20 seconds each time, and knows a commit again for ten minutes. */
 const maxTries = 5;
@@ -122,7 +122,7 @@ type Tally = Record<SingleAnswer, number> & {
 export class GatheredAnswers {
   readonly #tallies = new Map<string, Tally>();
   #remembered = 0;
-  /** How many there are. */
+  /** How many answers. */
   answers = 0;
 
   add(origin: string, answer: SingleAnswer, subscription: Subscription): void {

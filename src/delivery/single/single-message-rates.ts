@@ -5,7 +5,7 @@ import type { NotSent } from '../limits/not-sent.ts';
 import type { Destination } from '../message-path/destinations.ts';
 import type { MaxRates } from '../settings/settings.ts';
 
-/** Of push services that got none for a second nothing need be known; they are forgotten beyond so many. */
+/** Push services that got no message for a second can be forgotten; beyond this many, they are. */
 const maxRemembered = 1024;
 
 export class SingleMessageRates {

@@ -73,7 +73,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
     }
   });
 
-  /** The recipient with its key, if that must be looked up; `undefined` as a rule. */
+  /** The recipient with its key, if that must be looked up; usually `undefined`. */
   const completeKey = (recipient: Addressee): Promise<Addressee> | undefined => {
     const { vapidPublicKey: named } = recipient;
     if (named === undefined ? !hasOtherKeys : path.destinations.hasKey(named)) return undefined;
@@ -158,7 +158,7 @@ function connectAndAnswerMs(options: TransportOptions): number {
   return Math.min(sumMs, maxTimeoutMs);
 }
 
-/** The id of one that comes from a store. */
+/** Its id, if it comes from a store. */
 const storedIdOf = (input: SubscriptionInput & { readonly id?: unknown }): number | undefined =>
   typeof input.id === 'number' ? input.id : undefined;
 

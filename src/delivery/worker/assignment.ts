@@ -37,7 +37,7 @@ export interface AssignedRow extends Row {
   result: RowResult | undefined;
 }
 
-/** What is ready to be committed. */
+/** Rows that are ready to be committed. */
 export interface CommitPart {
   readonly rows: readonly RowResult[];
   /** The former and the new cursor; absent if the rows were detached. */
@@ -68,12 +68,12 @@ export class Assignment {
   readonly #detached = new Set<AssignedRow>();
   #settledDetached: RowResult[] = [];
   #uncommittedRows = 0;
-  /** What every row of a slice begins with. */
+  /** The tries of a row that was not sent yet. */
   readonly #untried: Tries;
   readonly #options: PushOptions;
   readonly #payloads: RowPayloads;
   readonly #quietEnd: ReturnType<typeof createQuietTimes>;
-  /** Of the readers of the rows that were read. */
+  /** Data of the readers of the rows that were read. */
   #data: DataOfRows;
 
   /** @param data of the readers of retries */
@@ -143,7 +143,7 @@ export class Assignment {
     return this.#isStopped;
   }
 
-  /** Others go on where it was stopped. */
+  /** Other workers continue it. */
   get isUnfinished(): boolean {
     return this.#mode === 'STOPPED';
   }
@@ -169,7 +169,7 @@ export class Assignment {
    * Takes the next row to be sent.
    *
    * @param destinationOf where a recipient's messages go
-   * @param takenAtMs by the clock that never goes backwards
+   * @param takenAtMs by the monotonic clock
    */
   takeRow(
     destinationOf: (addressee: Addressee) => Destination,

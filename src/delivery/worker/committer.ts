@@ -11,9 +11,9 @@ export interface CommitterParts extends Pick<
   WorkloadParts,
   'leases' | 'ledger' | 'destinations' | 'settings'
 > {
-  /** Where it is told what is measured, if anybody wants to know. */
+  /** Gets what is measured, if somebody wants that. */
   readonly figures?: Figures | undefined;
-  /** Told of each message, if that is asked for. */
+  /** Gets each message, if somebody wants that. */
   readonly messageLog?: MessageLog | undefined;
   readonly clock: Pick<Clock, 'monotonicNow'>;
   /** Milliseconds since 1970. */
@@ -134,7 +134,7 @@ export class Committer {
     });
     assignment.recordCommitted(rows);
     if (messageLog !== undefined && !answer.isLeaseLost) logRows(messageLog, lease.broadcastId, rows);
-    // its page and its detached rows are told one by one
+    // its page and its detached rows are logged one by one
     const isLeaseLost = answer.isLeaseLost && this.#workload.assignments.delete(assignment);
     figures?.recordCommit(now() - startedMs, isLeaseLost);
     destinations.setStates(answer.pushServices);

@@ -21,11 +21,11 @@ export interface WorkerOptions {
   readonly broadcastId?: number | undefined;
   /** Stands in for the accelerator or Node's builtins. */
   readonly encrypt?: Encrypt | undefined;
-  /** Told in words why the accelerator is not used, if a broadcast is large enough for that to matter. */
+  /** Called with the reason why the accelerator is not used, if the broadcast is large enough for that to matter. */
   readonly onWarning: (warning: string) => void;
-  /** Told about once a second what was measured since. */
+  /** Called about once a second with what was measured since. */
   readonly onFigures?: OnFigures | undefined;
-  /** Told of messages with each commit. */
+  /** Gets messages with each commit. */
   readonly messageLog?: MessageLog | undefined;
 }
 

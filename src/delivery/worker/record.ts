@@ -247,7 +247,7 @@ function toWaiting(
   return toRetried({ ...unsent(row, { reason, detail }), alarm }, retry);
 }
 
-/** One that passes by itself is told of by the transport, if it lasts. */
+/** The transport reports the ones that pass by themselves, if they last. */
 const isToldAtOnce = (reason: string): boolean => reason !== 'connection' && reason !== 'protocol-error';
 
 function toSuspended(row: Row, { random }: RecordSettings): RowResult {

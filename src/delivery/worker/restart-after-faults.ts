@@ -6,7 +6,7 @@ const maxPauseMs = 60_000;
 
 export interface RestartOptions {
   readonly stopped: AbortSignal;
-  /** Told of each fault. */
+  /** Called with each fault. */
   readonly onFault: (fault: unknown) => void;
   /** A clock that only goes forward, in milliseconds. */
   readonly nowMs?: () => number;

@@ -11,7 +11,7 @@ export interface RunWorkersOptions extends GroupedOptions {
 export interface WorkRange {
   /** This broadcast only; without it, whatever comes. */
   readonly broadcastId?: number | undefined;
-  /** Rows that there are to send to, if that is known. */
+  /** Number of rows to send to, if known. */
   readonly rows?: number | undefined;
 }
 

@@ -10,7 +10,7 @@ export interface WaitOptions {
   readonly clock: Pick<Clock, 'startTimer'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Told once when it begins to wait, and once when it goes on. */
+  /** Called once when it begins to wait, and once when it continues. */
   readonly onWarning: (warning: string) => void;
   /** Ends the waiting: what is not written then is thrown. */
   readonly signal: AbortSignal;
@@ -71,5 +71,5 @@ function pause({ startTimer }: Pick<Clock, 'startTimer'>, signal: AbortSignal): 
   });
 }
 
-/** All threads meet it in the same minute, as a rule, and their words are told once. */
+/** All threads usually meet it in the same minute; their words are reported once. */
 const minute = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 16)}Z`;

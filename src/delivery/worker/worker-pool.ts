@@ -14,7 +14,7 @@ const threadFile = fileURLToPath(new URL('./worker-thread.ts', import.meta.url))
 /** Whether the file that a thread runs is there. A bundle made of an application's files has it only if it is told to. */
 export const hasThreadFile = (): boolean => existsSync(threadFile);
 
-/** Told what the threads post. */
+/** Gets what the threads post. */
 export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures' | 'messageLog'>;
 
 /**

@@ -288,7 +288,7 @@ class Worker {
     const wasPosted = row.sending !== undefined;
     if (wasPosted) this.#recordAnswer(row, result);
     else if (row.isReturning) this.#recordReturn(row, result);
-    // what was stopped here may go on elsewhere at once
+    // another worker may continue at once what was stopped here
     const isGivenBack = result.kind === 'deferred' && row.assignment.isStopped;
     const rowResult = toRowResult(row, isGivenBack ? atOnce : result, this.#record);
     row.assignment.settle(row, rowResult);

@@ -12,11 +12,11 @@ export interface WorkloadParts {
   readonly ledger: Ledger;
   readonly destinations: Destinations;
   readonly settings: WorkerSettings;
-  /** What rows are sent. */
+  /** Payloads of rows. */
   readonly payloads: PayloadSource;
   /** Takes on this broadcast only. */
   readonly broadcastId: number | undefined;
-  /** Told of the broadcast of each slice that is leased. */
+  /** Called with the broadcast of each slice that is leased. */
   readonly onSlice: (broadcast: Broadcast) => void;
 }
 
@@ -24,7 +24,7 @@ export interface WorkloadParts {
 export interface RowsAhead {
   readonly rows: number;
   readonly aheadMs: number;
-  /** Called where there are none. */
+  /** Called if there are none. */
   readonly areNone: () => void;
 }
 
@@ -94,7 +94,7 @@ export class Workload {
   }
 
   /**
-   * Sees to it that there are rows to send: due retries now and then, otherwise the rest of a slice or a new one.
+   * Provides rows to send: due retries from time to time, otherwise the rest of a slice or a new one.
    *
    * @param ahead leases these as well
    */
@@ -120,7 +120,7 @@ export class Workload {
   /**
    * The next rows.
    *
-   * @param takenAtMs by the clock that never goes backwards
+   * @param takenAtMs by the monotonic clock
    */
   takeRows(nowMs: number, takenAtMs = 0): readonly AssignedRow[] {
     const { destinations, settings } = this.#parts;

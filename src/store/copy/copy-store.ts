@@ -1,5 +1,5 @@
 // Copies all of one database to another, table by table. What was written is read again from both and compared. A copy that
-// was interrupted goes on: the source is read from its beginning, and what the target has is not written twice.
+// was interrupted continues: the source is read from its beginning, and what the target has is not written twice.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { copiedTables, type CopiedTable } from './copied-tables.ts';
 import {
@@ -24,7 +24,7 @@ export interface CopyState {
 export interface CopyOptions {
   readonly from: CopySource;
   readonly to: CopyTarget;
-  /** Told after each page. */
+  /** Called after each page. */
   readonly onProgress?: ((state: CopyState) => void) | undefined;
   /** Ends the copy between two pages; it can be continued. */
   readonly signal?: AbortSignal | undefined;

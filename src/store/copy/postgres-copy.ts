@@ -165,7 +165,7 @@ const toCopyDatabase = (
   close: () => database.close(),
 });
 
-/** Processes that are connected, if only to look for work, would go on with what is copied. */
+/** Connected processes, even if they only look for work, would continue with what is copied. */
 async function assertAlone(
   database: PostgresDatabase,
   waitForOthersMs = defaultWaitForOthersMs,

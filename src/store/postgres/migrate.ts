@@ -29,7 +29,7 @@ class GaveWay extends Error {}
  *
  * @param migrations after the schema
  * @param functions may change without a migration
- * @param onWarning told about the session that a migration waits for
+ * @param onWarning called with the session that a migration waits for
  * @throws {DeskbellError} ERR_STORE_TOO_NEW, ERR_STORE_TOO_OLD, ERR_COPY_UNFINISHED, ERR_STORE_CORRUPT if the tables are another program's, ERR_STORE_UNAVAILABLE
  */
 export async function migrate(

@@ -83,7 +83,7 @@ export interface PostgresStoreOptions extends ConnectionOptions {
   readonly retryForMs?: number | undefined;
   /** How many subscriptions are stored at most. Default: any number. */
   readonly subscriptionLimit?: SubscriptionLimit | undefined;
-  /** Told of a server whose clock differs from this machine's, and of the session that a migration waits for. */
+  /** Called when the server's clock differs from this machine's, and with the session that a migration waits for. */
   readonly onWarning?: ((warning: string) => void) | undefined;
 }
 

@@ -31,7 +31,7 @@ const describeServer = `
 `;
 
 /**
- * @param onWarning told about a clock that differs
+ * @param onWarning called when a clock differs
  * @param options `isPatient`: a server that starts up is waited for
  * @throws {DeskbellError} ERR_STORE_UNAVAILABLE
  */

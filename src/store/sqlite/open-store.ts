@@ -114,7 +114,7 @@ export function createWindowReader(database: SqliteDatabase): ReadWindows {
 
 // Gives free pages back to the disk (`auto_vacuum = incremental`), which a database has from its creation on, or from a restore.
 
-/** Some milliseconds of one transaction. */
+/** Keeps a transaction to some milliseconds. */
 const shrinkBatchPages = 256;
 /** Free pages that are left for what is written next. */
 const sparePages = 1024;

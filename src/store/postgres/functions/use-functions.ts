@@ -4,7 +4,7 @@
 import type { PostgresDatabase, Query } from '../database.ts';
 import type { DatabaseFunctions } from './all-functions.ts';
 
-/** So long processes of an older version may go on beside newer ones without starting anew. */
+/** How long processes of an older version may run beside newer ones without a restart. */
 export const unusedFunctionsKeptDays = 30;
 
 /** More often than the day changes. */
