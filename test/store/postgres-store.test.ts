@@ -1,8 +1,6 @@
 // The store in PostgreSQL: what every store must do; `postgres-store.all.test.ts` has the rest.
-import { describeAudiences } from './audiences-suite.ts';
 import { describeBroadcasts } from './broadcast-suite.ts';
 import { describeInvitations } from './invitations-suite.ts';
-import { describePeople } from './people-suite.ts';
 import { describePushServices } from './push-services-suite.ts';
 import { describeRegistrations } from './registration-suite.ts';
 import { describeStore } from './store-suite.ts';
@@ -15,5 +13,3 @@ describeBroadcasts('PostgreSQL', prepare);
 describePushServices('PostgreSQL', prepare);
 describeRegistrations('PostgreSQL', prepare);
 describeInvitations('PostgreSQL', prepare);
-describePeople('PostgreSQL', prepare);
-describeAudiences('PostgreSQL', prepare);
