@@ -1,4 +1,4 @@
-// Broadcasts of a store: creates them, and works on one of them or on whatever comes.
+// Creates broadcasts in a store, and works on one of them or on all that come.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { guardCallback, mustBe } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -111,8 +111,6 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
     close: () => jobs.stopAll(),
   };
 }
-
-// What runs in this process until it ends by itself or is stopped.
 
 export interface Job {
   readonly ended: Promise<void>;

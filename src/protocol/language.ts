@@ -1,4 +1,4 @@
-// Language tags (BCP 47): in which language something is.
+// Language tags (BCP 47), and which of a message's languages is the one for its reader.
 
 /** RFC 5646 §4.4.1 */
 export const maxLanguageCharacters = 35;
@@ -12,8 +12,6 @@ export function readLanguage(language: unknown): string | undefined {
     return undefined;
   }
 }
-
-// Which of the languages that a message has is the one for its reader.
 
 /**
  * Looks for the language itself, and then for it without its region, script and whatever else it says (RFC 4647 §3.4).

@@ -1,4 +1,4 @@
-// What came of a message, by who says so. Nobody else ends one:
+// What came of a message, by who decides it. Nothing else ends a message:
 //
 //   the push service answered         its status says what that means; refusals that may pass are tried again, ten times in all
 //   a check of message, subscription  final

@@ -1,5 +1,5 @@
-// Voluntary application server identification (RFC 8292): the key pair and the signed token. Who renews
-// tokens, and when: vapid-authorizer.ts.
+// Voluntary application server identification (RFC 8292): the key pair, the contact, and the signed token
+// with its renewal.
 import { createECDH, createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import {
   checkOptions,

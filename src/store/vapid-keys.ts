@@ -1,5 +1,5 @@
 // The public halves of VAPID pairs, and which of them services offer: what all processes on a database agree on. The private
-// halves are in files (`keys/key-ring.ts`).
+// halves are in files (`keys/vapid-key-files.ts`).
 //
 //   next → current → previous → retired
 //

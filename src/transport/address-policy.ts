@@ -83,7 +83,7 @@ function remedyFor(address: string): string {
   );
 }
 
-// Looks up the addresses of a push service's host, and lets only those pass that may be connected to (address-policy.ts).
+// Looks up the addresses of a push service's host, and lets only those pass that may be connected to.
 // Which host names are admitted is the endpoint policy's part.
 
 export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;

@@ -1,4 +1,4 @@
-// How long the transport waits, and the fault where that was in vain.
+// The options of the transport: its time limits, and what each option may be.
 import { X509Certificate } from 'node:crypto';
 import {
   isArrayOf,
@@ -33,8 +33,7 @@ export function timeoutError(host: string, verb: string, timeoutMs: number): Des
   return new DeskbellError('ERR_TIMEOUT', `${host} did not ${verb} within ${timeoutMs / 1000} s.`);
 }
 
-// What each option of the transport may be, so that a wrong one fails when the transport is made and not at the first
-// connection.
+// Options are checked when the transport is made, so that a wrong one does not fail at the first connection.
 
 const isTimeout = mustBe(
   `a number of milliseconds over 0 and at most ${maxTimeoutMs}`,

@@ -24,7 +24,7 @@ import {
 } from './exchange.ts';
 
 // An import would have Node load its WebSocket and undici too: 80 ms.
-const { request: httpRequest } = process.getBuiltinModule('node:http');
+const { Agent, request: httpRequest } = process.getBuiltinModule('node:http');
 
 const maxHeaderBytes = 16_384;
 const maxInterimResponses = 16;
@@ -245,9 +245,6 @@ function joinFields({ headersDistinct }: IncomingMessage): Record<string, string
 }
 
 // A connection as the stream that node:http works on: our sockets are read by SocketReader, so they emit no data.
-
-// An import would have Node load its WebSocket and undici too: 80 ms.
-const { Agent } = process.getBuiltinModule('node:http');
 
 type Written = { readonly chunk: Buffer };
 

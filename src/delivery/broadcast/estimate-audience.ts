@@ -1,5 +1,5 @@
-// How many an audience has, quickly, however many subscriptions there are: counted where that takes little, otherwise estimated
-// from a sample of the subscriptions and their tags, and then called an estimate.
+// The size of an audience, quickly, however many subscriptions there are: counted if that takes little, otherwise estimated from a
+// sample of the subscriptions and their tags.
 import {
   type AudienceExpression,
   checkExpression,
@@ -211,8 +211,6 @@ export const nameAudienceSize = ({ count, kind }: AudienceSize): string =>
 /** The same, with the word `an estimate` where it is one. */
 export const formatAudienceSize = (size: AudienceSize): string =>
   size.kind === 'exact' ? nameAudienceSize(size) : `${nameAudienceSize(size)}, an estimate`;
-
-// How many an audience has before anything is written down.
 
 /** How many subscriptions there are in it now, each once. */
 export async function countAudience(audience: Audience, subscriptions: SubscriptionStore): Promise<number> {

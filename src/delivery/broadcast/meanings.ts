@@ -1,4 +1,4 @@
-// What the reasons of refusals and repeats mean, and what an operator can do: the same words wherever they are shown.
+// What reasons, counts and receipts mean, in the same words wherever they are shown; for reasons also what an operator can do.
 import type { RetryReason } from '../../protocol/outcome.ts';
 import type { RejectionReason } from '../../protocol/refusal-reason.ts';
 import { type Broadcast, countsDifferReason } from '../../store/broadcasts.ts';
@@ -127,8 +127,6 @@ const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
 /** @param reason as in `Outcome` and `Alarm`; one of a later version has no meaning here */
 export const meaningOf = (reason: string): ReasonMeaning =>
   Object.hasOwn(meanings, reason) ? meanings[reason as KnownReason] : { meaning: '', remedy: '' };
-
-// What each count and each receipt of a broadcast means, in words.
 
 /** A count of `Broadcast.counts`. */
 export type CountName = keyof Broadcast['counts'];

@@ -1,4 +1,4 @@
-// How far a broadcast is, read from the store: so it covers what all workers of all processes have done together.
+// How far a broadcast is, read from the store: so it covers the work of all processes.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Broadcast, type BroadcastStore, isOver, settlements } from '../../store/broadcasts.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';

@@ -1,7 +1,6 @@
 // Keeps a worker within the rate limits of the store: those that operators give, and those of push services that nobody has
-// listed. It takes shares of a limit before it sends. If its share is used
-// up, a row is stored with its time in the queue that all workers make together, so that other push services are served
-// meanwhile and each row waits once, as a rule. A row that has waited and still gets no permit comes back soon,
+// listed. It takes shares of a limit before it sends. If its share is used up, a row is stored with its time in the queue that all
+// workers make together, so that other push services are served meanwhile and each row usually waits once. A row that has waited and still gets no permit comes back soon,
 // however often that happens: a share is taken when it asks, and must not have run out by then.
 import { isGooglePushService } from '../../protocol/known-push-services.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
@@ -98,8 +97,8 @@ const unused = (origin: string, perSecond: number): Limit => ({
   usedAtMs: Number.POSITIVE_INFINITY,
 });
 
-// Chrome's limit for sites that disturb people: since January 2026 its push service answers 429 above 1,000 messages a
-// minute, for 1, 7 or 14 days. A 429 that passes soon is the ordinary kind.
+// Chrome's limit for sites whose messages people dismiss: since January 2026 its push service answers 429 above 1,000 messages a
+// minute, for 1, 7 or 14 days. A 429 that passes soon has another cause.
 
 export const chromeLimitReason = 'chrome-limit';
 

@@ -1,4 +1,5 @@
-// First step of a message's path: whether it is sent now, and to where, signed with which key.
+// The first two steps of a message's path: whether it is sent now, to where and signed with which key; and the bodies of messages
+// that are posted together.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { EncryptBatch, MessageToEncrypt } from '../../protocol/message-encryption.ts';
 import type { PushOptions } from '../../protocol/request.ts';
@@ -47,8 +48,6 @@ export function select<Message extends PushMessage>(
     subscription: recipient,
   };
 }
-
-// Second step of a message's path: the bodies of messages that are posted together.
 
 /**
  * Encrypts messages, each under a key pair of its own. A stored key that is no point refuses its own message and no

@@ -37,8 +37,6 @@ export async function resumeSchedule(
   return schedules.resume(id, firstTimeAfter(now(), cron, timezone));
 }
 
-// A schedule as text.
-
 /** `3  0 9 * * 1  Europe/Berlin  next 2026-11-23T08:00:00.000Z  all  "Monday"` */
 export function formatSchedule(schedule: Schedule): string {
   const { id, cron, timezone, nextAtMs, audience, message, lastBroadcastId, pausedAtMs } = schedule;

@@ -1,9 +1,9 @@
-// Tells the store what push services answered to single messages. Nobody waits for it but whose subscription has ended: that is
-// told at once, the rest is gathered for a second, since each write waits for the disk. What push services have asked senders to
-// wait is told and learned with it. A process that is killed loses what is gathered.
+// Stores what push services answered to single messages. If a subscription has ended, that is stored at once, and the sender waits
+// for it; the rest is gathered for a second, because each write waits for the disk. How long push services have asked to wait is
+// stored and read with it. A process that is killed loses what is gathered.
 //
-// One commit is made at a time. While the database is slow or away, the answers are counted, and no more subscriptions are
-// remembered than memory is to hold (`gathered-answers.ts`): the others will be gone, or accepted, with their next message too.
+// One commit is made at a time. While the database is slow or away, answers are counted, and a bounded number of subscriptions is
+// remembered: the others will be gone, or accepted, with their next message too.
 //
 //   gathered → committing → stored, or tried again as the same commit, `maxTries` times
 import { randomUUID } from 'node:crypto';
@@ -103,8 +103,7 @@ export class AnswerLog {
   }
 }
 
-// What push services have answered to single messages and the store does not know yet: counts, and a bounded number of
-// subscriptions.
+// Answers to single messages that are not stored yet: counts, and a bounded number of subscriptions.
 
 /** `refused`: our token or key. `other`: anything else that the push service itself answered. */
 export type SingleAnswer = 'accepted' | 'gone' | 'refused' | 'other';

@@ -1,4 +1,5 @@
-// The syntax of placeholders: {name} and {name|default}, with {{ and }} for braces. No logic, no nesting.
+// Placeholders: {name} and {name|default}, with {{ and }} for braces. No logic, no nesting. Their syntax, payloads that are filled in
+// for each reader, and how a value is escaped.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { lookUp } from '../../errors/look-up.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
