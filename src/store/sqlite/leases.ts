@@ -130,13 +130,19 @@ export function createSqliteLeases(
     }
     pushServices.release(only, limit);
     const untilMs = nowMs + aheadMs;
-    const having = statements.findDue.all({ untilMs, only });
-    for (const { broadcast_id: broadcastId } of having) {
+    let candidate: DueCandidate = { broadcastId: 0, dueAtMs: Number.MIN_SAFE_INTEGER };
+    for (;;) {
+      const next =
+        only === anyBroadcast
+          ? statements.findDue.first({ ...candidate, untilMs })
+          : statements.findDueOf.first({ ...candidate, untilMs, only });
+      if (next === undefined) return undefined;
+      candidate = { broadcastId: next.broadcast_id, dueAtMs: next.retries_at_ms };
+      const { broadcastId } = candidate;
       const dues = statements.dueRetries.all({ broadcastId, nowMs, untilMs, limit });
       if (dues.length > 0) return { broadcastId, dues, ifRefused: undefined };
       statements.noteDueRetries.run({ broadcastId });
     }
-    return undefined;
   };
 
   const leaseRetries = (
@@ -229,6 +235,19 @@ interface DueTimes {
   readonly retries_at_ms: number | null;
 }
 
+interface DueWork {
+  readonly broadcast_id: number;
+  readonly retries_at_ms: number;
+}
+
+// a type, since an interface has no index signature
+type DueCandidate = { readonly broadcastId: number; readonly dueAtMs: number };
+
+const selectDueWork = `
+  select broadcast_id, retries_at_ms from work
+  where (retries_at_ms, broadcast_id) > (:dueAtMs, :broadcastId) and retries_at_ms <= :untilMs
+`;
+
 function prepareStatements(database: SqliteDatabase) {
   const selectRetries = `
     select position, attempts, deferrals, expires_at_ms, refusals, refused_by, refused_since_ms, doubts,
@@ -299,10 +318,12 @@ function prepareStatements(database: SqliteDatabase) {
         update slices set token = :fenceToken, lease_until_ms = :untilMs
         where broadcast_id = :broadcastId and number = :number
       `),
-    findDue: database.prepare<{ untilMs: number; only: number }, { broadcast_id: number }>(`
-        select broadcast_id from work
-        where retries_at_ms <= :untilMs and (:only = ${anyBroadcast} or broadcast_id = :only)
-        order by retries_at_ms
+    /** The next one after a candidate. */
+    findDue: database.prepare<DueCandidate & { untilMs: number }, DueWork>(`
+        ${selectDueWork} order by retries_at_ms, broadcast_id limit 1
+      `),
+    findDueOf: database.prepare<DueCandidate & { untilMs: number; only: number }, DueWork>(`
+        ${selectDueWork} and broadcast_id = :only
       `),
     noteDueRetries: database.prepare<{ broadcastId: number }>(`
         update work set retries_at_ms = (select min(due_at_ms) from retries where broadcast_id = :broadcastId)
