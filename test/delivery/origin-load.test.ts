@@ -15,7 +15,7 @@ const rowAt = (takenAtMs: number, isReturning = false): LoadRow & { sending?: { 
 const sent = (load: OriginLoad, writtenAtMs: number): LoadRow => {
   const row = rowAt(writtenAtMs);
   row.sending = { writtenAtMs };
-  load.recordSent(row);
+  load.recordSent(row, writtenAtMs);
   return row;
 };
 
@@ -51,13 +51,15 @@ test('where others wait behind it, a push service that answers nothing has a bac
   assert.equal(load.isBacklogged(perMs, startMs + minAsideMs, true), true);
 });
 
-test('time in our own queue says nothing of a push service', () => {
+test('a push service is silent if nothing could be written to it for long, too', () => {
   const load = new OriginLoad(defaultWorkerSettings);
-  const row = rowAt(startMs);
+  const row = rowAt(startMs - 1e6);
   row.sending = { writtenAtMs: 0 };
-  load.recordSent(row);
-  assert.equal(load.defer(startMs + 1e9), undefined);
-  assert.equal(load.isBacklogged(perMs, startMs + 1e9, true), false);
+  load.recordSent(row, startMs);
+  assert.equal(load.defer(startMs + silentAfterMs - 1), undefined);
+  assert.equal(load.defer(startMs + silentAfterMs)?.kind, 'deferred');
+  row.sending = { writtenAtMs: startMs + silentAfterMs };
+  assert.equal(load.defer(startMs + silentAfterMs), undefined);
 });
 
 test('rows are put aside in their order, those that come back before those of slices, at twice the pace', () => {

@@ -61,6 +61,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   #inFlight = 0;
   /** Of those in flight when there were none before. */
   #first: Row | undefined;
+  #firstSentAtMs = 0;
   #answeredAtMs = 0;
   #latencyMs = 0;
   #isBacklogged = false;
@@ -196,8 +197,11 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return { kind: 'deferred', afterMs, detail: 'The push service takes long to answer.' };
   }
 
-  recordSent(row: Row): void {
-    if (this.#inFlight === 0) this.#first = row;
+  recordSent(row: Row, nowMs: number): void {
+    if (this.#inFlight === 0) {
+      this.#first = row;
+      this.#firstSentAtMs = nowMs;
+    }
     this.#inFlight += 1;
     if (row.isReturning) this.#detached.add(row);
   }
@@ -235,10 +239,10 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return this.#unansweredMs(nowMs) >= Math.max(silentAfterMs, longRoundTrips * this.#latencyMs);
   }
 
-  /** How long nothing has been answered that was written. */
+  /** How long nothing was answered, since it was written, or since it was sent if no connection takes it. */
   #unansweredMs(nowMs: number): number {
     if (this.#inFlight === 0) return 0;
-    const sinceMs = Math.max(this.#first?.sending?.writtenAtMs ?? 0, this.#answeredAtMs);
-    return sinceMs === 0 ? 0 : nowMs - sinceMs;
+    const writtenAtMs = this.#first?.sending?.writtenAtMs ?? 0;
+    return nowMs - Math.max(writtenAtMs > 0 ? writtenAtMs : this.#firstSentAtMs, this.#answeredAtMs);
   }
 }

@@ -146,7 +146,8 @@ class Worker {
 
   #post(rows: readonly AssignedRow[], nowMs: number): void {
     const posted = this.#parts.path.send(rows, (row) => this.#admit(row, nowMs), this.#recordResult);
-    for (const row of posted) row.destination.gate.load.recordSent(row);
+    const sentAtMs = this.#parts.clock.monotonicNow();
+    for (const row of posted) row.destination.gate.load.recordSent(row, sentAtMs);
     this.#inFlight += posted.length;
     const isOver = rows.every(({ result }) => result !== undefined && isSettlement(result.result));
     if (!isOver && this.#parts.path.isCutOff()) this.#waitForNetwork();
