@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { simulateBroadcast, type Behaviour, type SimulatedRun } from './simulation.ts';
 
-const rows = 6000;
 const lateMs = 5000;
 
 interface Faults {
@@ -50,8 +49,18 @@ const cases: readonly (readonly [what: string, faults: Faults, atMost: number])[
   ['a reset of one connection in twenty', { ending: 'reset' }, 1.1],
 ];
 
-/** @param chosen cases, by what they are; by default all */
-export function testFaults(roundTripMs: number, workers: number, chosen: RegExp = /^/): void {
+interface Chosen {
+  /** Cases, by what they are; by default all. */
+  readonly cases?: RegExp;
+  /** Enough for more than ten round trips, or one trip more is above the limit already. */
+  readonly rows?: number;
+}
+
+export function testFaults(
+  roundTripMs: number,
+  workers: number,
+  { cases: chosen = /^/, rows = 6000 }: Chosen = {},
+): void {
   describe(`a push service ${roundTripMs} ms away, ${workers} workers`, () => {
     const clean = simulateBroadcast([behaviourOf(roundTripMs)], { rows, workers });
 

@@ -5,4 +5,5 @@ testFaults(100, 1);
 testFaults(100, 2);
 testFaults(300, 2);
 testFaults(500, 1);
-testFaults(500, 2);
+testFaults(500, 2, { cases: /503|late/ });
+testFaults(500, 2, { cases: /GOAWAY|reset/, rows: 20_000 });

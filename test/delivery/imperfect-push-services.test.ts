@@ -5,7 +5,7 @@ import { behaviourOf, testFaults } from './imperfect-broadcasts.ts';
 import { simulateBroadcast, simulationStartMs, type Behaviour } from './simulation.ts';
 
 testFaults(300, 1);
-testFaults(300, 2, /^5 %/);
+testFaults(300, 2, { cases: /^5 %/ });
 
 test('rows that wait for the pace of a push service that takes few are sent in their order, and none is deferred', async () => {
   let windowMs = 0;
