@@ -37,6 +37,9 @@ export function createValidatorCompiler(formats: Formats): FastifySchemaCompiler
     // an unknown keyword or format is a mistake in a schema
     strictSchema: true,
     verbose: true,
+    // Ajv would first compile the schema of schemas, at each start; a test checks ours with it
+    meta: false,
+    validateSchema: false,
     formats: Object.fromEntries(Object.entries(formats).map(([name, format]) => [name, toAjvFormat(format)])),
   };
   const createPair = (coerceTypes: boolean) => ({

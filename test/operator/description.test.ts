@@ -204,6 +204,16 @@ test('each keyword and format of a request’s schema is one that has words', as
   }
 });
 
+test('each route’s schemas are valid JSON Schema', async (t) => {
+  const { routes } = await startOperator(t);
+  const ajv = new Ajv();
+  for (const { path, options } of routes) {
+    const { body, querystring, params } = options.schema ?? {};
+    for (const schema of [body, querystring, params])
+      assert(ajv.validateSchema((schema ?? {}) as object), `${path}: ${JSON.stringify(ajv.errors)}`);
+  }
+});
+
 test('the pattern beside a format takes what the format does', () => {
   for (const [name, values] of Object.entries(formatsOf('https://push.example.org'))) {
     const { pattern } = operatorFormats[name]!;

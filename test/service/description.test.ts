@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv } from 'ajv';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { type ServiceErrorCode, serviceErrors } from '../../src/errors/catalogue.ts';
@@ -22,6 +23,7 @@ interface Media {
 interface Operation {
   readonly operationId: string;
   readonly summary: string;
+  readonly parameters?: readonly { readonly schema: TSchema }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
   readonly responses: Readonly<
     Record<string, { description: string; headers: object; content?: Readonly<Record<string, Media>> }>
@@ -66,6 +68,15 @@ describe('the description document', () => {
     assert.equal(valid, true);
     assert.match(document.openapi, /^3\.1\.\d$/);
     assert.match(document.info.version, /^\d+\.\d+\.\d+$/);
+  });
+
+  test('has valid JSON Schemas of what requests carry', () => {
+    const ajv = new Ajv();
+    for (const [name, { parameters = [], requestBody }] of operations) {
+      const media = Object.values(requestBody?.content ?? {});
+      for (const { schema } of [...parameters, ...media])
+        assert(ajv.validateSchema(schema), `${name}: ${JSON.stringify(ajv.errors)}`);
+    }
   });
 
   test('has patterns that every validator of ECMA-262 reads in the same way', () =>
