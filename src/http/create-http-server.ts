@@ -41,6 +41,14 @@ export interface ListenerSettings {
   readonly findAddresses?: FindAddresses | undefined;
 }
 
+/** Each scope sets its compilers itself; by default Fastify would load a validator and a serializer that nobody uses. */
+export const schemaController = {
+  compilersFactory: {
+    buildValidator: () => () => (() => false) as never,
+    buildSerializer: () => () => JSON.stringify,
+  },
+};
+
 export function createHttpServer(
   options: HttpServerOptions,
   rules: ResponseRules,
@@ -70,6 +78,7 @@ export function createHttpServer(
         ? createServer(http, handler)
         : createTlsServer({ ...http, ...tls, handshakeTimeout: headersTimeout }, handler),
     routerOptions: { maxParamLength: maxParamLength },
+    schemaController,
     // Requests that arrive while the server closes are still answered, with `connection: close`.
     return503OnClosing: false,
     forceCloseConnections: 'idle',

@@ -51,9 +51,11 @@ export function createValidatorCompiler(formats: Formats): FastifySchemaCompiler
   return ({ schema, httpPart = 'body' }) => {
     const part = lookUp(parts, httpPart)!;
     const { first, all } = part.isText ? texts : bodies;
-    const check = first.compile(schema);
+    let compiled: ValidateFunction | undefined;
     const findAll = (): ValidateFunction => all.compile(schema);
     return (value) => {
+      // at the first request: most routes have none for long
+      const check = (compiled ??= first.compile(schema));
       if (check(value)) return { value };
       const { errors } = isShort(value) ? failed(findAll(), value) : check;
       const found = toFieldErrors(errors ?? [], part, formats);

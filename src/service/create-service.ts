@@ -2,7 +2,7 @@
 // errors and unknown paths stay as they are.
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
 import { createTrust, readForwarded } from '../http/client-address.ts';
-import { createHttpServer } from '../http/create-http-server.ts';
+import { createHttpServer, schemaController } from '../http/create-http-server.ts';
 import { addDescriptionRoutes } from '../http/description/description-routes.ts';
 import { collectRoutes } from '../http/description/openapi-document.ts';
 import { enableFilters } from '../http/filter.ts';
@@ -125,6 +125,7 @@ export function createMountedApp(
   { trustProxy }: Pick<HandlerOptions, 'trustProxy'>,
 ): FastifyInstance {
   const app = Fastify({
+    schemaController,
     trustProxy: createTrust(trustProxy),
     genReqId: () => '',
     return503OnClosing: false,

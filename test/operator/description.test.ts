@@ -204,13 +204,19 @@ test('each keyword and format of a request’s schema is one that has words', as
   }
 });
 
+type Schemas = Readonly<Record<'body' | 'querystring' | 'params', object | undefined>>;
+type ByMediaType = Readonly<Record<string, { readonly schema: object }>>;
+
 test('each route’s schemas are valid JSON Schema', async (t) => {
   const { routes } = await startOperator(t);
-  const ajv = new Ajv();
+  const formats = Object.fromEntries(Object.keys(operatorFormats).map((name) => [name, true] as const));
+  const ajv = new Ajv({ strict: false, strictSchema: true, formats });
   for (const { path, options } of routes) {
-    const { body, querystring, params } = options.schema ?? {};
-    for (const schema of [body, querystring, params])
-      assert(ajv.validateSchema((schema ?? {}) as object), `${path}: ${JSON.stringify(ajv.errors)}`);
+    const { body = {}, querystring = {}, params = {} } = (options.schema ?? {}) as Schemas;
+    const bodies =
+      'content' in body ? Object.values(body.content as ByMediaType).map(({ schema }) => schema) : [body];
+    for (const schema of [...bodies, querystring, params])
+      assert.doesNotThrow(() => ajv.compile(schema), path);
   }
 });
 
