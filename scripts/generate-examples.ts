@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { writePage } from './write-page.ts';
 import { root } from './repository.ts';
 
-const shownFile = /(<!-- (examples\/[\w./-]+) -->\n+```\w+\n).*?^```$/gms;
+const shownFile = /(<!-- (examples\/\S+) -->\n+```\w+\n).*?^```$/gms;
 
 for await (const path of glob('docs/*.md', { cwd: root })) {
   const page = await readFile(join(root, path), 'utf8');

@@ -1,4 +1,4 @@
-/** Why something failed. `ClientError.message` says it in words; docs/client.md says what helps. */
+/** Why something failed. `ClientError.message` says it in words; docs/troubleshooting.md says what helps. */
 export type FailureReason =
   | 'not-in-browser'
   | 'no-support'

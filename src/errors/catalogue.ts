@@ -209,7 +209,7 @@ export const libraryErrors = {
   ),
   ERR_DATA_EXPOSED: entry(
     'The database or the data directory can be used by others',
-    'Remove the rights of other users (chmod 600 for files, go-w for the directory), and find out who may have used them. If Kubernetes’ fsGroup gives them to the group, set groupAccess (DESKBELL_GROUP_ACCESS=true).',
+    'Remove other users’ rights (chmod 600 for files, go-w for the directory), and find out who used them. If Kubernetes’ fsGroup gives them to the group, set groupAccess (DESKBELL_GROUP_ACCESS=true).',
   ),
   ERR_DATA_OWNER: entry(
     'The data directory, or a file in it, belongs to another user',
@@ -222,7 +222,7 @@ export const libraryErrors = {
   ),
   ERR_STORE_TOO_OLD: entry(
     'The database was made before version 1.0.0',
-    'Write its subscriptions to a file with the Deskbell that made it (`deskbell subscriptions export > subscriptions.jsonl`), and read them into an empty database with this one (`deskbell subscriptions import subscriptions.jsonl`).',
+    'Export with the Deskbell that made it (`deskbell subscriptions export > subscriptions.jsonl`), and import into an empty database with this one (`deskbell subscriptions import subscriptions.jsonl`).',
   ),
   ERR_PACKAGE_MISSING: entry(
     'An optional package is needed and is not installed',
@@ -366,7 +366,7 @@ const ownOperatorErrors = {
   ERR_MESSAGE_RETRY: answerEntry(
     503,
     'No push service has accepted the message yet',
-    'Repeat the request, after the time that Retry-After names if there is one; the message is not stored. `items` says what each push service answered. With an Idempotency-Key, where an attempt got no answer at all, the repeated request gets ERR_MESSAGE_IN_DOUBT.',
+    'Repeat the request, after Retry-After if there is one; the message is not stored. `items` has each answer. With an Idempotency-Key, ERR_MESSAGE_IN_DOUBT follows if an attempt got no answer.',
     true,
   ),
   ERR_METRICS_PACKAGE: answerEntry(

@@ -14,12 +14,13 @@ const clientFolder = join(import.meta.dirname, '../../src/client');
 const contentSecurityPolicy =
   "default-src 'self'; style-src 'none'; require-trusted-types-for 'script'; trusted-types deskbell vue svelte-trusted-html";
 
-/** The block of docs/client.md that has this in it. */
+/** The block of docs/client.md or docs/client-recipes.md that has this in it. */
 export function recipe(language: string, part: string): string {
   const block = codeBlocks.find(
-    ({ path, language: own, code }) => path === 'docs/client.md' && own === language && code.includes(part),
+    ({ path, language: own, code }) =>
+      /^docs\/client(-recipes)?\.md$/.test(path) && own === language && code.includes(part),
   );
-  if (!block) throw new Error(`docs/client.md has no ${language} with ${part}`);
+  if (!block) throw new Error(`The pages have no ${language} with ${part}`);
   return block.code;
 }
 

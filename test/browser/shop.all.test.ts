@@ -1,4 +1,4 @@
-// The shops of examples/, which docs/people.md links, in Firefox: a subscription is whose session the page has.
+// The shops of examples/, which docs/users.md links, in Firefox: a subscription is whose session the page has.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';

@@ -1,4 +1,4 @@
-// The ways that docs/client.md has to offer notifications in a page: the element `<deskbell-subscribe>`, and recipes for frameworks.
+// The ways that docs/client.md and docs/client-recipes.md have to offer notifications in a page: the element `<deskbell-subscribe>`, and recipes for frameworks.
 import assert from 'node:assert/strict';
 import type { Page } from 'puppeteer-core';
 import { type Backend, startBackend } from '../../tools/browser/backend.ts';

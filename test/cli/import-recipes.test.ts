@@ -1,4 +1,4 @@
-// The recipes of docs/importing.md: each query is run against tables with the columns that the program's own migrations
+// The recipes of docs/import-recipes.md: each query is run against tables with the columns that the program's own migrations
 // create, and what it gives is imported by the commands of the page.
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -10,7 +10,8 @@ import { codeBlocks, pages } from '../documentation/pages.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { parseLines, runCommand, temporaryFolder } from './run-command.ts';
 
-const page = 'docs/importing.md';
+const page = 'docs/import-recipes.md';
+const guide = 'docs/importing.md';
 const subscriptions = [1, 2, 3, 4].map(exampleSubscription);
 const [one, two, three, four] = subscriptions.map(({ endpoint, keys }) => [
   endpoint,
@@ -160,7 +161,7 @@ const recipes: Readonly<Record<string, Recipe>> = {
 /** The blocks under a heading of the page. */
 function blocksUnder(heading: string, language: string): readonly string[] {
   const { text } = pages.find(({ path }) => path === page)!;
-  const first = text.split('\n').indexOf(`### ${heading}`) + 1;
+  const first = text.split('\n').indexOf(`## ${heading}`) + 1;
   assert.ok(first > 0, `${page} has the heading ${heading}`);
   const next = text.split('\n').findIndex((line, index) => index >= first && /^##+ /.test(line));
   return codeBlocks
@@ -219,7 +220,7 @@ suite('the recipes for importing subscriptions', { concurrency: true }, () => {
   }
 
   test('the page has every name that is known', () => {
-    const { text } = pages.find(({ path }) => path === page)!;
+    const { text } = pages.find(({ path }) => path === guide)!;
     const cells = Array.from(text.matchAll(/^\|[^|]+\| (`[^|]+`) \|$/gm), ([, cell]) => cell!);
     const listed = cells.map((cell) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, name]) => name!));
     const known: readonly (readonly string[])[] = Object.values(memberNames);
@@ -228,7 +229,7 @@ suite('the recipes for importing subscriptions', { concurrency: true }, () => {
 
   test('every recipe of the page is run here', () => {
     const { text } = pages.find(({ path }) => path === page)!;
-    const headings = Array.from(text.matchAll(/^### (.+)$/gm), ([, heading]) => heading!);
+    const headings = Array.from(text.matchAll(/^## (.+)$/gm), ([, heading]) => heading!);
     assert.deepEqual(headings, [...Object.keys(recipes), 'Node.js: a table or a collection of your own']);
   });
 
@@ -259,9 +260,9 @@ suite('the recipes for importing subscriptions', { concurrency: true }, () => {
   });
 
   test('the example of nested subscriptions', async () => {
-    const example = codeBlocks.find(({ path, language }) => path === page && language === 'json')!;
+    const example = codeBlocks.find(({ path, language }) => path === guide && language === 'json')!;
     const [row] = JSON.parse(example.code) as [object];
-    const commands = codeBlocks.find(({ path, code }) => path === page && code.includes('users.json'))!;
+    const commands = codeBlocks.find(({ path, code }) => path === guide && code.includes('users.json'))!;
     const words = commandIn(commands.code, 'deskbell subscriptions import');
     const { rows } = await importFile(words, JSON.stringify([{ ...row, subscription: subscriptions[0] }]));
     assert.deepEqual(

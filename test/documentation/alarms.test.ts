@@ -1,4 +1,4 @@
-// What an alarm tells an operator to do: the same in its own words and in the tables of docs/operations.md.
+// What an alarm tells an operator to do: the same in its own words and in the tables of docs/alarms.md.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findUnanimous, unreachableAlarms } from '../../src/delivery/alarms/push-service-conditions.ts';
@@ -16,7 +16,7 @@ import { clockRemedy } from '../../src/delivery/reports/clock-check.ts';
 import type { StoredSenderReport } from '../../src/store/sending.ts';
 import { pages } from './pages.ts';
 
-const page = pages.find(({ path }) => path === 'docs/operations.md')!.text;
+const page = pages.find(({ path }) => path === 'docs/alarms.md')!.text;
 const due = [{ id: 1, sinceMs: 0, hasBegun: false }];
 const origin = 'https://push.example.net';
 const idle = { connections: 0, inFlight: 0, queued: 0, maxInFlight: 1, answers: 0, throttled: 0 };
@@ -82,7 +82,7 @@ const rowsOf = (kind: string): string =>
       .join('\n'),
   );
 
-test('an alarm says what to do in the words of docs/operations.md', () => {
+test('an alarm says what to do in the words of docs/alarms.md', () => {
   for (const [kind, words] of Object.entries(advice)) {
     const said = found.find((alarm) => alarm.kind === kind)?.remedy ?? meaningOf(kind).remedy;
     const texts = { page: rowsOf(kind), alarm: plain(kind === 'chrome-limit' ? said + chromeWords : said) };
@@ -106,8 +106,8 @@ test('an alarm says about how many it is, and that there may be more', () => {
   );
 });
 
-test('docs/operations.md says how long each kind of alarm stands', () => {
-  const [, table = ''] = /\| Alarm \| Stands as long as \|([^]*?)\n\n/.exec(page) ?? [];
+test('docs/alarms.md says how long each kind of alarm stands', () => {
+  const [, table = ''] = /\| Alarm \| Lasts as long as \|([^]*?)\n\n/.exec(page) ?? [];
   const isMissing = (kind: string): boolean => !table.includes(`\`${kind}\``);
   assert.deepEqual(alarmKinds.filter(isMissing), []);
 });

@@ -32,233 +32,185 @@ const { probePauseMs, maxProbePauseMs } = suspensionPolicy;
 const kibibytes = 1024;
 
 /** Tests of what happens after a time take it from the code, so that they hold whatever it is. */
-const promised: Readonly<Record<string, readonly string[]>> = {
-  receipts: [
-    `Reports are counted for ${receiptWindowMs / dayMs} days from the start of the broadcast`,
-    `For ${receiptWindowMs / dayMs} days from the start of a broadcast`,
-    `\`receiptsPerMinute\` requests a minute (${defaultReceiptsPerMinute})`,
-    `takes ${receiptMemberBytes} of the ${maxPlaintextBytes} bytes`,
-    `each row has its own payload: ${receiptMemberBytes} bytes more to send`,
-    `(\`keepAttemptsDays\`, ${defaultRetention.attempts} days)`,
-  ],
-  operations: [
-    `| invitations | ${invitationLifetimeMs / minuteMs} minutes |`,
-    `| ${receiptWindowMs / dayMs} days from the start of its broadcast |`,
-    `a cap per person reached | ${maxCapWindowMs / dayMs} days,`,
-    `| ${defaultRetention.broadcasts} days from their end | \`keepBroadcastsDays\` |`,
-    `| ${defaultRetention.attempts} days from the end of the broadcast | \`keepAttemptsDays\` |`,
-    `| audit records | ${defaultRetention.audit} days | \`keepAuditDays\` |`,
-    `With fewer than ${deletionGuardPolicy.minWindowAnswers} answers, neither`,
-  ],
-  sending: [
-    `to ${defaultWorkerSettings.warnFromAudience.toLocaleString('en-US')} or more prints one warning`,
-  ],
-  delivery: [
-    `${secondMs / probePauseMs} times a second at first, later every ${maxProbePauseMs / minuteMs} minutes`,
-    ...Object.entries(defaultRetryPolicy).map(
-      ([name, value]) => `| \`${name}\` | ${value.toLocaleString('en-US')} |`,
-    ),
-    `${defaultTimeouts.connectTimeoutMs / secondMs} s to connect (\`connectTimeoutMs\`)`,
-    `${defaultTimeouts.responseTimeoutMs / secondMs} s for an answer (\`responseTimeoutMs\`)`,
-  ],
-  security: [
-    `gets at most ${unlistedLimits.perSecond} messages a second of broadcasts and ${unlistedLimits.registrationsPerMinute} new ` +
-      `subscriptions a minute, and there are at most ${defaultMaxPushServices} of them`,
-    `get ${(defaultMaxPushServices * unlistedLimits.perSecond).toLocaleString('en-US')} messages a second`,
-    `accepts less than ${100 / deletionGuardPolicy.answersPerAcceptance} % of its recent messages`,
-    `${defaultRegistrationsPerMinute} registrations per minute and client address`,
-    `${defaultReceiptsPerMinute} requests per minute and client address`,
-  ],
-  service: [
-    `| ${unlistedLimits.registrationsPerMinute} new subscriptions a minute |`,
-    `| ${unlistedLimits.perSecond} messages a second |`,
-    `| ${unlistedLimits.connections} connections |`,
-    `${((defaultRetryPolicy.maxAttempts - 1) * 90 * minuteMs) / hourMs} hours later`,
-    `${defaultTimeLimits.headersTimeoutMs / secondMs} s for headers, ${defaultTimeLimits.requestTimeoutMs / secondMs} s for a whole ` +
-      `request, ${defaultTimeLimits.keepAliveTimeoutMs / secondMs} s for an idle connection`,
-  ],
-  scaling: [`after its lease of ${defaultWorkerSettings.leaseMs / 1000} seconds ends`],
-  postgresql: [
-    `A statement that takes ${defaultStatementTimeoutMs / 1000} seconds is cancelled`,
-    `a schema unused for ${unusedFunctionsKeptDays} days is dropped`,
-  ],
-};
+const promised: readonly string[] = [
+  `Reports are counted for ${receiptWindowMs / dayMs} days from the start of the broadcast`,
+  `For ${receiptWindowMs / dayMs} days from the start of a broadcast`,
+  `\`receiptsPerMinute\` requests a minute (${defaultReceiptsPerMinute})`,
+  `takes ${receiptMemberBytes} of the ${maxPlaintextBytes} bytes`,
+  `each message has its own payload: ${receiptMemberBytes} bytes more to send`,
+  `(\`keepAttemptsDays\`, ${defaultRetention.attempts} days)`,
+  `| invitations | ${invitationLifetimeMs / minuteMs} minutes |`,
+  `| ${receiptWindowMs / dayMs} days from the start of its broadcast |`,
+  `a cap per person reached | ${maxCapWindowMs / dayMs} days,`,
+  `| ${defaultRetention.broadcasts} days from their end | \`keepBroadcastsDays\` |`,
+  `| ${defaultRetention.attempts} days from the end of the broadcast | \`keepAttemptsDays\` |`,
+  `| audit records | ${defaultRetention.audit} days | \`keepAuditDays\` |`,
+  `With fewer than ${deletionGuardPolicy.minWindowAnswers} answers, neither`,
+  `to ${defaultWorkerSettings.warnFromAudience.toLocaleString('en-US')} or more prints one warning`,
+  `${secondMs / probePauseMs} times a second at first, later every ${maxProbePauseMs / minuteMs} minutes`,
+  ...Object.entries(defaultRetryPolicy).map(
+    ([name, value]) => `| \`${name}\` | ${value.toLocaleString('en-US')} |`,
+  ),
+  `${defaultTimeouts.connectTimeoutMs / secondMs} s to connect (\`connectTimeoutMs\`)`,
+  `${defaultTimeouts.responseTimeoutMs / secondMs} s for an answer (\`responseTimeoutMs\`)`,
+  `gets at most ${unlistedLimits.perSecond} messages a second of broadcasts and ${unlistedLimits.registrationsPerMinute} new ` +
+    `subscriptions a minute, and there are at most ${defaultMaxPushServices} of them`,
+  `get ${(defaultMaxPushServices * unlistedLimits.perSecond).toLocaleString('en-US')} messages a second`,
+  `accepts less than ${100 / deletionGuardPolicy.answersPerAcceptance} % of its recent messages`,
+  `${defaultRegistrationsPerMinute} registrations per minute and client address`,
+  `${defaultReceiptsPerMinute} requests per minute and client address`,
+  `| ${unlistedLimits.registrationsPerMinute} new subscriptions a minute |`,
+  `| ${unlistedLimits.perSecond} messages a second |`,
+  `| ${unlistedLimits.connections} connections |`,
+  `${((defaultRetryPolicy.maxAttempts - 1) * 90 * minuteMs) / hourMs} hours later`,
+  `${defaultTimeLimits.headersTimeoutMs / secondMs} s for headers, ${defaultTimeLimits.requestTimeoutMs / secondMs} s for a whole ` +
+    `request, ${defaultTimeLimits.keepAliveTimeoutMs / secondMs} s for an idle connection`,
+  `after its lease of ${defaultWorkerSettings.leaseMs / 1000} seconds ends`,
+  `A statement that takes ${defaultStatementTimeoutMs / 1000} seconds is cancelled`,
+  `a schema unused for ${unusedFunctionsKeptDays} days is dropped`,
+];
 
-/** By page: figures in words, and those of constants that no other file knows: what each is, and the file and name of the constant. */
-const inWords: Readonly<
-  Record<string, readonly (readonly [words: string, value: number, file: string, name: string])[]>
-> = {
-  notifications: [['tags of at most 35 characters', 35, 'protocol/language.ts', 'maxLanguageCharacters']],
-  operations: [
-    ['those due within the last hour', hourMs, 'delivery/schedule/run-schedules.ts', 'latestMs'],
-    [
-      'not reached a push service for fifteen seconds',
-      15 * secondMs,
-      'transport/admission.ts',
-      'unreachableAfterMs',
-    ],
-    ['has been due for a minute', minuteMs, 'delivery/alarms/work-conditions.ts', 'lateAfterMs'],
-    ['at least 100 where there are', 100, 'delivery/alarms/push-service-conditions.ts', 'judgedAnswers'],
-    ['answers in the last 24 hours', dayMs, 'delivery/alarms/push-service-conditions.ts', 'judgedMs'],
-    ['or ended less than 24 hours ago', dayMs, 'store/alarms.ts', 'alarmsKeptMs'],
-    ['more than three minutes off', 3 * minuteMs, 'delivery/reports/clock-check.ts', 'toleratedClockMs'],
-    ['compare it once a minute', minuteMs, 'delivery/reports/clock-check.ts', 'lookEveryMs'],
-    ['when nine tenths of `maxSubscriptions` are', 0.9, 'store/subscriptions.ts', 'warnAtShare'],
-    ['is over within two seconds', 2 * secondMs, 'cli/serve/report-delivery.ts', 'othersEveryMs'],
-    ['delete older data each hour', hourMs, 'cli/data/retention-loop.ts', 'everyMs'],
-    ['| lists of recipients that no broadcast uses | 1 day |', dayMs, 'store/retention.ts', 'unusedForMs'],
-    ['| subscriptions that ended, for `onGone` | 30 days |', 30 * dayMs, 'store/retention.ts', 'endedKeptMs'],
-    [
-      'checks for free space every second',
-      secondMs,
-      'delivery/worker/wait-for-disk-space.ts',
-      'tryAgainAfterMs',
-    ],
+/** Figures in words, and those of constants that no other file knows: what each is, and the file and name of the constant. */
+const inWords: readonly (readonly [words: string, value: number, file: string, name: string])[] = [
+  ['tags of at most 35 characters', 35, 'protocol/language.ts', 'maxLanguageCharacters'],
+  ['those due within the last hour', hourMs, 'delivery/schedule/run-schedules.ts', 'latestMs'],
+  [
+    'not reached a push service for fifteen seconds',
+    15 * secondMs,
+    'transport/admission.ts',
+    'unreachableAfterMs',
   ],
-  deploy: [
-    [
-      '** takes up to ten seconds, for messages in flight',
-      10 * secondMs,
-      'transport/check-options.ts',
-      'defaultCloseGraceMs',
-    ],
+  ['has been due for a minute', minuteMs, 'delivery/alarms/work-conditions.ts', 'lateAfterMs'],
+  ['at least 100 if there are that many', 100, 'delivery/alarms/push-service-conditions.ts', 'judgedAnswers'],
+  ['answers in the last 24 hours', dayMs, 'delivery/alarms/push-service-conditions.ts', 'judgedMs'],
+  ['or ended less than 24 hours ago', dayMs, 'store/alarms.ts', 'alarmsKeptMs'],
+  ['more than three minutes off', 3 * minuteMs, 'delivery/reports/clock-check.ts', 'toleratedClockMs'],
+  ['compare it once a minute', minuteMs, 'delivery/reports/clock-check.ts', 'lookEveryMs'],
+  ['when nine tenths of `maxSubscriptions` are', 0.9, 'store/subscriptions.ts', 'warnAtShare'],
+  ['is over within two seconds', 2 * secondMs, 'cli/serve/report-delivery.ts', 'othersEveryMs'],
+  ['delete older data each hour', hourMs, 'cli/data/retention-loop.ts', 'everyMs'],
+  ['| lists of recipients that no broadcast uses | 1 day |', dayMs, 'store/retention.ts', 'unusedForMs'],
+  ['| subscriptions that ended, for `onGone` | 30 days |', 30 * dayMs, 'store/retention.ts', 'endedKeptMs'],
+  [
+    'checks for free space every second',
+    secondMs,
+    'delivery/worker/wait-for-disk-space.ts',
+    'tryAgainAfterMs',
   ],
-  'operator-api': [
-    ['with 10,000 ids', 10_000, 'operations/audience.ts', 'maxIds'],
-    ['(50 by default,', 50, 'operator/api/operations.ts', 'defaultLimit'],
-    ['by default, at most 500)', 500, 'operator/api/operations.ts', 'maxLimit'],
-    ['A body has at most 64 KiB', 64 * kibibytes, 'operator/api/add-api.ts', 'bodyLimitBytes'],
-    ['at most 128 KiB', 128 * kibibytes, 'operator/api/broadcasts.ts', 'bodyLimit'],
-    ['up to 20 wrong fields', 20, 'http/problem.ts', 'maxFields'],
-    ['a body of more than 100 values', 100, 'http/validation.ts', 'maxThoroughValues'],
-    ['that are three days old are dropped', 3 * dayMs, 'store/webhook-outbox.ts', 'webhookEventRetentionMs'],
-    ['Keys are deleted after a day', dayMs, 'store/message-requests.ts', 'keyLifetimeMs'],
+  [
+    '** takes up to ten seconds, for messages in flight',
+    10 * secondMs,
+    'transport/check-options.ts',
+    'defaultCloseGraceMs',
   ],
-  people: [
-    ['(1 to 128 bytes)', 128, 'audience/user-and-tags.ts', 'maxUserBytes'],
-    ['up to 32 `tags`', 32, 'audience/user-and-tags.ts', 'maxTags'],
-    ['(64 bytes each)', 64, 'audience/user-and-tags.ts', 'maxTagBytes'],
-    ['for at least an hour', hourMs, 'store/retention.ts', 'freezingMs'],
-    ['and outcomes for a day', dayMs, 'store/message-requests.ts', 'keyLifetimeMs'],
-    ['There are at most 100.', 100, 'audience/channels.ts', 'maxChannels'],
-    ['texts (at most 200 characters)', 200, 'audience/reader-facts.ts', 'maxTextCharacters'],
-    ['1 KB as JSON', 1 * kibibytes, 'audience/reader-facts.ts', 'maxDataBytes'],
-    ['at most an hour from now', 3600, 'service/push/subscriber-token.ts', 'maxLifetimeSeconds'],
-    ['One minute of clock difference', 60, 'service/push/subscriber-token.ts', 'clockToleranceSeconds'],
-    ['continues after ten seconds', 10 * secondMs, 'store/preparations.ts', 'leaseMs'],
-    ['wait at most two seconds', 2 * secondMs, 'delivery/broadcaster.ts', 'maxCreationMs'],
+  ['with 10,000 ids', 10_000, 'operations/audience.ts', 'maxIds'],
+  ['(50 by default,', 50, 'operator/api/operations.ts', 'defaultLimit'],
+  ['by default, at most 500)', 500, 'operator/api/operations.ts', 'maxLimit'],
+  ['A body has at most 64 KiB', 64 * kibibytes, 'operator/api/add-api.ts', 'bodyLimitBytes'],
+  ['at most 128 KiB', 128 * kibibytes, 'operator/api/broadcasts.ts', 'bodyLimit'],
+  ['up to 20 wrong fields', 20, 'http/problem.ts', 'maxFields'],
+  ['a body of more than 100 values', 100, 'http/validation.ts', 'maxThoroughValues'],
+  ['that are three days old are dropped', 3 * dayMs, 'store/webhook-outbox.ts', 'webhookEventRetentionMs'],
+  ['Keys are deleted after a day', dayMs, 'store/message-requests.ts', 'keyLifetimeMs'],
+  ['(1 to 128 bytes)', 128, 'audience/user-and-tags.ts', 'maxUserBytes'],
+  ['up to 32 `tags`', 32, 'audience/user-and-tags.ts', 'maxTags'],
+  ['(64 bytes each)', 64, 'audience/user-and-tags.ts', 'maxTagBytes'],
+  ['for at least an hour', hourMs, 'store/retention.ts', 'freezingMs'],
+  ['and outcomes, for a day', dayMs, 'store/message-requests.ts', 'keyLifetimeMs'],
+  ['There are at most 100.', 100, 'audience/channels.ts', 'maxChannels'],
+  ['texts (at most 200 characters)', 200, 'audience/reader-facts.ts', 'maxTextCharacters'],
+  ['1 KB as JSON', 1 * kibibytes, 'audience/reader-facts.ts', 'maxDataBytes'],
+  ['at most an hour from now', 3600, 'service/push/subscriber-token.ts', 'maxLifetimeSeconds'],
+  ['One minute of clock difference', 60, 'service/push/subscriber-token.ts', 'clockToleranceSeconds'],
+  ['continues after ten seconds', 10 * secondMs, 'store/preparations.ts', 'leaseMs'],
+  ['wait at most two seconds', 2 * secondMs, 'delivery/broadcaster.ts', 'maxCreationMs'],
+  ['opens at most 4 connections', 4, 'store/postgres/connection.ts', 'defaultMaxConnections'],
+  ['first connection and every 5 seconds', 5 * secondMs, 'store/postgres/writable-server.ts', 'lookEveryMs'],
+  ['every 30 seconds while it works', 30 * secondMs, 'store/postgres/database.ts', 'learnAgainAfterMs'],
+  ['polls every 2 seconds for work', 2 * secondMs, 'store/postgres/leases.ts', 'lookWhileHearingEveryMs'],
+  ['it polls four times a second', secondMs / 4, 'store/leases.ts', 'lookForWorkEveryMs'],
+  ['calls are retried for 20 seconds', 20 * secondMs, 'store/postgres/database.ts', 'defaultRetryForMs'],
+  ['table of 65,536 rows', 65_536, 'store/client-requests.ts', 'clientPlaces'],
+  ['Rows older than a minute', minuteMs, 'store/postgres/client-requests.ts', 'forgetEveryMs'],
+  ['plus at most 4 for each thread', 4, 'store/postgres/connection.ts', 'defaultMaxConnections'],
+  ['- PostgreSQL 15 or newer', 15, 'store/postgres/preflight.ts', 'minVersion'],
+  ['are in 32 partitions', 32, 'store/postgres/migrations.ts', 'partitions'],
+  ['It may be 1 to 100.', 100, 'store/delivery-options.ts', 'maxSkipInactive'],
+  // characters of six bits each
+  ['truncated to 132 bits', 22, 'protocol/message/receipt-token.ts', 'macLength'],
+  ['waits a second for others', secondMs, 'client/worker/receipts.ts', 'receiptDelayMs'],
+  ['sends up to 50 of them', 50, 'client/worker/receipts.ts', 'maxReceipts'],
+  ['are in 32 partitions', 32, 'store/postgres/migrations.ts', 'partitions'],
+  ['opens at most 4 connections', 4, 'store/postgres/connection.ts', 'defaultMaxConnections'],
+  ['connection and every 5 seconds', 5 * secondMs, 'store/postgres/writable-server.ts', 'lookEveryMs'],
+  ['calls are retried for 20 seconds', 20 * secondMs, 'store/postgres/database.ts', 'defaultRetryForMs'],
+  ['lease slices of 2,000 rows', 2000, 'store/slices.ts', 'defaultSliceRows'],
+  ['does not answer within a second', secondMs, 'service/push/client-limits.ts', 'answerWithinMs'],
+  ['until five seconds after that', 5 * secondMs, 'service/push/client-limits.ts', 'aloneForMs'],
+  ['stores the answers of a second,', secondMs, 'delivery/single/answer-log.ts', 'reportAfterMs'],
+  ['or a thousand of them', 1000, 'delivery/single/answer-log.ts', 'maxPending'],
+  ['has at most 64 KiB', 64 * kibibytes, 'http/problem.ts', 'maxErrorBytes'],
+  ['(256 KiB for a message)', 256 * kibibytes, 'operator/console/pages/send.ts', 'bodyLimit'],
+  ["4 KiB for the console's forms", 4096, 'operator/console/forms.ts', 'bodyLimitBytes'],
+  ['16 KiB bodies', 16 * kibibytes, 'http/json-body.ts', 'defaultBodyLimitBytes'],
+  ['valid for twelve hours', 12 * 3600, 'protocol/vapid.ts', 'defaultTokenLifetimeSeconds'],
+  ['a list of 10,000 ids', 10_000, 'operations/audience.ts', 'maxIds'],
+  ['from a random sample if there are more than 100,000', 100_000, 'cli/send/dry-run.ts', 'maxReaders'],
+  ['Below 2,000 messages a thread', 2000, 'delivery/worker/thread-count.ts', 'rowsForThread'],
+  ['takes more than two seconds', 2 * secondMs, 'delivery/broadcaster.ts', 'maxCreationMs'],
+  ['is sent up to an hour late', hourMs, 'delivery/schedule/run-schedules.ts', 'latestMs'],
+  ['less than an hour counts as an hour', hourMs, 'store/reader-times.ts', 'minLifetimeMs'],
+  ['stored together, once a second', secondMs, 'delivery/single/answer-log.ts', 'reportAfterMs'],
+  ['tries to store each batch five times', 5, 'delivery/single/answer-log.ts', 'maxTries'],
+  ['comes within about a second', secondMs, 'delivery/reports/gone-hook.ts', 'intervalMs'],
+  ['After twenty refusals in a row', 20, 'store/push-services.ts', 'refusalsToSuspend'],
+  ['probes it with four messages at a time', 4, 'store/push-services.ts', 'probeRows'],
+  ['if it is refused five times', 5, 'store/push-services.ts', 'maxRefusals'],
+  ['fewer than 20 of its subscriptions', 20, 'store/deletion-guard.ts', 'fewMarks'],
+  ['nothing is accepted for an hour', hourMs, 'store/push-services.ts', 'patienceMs'],
+  ['**If it fails**, ten times in a row', 10, 'transport/breaker.ts', 'maxFailuresInRow'],
+  ['for an hour at most', hourMs, 'transport/breaker.ts', 'maxRetryAfterMs'],
+  ['a quarter of a second', 1 / 4, 'store/rate-shares.ts', 'burstSeconds'],
+  [
+    'one to two minutes for a client that does not read its answer',
+    minuteMs,
+    'http/create-http-server.ts',
+    'readTimeoutMs',
   ],
-  postgresql: [
-    ['opens at most 4 connections', 4, 'store/postgres/connection.ts', 'defaultMaxConnections'],
-    [
-      'first connection and every 5 seconds',
-      5 * secondMs,
-      'store/postgres/writable-server.ts',
-      'lookEveryMs',
-    ],
-    ['every 30 seconds while it works', 30 * secondMs, 'store/postgres/database.ts', 'learnAgainAfterMs'],
-    ['polls every 2 seconds for work', 2 * secondMs, 'store/postgres/leases.ts', 'lookWhileHearingEveryMs'],
-    ['it polls four times a second', secondMs / 4, 'store/leases.ts', 'lookForWorkEveryMs'],
-    ['calls are retried for 20 seconds', 20 * secondMs, 'store/postgres/database.ts', 'defaultRetryForMs'],
-    ['table of 65,536 rows', 65_536, 'store/client-requests.ts', 'clientPlaces'],
-    ['Rows older than a minute', minuteMs, 'store/postgres/client-requests.ts', 'forgetEveryMs'],
-    ['plus at most 4 for each thread', 4, 'store/postgres/connection.ts', 'defaultMaxConnections'],
-    ['- PostgreSQL 15 or newer', 15, 'store/postgres/preflight.ts', 'minVersion'],
-    ['are in 32 partitions', 32, 'store/postgres/migrations.ts', 'partitions'],
+  ['| 100 push services |', 100, 'protocol/endpoint-policy.ts', 'defaultMaxPushServices'],
+  ['again every 90 minutes', 90 * minuteMs, 'protocol/outcome.ts', 'askAgainAfterMs'],
+  ['| `maxBodyBytes` | 4096 |', 4096, 'push-service/limits.ts', 'maxBodyBytes'],
+  [
+    '| `maxMessagesPerSubscription` | 100 undelivered |',
+    100,
+    'push-service/limits.ts',
+    'maxMessagesPerSubscription',
   ],
-  receipts: [
-    ['It may be 1 to 100.', 100, 'store/delivery-options.ts', 'maxSkipInactive'],
-    // characters of six bits each
-    ['truncated to 132 bits', 22, 'protocol/message/receipt-token.ts', 'macLength'],
-    ['waits a second for others', secondMs, 'client/worker/receipts.ts', 'receiptDelayMs'],
-    ['sends up to 50 of them', 50, 'client/worker/receipts.ts', 'maxReceipts'],
+  [
+    '| `maxStoredBytes` | 64 MiB undelivered,',
+    64 * kibibytes * kibibytes,
+    'push-service/limits.ts',
+    'maxStoredBytes',
   ],
-  scaling: [
-    ['are in 32 partitions', 32, 'store/postgres/migrations.ts', 'partitions'],
-    ['opens at most 4 connections', 4, 'store/postgres/connection.ts', 'defaultMaxConnections'],
-    ['connection and every 5 seconds', 5 * secondMs, 'store/postgres/writable-server.ts', 'lookEveryMs'],
-    ['calls are retried for 20 seconds', 20 * secondMs, 'store/postgres/database.ts', 'defaultRetryForMs'],
-    ['lease slices of 2,000 rows', 2000, 'store/slices.ts', 'defaultSliceRows'],
-    ['does not answer within a second', secondMs, 'service/push/client-limits.ts', 'answerWithinMs'],
-    ['until five seconds after that', 5 * secondMs, 'service/push/client-limits.ts', 'aloneForMs'],
-    ['stores the answers of a second,', secondMs, 'delivery/single/answer-log.ts', 'reportAfterMs'],
-    ['or a thousand of them', 1000, 'delivery/single/answer-log.ts', 'maxPending'],
-  ],
-  security: [
-    ['has at most 64 KiB', 64 * kibibytes, 'http/problem.ts', 'maxErrorBytes'],
-    ['(256 KiB for a message)', 256 * kibibytes, 'operator/console/pages/send.ts', 'bodyLimit'],
-    ["4 KiB for the console's forms", 4096, 'operator/console/forms.ts', 'bodyLimitBytes'],
-    ['16 KiB bodies', 16 * kibibytes, 'http/json-body.ts', 'defaultBodyLimitBytes'],
-    ['valid for twelve hours', 12 * 3600, 'protocol/vapid.ts', 'defaultTokenLifetimeSeconds'],
-    ['a list of 10,000 ids', 10_000, 'operations/audience.ts', 'maxIds'],
-  ],
-  sending: [
-    ['from a random sample if there are more than 100,000', 100_000, 'cli/send/dry-run.ts', 'maxReaders'],
-    ['Below 2,000 rows a thread', 2000, 'delivery/worker/thread-count.ts', 'rowsForThread'],
-    ['takes more than two seconds', 2 * secondMs, 'delivery/broadcaster.ts', 'maxCreationMs'],
-    ['is sent up to an hour late', hourMs, 'delivery/schedule/run-schedules.ts', 'latestMs'],
-    ['less than an hour counts as an hour', hourMs, 'store/reader-times.ts', 'minLifetimeMs'],
-    ['stored together, once a second', secondMs, 'delivery/single/answer-log.ts', 'reportAfterMs'],
-    ['tries to store each batch five times', 5, 'delivery/single/answer-log.ts', 'maxTries'],
-    ['comes within about a second', secondMs, 'delivery/reports/gone-hook.ts', 'intervalMs'],
-  ],
-  delivery: [
-    ['After twenty in a row', 20, 'store/push-services.ts', 'refusalsToSuspend'],
-    ['Four rows at a time are sent as probes', 4, 'store/push-services.ts', 'probeRows'],
-    ['if it is refused five times', 5, 'store/push-services.ts', 'maxRefusals'],
-    ['fewer than 20 of its subscriptions', 20, 'store/deletion-guard.ts', 'fewMarks'],
-    ['nothing is accepted for an hour', hourMs, 'store/push-services.ts', 'patienceMs'],
-    ['**If it fails**, ten times in a row', 10, 'transport/breaker.ts', 'maxFailuresInRow'],
-    ['for an hour at most', hourMs, 'transport/breaker.ts', 'maxRetryAfterMs'],
-    ['a quarter of a second', 1 / 4, 'store/rate-shares.ts', 'burstSeconds'],
-  ],
-  service: [
-    [
-      'one to two minutes for a client that does not read its answer',
-      minuteMs,
-      'http/create-http-server.ts',
-      'readTimeoutMs',
-    ],
-    ['| 100 push services |', 100, 'protocol/endpoint-policy.ts', 'defaultMaxPushServices'],
-    ['again every 90 minutes', 90 * minuteMs, 'protocol/outcome.ts', 'askAgainAfterMs'],
-  ],
-  'push-service': [
-    ['| `maxBodyBytes` | 4096 |', 4096, 'push-service/limits.ts', 'maxBodyBytes'],
-    [
-      '| `maxMessagesPerSubscription` | 100 undelivered |',
-      100,
-      'push-service/limits.ts',
-      'maxMessagesPerSubscription',
-    ],
-    [
-      '| `maxStoredBytes` | 64 MiB undelivered,',
-      64 * kibibytes * kibibytes,
-      'push-service/limits.ts',
-      'maxStoredBytes',
-    ],
-    ['| `maxSubscriptions` | 100 000 |', 100_000, 'push-service/limits.ts', 'maxSubscriptions'],
-    ['| `maxSinks` | 10 000 000 |', 10_000_000, 'push-service/limits.ts', 'maxSinks'],
-    ['| `maxConnections` | 10 000 |', 10_000, 'push-service/limits.ts', 'maxConnections'],
-    ['| `maxConcurrentStreams` | 100 per', 100, 'push-service/limits.ts', 'maxConcurrentStreams'],
-    ['| `maxTtlSeconds` | 30 days |', (30 * dayMs) / secondMs, 'push-service/limits.ts', 'maxTtlSeconds'],
-    ['waits 10 s at most', 10 * secondMs, 'push-service/browser-side/user-agent.ts', 'defaultWaitMs'],
-  ],
-};
+  ['| `maxSubscriptions` | 100 000 |', 100_000, 'push-service/limits.ts', 'maxSubscriptions'],
+  ['| `maxSinks` | 10 000 000 |', 10_000_000, 'push-service/limits.ts', 'maxSinks'],
+  ['| `maxConnections` | 10 000 |', 10_000, 'push-service/limits.ts', 'maxConnections'],
+  ['| `maxConcurrentStreams` | 100 per', 100, 'push-service/limits.ts', 'maxConcurrentStreams'],
+  ['| `maxTtlSeconds` | 30 days |', (30 * dayMs) / secondMs, 'push-service/limits.ts', 'maxTtlSeconds'],
+  ['waits 10 s at most', 10 * secondMs, 'push-service/browser-side/user-agent.ts', 'defaultWaitMs'],
+];
 
 test('pages name the times and limits of the code', () => {
-  const texts = new Map(pages.map(({ path, text }) => [path, text.replaceAll(/\s+/g, ' ')]));
-  for (const page of Object.keys({ ...promised, ...inWords })) {
-    const words = [...(promised[page] ?? []), ...(inWords[page] ?? []).map(([inPage]) => inPage)];
-    const text = texts.get(`docs/${page}.md`);
-    assert.deepEqual(
-      words.filter((each) => !text?.includes(each)),
-      [],
-      page,
-    );
-  }
-  const others = Object.values(inWords)
-    .flat()
-    .filter(([, value, file, name]) => readConstant(file, name) !== value);
+  const text = pages
+    .filter(({ path }) => path.startsWith('docs/'))
+    .map((page) => page.text.replaceAll(/\s+/g, ' '))
+    .join('\n');
+  const words = [...promised, ...inWords.map(([inPage]) => inPage)];
+  assert.deepEqual(
+    words.filter((each) => !text.includes(each)),
+    [],
+  );
+  const others = inWords.filter(([, value, file, name]) => readConstant(file, name) !== value);
   assert.deepEqual(others, []);
 });
 
@@ -285,7 +237,7 @@ test('every page gives the same figure for what a crash repeats, that of the cod
   const expected = maxUncommittedRows.toLocaleString('en-US');
   assert.deepEqual(
     figures,
-    ['docs/architecture.md', 'docs/delivery.md', 'docs/operations.md'].map((path) => ({
+    ['docs/delivery.md', 'docs/message-path.md', 'docs/operations.md'].map((path) => ({
       path,
       figure: expected,
     })),

@@ -1,4 +1,4 @@
-// Every link of the documentation to a file, and to a heading in one, leads somewhere.
+// Every link of the documentation to a file, and to a heading in one, leads somewhere; pages and cells of tables are short.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -61,4 +61,25 @@ test('the index of the documentation has every page, once', () => {
   const listed = Array.from(index.matchAll(/\]\(([\w-]+\.md)\)/g), ([, file]) => `docs/${file}`);
   const others = pages.map(({ path }) => path).filter((path) => /^docs\/(?!README)/.test(path));
   assert.deepEqual(listed.sort(), others.sort());
+});
+
+/** Made from the code, to look things up in. */
+const reference = /^docs\/(?:commands|library)\.md$/;
+
+test('no page has more than 200 lines, except those of reference', () => {
+  const long = pages.filter(({ path, text }) => !reference.test(path) && text.split('\n').length > 201);
+  assert.deepEqual(
+    long.map(({ path }) => path),
+    [],
+  );
+});
+
+test('no cell of a table has more than 200 characters', () => {
+  const long = pages.flatMap(({ path, text }) =>
+    Array.from(withoutCode(text).matchAll(/^\|(.*)\|$/gm), ([, row]) => row!.split(/(?<!\\)\|/))
+      .flat()
+      .filter((cell) => cell.trim().length > 200)
+      .map((cell) => `${path}: ${cell.trim()}`),
+  );
+  assert.deepEqual(long, []);
 });

@@ -1,5 +1,7 @@
-// Each section of docs/frameworks.md done literally, with the packed package: built, started, subscribed to, and sent from.
+// Each application of examples/frameworks, with the packed package: built, started, subscribed to, and sent from.
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { chromium, skipWithout } from '../../scripts/install-test-tools.ts';
 import type { PushServiceAccess } from '../../tools/browser/backend.ts';
@@ -8,13 +10,15 @@ import { waitFor } from '../../tools/browser/demo-page.ts';
 import { freePort } from '../../tools/listening.ts';
 import { pack } from '../../tools/pack.ts';
 import { until } from '../../tools/until.ts';
-import { pages } from '../documentation/pages.ts';
+import { pages, root } from '../documentation/pages.ts';
 import { startJourneyBrowser } from './browser.ts';
 import { Project } from './project.ts';
 
 interface Framework {
-  /** The heading of its section. */
+  /** As docs/frameworks.md calls it. */
   readonly name: string;
+  /** Below examples/frameworks. */
+  readonly folder: string;
   readonly packages: readonly string[];
   readonly build?: string;
   /** It listens on the port of the variable PORT. */
@@ -35,25 +39,34 @@ const compile = 'npx tsc --strict --skipLibCheck --allowJs --target es2024 --mod
 const compiler = ['typescript@7.0.2', '@types/node@26.6.6'];
 
 const frameworks: readonly Framework[] = [
-  { name: 'Express', packages: ['express@5.3.0'], start: 'node server.js' },
-  { name: 'Fastify', packages: ['fastify@5.12.8'], start: 'node server.js' },
+  { name: 'Express', folder: 'express', packages: ['express@5.3.0'], start: 'node server.js' },
+  { name: 'Fastify', folder: 'fastify', packages: ['fastify@5.12.8'], start: 'node server.js' },
   {
     name: 'Next.js, App Router',
+    folder: 'next-app',
     ...next,
     starter: {
       'app/layout.js': 'export default ({ children }) => <html lang="en"><body>{children}</body></html>;',
     },
     inChromium: true,
   },
-  { name: 'Next.js, Pages Router', ...next, service: '/api/push', notify: '/api/notify' },
+  {
+    name: 'Next.js, Pages Router',
+    folder: 'next-pages',
+    ...next,
+    service: '/api/push',
+    notify: '/api/notify',
+  },
   {
     name: 'Nuxt',
+    folder: 'nuxt',
     packages: ['nuxt@4.5.2'],
     build: 'npx nuxt build',
     start: 'node .output/server/index.mjs',
   },
   {
     name: 'SvelteKit',
+    folder: 'sveltekit',
     packages: [
       '@sveltejs/kit@3.2.0',
       '@sveltejs/adapter-node@6.0.1',
@@ -74,6 +87,7 @@ export default { plugins: [sveltekit({ adapter: adapter() })] };`,
   },
   {
     name: 'React Router',
+    folder: 'react-router',
     packages: [
       ...['react-router', '@react-router/dev', '@react-router/node', '@react-router/serve'].map(
         (name) => `${name}@8.4.0`,
@@ -98,6 +112,7 @@ export default () => (
   },
   {
     name: 'Astro',
+    folder: 'astro',
     packages: ['astro@7.3.5', '@astrojs/node@11.1.6'],
     build: 'ASTRO_TELEMETRY_DISABLED=1 npx astro build',
     start: 'node dist/server/entry.mjs',
@@ -108,6 +123,7 @@ export default { adapter: node({ mode: 'standalone' }) };`,
   },
   {
     name: 'Hono',
+    folder: 'hono',
     packages: ['hono@4.13.19', '@hono/node-server@2.1.9', ...compiler],
     build: `${compile} --noEmit server.ts`,
     start: 'node server.ts',
@@ -115,6 +131,7 @@ export default { adapter: node({ mode: 'standalone' }) };`,
   },
   {
     name: 'NestJS',
+    folder: 'nestjs',
     packages: [
       ...['common', 'core', 'platform-express'].map((name) => `@nestjs/${name}@12.5.1`),
       'reflect-metadata@0.2.2',
@@ -125,78 +142,84 @@ export default { adapter: node({ mode: 'standalone' }) };`,
     start: 'node dist/src/main.js',
     inChromium: true,
   },
-  { name: 'Koa', packages: ['koa@3.3.0'], start: 'node server.js' },
-  { name: 'Bun', packages: ['bun@1.4.5'], start: 'npx bun server.js' },
-  { name: 'Deno', packages: ['deno@2.9.6'], start: 'npx deno run --allow-all server.js' },
+  { name: 'Koa', folder: 'koa', packages: ['koa@3.3.0'], start: 'node server.js' },
+  { name: 'Bun', folder: 'bun', packages: ['bun@1.4.5'], start: 'npx bun server.js' },
+  { name: 'Deno', folder: 'deno', packages: ['deno@2.9.6'], start: 'npx deno run --allow-all server.js' },
 ];
 
-const [preface, ...sections] = pages
-  .find(({ path }) => path === 'docs/frameworks.md')!
-  .text.split(/^## /m)
-  .map((text) => ({
-    name: text.slice(0, text.indexOf('\n')),
-    text,
-    files: Array.from(
-      text.matchAll(/^`([^`\n]+)`:\n\n```\w+\n(.*?)^```$/gms),
-      ([, path, code]) => [path, code] as [string, string],
-    ),
-  }));
+const { text } = pages.find(({ path }) => path === 'docs/frameworks.md')!;
+const examples = join(root, 'examples/frameworks');
+const filesOf = (folder: string): readonly [path: string, code: string][] =>
+  readdirSync(join(examples, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((file) => [relative(join(examples, folder), file), readFileSync(file, 'utf8')]);
 
-test('every section is built and run, of at most 25 lines, with the versions that it names', () => {
-  assert.deepEqual(
-    sections.map(({ name }) => name),
-    frameworks.map(({ name }) => name),
+test('docs/frameworks.md lists every application, of at most 27 lines, with the versions of its packages', () => {
+  const rows = Array.from(
+    text.matchAll(/^\| \[(.+)\]\(\.\.\/examples\/frameworks\/(.+)\) \| (.+) \|$/gm),
+    ([, name = '', folder = '', versions = '']) => ({ name, folder, versions }),
   );
-  for (const [index, { name, text, files }] of sections.entries()) {
-    const lines = files.flatMap(([, code]) => code.trim().split('\n'));
-    assert.ok(lines.length <= 25, `${name} has ${lines.length} lines`);
-    for (const [, spelled, version] of text.matchAll(/(\S+) (\d+\.\d+\.\d+)/g)) {
+  assert.deepEqual(
+    rows.map(({ name, folder }) => ({ name, folder })),
+    frameworks.map(({ name, folder }) => ({ name, folder })),
+  );
+  for (const [index, { name, folder, versions }] of rows.entries()) {
+    const lines = filesOf(folder).flatMap(([, code]) => code.trim().split('\n'));
+    assert.ok(lines.length <= 27, `${name} has ${lines.length} lines`);
+    for (const [, spelled, version] of versions.matchAll(/(\S+) (\d+\.\d+\.\d+)/g)) {
       const given = frameworks[index]!.packages;
-      assert.ok(given.includes(`${spelled!.toLowerCase()}@${version}`), `${spelled} ${version}`);
+      assert.ok(given.includes(`${spelled!}@${version}`), `${spelled} ${version}`);
     }
   }
 });
 
-for (const [index, framework] of frameworks.entries()) {
-  const { name, packages, build, start, starter = {}, inChromium } = framework;
+for (const framework of frameworks) {
+  const { name, folder, packages, build, start, starter = {}, inChromium } = framework;
   const { service = '/push', notify = '/notify' } = framework;
   const skip = inChromium ? skipWithout(`the journey with ${name}`, [chromium]) : false;
-  test(`${name}: built as the page says, a reader subscribes, is sent to and leaves`, { skip }, async () => {
-    await using reader = await (inChromium ? openChromium() : openUserAgent());
-    await using project = await Project.create({ environment: { NEXT_TELEMETRY_DISABLED: '1' } });
-    for (const [path, code] of Object.entries({
-      ...starter,
-      ...Object.fromEntries([...preface!.files, ...sections[index]!.files]),
-    }))
-      await project.write(path, path === 'push.js' ? withAccess(code, reader.access) : code);
-    await project.install(await pack(), ...packages);
-    if (build !== undefined) await project.run(build);
-    const port = await freePort();
-    await using application = project.start(`env PORT=${port} HOST=127.0.0.1 ${start}`);
-    const site = `http://localhost:${port}`;
-    const isReady = () =>
-      fetch(`${site}${service}/readyz`).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    // rejects with what it has printed, if it ends
-    await Promise.race([until(isReady, `${name} to listen`), application.waitFor(/(?!)/)]);
+  test(
+    `${name}: as in examples/frameworks, a reader subscribes, is sent to and leaves`,
+    { skip },
+    async () => {
+      await using reader = await (inChromium ? openChromium() : openUserAgent());
+      await using project = await Project.create({ environment: { NEXT_TELEMETRY_DISABLED: '1' } });
+      for (const [path, code] of Object.entries({
+        ...starter,
+        ...Object.fromEntries(filesOf(folder)),
+      }))
+        await project.write(path, code);
+      const shared = readFileSync(join(examples, 'push.js'), 'utf8');
+      await project.write('push.js', withAccess(shared, reader.access));
+      await project.install(await pack(), ...packages);
+      if (build !== undefined) await project.run(build);
+      const port = await freePort();
+      await using application = project.start(`env PORT=${port} HOST=127.0.0.1 ${start}`);
+      const site = `http://localhost:${port}`;
+      const isReady = () =>
+        fetch(`${site}${service}/readyz`).then(
+          ({ ok }) => ok,
+          () => false,
+        );
+      // rejects with what it has printed, if it ends
+      await Promise.race([until(isReady, `${name} to listen`), application.waitFor(/(?!)/)]);
 
-    const page = await fetch(site);
-    assert.equal(page.status, 200);
-    assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
-    assert.match(await page.text(), /<deskbell-subscribe/);
-    await checkService(`${site}${service}`);
-    await reader.subscribe(site, service);
-    // SvelteKit and Astro take a request without a type for another site's form
-    const headers = { 'content-type': 'application/json' };
-    const sent = await fetch(site + notify, { method: 'POST', headers, body: '{}' });
-    assert.equal(sent.status, 204, await sent.text());
-    await reader.receive();
-    await reader.leave();
-    const description = await fetch(`${site}${service}/openapi.json`);
-    assert.equal(description.status, 200);
-  });
+      const page = await fetch(site);
+      assert.equal(page.status, 200);
+      assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
+      assert.match(await page.text(), /<deskbell-subscribe/);
+      await checkService(`${site}${service}`);
+      await reader.subscribe(site, service);
+      // SvelteKit and Astro take a request without a type for another site's form
+      const headers = { 'content-type': 'application/json' };
+      const sent = await fetch(site + notify, { method: 'POST', headers, body: '{}' });
+      assert.equal(sent.status, 204, await sent.text());
+      await reader.receive();
+      await reader.leave();
+      const description = await fetch(`${site}${service}/openapi.json`);
+      assert.equal(description.status, 200);
+    },
+  );
 }
 
 /** How the application gets to the push service of the test, which an application on the internet need not say. */

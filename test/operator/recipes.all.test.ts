@@ -1,4 +1,4 @@
-// The recipes of docs/operator-api.md, each run as it stands there against a real listener that delivers. The one for TypeScript
+// The recipes of docs/any-language.md, each run as it stands there against a real listener that delivers. The one for TypeScript
 // compiles against types that openapi-typescript makes from the description.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -53,7 +53,7 @@ test('the recipe for TypeScript compiles under strict against generated types, a
   assert.equal(stdout, '1 accepted\n1 running 1\n1 news\n');
 });
 
-const path = 'docs/operator-api.md';
+const path = 'docs/any-language.md';
 const page = pages.find((known) => known.path === path)!.text;
 const firstLine = page.slice(0, page.indexOf('\n## Recipes')).split('\n').length;
 
@@ -87,7 +87,7 @@ const recipes: readonly Recipe[] = [
   },
 ];
 
-suite('the recipes of docs/operator-api.md', () => {
+suite('the recipes of docs/any-language.md', () => {
   for (const { language, program, words, uses = [], prints } of recipes) {
     const skip = skipWithout(`the recipe for ${language}`, [program, ...uses]);
     test(language, { skip }, async (t) => {

@@ -217,7 +217,7 @@ describe('the session of an application around the service', () => {
   }
 });
 
-/** As docs/people.md has it. */
+/** As docs/users.md has it. */
 function ownerOf(subscription: OfferedSubscription, user: string | undefined): UserAndTags | undefined {
   if (user === undefined && subscription.id === undefined && subscription.user === undefined) {
     throw new DeskbellError('ERR_UNAUTHENTICATED', 'Sign in first.');

@@ -93,7 +93,7 @@ describe('createHandler', () => {
     assert.equal(preflight.headers.get('access-control-allow-headers'), 'x-mine');
   });
 
-  test('cannot be asked what a Request cannot carry, as docs/service.md says', async (t) => {
+  test('cannot be asked what a Request cannot carry, as docs/application.md says', async (t) => {
     const { ask } = start(t);
     for (const method of ['TRACE', 'TRACK', 'CONNECT'])
       assert.throws(() => new Request(origin, { method }), TypeError);

@@ -39,9 +39,8 @@ const data = {
   }),
   database: text({
     description:
-      'PostgreSQL database to use instead of the SQLite file in the data directory, as a URL. It may hold a password: then ' +
-      'set it as an environment variable or in a configuration file that others cannot read. The data directory still holds ' +
-      'the key files.',
+      'PostgreSQL database to use instead of SQLite, as a URL. Put one with a password into the environment or a ' +
+      'configuration file that others cannot read. Key files stay in the data directory.',
     valid: 'a URL such as postgres://user:password@host:5432/database?sslmode=verify-full',
     isSecret: true,
     check: checkDatabaseUrl,
@@ -169,9 +168,8 @@ const subscriberTokens = {
       'off',
       path({
         description:
-          'How subscriber tokens are checked; with them an application assigns subscriptions to users. HS256: with the key in the ' +
-          'data directory. A path: with the application’s public key in that file (Ed25519, PEM), as EdDSA. With "off" the header ' +
-          'Authorization is ignored.',
+          'How subscriber tokens are checked. HS256: with the key in the data directory. A path: with your public key in ' +
+          'that file (Ed25519, PEM), as EdDSA. With "off" the header Authorization is ignored.',
         default: 'off',
       }),
     ),
@@ -217,17 +215,16 @@ const pushServices = {
   }),
   pushServices: list({
     description:
-      'Push services to accept besides the known ones. The ones listed here may be local and use http. "public" accepts any public ' +
-      'https host, with limits for each. ' +
-      'serve, or the first send or import, keeps them in the data directory; serve with an empty list forgets them.',
+      'Further push services to accept; they may be local and use http. "public" accepts any public https host, with limits. ' +
+      'The data directory keeps them; serve with an empty list forgets them.',
     valid:
       'origins such as https://push.example.org, https://*.push.example.org or http://127.0.0.1:8090; or "public"',
     check: createEndpointPolicy,
   }),
   pushServiceAddresses: list({
     description:
-      'Ranges of addresses that are not public, at which known push services, and those that pushServices lists by their domain, may be ' +
-      'reached: for a network whose proxy or VPN answers with addresses of its own. Not together with "public".',
+      'Ranges of private addresses at which known push services, and those that pushServices lists by domain, may be ' +
+      'reached: for a proxy or VPN with addresses of its own. Not together with "public".',
     valid: 'ranges such as 198.18.0.0/15; not of loopback or link-local addresses',
     check: (ranges) => readAddressSettings({ pushServiceAddresses: ranges }),
   }),
@@ -320,8 +317,8 @@ const operator = {
   }),
   metrics: text({
     description:
-      'Address where a worker serves /metrics, for operators added with "deskbell operators add NAME --metrics". Beyond loopback ' +
-      'it needs TLS, as the operator’s listener does. Needs the package @prometheus-io/client.',
+      'Address where a worker serves /metrics, for operators with the role metrics. Beyond loopback it needs TLS. ' +
+      'Needs the package @prometheus-io/client.',
     valid: 'HOST:PORT, such as 127.0.0.1:9464',
     check: parseListenAddress,
   }),

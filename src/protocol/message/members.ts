@@ -125,7 +125,7 @@ export const messageMembers = {
       'What differs in other languages: the reader’s language decides, without its region where there is no text for that; other readers get the message as it is.',
     expected:
       'an object of at most 50 language tags, each with { title, message, url, actions } or some of them, such as { de: { title: "Hallo" } }',
-    byDefault: 'one text for all; see [below](#texts-by-language)',
+    byDefault: 'one text for all; see [texts by language](times-and-languages.md#texts-by-language)',
     field: {
       label: 'In other languages',
       hint: 'JSON: {"de": {"title": "Hallo", "message": "Es regnet"}}',
@@ -137,7 +137,7 @@ export const messageMembers = {
     schema: flag,
     description:
       'Whether {name} and {name|default} in title, message, url and buttons stand for the data of the person who reads it.',
-    byDefault: '`false`: braces are text; see [below](#placeholders)',
+    byDefault: '`false`: braces are text; see [placeholders](times-and-languages.md#placeholders)',
     field: {
       label: 'With placeholders',
       hint: '{name|there} is the name in the data of the person, else “there”. {{ and }} are braces.',

@@ -1,0 +1,5 @@
+import { createSender, openDataDirectory } from 'deskbell';
+
+const { store, vapidKeys, sessionKey } = await openDataDirectory('deskbell-data');
+export const service = { store, vapidPublicKey: vapidKeys.publicKey, sessionKey, pushOnly: true };
+export const sender = createSender({ store, vapid: { ...vapidKeys, subject: 'mailto:you@example.org' } });
