@@ -7,5 +7,6 @@ const {
 
 exports.keepCompiledCode = (): void => {
   const folder = ownCacheFolder('compiled');
-  if (folder !== undefined) enableCompileCache(folder);
+  // Deno has no such function
+  if (folder !== undefined) enableCompileCache?.(folder);
 };
