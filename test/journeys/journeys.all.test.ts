@@ -163,7 +163,7 @@ suite('from an empty directory to a notification', () => {
     const [server] = documented(page, 'js') as [string];
     const [html] = documented(page, 'html') as [string];
     const [, , install, makeFolder] = setUp.trim().split('\n');
-    assert.equal(install, 'npm install express deskbell');
+    assert.equal(install, `npm install express ../deskbell/${basename(tarball)}`);
     await project.install(tarball, pinned('express'));
     await project.run(makeFolder!);
     const port = String(await freePort());
