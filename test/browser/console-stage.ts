@@ -3,6 +3,7 @@
 import type { RowResult } from '../../src/store/ledger.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';
+import { firstTimeAfter } from '../../src/delivery/schedule/recurrence.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { openTestStore } from '../store/test-database.ts';
@@ -36,7 +37,33 @@ export const words = {
   long: 'A title that is as long as some titles are, and a little longer than any list has room for',
 };
 
-export async function openStage(rows = 400) {
+/** What is written in a store: a page must be fit for all of it. */
+const oddWording = {
+  user: words.user,
+  tag: words.tag,
+  oldest: [words.persian, 'چای آماده است'],
+  older: [words.long, 'World'],
+  channel: words.long.slice(0, 64),
+  titles: { de: 'Nachrichten', fa: words.persian, 'pt-BR': 'Notícias da cidade e do mundo' },
+  person: {
+    data: { name: words.persian, points: 3, a_value_that_has_a_long_name: words.long },
+    language: 'fa',
+    timeZone: 'America/Argentina/ComodRivadavia',
+    channels: { news: false },
+  },
+} as const;
+
+export type Wording = {
+  readonly [Name in keyof typeof oddWording]: (typeof oddWording)[Name] extends string
+    ? string
+    : (typeof oddWording)[Name] extends readonly [string, string]
+      ? readonly [string, string]
+      : Name extends 'person'
+        ? Parameters<Store['readers']['setPerson']>[1]
+        : Readonly<Record<string, string>>;
+};
+
+export async function openStage(rows = 400, wording: Wording = oddWording) {
   let nowMs = Date.now() - 30 * dayMs;
   const { store, remove } = await openTestStore(() => nowMs);
   const keys = generateVapidKeys();
@@ -48,7 +75,7 @@ export async function openStage(rows = 400) {
     const first = Math.round(((30 - day) * rows) / 31);
     const count = Math.round(((31 - day) * rows) / 31) - first + (day % 7 < 2 ? 3 : 0);
     await store.subscriptions.putAll(
-      Array.from({ length: count }, (_, index) => subscriptionOf(first + index, keys.publicKey)),
+      Array.from({ length: count }, (_, index) => subscriptionOf(first + index, keys.publicKey, wording)),
     );
     if (day % 3 === 0 && day > 0 && day < 30) await store.subscriptions.removeById(first + 1);
   }
@@ -57,8 +84,8 @@ export async function openStage(rows = 400) {
     nowMs = Date.now() - beforeMs;
     return (await sender.createBroadcast('all', { title, message })).broadcast.id;
   };
-  await deliver(store, await at(20 * dayMs, words.persian, 'چای آماده است'), accept);
-  await deliver(store, await at(6 * dayMs, words.long, 'World'), mostly);
+  await deliver(store, await at(20 * dayMs, ...wording.oldest), accept);
+  await deliver(store, await at(6 * dayMs, ...wording.older), mostly);
   const cancelled = await at(2 * dayMs, 'Sent by accident', '');
   await deliver(store, cancelled, mostly, rows / 2);
   await store.broadcasts.cancel(cancelled);
@@ -81,22 +108,17 @@ export async function openStage(rows = 400) {
   const paused = await at(0, 'Maintenance tonight', 'From 22:00 to 23:00');
   await store.broadcasts.pause(paused);
 
-  const titles = { de: 'Nachrichten', fa: words.persian, 'pt-BR': 'Notícias da cidade e do mundo' };
-  await store.channels.put({ name: 'news', title: 'News', titles, isOnByDefault: true });
+  await store.channels.put({ name: 'news', title: 'News', titles: wording.titles, isOnByDefault: true });
   await store.channels.put({
-    name: words.tag,
-    title: words.long.slice(0, 64),
+    name: wording.tag,
+    title: wording.channel,
     titles: {},
     isOnByDefault: false,
   });
-  await store.readers.setPerson(words.user, {
-    data: { name: words.persian, points: 3, a_value_that_has_a_long_name: words.long },
-    language: 'fa',
-    timeZone: 'America/Argentina/ComodRivadavia',
-    channels: { news: false },
-  });
+  await store.readers.setPerson(wording.user, wording.person);
 
-  await store.schedules.add(madeUpSchedule({ nextAtMs: nowMs + 3 * 60 * minuteMs }));
+  const { cron, timezone } = madeUpSchedule();
+  await store.schedules.add(madeUpSchedule({ nextAtMs: firstTimeAfter(nowMs, cron, timezone) }));
   await store.audit.finish(
     await store.audit.begin({ operator: 'ada', action: 'broadcast.pause', target: `broadcast ${paused}` }),
     { status: 303, target: undefined },
@@ -125,10 +147,10 @@ export async function openStage(rows = 400) {
   };
 }
 
-function subscriptionOf(index: number, vapidPublicKey: string) {
+function subscriptionOf(index: number, vapidPublicKey: string, wording: Wording) {
   const subscription = madeUpSubscription(index);
-  const user = index % 7 === 0 ? undefined : index === 1 ? words.user : `user-${index % 40}`;
-  const tags = ['news', ...(index % 2 === 0 ? ['tea'] : []), ...(index % 9 === 1 ? [words.tag] : [])];
+  const user = index % 7 === 0 ? undefined : index === 1 ? wording.user : `user-${index % 40}`;
+  const tags = ['news', ...(index % 2 === 0 ? ['tea'] : []), ...(index % 9 === 1 ? [wording.tag] : [])];
   const endpoint = subscription.endpoint.replace(hosts[0], hostOfRow(index));
   return {
     subscription: { ...subscription, endpoint },
