@@ -66,6 +66,7 @@ export const bubblewrap: Program = { names: ['bwrap'], debianPackage: 'bubblewra
 
 /** Completes command lines. */
 export const zsh: Program = { names: ['zsh'], debianPackage: 'zsh' };
+export const fish: Program = { names: ['fish'], debianPackage: 'fish' };
 
 /** Run the recipes of the operator's API. */
 export const curl: Program = { names: ['curl'], debianPackage: 'curl' };
@@ -160,6 +161,7 @@ if (import.meta.main) {
     openssl,
     curl,
     zsh,
+    fish,
     python,
     php,
     promtool,

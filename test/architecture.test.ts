@@ -1,6 +1,6 @@
 // Holds the imports against the table in docs/architecture.md: the table is the rule, this file only reads it.
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
+import { globSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { test } from 'node:test';
 
@@ -107,6 +107,26 @@ test('which database is behind the store is known to the command line and the pa
       !['store', 'cli', ''].includes(moduleOf(file)) && /\/store\/[\w-]+\//.test(specifier),
   );
   assert.deepEqual(wrong, []);
+});
+
+test('no value is exported that only its own file uses', () => {
+  const files = globSync('{src,test,bench,scripts,soak,tools}/**/*.{ts,tsx,cts}', { cwd: root });
+  const words = new Map(
+    files.map((file) => [file, new Set(readFileSync(join(root, file), 'utf8').match(/[\w$]+/g))]),
+  );
+  const isEntry = (file: string): boolean => /\/index\.ts$|client\/(?:react|subscribe)\.ts$/.test(file);
+  const unused = files
+    .filter((file) => file.startsWith('src') && !isEntry(file))
+    .flatMap((file) =>
+      Array.from(
+        readFileSync(join(root, file), 'utf8').matchAll(
+          /^export (?:async |abstract )?(?:const|let|function\*?|class) ([\w$]+)/gm,
+        ),
+        ([, name]) => ({ file, name: name! }),
+      ),
+    )
+    .filter(({ file, name }) => !files.some((other) => other !== file && words.get(other)!.has(name)));
+  assert.deepEqual(unused, []);
 });
 
 /** Folders that are mounted by one function each and do not know of each other, with the folder around them. */

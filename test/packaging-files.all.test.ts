@@ -264,6 +264,7 @@ for (const { name: proxyName, program, start } of proxies) {
     await until(() => status('push.example.org', '/healthz').catch(() => undefined), 'the proxy to answer');
 
     assert.equal(await status('push.example.org', '/vapidKey'), 200);
+    await assert.rejects(status('stray.example.org', '/vapidKey'), /alert number/);
     const register = (name: string, forwardedFor: string): Promise<number | undefined> =>
       status(
         'push.example.org',

@@ -34,7 +34,7 @@ export function alarmToJson({ firstAtMs, ...alarm }: Alarm): object {
 const moment = Type.String({ format: 'date-time' });
 
 /** An alarm that stands, with its acknowledgement. */
-export const standingAlarmView: View<StandingAlarm> = {
+const standingAlarmView: View<StandingAlarm> = {
   schema: Type.Model(
     'StandingAlarm',
     Type.Object({

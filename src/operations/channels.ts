@@ -53,7 +53,7 @@ const channelBody = Type.Model(
 );
 
 /** A channel. */
-export const channelView: View<Channel> = {
+const channelView: View<Channel> = {
   schema: Type.Model('Channel', Type.Object({ name: channelNameSchema, ...members })),
   example: { name: 'news', ...example },
   toJson: (channel) => channel,

@@ -5,7 +5,7 @@ import { requireHeldDeletions, type HeldOrigin } from '../store/held-deletions.t
 import { type NamedList, operation, type View } from './operation.ts';
 
 /** Held deletions of one push service. */
-export const heldDeletionView: View<HeldOrigin> = {
+const heldDeletionView: View<HeldOrigin> = {
   schema: Type.Model(
     'HeldDeletions',
     Type.Object({

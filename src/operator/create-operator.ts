@@ -21,7 +21,7 @@ import { addMetricsRoute } from './metrics/metrics.ts';
 import { compileValidator } from './validator.ts';
 
 /** Keeps answers from caches, frames and other origins. */
-export const responseHeaders = {
+const responseHeaders = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'same-origin',
@@ -34,7 +34,7 @@ export const responseHeaders = {
  * @param isSecure true if the listener, or a proxy in front of it, uses TLS
  * @throws {DeskbellError} ERR_CONFIGURATION
  */
-export function requireTls(host: string, isSecure: boolean): void {
+function requireTls(host: string, isSecure: boolean): void {
   if (isLoopback(host) || isSecure) return;
   throw new DeskbellError(
     'ERR_CONFIGURATION',

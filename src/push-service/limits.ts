@@ -1,6 +1,6 @@
 // The push service's limits. Everything is in memory, so everything is bounded.
 
-export const defaultLimits = {
+const defaultLimits = {
   /** Body of one push message, bytes (RFC 8030 §7.2: at least 4096). Over it: 413, errno 104. */
   maxBodyBytes: 4096,
   /** Undelivered messages of one subscription. Over it: 429, errno 201. */

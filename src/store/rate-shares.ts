@@ -6,7 +6,7 @@ import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 export const burstSeconds = 0.25;
 
 /** So long without a message, the queue is not there: its broadcast was paused or cancelled. */
-export const abandonedAfterMs = 5000;
+const abandonedAfterMs = 5000;
 
 export interface RateRequest {
   /** As `URL.origin` gives it. */

@@ -248,7 +248,7 @@ function joinFields({ headersDistinct }: IncomingMessage): Record<string, string
 
 type Written = { readonly chunk: Buffer };
 
-export class ConnectionStream extends Duplex {
+class ConnectionStream extends Duplex {
   readonly #socket: Socket;
 
   constructor(socket: Socket) {
@@ -287,7 +287,7 @@ export class ConnectionStream extends Duplex {
 }
 
 /** An agent with one connection, made already. */
-export class ConnectionAgent extends Agent {
+class ConnectionAgent extends Agent {
   readonly #stream: ConnectionStream;
 
   constructor(stream: ConnectionStream) {

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { skipWithout, zsh } from '../../scripts/install-test-tools.ts';
+import { skipWithout, zsh, fish } from '../../scripts/install-test-tools.ts';
 import { loadAccelerator } from '../../src/accelerator/load-accelerator.ts';
 import type { Context } from '../../src/cli/command.ts';
 import { settingGroups } from '../../src/cli/configuration/configuration.ts';
@@ -114,7 +114,7 @@ suite('command line', { concurrency: 4 }, () => {
     ['help', 'unknown'],
     ['help', 'schedules', 'unknown'],
     ['completion'],
-    ['completion', 'fish'],
+    ['completion', 'tcsh'],
     ['push-service', '--port', '-1'],
     ['demo', '--port', '70000'],
   ];
@@ -295,7 +295,7 @@ const cases: readonly (readonly [typed: readonly string[], offered: readonly str
   ],
   [
     ['completion', ''],
-    ['bash', 'zsh'],
+    ['bash', 'zsh', 'fish'],
   ],
   // a value that is a command's name leads nowhere
   [['send', '--user', 'keys', '--urg'], ['--urgency']],
@@ -380,6 +380,18 @@ suite('completion', () => {
       assert.match(answers[0]?.[0] ?? '', /^schedules:Lists, shows, pauses/);
     },
   );
+
+  test('fish completes the same', { skip: skipWithout('completion of fish', [fish]) }, async () => {
+    const asked = cases.map(([typed]) => `complete -C ${quote(['deskbell', ...typed].join(' '))}; printf "%s\\n" --`);
+    const input = [await scriptFor('fish'), ...asked].join('\n');
+    const answers = ask(['fish', '--no-config', '--command', 'cat | source'], input, await filesToName());
+    assert.deepEqual(
+      answers
+        .slice(0, -1)
+        .map((offered) => offered.map((line) => line.split('\t')[0]!.replaceAll(/\\|\/$/g, '')).sort()),
+      cases.map(([, offered]) => offered.toSorted()),
+    );
+  });
 
   test('help prints what --help prints', async () => {
     for (const words of [[], ['schedules'], ['schedules', 'pause']]) {

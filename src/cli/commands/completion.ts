@@ -78,7 +78,7 @@ function namesOf({ long, helpGroupHeading }: Option): readonly string[] | undefi
 
 type Shell = keyof typeof shellScripts;
 
-/** By shell; bash 3.2 and later. */
+/** By shell; bash 3.2 and later, fish 3 and later. */
 const shellScripts = {
   bash: (commands: readonly CompletedCommand[]): string => `\
 # Completion of deskbell for bash. Made by: deskbell completion bash
@@ -142,12 +142,41 @@ ${renderCommands(commands, (words) => `(${words.map(withDescription).join(' ')})
 if [[ $funcstack[1] == _deskbell ]]; then _deskbell "$@"
 else compdef _deskbell deskbell
 fi`,
+
+  fish: (commands: readonly CompletedCommand[]): string => `\
+# Completion of deskbell for fish. Made by: deskbell completion fish
+function __deskbell_at
+  set -l at
+  for word in (commandline -opc)
+    set -l next (string trim -- "$at $word")
+    contains -- $next ${commands.map(({ path }) => quoteForFish(path)).join(' ')}; and set at $next
+  end
+  test "$at" = "$argv"
+end
+complete -c deskbell -f
+${commands.flatMap(renderForFish).join('\n')}`,
 } as const;
+
+function renderForFish({ path, below, flags, argument }: CompletedCommand): readonly string[] {
+  const complete = `complete -c deskbell -n ${quoteForFish(`__deskbell_at ${path}`)}`;
+  const offer = (value: CompletedValue): string =>
+    value === 'file' ? '-F' : value === 'free' ? '' : `-a ${quoteForFish(value.join(' '))}`;
+  return [
+    ...below.map(({ word, description }) => `${complete} -a ${word} -d ${quoteForFish(description)}`),
+    ...flags.map(({ word, description, value }) => {
+      const taken = value === undefined ? '' : value === 'file' ? ' -r -F' : ` -x ${offer(value)}`;
+      return `${complete} -l ${word.slice(2)} -d ${quoteForFish(description)}${taken}`;
+    }),
+    ...(below.length > 0 || argument === 'free' ? [] : [`${complete} ${offer(argument)}`]),
+  ];
+}
+
+const quoteForFish = (text: string): string => `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`;
 
 const patternOf = (commands: readonly CompletedCommand[]): string =>
   commands.map(({ path }) => quote(path)).join(' | ');
 
-/** The completions of each command, in code for both shells. @param list the words as a value of the shell */
+/** The completions of each command, in code for bash and zsh. @param list the words as a value of the shell */
 function renderCommands(
   commands: readonly CompletedCommand[],
   list: (words: readonly CompletedWord[]) => string,
@@ -189,6 +218,7 @@ export function completionCommand({ output }: Context): Command {
     examples: [
       'deskbell completion bash > ~/.local/share/bash-completion/completions/deskbell',
       'deskbell completion zsh > ~/.zsh/completions/_deskbell',
+      'deskbell completion fish > ~/.config/fish/completions/deskbell.fish',
     ],
   })
     .addArgument(new Argument('<shell>', 'Shell.').choices(Object.keys(shellScripts)))

@@ -36,7 +36,7 @@ export interface DemoOperator {
 const usualPort = 8081;
 
 /** Opens the operator's listener, on the usual port or a free one if that is in use. @param onEvent called with events of broadcasts */
-export async function openDemoOperator(
+async function openDemoOperator(
   data: DataDirectory,
   sender: Sender,
   log: Log,

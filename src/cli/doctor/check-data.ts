@@ -28,7 +28,7 @@ const lowDiskSpaceBytes = 1e9;
 const minDiskSpaceBytes = 50e6;
 
 /** @param hasOnlyKeys true if the database is elsewhere */
-export async function checkDiskSpace(directory: string, hasOnlyKeys: boolean): Promise<Outcome> {
+async function checkDiskSpace(directory: string, hasOnlyKeys: boolean): Promise<Outcome> {
   if (isOnReadOnlyDisk(directory)) {
     return {
       status: hasOnlyKeys ? 'warning' : 'fault',

@@ -7,7 +7,7 @@ import { JsonSplitter, type Piece } from './split-json.ts';
 import { type Line, splitCells, splitLines, splitTable } from './split-table.ts';
 
 /** Maximum length of a row in characters. A longer object is a container of rows. */
-export const maxRowCharacters = 1_048_576;
+const maxRowCharacters = 1_048_576;
 
 /** A value of a file that may be a row. */
 export interface GivenValue {

@@ -135,7 +135,7 @@ function renderIndex(name: string, entries: readonly Entry[]): Html {
 
 function renderGroup({ name, description }: Tag, content: Html): Html {
   return html`<section>
-    <h3>${name}</h3>
+    <h2>${name}</h2>
     <p class="quiet">${description}</p>
     ${content}
   </section>`;
@@ -168,16 +168,16 @@ function renderOperation(method: string, path: string, operation: OperationObjec
       ${description !== undefined && renderText(description)} ${renderSecurity(operation)}
       ${
         parameters.length > 0 &&
-        html`<h4>Parameters</h4>
+        html`<h3>Parameters</h3>
           <dl>${parameters.map(renderParameter)}</dl>`
       }
       ${
         body &&
-        html`<h4>Body</h4>
+        html`<h3>Body</h3>
           ${renderDetails('Schema', html`<pre>${toJson(body.schema)}</pre>`)}`
       }
       ${renderForm(method, path, operation)}
-      <h4>Responses</h4>
+      <h3>Responses</h3>
       <dl class="responses">
         ${Object.entries(responses).map(([status, response]) =>
           renderResponse(status, response as ResponseDescription),

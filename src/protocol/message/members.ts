@@ -96,7 +96,7 @@ const textsSchema: ValueSchema = {
   additionalProperties: { type: 'object', properties: schemasOf(textMembers) },
 };
 
-export const messageMembers = {
+const messageMembers = {
   title: textMembers.title,
   message: textMembers.message,
   url: textMembers.url,

@@ -34,7 +34,7 @@ import { openNotices } from './work-notices.ts';
 // Receipts in PostgreSQL: a row for each message, subscription and event, as long as the broadcast's window is open, and the
 // counts, which stay.
 /** @param functions the schema of the database's functions */
-export function createPostgresReceipts(database: PostgresDatabase, functions: string): ReceiptStore['add'] {
+function createPostgresReceipts(database: PostgresDatabase, functions: string): ReceiptStore['add'] {
   return async (receipts) => {
     const row = await database.first<{ readonly added: number }>(
       `select ${functions}.add_receipts($1, $2, $3, $4, $5) as added`,

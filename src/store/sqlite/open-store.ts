@@ -29,7 +29,7 @@ import { createSqliteSubscriptions } from './subscriptions.ts';
 
 // Receipts in SQLite: a row for each message, subscription and event, as long as the broadcast's window is open, and the
 // counts, which stay.
-export function createSqliteReceipts(database: SqliteDatabase): ReceiptStore['add'] {
+function createSqliteReceipts(database: SqliteDatabase): ReceiptStore['add'] {
   const statements = prepareStatements(database);
 
   /** @returns false if it was counted before, or is not counted at all */
@@ -122,7 +122,7 @@ const sparePages = 1024;
 const incremental = 2;
 
 /** @returns whether there may be more */
-export function createShrink(database: SqliteDatabase): () => Promise<boolean> {
+function createShrink(database: SqliteDatabase): () => Promise<boolean> {
   const countFree = database.prepare<NoValues, { freelist_count: number }>('pragma freelist_count');
   const giveBack = database.prepare<NoValues>(`pragma incremental_vacuum(${shrinkBatchPages})`);
   const mode = database.prepare<NoValues, { auto_vacuum: number }>('pragma auto_vacuum');
