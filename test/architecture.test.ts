@@ -109,12 +109,13 @@ test('which database is behind the store is known to the command line and the pa
   assert.deepEqual(wrong, []);
 });
 
+const isEntry = (file: string): boolean => /\/index\.ts$|client\/(?:react|subscribe)\.ts$/.test(file);
+
 test('no value is exported that only its own file uses', () => {
   const files = globSync('{src,test,bench,scripts,soak,tools}/**/*.{ts,tsx,cts}', { cwd: root });
   const words = new Map(
     files.map((file) => [file, new Set(readFileSync(join(root, file), 'utf8').match(/[\w$]+/g))]),
   );
-  const isEntry = (file: string): boolean => /\/index\.ts$|client\/(?:react|subscribe)\.ts$/.test(file);
   const unused = files
     .filter((file) => file.startsWith('src') && !isEntry(file))
     .flatMap((file) =>

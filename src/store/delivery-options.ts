@@ -191,7 +191,7 @@ export const deliveryOptions: {
     schema: { type: 'string', format: 'quiet-hours' },
     description:
       'Nothing is sent in these hours of the time zone of each reader, such as 22:00-07:00. The message is held until they end, or has ' +
-      'expired where its TTL, an hour at least, is over by then.',
+      'expired if its TTL, an hour at least, is over by then.',
     check: (value, name) => {
       isText(value, name);
       parseQuietHours(value as string);

@@ -382,7 +382,9 @@ suite('completion', () => {
   );
 
   test('fish completes the same', { skip: skipWithout('completion of fish', [fish]) }, async () => {
-    const asked = cases.map(([typed]) => `complete -C ${quote(['deskbell', ...typed].join(' '))}; printf "%s\\n" --`);
+    const asked = cases.map(
+      ([typed]) => `complete -C ${quote(['deskbell', ...typed].join(' '))}; printf "%s\\n" --`,
+    );
     const input = [await scriptFor('fish'), ...asked].join('\n');
     const answers = ask(['fish', '--no-config', '--command', 'cat | source'], input, await filesToName());
     assert.deepEqual(

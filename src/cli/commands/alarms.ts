@@ -16,7 +16,8 @@ export function alarmsCommand(context: Context): Command {
   })
     .addCommand(
       createNamedListCommand(context, listAlarms, {
-        description: 'Prints each alarm: what is wrong, about how many, since when, and who knows of it.',
+        description:
+          'Prints each alarm: what is wrong, how much is affected, since when, and who has acknowledged it.',
         examples: ['deskbell alarms list', 'deskbell alarms list --json'],
         toText,
         ifEmpty: 'Nothing is wrong now. "deskbell broadcasts show" prints what a broadcast has met.',

@@ -150,8 +150,8 @@ function outcomesCommand({ environment, output, stopPrinting }: Context): Comman
   return createDataCommand(environment, {
     name: 'outcomes',
     description:
-      'Prints what came of each subscription in a broadcast, as CSV: one line for each subscription of the audience that the ' +
-      'store knows of. Endpoints and keys are not printed.',
+      'Prints the outcome for each subscription in a broadcast, as CSV: one line for each stored subscription of the ' +
+      'audience. Endpoints and keys are not printed.',
     json: 'Prints JSON Lines, with every attempt.',
     examples: [
       'deskbell broadcasts outcomes 7 > outcomes.csv',

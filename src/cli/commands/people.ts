@@ -11,8 +11,7 @@ import type { JsonFlag } from '../output/output.ts';
 export function peopleCommand(context: Context): Command {
   return createCommand({
     name: 'people',
-    description:
-      'Shows and sets what is known of a person: data, language, time zone and choices of channels.',
+    description: 'Shows and sets a person’s data, language, time zone and choices of channels.',
     examples: ['deskbell people show 42', 'deskbell people set 42 --channel news=off'],
   })
     .addCommand(showCommand(context))
@@ -22,7 +21,7 @@ export function peopleCommand(context: Context): Command {
 function showCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'show',
-    description: 'Prints what is known of a person, and which channels are on.',
+    description: 'Prints a person’s data, language and time zone, and which channels are on.',
     json: 'Prints JSON.',
     examples: ['deskbell people show 42'],
   })
@@ -36,7 +35,7 @@ function showCommand({ environment, output }: Context): Command {
 const setCommand = (context: Context): Command =>
   createChangeCommand(context, updatePerson, {
     name: 'set',
-    description: 'Sets what is known of a person. What is not given stays as it is.',
+    description: 'Sets a person’s data, language, time zone and choices. What is not given stays as it is.',
     examples: [
       `deskbell people set 42 --values '{"name": "Ada", "points": 3}' --language de --timezone Europe/Berlin`,
       'deskbell people set 42 --channel news=off --channel offers=default',

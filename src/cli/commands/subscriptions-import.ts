@@ -78,7 +78,7 @@ export function importCommand({ environment, input, output, stop }: Context): Co
     .option('--skip-expired', 'Leaves out subscriptions whose "expirationTime" is over.')
     .option(
       '--encoding <name>',
-      'Encoding of the file, such as windows-1252 or shift_jis. Default: UTF-8, or UTF-16 where the file shows it.',
+      'Encoding of the file, such as windows-1252 or shift_jis. Default: UTF-8, or UTF-16 if the file says so.',
       (name: string) => {
         if (knownEncoding(name) === undefined)
           throw new InvalidArgumentError(

@@ -145,7 +145,7 @@ const service = {
   }),
   maxPushServices: integer({
     description:
-      'How many push services may have subscriptions that are neither known nor listed, where pushServices has "public". Further ' +
+      'How many push services that are neither known nor listed may have subscriptions, if pushServices has "public". Further ' +
       'registrations get 503.',
     default: defaultMaxPushServices,
     unit: 'push services',

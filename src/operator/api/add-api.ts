@@ -92,7 +92,7 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
   addOperations(app, parts, [listChannels, updateChannel, removeChannel]);
   operationsOf(app, 'Subscriptions').add('GET /v1/people/:user', {
     operationId: 'getPerson',
-    summary: 'What is known of a person',
+    summary: 'A person’s data, language, time zone and choices',
     description: 'Without data and choices where nothing has been set.',
     params: userParams,
     answer: personView,

@@ -122,7 +122,7 @@ const messageMembers = {
   texts: {
     schema: textsSchema,
     description:
-      'What differs in other languages: the reader’s language decides, without its region where there is no text for that; other readers get the message as it is.',
+      'What differs in other languages. A reader gets the text in their language, or in the same language without its region; other readers get the message itself.',
     expected:
       'an object of at most 50 language tags, each with { title, message, url, actions } or some of them, such as { de: { title: "Hallo" } }',
     byDefault: 'one text for all; see [texts by language](times-and-languages.md#texts-by-language)',

@@ -22,7 +22,7 @@ export interface Message {
   readonly badge?: string | undefined;
   /** Buttons, the most important first: browsers show as many as fit. Default: no buttons. */
   readonly actions?: readonly MessageAction[] | undefined;
-  /** What differs in other languages: the reader’s language decides, without its region where there is no text for that; other readers get the message as it is. Default: one text for all. */
+  /** What differs in other languages. A reader gets the text in their language, or in the same language without its region; other readers get the message itself. Default: one text for all. */
   readonly texts?: Readonly<Record<string, MessageTexts>> | undefined;
   /** Whether {name} and {name|default} in title, message, url and buttons stand for the data of the person who reads it. Default: `false`: braces are text. */
   readonly placeholders?: boolean | undefined;
