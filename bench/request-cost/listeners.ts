@@ -117,19 +117,17 @@ export async function startListeners(t: Pick<TestContext, 'after'>): Promise<rea
 }
 
 /** A token for the API; for the console a session, another one once signing out has ended it. */
-function operatorCredentials(
-  app: FastifyInstance,
-  { operators }: Store,
-  token: string,
-): Listener['credentials'] {
-  const sessions = createSessions(operators);
+function operatorCredentials(app: FastifyInstance, store: Store, token: string): Listener['credentials'] {
+  const sessions = createSessions(store);
   let name: string | undefined;
   return async (path) => {
     const host = `127.0.0.1:${(app.server.address() as AddressInfo).port}`;
     if (!path.startsWith('/console/'))
       return { headers: { host, authorization: `Bearer ${token}` }, formStart: '' };
     if (name === undefined || (await sessions.find(name)) === undefined)
-      name = await sessions.start((await operators.list()).find((operator) => operator.name === 'ada')!);
+      name = await sessions.start(
+        (await store.operators.list()).find((operator) => operator.name === 'ada')!,
+      );
     const { csrfToken } = (await sessions.find(name))!;
     return {
       headers: { host, origin: `http://${host}`, cookie: `deskbell_console=${name}` },

@@ -1,6 +1,11 @@
 // Alarms: what is wrong now, who acknowledged it, and what a broadcast met.
 import { acknowledgeAlarm, readAlarms } from '../delivery/alarms/read-alarms.ts';
-import { alarmKinds, maxNoteLength, type StandingAlarm } from '../delivery/alarms/standing-alarm.ts';
+import {
+  alarmKinds,
+  alarmRanks,
+  maxNoteLength,
+  type StandingAlarm,
+} from '../delivery/alarms/standing-alarm.ts';
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { Type } from '../http/schema.ts';
 import type { Alarm } from '../store/broadcasts.ts';
@@ -42,6 +47,11 @@ const standingAlarmView: View<StandingAlarm> = {
       kind: Type.String({
         description: `${alarmKinds.map((kind) => `\`${kind}\``).join(', ')}, or the reason of an alarm that broadcasts have raised.`,
       }),
+      rank: Type.String({
+        enum: [...alarmRanks],
+        description:
+          '`urgent`: something is not sent or stored until somebody acts. `soon`: somebody has to decide. `note`: single messages.',
+      }),
       pushService: Type.Optional(Type.String({ description: 'Host or domain.' })),
       what: Type.String(),
       remedy: Type.String(),
@@ -67,6 +77,7 @@ const standingAlarmView: View<StandingAlarm> = {
   example: {
     id: 'deletions-held:fcm.googleapis.com',
     kind: 'deletions-held',
+    rank: 'soon',
     pushService: 'fcm.googleapis.com',
     what: 'fcm.googleapis.com: The push service calls subscriptions gone and accepts almost nothing. They are kept.',
     remedy: 'If it is right, confirm the deletions; if it has a fault, discard them.',

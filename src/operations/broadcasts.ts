@@ -1,12 +1,25 @@
 // Broadcasts as they are shown (without payload and content hash), and how to pause, resume and cancel them.
 import { countMeanings } from '../delivery/broadcast/meanings.ts';
-import { isoTime, shareOfAccepted, stateOf, totalReceipts } from '../delivery/broadcast/format-broadcast.ts';
-import { measureReach, type Progress } from '../delivery/broadcast/progress.ts';
+import {
+  isoTime,
+  reachedShare,
+  shareOfAccepted,
+  stateOf,
+  totalReceipts,
+} from '../delivery/broadcast/format-broadcast.ts';
+import {
+  measureReach,
+  outlookOf,
+  type Progress,
+  waitMeanings,
+  waitsOf,
+} from '../delivery/broadcast/progress.ts';
 import { givenKey } from '../delivery/broadcast/idempotency-key.ts';
 import { type Schema, Type } from '../http/schema.ts';
 import { readPayloadTexts } from '../protocol/message/read-message.ts';
 import { type Broadcast, settlements } from '../store/broadcasts.ts';
 import { pickDeliveryOptions } from '../store/delivery-options.ts';
+import { leftOutCodes } from '../store/split-audience.ts';
 import type { OutcomeInterval } from '../store/statistics.ts';
 import { alarmToJson, alarmView } from './alarms.ts';
 import { askedAudienceSchema } from './audience.ts';
@@ -88,12 +101,12 @@ const reachTime = Type.Model(
       seconds: Type.Optional(
         Type.Integer({
           description:
-            'After so many from the start, at the latest, they had an outcome. Absent: they do not, or did not.',
+            'After so many from the start, at the latest, push services had accepted the message for them. Absent: not yet, or never.',
         }),
       ),
       precisionSeconds: Type.Optional(Type.Integer({ description: 'It was so much earlier at the most.' })),
     },
-    { description: 'How long it took until a share of the recipients had an outcome.' },
+    { description: 'How long it took until a share of the recipients was reached.' },
   ),
 );
 
@@ -129,6 +142,18 @@ const schema = Type.Model(
     inactive: Type.Optional(
       Type.Integer({ minimum: 0, description: 'Left out beside them; absent without `skipInactive`.' }),
     ),
+    leftOut: Type.Optional(
+      Type.Model(
+        'LeftOut',
+        Type.Object(
+          Object.fromEntries(Object.keys(leftOutCodes).map((reason) => [reason, Type.Optional(count)])),
+          {
+            description:
+              'Of one broadcast: who was left out when its audience was made, by reason; those that are not 0, as long as it is known who.',
+          },
+        ),
+      ),
+    ),
     texts: Type.Optional(
       Type.Array(
         Type.Model('RecipientsOfText', Type.Object({ language: Type.String(), recipients: count })),
@@ -149,6 +174,35 @@ const schema = Type.Model(
       {
         description: 'Of the waiting: held back, since their push service refuses our token or key.',
       },
+    ),
+    waits: Type.Array(
+      Type.Model(
+        'Wait',
+        Type.Object({
+          for: Type.String({ enum: Object.keys(waitMeanings) }),
+          rows: count,
+          origin: Type.Optional(Type.String({ description: 'With `pushService`.' })),
+        }),
+      ),
+      {
+        description:
+          'What the pending wait for; the rows add up to them. `now`: nothing keeps them from being sent. `localTime`: the time of their readers, or ' +
+          'the end of their quiet hours. `retry`: tried before. `turn`: put off, not tried yet. `pushService`: it refuses our token or key.',
+      },
+    ),
+    nextPartAt: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'When the next of them can be sent, if none can now; absent if that is not known.',
+      }),
+    ),
+    reachedShare: Type.Optional(
+      Type.Unsafe<number>({
+        type: 'number',
+        minimum: 0,
+        maximum: 1,
+        description: 'Of the recipients: accepted by their push services. Absent if there is no recipient.',
+      }),
     ),
     origins: Type.Array(origin),
     alarms: Type.Array(alarmView.schema),
@@ -180,6 +234,8 @@ const example = {
   waiting: 0,
   toRetry: 0,
   heldBack: [],
+  waits: [{ for: 'now', rows: 578 }],
+  reachedShare: 0.4,
   origins: [
     {
       origin: 'https://fcm.googleapis.com',
@@ -212,7 +268,12 @@ export const broadcastView: View<Broadcast> = {
 export const broadcastWithTimesToJson = (
   broadcast: Broadcast,
   intervals: readonly OutcomeInterval[],
-): object => ({ ...broadcastView.toJson(broadcast), reachTimes: measureReach(broadcast, intervals) });
+  leftOut: object,
+): object => ({
+  ...broadcastView.toJson(broadcast),
+  leftOut,
+  reachTimes: measureReach(broadcast, intervals),
+});
 
 /** Without the title, for events, webhooks and logs, so that message texts reach only their readers. Times are ISO 8601. */
 export function broadcastToJson(broadcast: Broadcast): object {
@@ -229,6 +290,9 @@ export function broadcastToJson(broadcast: Broadcast): object {
     waiting: broadcast.waiting,
     toRetry: broadcast.toRetry,
     heldBack: broadcast.heldBack,
+    waits: waitsOf(broadcast),
+    nextPartAt: isoTimeOf(outlookOf(broadcast, 0).nextPartAtMs),
+    reachedShare: reachedShare(broadcast),
     origins: broadcast.origins,
     alarms: broadcast.alarms.map(alarmToJson),
     receipts,
@@ -238,9 +302,12 @@ export function broadcastToJson(broadcast: Broadcast): object {
     createdAt: isoTime(broadcast.createdAtMs),
     startAt: isoTime(broadcast.startAtMs),
     expiresAt: isoTime(broadcast.expiresAtMs),
-    finishedAt: finishedAtMs === undefined ? undefined : isoTime(finishedAtMs),
+    finishedAt: isoTimeOf(finishedAtMs),
   };
 }
+
+const isoTimeOf = (timeMs: number | undefined): string | undefined =>
+  timeMs === undefined ? undefined : isoTime(timeMs);
 
 function receiptTotalsOf(broadcast: Broadcast): object | undefined {
   const total = totalReceipts(broadcast);

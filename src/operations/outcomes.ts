@@ -64,7 +64,7 @@ export const rowOutcomeView: View<RowOutcome> = {
       state: Type.String({
         enum: [...rowStates],
         description:
-          'An outcome; or `notInAudience`, `inactive` (left out by `skipInactive`), `preparing` (the audience is not complete), `pending` (its turn is still to come), `inFlight`, ' +
+          'An outcome; or `notInAudience`, `inactive`, `channelOff`, `timePassed` (left out by `skipInactive`, for the channel, or since a local time was over),  `preparing` (the audience is not complete), `pending` (its turn is still to come), `inFlight`, ' +
           '`waiting`, `removed` (before its turn), `cancelled`, `notTracked` (the broadcast is to a list of subscriptions that need ' +
           'not be stored, of which only sums are kept), `noLongerKept`.',
       }),
@@ -75,8 +75,9 @@ export const rowOutcomeView: View<RowOutcome> = {
           Type.Object(
             {
               for: Type.String({
-                enum: ['pushService', 'retry', 'turn'],
-                description: '`pushService`: it refuses our token or key. `turn`: nothing was sent yet.',
+                enum: ['pushService', 'retry', 'localTime', 'turn'],
+                description:
+                  '`pushService`: it refuses our token or key. `localTime`: the time of its reader, or the end of their quiet hours. `turn`: nothing was sent yet.',
               }),
               until: Type.Optional(moment('Absent: this depends on the push service.')),
               expiresAt: moment('It is `expired` then.'),
@@ -162,7 +163,8 @@ export function wordsOf(outcome: RowOutcome): readonly WordPart[] {
   return [...stateWords(outcome), ...receiptWords(outcome), ...heldWords(outcome)];
 }
 
-function stateWords({ state, origin, attempts, wait, skipInactive = 0 }: RowOutcome): readonly WordPart[] {
+function stateWords(outcome: RowOutcome): readonly WordPart[] {
+  const { state, origin, attempts, wait, isLater, skipInactive = 0 } = outcome;
   const [last] = attempts;
   const service = origin === undefined ? 'Its push service' : hostOf(origin);
   const at: readonly WordPart[] = last === undefined ? [] : [' at ', { atMs: last.atMs }];
@@ -196,7 +198,15 @@ function stateWords({ state, origin, attempts, wait, skipInactive = 0 }: RowOutc
     case 'preparing':
       return ['The audience of the broadcast is not complete yet, and the subscription is not in it so far.'];
     case 'notInAudience':
-      return ['It was not in the audience of the broadcast.'];
+      return [
+        isLater
+          ? 'It was not in the audience of the broadcast: it was registered later.'
+          : 'It was not in the audience of the broadcast: it did not belong to those whom it was for.',
+      ];
+    case 'channelOff':
+      return ['It was left out, since its reader has the channel off.'];
+    case 'timePassed':
+      return ['It was left out, since the local time of its reader was over.'];
     case 'inactive':
       return [
         `It was left out, since its browser reported no click on ${lastBroadcasts(skipInactive)} shown there.`,
@@ -227,9 +237,15 @@ function waitWords(service: string, wait: RowOutcome['wait']): readonly WordPart
       return [`It waits until ${service} accepts our token or key again`, ...end];
     case 'retry':
       return ['It is tried again', ...until, ...end];
+    case 'localTime':
+      return [
+        'It waits for the time of its reader, or the end of their quiet hours. It is sent',
+        ...until,
+        ...end,
+      ];
     case 'turn':
       return [
-        `Nothing was sent yet: its reader has quiet hours, ${service} cannot take messages now, or a rate limit is used up. It is tried`,
+        `Nothing was sent yet: ${service} cannot take messages now, or a rate limit is used up. It is tried`,
         ...until,
         ...end,
       ];

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type AudienceExpression, checkUser } from '../audience/user-and-tags.ts';
+import { stateOf } from '../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { readPayloadTexts } from '../protocol/message/read-message.ts';
 import type {
@@ -59,9 +60,8 @@ export async function searchBroadcasts(
   store: Pick<BroadcastStore, 'findAll' | 'summaries'>,
   filter: BroadcastFilter,
   range: { readonly beforeId?: number | undefined; readonly limit: number },
-  nowMs: number = Date.now(),
 ): Promise<ListPage<Broadcast>> {
-  const fits = compile(filter, nowMs);
+  const fits = compile(filter);
   const ids: number[] = [];
   const found = async (next?: number): Promise<ListPage<Broadcast>> => ({
     items: await store.findAll(ids),
@@ -84,14 +84,15 @@ export async function searchBroadcasts(
   return found(beforeId);
 }
 
-function compile(
-  { text = '', state, sinceMs = -Infinity, untilMs = Infinity }: BroadcastFilter,
-  nowMs: number,
-): (head: BroadcastSummary) => boolean {
+function compile({
+  text = '',
+  state,
+  sinceMs = -Infinity,
+  untilMs = Infinity,
+}: BroadcastFilter): (head: BroadcastSummary) => boolean {
   const words = text.trim().toLocaleLowerCase();
   return (head) => {
-    const isScheduled = head.state === 'running' && head.startAtMs > nowMs;
-    if (state !== undefined && (isScheduled ? 'scheduled' : head.state) !== state) return false;
+    if (state !== undefined && stateOf(head) !== state) return false;
     if (head.startAtMs < sinceMs || head.startAtMs >= untilMs) return false;
     if (words === '') return true;
     const { title, message } = readPayloadTexts(head.payload);

@@ -9,7 +9,7 @@ import { allBroadcasts, outcomeWidths } from './statistics.ts';
 export interface RaisedAlarm {
   readonly origin: string;
   readonly reason: string;
-  /** The push service's own words. */
+  /** The push service's own words, the newest. */
   readonly detail: string;
   readonly sinceMs: number;
   /** Rows of the broadcast that has most of them. */
@@ -80,6 +80,10 @@ export const endedAtMs = 'coalesce(b.finished_at_ms, b.expires_at_ms)';
 /** The alarm of a broadcast `b` that ended long ago. */
 export const isPast = `b.state in ('done', 'cancelled') and ${endedAtMs} < :pastMs and a.reason <> '${countsDifferReason}'`;
 
+/** What is said in the newest broadcast that has raised the alarm. */
+const newestDetail = `select d.detail from deskbell.alarms d
+  where d.origin = a.origin and d.reason = a.reason and d.is_past = 0 order by d.first_at_ms desc, d.broadcast_id desc limit 1`;
+
 interface DueRow {
   readonly id: number;
   /** Null if the broadcast ended in between, as the next. */
@@ -113,7 +117,7 @@ export function createAlarmStore(database: PortableDatabase): AlarmStore {
   return {
     raised: async () => {
       const rows = await database.read<Omit<RaisedAlarm, 'broadcastIds'> & { readonly ids: unknown }>(
-        `select a.origin, a.reason, max(a.detail) as detail, min(a.first_at_ms) as "sinceMs", max(a.rows) as rows,
+        `select a.origin, a.reason, (${newestDetail}) as detail, min(a.first_at_ms) as "sinceMs", max(a.rows) as rows,
                 ${database.jsonArray}(a.broadcast_id) as ids
          from deskbell.alarms a join deskbell.broadcasts b on b.id = a.broadcast_id
          where a.is_past = 0 and not (${isPast})

@@ -46,6 +46,8 @@ export interface AnswerCount extends Answer {
 const unsettledStates = [
   'notInAudience',
   'inactive',
+  'channelOff',
+  'timePassed',
   'preparing',
   'pending',
   'inFlight',
@@ -60,18 +62,19 @@ const unsettledStates = [
 export const rowStates = [...settlements, ...unsettledStates] as const;
 
 /**
- * `notInAudience`; `inactive`: left out (`skipInactive`); `preparing`: the audience is not complete, and it is not in it so far; `pending`: its turn is still to come; `inFlight`: sent, or about to be; `waiting`: stored to be tried again;
+ * `notInAudience`; `inactive`, `channelOff`, `timePassed`: left out, for `skipInactive`, the channel, or a local time that was over; `preparing`: the audience is not complete, and it is not in it so far; `pending`: its turn is still to come; `inFlight`: sent, or about to be; `waiting`: stored to be tried again;
  * the outcomes of `Settlement`; `removed`: deleted from the store before its turn, or before there was the broadcast;
  * `cancelled`: not sent, since the broadcast was cancelled; `notTracked`: the broadcast is to a list of subscriptions that need not
  * be stored, of which only sums are kept; `noLongerKept`.
  */
 export type RowState = (typeof rowStates)[number];
 
-/** What a row waits for that is stored to be tried again. */
+/** What a row waits for. */
 export interface RowWait {
-  /** `pushService`: it refuses our token or key, and is probed. `retry`: the time after an attempt. `turn`: nothing was sent yet,
-   *  since its reader has quiet hours, its push service cannot be reached, a rate limit is used up or another sender has to send it. */
-  readonly for: 'pushService' | 'retry' | 'turn';
+  /** `pushService`: it refuses our token or key, and is probed. `retry`: the time after an attempt. `localTime`: the time of its
+   *  reader, or the end of their quiet hours. `turn`: nothing was sent yet, since its push service cannot be reached, a rate limit is
+   *  used up or another sender has to send it. */
+  readonly for: 'pushService' | 'retry' | 'localTime' | 'turn';
   /** When it is tried again; absent if that depends on its push service. */
   readonly untilMs?: number | undefined;
   /** It is `expired` then. */
@@ -90,6 +93,8 @@ export interface RowOutcome {
   readonly user?: string | undefined;
   /** Of a row that is `inactive`: over how many broadcasts. */
   readonly skipInactive?: number | undefined;
+  /** Of one that is `notInAudience`: it was registered after the broadcast was made. */
+  readonly isLater?: true | undefined;
   /** Of a row that is `waiting`. */
   readonly wait?: RowWait | undefined;
   /** All of them, the newest first; the first one is what led to the state. */

@@ -17,6 +17,7 @@ import { decodeIds } from './id-set.ts';
 import { noOutcomes, outcomeColumns, sumColumns } from './statistics.ts';
 import type { PortableDatabase, PortableValues } from './portable-sql.ts';
 import { sumReceiptCounts, type ReceiptCount } from './receipts.ts';
+import { reasonOf } from './split-audience.ts';
 
 /** Broadcasts that one statement reads by their ids. */
 const readTogether = 50;
@@ -24,6 +25,7 @@ const readTogether = 50;
 export type BroadcastReader = Pick<
   BroadcastStore,
   | 'texts'
+  | 'leftOut'
   | 'timesToCome'
   | 'find'
   | 'findAll'
@@ -34,7 +36,10 @@ export type BroadcastReader = Pick<
   | 'countOpen'
   | 'listOpen'
   | 'summaries'
->;
+> & {
+  /** As `get`, without what is only shown and takes a look at each slice. */
+  getForWork(id: number): Promise<Broadcast>;
+};
 
 /** With the columns of its options. */
 interface BroadcastRow {
@@ -60,6 +65,9 @@ interface BroadcastRow {
   readonly receipt_actions: string | null;
   readonly waiting: number;
   readonly to_retry: number;
+  /** JSON; null if there is none. */
+  readonly later: unknown;
+  readonly next_try_at_ms: number | null;
   /** JSON, as the following. */
   readonly origins: unknown;
   readonly alarms: unknown;
@@ -71,16 +79,18 @@ interface BroadcastRow {
 }
 
 export function createBroadcastReader(database: PortableDatabase): BroadcastReader {
-  const selectBroadcasts = selectOf(database);
+  const selectBroadcasts = selectOf(database, true);
+  const selectForWork = selectOf(database, false);
 
   const toBroadcast = (row: BroadcastRow): Broadcast => {
     // without rows, PostgreSQL gives null
+    const nowMs = database.now();
     const origins = database.readJson<readonly OriginCounts[] | null>(row.origins) ?? [];
     const receipts = database.readJson<readonly ReceiptCount[] | null>(row.receipts) ?? [];
     return {
       id: row.id,
       idempotencyKey: row.idempotency_key ?? undefined,
-      state: stateOf(row),
+      ...stateOf(row, nowMs),
       payload: row.payload,
       ...(readOptionRow(row) as Pick<Broadcast, keyof StoredOptions>),
       createdAtMs: row.created_at_ms,
@@ -95,6 +105,8 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       counts: countRows(row, origins),
       waiting: row.waiting,
       toRetry: row.to_retry,
+      later: row.later === null ? undefined : toLater(database.readJson<Later>(row.later)),
+      nextTryAtMs: (row.next_try_at_ms ?? 0) > nowMs ? row.next_try_at_ms! : undefined,
       heldBack: database.readJson<Broadcast['heldBack'] | null>(row.held_back) ?? [],
       origins,
       alarms: database.readJson<readonly Alarm[] | null>(row.alarms) ?? [],
@@ -103,7 +115,10 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
   };
 
   const read = (condition: string, values: PortableValues) =>
-    database.read<BroadcastRow>(`${selectBroadcasts} where ${condition}`, values);
+    database.read<BroadcastRow>(`${selectBroadcasts} where ${condition}`, {
+      nowMs: database.now(),
+      ...values,
+    });
 
   const find = async (id: number): Promise<Broadcast | undefined> => {
     const [row] = await read('b.id = :id', { id });
@@ -117,6 +132,15 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
         { id },
       );
       return new Map(rows.map(({ language, payload }) => [language, payload]));
+    },
+    leftOut: async (id) => {
+      const rows = await database.read<{ readonly code: number; readonly rows: number }>(
+        `select s.is_inactive as code, sum(s.rows) as rows
+         from deskbell.broadcasts b join deskbell.audience_sets s on s.audience_id = b.audience_id
+         where b.id = :id and s.is_inactive > 0 group by 1 order by 1`,
+        { id },
+      );
+      return Object.fromEntries(rows.map(({ code, rows: count }) => [reasonOf(code), Number(count)]));
     },
     timesToCome: async (id) => {
       const rows = await database.read<{
@@ -150,10 +174,10 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       }
       return found;
     },
-    get: async (id) => {
-      const broadcast = await find(id);
-      if (broadcast !== undefined) return broadcast;
-      throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
+    get: async (id) => (await find(id)) ?? notFound(id),
+    getForWork: async (id) => {
+      const [row] = await database.read<BroadcastRow>(`${selectForWork} where b.id = :id`, { id });
+      return row === undefined ? notFound(id) : toBroadcast(row);
     },
     findByKey: async (idempotencyKey): Promise<KeyedBroadcast | undefined> => {
       const [row] = await read('b.idempotency_key = :idempotencyKey', { idempotencyKey });
@@ -203,7 +227,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       );
       return rows.map((row) => ({
         id: row.id,
-        state: stateOf(row),
+        ...stateOf(row, database.now()),
         startAtMs: row.start_at_ms,
         payload: row.payload,
       }));
@@ -215,11 +239,31 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
 const isPreparing = `case when b.state = 'paused' and exists (
   select 1 from deskbell.preparations p where p.broadcast_id = b.id and p.is_paused = 0) then 1 else 0 end as is_preparing`;
 
-const stateOf = (row: Pick<BroadcastRow, 'state' | 'is_preparing'>): BroadcastState =>
-  row.is_preparing === 1 ? 'preparing' : row.state;
+function stateOf(
+  row: Pick<BroadcastRow, 'state' | 'is_preparing' | 'start_at_ms'>,
+  nowMs: number,
+): Pick<Broadcast, 'state' | 'isScheduled'> {
+  const isScheduled = row.state === 'running' && row.start_at_ms > nowMs;
+  return {
+    state: row.is_preparing === 1 ? 'preparing' : row.state,
+    ...(isScheduled && { isScheduled }),
+  };
+}
+
+function notFound(id: number): never {
+  throw new DeskbellError('ERR_BROADCAST_NOT_FOUND', `There is no broadcast ${id}.`);
+}
+
+interface Later {
+  readonly rows: number | null;
+  readonly atMs: number | null;
+}
+
+const toLater = ({ rows, atMs }: Later): Broadcast['later'] =>
+  rows === null || atMs === null ? undefined : { rows, atMs };
 
 /** Details are looked for only if there can be any. */
-function selectOf({ jsonArray, jsonObject }: PortableDatabase): string {
+function selectOf({ jsonArray, jsonObject }: PortableDatabase, withLater: boolean): string {
   const jsonOf = (members: readonly string[], orderedRows: string): string => {
     const pairs = members.map((name) => `'${name}', d."${name}"`).join(', ');
     return `(select ${jsonArray}(${jsonObject}(${pairs})) from (${orderedRows}) d)`;
@@ -254,10 +298,16 @@ function selectOf({ jsonArray, jsonObject }: PortableDatabase): string {
   const toRetry = `${waiting} and push_service_id = 0`;
   const removed = 'select coalesce(sum(rows), 0) from deskbell.removed_rows where broadcast_id = b.id';
   const isOpen = "b.state in ('running', 'paused')";
+  const later = `select ${jsonObject}('rows', sum(a.rows), 'atMs', min(s.lease_until_ms))
+    from deskbell.slices s join deskbell.audience_sets a on a.audience_id = b.audience_id and a.number = s.number
+    where s.broadcast_id = b.id and s.token is null and s.lease_until_ms > :nowMs`;
+  const nextTry = 'select retries_at_ms from deskbell.work where broadcast_id = b.id';
   return `
     select b.*, ${isPreparing}, ${origins} as origins, ${alarms} as alarms, (${removed}) as removed,
       case when ${isOpen} then (${waiting}) else 0 end as waiting,
       case when ${isOpen} then (${toRetry}) else 0 end as to_retry,
+      ${withLater ? `case when ${isOpen} and coalesce(b.local_time, b.quiet_hours) is not null then (${later}) end` : 'null'} as later,
+      case when ${isOpen} then (${nextTry}) end as next_try_at_ms,
       case when ${isOpen} then ${heldBack} end as held_back,
       case when b.receipt_actions is not null then ${receipts} end as receipts,
       case when b.has_texts = 1 then ${texts} end as texts

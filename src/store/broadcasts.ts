@@ -10,7 +10,7 @@ import type { Urgency } from '../protocol/request.ts';
 import type { Subscription } from '../protocol/subscription.ts';
 import type { StoredOptions } from './delivery-options.ts';
 import type { ReceiptCounts } from './receipts.ts';
-import type { AudienceSplit } from './split-audience.ts';
+import type { AudienceSplit, LeftOut } from './split-audience.ts';
 
 /** `cancelled` and `done` are final. `preparing`: its audience is being looked for, and nothing is sent yet. */
 export type BroadcastState = 'preparing' | 'running' | 'paused' | 'cancelled' | 'done';
@@ -123,6 +123,8 @@ export interface Broadcast
   extends BroadcastMessage, OtherOptions, Pick<NewBroadcast, 'idempotencyKey' | 'startAtMs' | 'expiresAtMs'> {
   readonly id: number;
   readonly state: BroadcastState;
+  /** It is running, and by the clock of the store its start is still to come. */
+  readonly isScheduled?: true | undefined;
   readonly createdAtMs: number;
   readonly finishedAtMs?: number | undefined;
   /** As it was asked for; `undefined`: it was not recorded. */
@@ -152,6 +154,10 @@ export interface Broadcast
   readonly waiting: number;
   /** Of the waiting rows: tried before, to be tried again. The others are held back, or put off without having been tried yet. */
   readonly toRetry: number;
+  /** Of the pending rows: those whose readers' time, or the end of their quiet hours, is to come; `atMs` is the first such time. */
+  readonly later?: { readonly rows: number; readonly atMs: number } | undefined;
+  /** When the next of the waiting rows is tried, if that is to come and known; not of those that are held back. */
+  readonly nextTryAtMs?: number | undefined;
   /** Of the waiting rows: held back, since their push service refuses our token or key. */
   readonly heldBack: readonly { readonly origin: string; readonly rows: number }[];
   readonly origins: readonly OriginCounts[];
@@ -164,7 +170,7 @@ export interface Broadcast
 export type OpenBroadcasts = Readonly<Record<'preparing' | 'running' | 'scheduled' | 'paused', number>>;
 
 /** What a search looks at. */
-export type BroadcastSummary = Pick<Broadcast, 'id' | 'state' | 'startAtMs' | 'payload'>;
+export type BroadcastSummary = Pick<Broadcast, 'id' | 'state' | 'isScheduled' | 'startAtMs' | 'payload'>;
 
 export interface KeyedBroadcast {
   readonly broadcast: Broadcast;
@@ -239,6 +245,8 @@ export interface BroadcastStore {
   create(draft: NewBroadcast): Promise<{ readonly broadcast: Broadcast; readonly isNew: boolean }>;
   /** What is sent instead of the payload to those who read a language. */
   texts(id: number): Promise<ReadonlyMap<string, Uint8Array>>;
+  /** How many were left out when the audience was made, by reason; only those that are not 0. */
+  leftOut(id: number): Promise<Readonly<Partial<Record<LeftOut, number>>>>;
   /** When readers of other time zones will get it, the next ones first. */
   timesToCome(id: number): Promise<readonly TimeToCome[]>;
   find(id: number): Promise<Broadcast | undefined>;

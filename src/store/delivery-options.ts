@@ -46,7 +46,10 @@ export interface DeliveryOptions extends PushOptions {
    * `timeZone` from the start on. If clocks skip it, the next minute that there is; if it comes twice, the first.
    */
   readonly localTime?: string | undefined;
-  /** Readers whose local time is over at the start get the message at once, or not at all. Default: `send`. */
+  /**
+   * What readers get whose local time is over at the start: the message at that time of the next day, at once (`send`), or nothing
+   * (`skip`). Default: `nextDay`.
+   */
   readonly ifTimePassed?: IfTimePassed | undefined;
   /**
    * Such as `22:00-07:00` of the reader's time zone: nothing is sent then. The message is held until they end, or has expired where
@@ -67,7 +70,7 @@ export const priorities = ['normal', 'high'] as const;
 
 export type Priority = (typeof priorities)[number];
 
-export const ifTimePassed = ['send', 'skip'] as const;
+export const ifTimePassed = ['nextDay', 'send', 'skip'] as const;
 
 export type IfTimePassed = (typeof ifTimePassed)[number];
 
@@ -176,15 +179,15 @@ export const deliveryOptions: {
   ifTimePassed: {
     schema: { type: 'string', enum: ifTimePassed },
     description:
-      'Whether readers whose local time is over at the start get the message at once or not at all.',
-    byDefault: 'send',
+      'When readers get the message whose local time is over at the start: at that time of the next day, at once (send), or not at all (skip).',
+    byDefault: 'nextDay',
     check: mustBe(`one of ${ifTimePassed.join(', ')}`, (value) =>
       ifTimePassed.includes(value as IfTimePassed),
     ),
     flag: 'if-time-passed <what>',
     field: {
-      label: 'Where the local time is over',
-      choices: { '': 'send at once', skip: 'leave the reader out' },
+      label: 'If the local time is over',
+      choices: { '': 'send it the next day', send: 'send it at once', skip: 'leave the reader out' },
     },
   },
   quietHours: {

@@ -7,7 +7,13 @@ import { decodeIds, encodeIds } from './id-set.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 import { receiptWindowMs } from './receipts.ts';
 import { countMembers, type MemberSet } from './slices.ts';
-import { splitSets, type AudienceSplit, type ReaderFinder, type ReaderGroup } from './split-audience.ts';
+import {
+  leftOutCodes,
+  splitSets,
+  type AudienceSplit,
+  type ReaderFinder,
+  type ReaderGroup,
+} from './split-audience.ts';
 
 export interface SearchedRange {
   readonly afterId: number;
@@ -159,11 +165,12 @@ function* addRange(
   if (moved === undefined) return false;
   const { number } = moved;
   const rows = countMembers(sets);
-  const inactive = countMembers(sets.filter(({ isInactive }) => isInactive));
+  const leftOut = countMembers(sets.filter((set) => set.leftOut !== undefined));
+  const inactive = countMembers(sets.filter((set) => set.leftOut === leftOutCodes.inactive));
   const [broadcast] = yield* run<{ readonly audience_id: number }>(
     `update deskbell.broadcasts set audience = audience + :rows, inactive = inactive + :inactive
      where id = :broadcastId and state = 'paused' returning audience_id`,
-    { ...id, rows: rows - inactive, inactive },
+    { ...id, rows: rows - leftOut, inactive },
   );
   if (broadcast === undefined) return false;
   yield* insertSets(broadcast.audience_id, number, sets);
@@ -247,11 +254,11 @@ function* endSplit(broadcastId: number, audienceId: number): Work<void> {
 /** @param firstNumber of the first set; those that follow count on. What is there already stays */
 function* insertSets(audienceId: number, firstNumber: number, sets: readonly PreparedSet[]): Work<void> {
   for (const [index, set] of sets.entries()) {
-    const { partition = null, ids, language = null, timeZone = null, isInactive = false } = set;
+    const { partition = null, ids, language = null, timeZone = null, leftOut = 0 } = set;
     yield* run(
       `insert into deskbell.audience_sets
          (audience_id, number, in_partition, first_id, last_id, rows, ids, language, time_zone, is_inactive)
-       values (:audienceId, :number, :partition, :firstId, :lastId, :rows, :ids, :language, :timeZone, :isInactive)
+       values (:audienceId, :number, :partition, :firstId, :lastId, :rows, :ids, :language, :timeZone, :leftOut)
        on conflict do nothing`,
       {
         audienceId,
@@ -263,7 +270,7 @@ function* insertSets(audienceId: number, firstNumber: number, sets: readonly Pre
         ids: encodeIds(ids),
         language,
         timeZone,
-        isInactive: Number(isInactive),
+        leftOut,
       },
     );
   }

@@ -9,7 +9,10 @@ import {
 import type { StoredOptions } from './delivery-options.ts';
 
 /** What it depends on; `localTime` is a full one. */
-export interface TimeOptions extends Pick<StoredOptions, 'localTime' | 'quietHours' | 'timeZone'> {
+export interface TimeOptions extends Pick<
+  StoredOptions,
+  'localTime' | 'ifTimePassed' | 'quietHours' | 'timeZone'
+> {
   readonly startAtMs: number;
   readonly ttlSeconds: number;
 }
@@ -19,6 +22,8 @@ export interface ReaderTime {
   readonly expiresAtMs: number;
   /** The local time was over when the broadcast started. */
   readonly isPassed: boolean;
+  /** It comes again on a later day, when they get it. */
+  readonly isNextDay: boolean;
   /** `fromMs` is in quiet hours: they end too late for it. */
   readonly isQuiet: boolean;
 }
@@ -26,6 +31,7 @@ export interface ReaderTime {
 /** A TTL tells push services how long to keep a message; a large audience takes a while to be written to even so. */
 const minLifetimeMs = 60 * 60 * 1000;
 const minuteMs = 60 * 1000;
+const dayMs = 24 * 60 * minuteMs;
 
 /** How long a row may wait to be sent. */
 export const lifetimeOf = (ttlSeconds: number): number => Math.max(ttlSeconds * 1000, minLifetimeMs);
@@ -36,25 +42,35 @@ export const hasReaderTimes = ({ localTime, quietHours }: StoredOptions): boolea
 
 /** @returns says when readers in a time zone get the broadcast; of one that is not known, the broadcast's own holds */
 export function createReaderTimes(options: TimeOptions): (timeZone: string | undefined) => ReaderTime {
-  const { localTime, quietHours, startAtMs, ttlSeconds } = options;
+  const { localTime, ifTimePassed = 'nextDay', quietHours, startAtMs, ttlSeconds } = options;
   const wallMs = localTime === undefined ? undefined : parseWallTime(localTime);
   const quiet = quietHours === undefined ? undefined : parseQuietHours(quietHours);
   const lifetimeMs = lifetimeOf(ttlSeconds);
+  // of a start that has seconds, the whole minute counts
+  const startMinuteMs = Math.floor(startAtMs / minuteMs) * minuteMs;
+
+  /** When it is sent that is due at a time. */
+  const afterQuietHours = (dueMs: number, zone: string): Pick<ReaderTime, 'fromMs' | 'isQuiet'> => {
+    const quietEndMs = quiet && endOfQuietHours(quiet, zone, dueMs);
+    const isHeld = quietEndMs !== undefined && quietEndMs < dueMs + lifetimeMs;
+    return { fromMs: isHeld ? quietEndMs : dueMs, isQuiet: quietEndMs !== undefined && !isHeld };
+  };
+
+  /** On the first day on which it is not over; nor are the quiet hours that hold it. */
+  const nextDue = (dayWallMs: number, zone: string): number => {
+    const dueMs = toInstant(dayWallMs, zone);
+    return afterQuietHours(dueMs, zone).fromMs < startMinuteMs ? nextDue(dayWallMs + dayMs, zone) : dueMs;
+  };
+
   return (timeZone) => {
     const zone = zoneOf(options, timeZone);
     const localMs = wallMs === undefined ? startAtMs : toInstant(wallMs, zone);
-    // of a start that has seconds, the whole minute counts
-    const isPassed = localMs < Math.floor(startAtMs / minuteMs) * minuteMs;
-    const dueMs = Math.max(localMs, startAtMs);
-    const quietEndMs = quiet && endOfQuietHours(quiet, zone, dueMs);
-    const isHeld = quietEndMs !== undefined && quietEndMs < dueMs + lifetimeMs;
-    const fromMs = isHeld ? quietEndMs : dueMs;
-    return {
-      fromMs,
-      expiresAtMs: fromMs + lifetimeMs,
-      isPassed,
-      isQuiet: quietEndMs !== undefined && !isHeld,
-    };
+    const isPassed = localMs < startMinuteMs;
+    const dueMs =
+      isPassed && ifTimePassed === 'nextDay' ? nextDue(wallMs!, zone) : Math.max(localMs, startAtMs);
+    const { fromMs, isQuiet } = afterQuietHours(dueMs, zone);
+    const isNextDay = isPassed && dueMs > Math.max(localMs, startAtMs);
+    return { fromMs, expiresAtMs: fromMs + lifetimeMs, isPassed, isNextDay, isQuiet };
   };
 }
 

@@ -1,6 +1,7 @@
 // What browsers report of the notifications of a broadcast. The store counts a report once for each message, subscription
 // and event; whether it is genuine is decided before it gets here.
 
+import { leftOutCodes } from './split-audience.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 
 export const receiptEvents = ['shown', 'clicked', 'dismissed'] as const;
@@ -59,6 +60,15 @@ export const isInactive = (lastShown: number | undefined): string =>
          order by r.broadcast_id desc limit 1 offset ${lastShown - 1})
         > coalesce((select max(r.broadcast_id) from deskbell.receipts r
                     where r.subscription_id = s.id and r.event = 'clicked'), 0), false)`;
+
+/**
+ * SQL that is the code of why a subscription `s` is left out, whose person is `p`; otherwise 0.
+ *
+ * @param hasChannelOn SQL, true if it has the channel on
+ */
+export const leftOutCode = (lastShown: number | undefined, hasChannelOn: string): string =>
+  `case when not (${hasChannelOn}) then ${leftOutCodes.channelOff}
+        when ${isInactive(lastShown)} then ${leftOutCodes.inactive} else 0 end`;
 
 /** From the start of a broadcast: what comes later is not counted, and which subscription reported what is forgotten. */
 export const receiptWindowMs = 30 * 24 * 60 * 60 * 1000;

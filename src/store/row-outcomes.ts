@@ -4,7 +4,9 @@ import { type AttemptReader, createAttemptReader, type IdRange } from './attempt
 import type { AttemptRecord, AttemptStore, RowOutcome, RowState, RowWait } from './attempts.ts';
 import { decodeIds, indexOfId, nextIdOf } from './id-set.ts';
 import type { PortableDatabase, PortableValues } from './portable-sql.ts';
-import type { ReceiptEvent } from './receipts.ts';
+import { createQuietTimes, lifetimeOf } from './reader-times.ts';
+import { type LeftOut, reasonOf } from './split-audience.ts';
+import { type ReceiptEvent, receiptEvents } from './receipts.ts';
 
 // What the store has of rows that says what came of them: places in audiences, retries, attempts, the subscription itself and what
 // its browser has reported. Attempts are read last, so that a row which is settled meanwhile is found there.
@@ -24,6 +26,9 @@ interface RowsHead {
   /** It is known who reported them. */
   readonly has_receipts: number | boolean;
   readonly skip_inactive: number | null;
+  readonly ttl_seconds: number;
+  readonly quiet_hours: string | null;
+  readonly time_zone: string | null;
 }
 
 /** A row that is stored to be tried again. */
@@ -33,6 +38,7 @@ interface RetryRow {
   readonly expires_at_ms: number;
   readonly token: string | null;
   readonly push_service_id: number | null;
+  readonly time_zone: string | null;
 }
 
 export interface StoredRow {
@@ -59,8 +65,10 @@ interface GatheredFacts {
   retry: RetryRow | undefined;
   /** It is a member of the audience by its id. */
   isMember: boolean;
+  /** Of a member: until then its slice waits for the time of its readers. */
+  freeAtMs: number;
   /** It was left out of the audience for it. */
-  isInactive: boolean;
+  leftOut: LeftOut | undefined;
   stored: StoredRow | undefined;
   receipts: ReceiptEvent[];
 }
@@ -70,7 +78,8 @@ const noFacts = (): GatheredFacts => ({
   attempts: [],
   retry: undefined,
   isMember: false,
-  isInactive: false,
+  freeAtMs: 0,
+  leftOut: undefined,
   stored: undefined,
   receipts: [],
 });
@@ -79,6 +88,7 @@ function createFactsReader(database: PortableDatabase, histories: AttemptReader[
   const heads: FactsReader['heads'] = (where, values) =>
     database.read<RowsHead>(
       `select b.id, b.state, b.audience_id, b.rows_in, b.created_at_ms, b.attempts_dropped_at_ms, b.skip_inactive,
+              b.ttl_seconds, b.quiet_hours, b.time_zone,
               b.receipt_actions is not null as asks_receipts,
               exists (select 1 from deskbell.receipt_windows w where w.broadcast_id = b.id) as has_receipts,
               exists (select 1 from deskbell.preparations p where p.broadcast_id = b.id) as is_preparing
@@ -90,7 +100,7 @@ function createFactsReader(database: PortableDatabase, histories: AttemptReader[
     const broadcastIds = idsOf(open.filter(({ rows_in }) => rows_in !== 'list'));
     if (broadcastIds.length === 0) return Promise.resolve([]);
     return database.read<FoundRetry>(
-      `select broadcast_id, position as id, due_at_ms, attempts, expires_at_ms, token, push_service_id
+      `select broadcast_id, position as id, due_at_ms, attempts, expires_at_ms, token, push_service_id, time_zone
        from deskbell.retries
        where ${database.isOneOf('broadcast_id', 'broadcastIds')}
          and position >= :firstId and position <= :lastId`,
@@ -105,16 +115,17 @@ function createFactsReader(database: PortableDatabase, histories: AttemptReader[
       readonly audience_id: number;
       readonly ids: Uint8Array;
       readonly is_inactive: number;
+      readonly free_at_ms: number | null;
     }>(
-      `select audience_id, ids, is_inactive from deskbell.audience_sets
-       where ${database.isOneOf('audience_id', 'audiences')} and first_id <= :lastId and last_id >= :firstId`,
-      { audiences, firstId, lastId },
+      `select a.audience_id, a.ids, a.is_inactive, (
+         select max(s.lease_until_ms) from deskbell.broadcasts b join deskbell.slices s on s.broadcast_id = b.id
+         where ${database.isOneOf('b.id', 'broadcastIds')} and b.audience_id = a.audience_id and s.number = a.number and s.token is null
+       ) as free_at_ms
+       from deskbell.audience_sets a
+       where ${database.isOneOf('a.audience_id', 'audiences')} and a.first_id <= :lastId and a.last_id >= :firstId`,
+      { audiences, broadcastIds: idsOf(given), firstId, lastId },
     );
-    return sets.map(({ audience_id, ids, is_inactive }) => ({
-      audience_id,
-      ids: within(ids, firstId, lastId),
-      standing: is_inactive === 1 ? ('isInactive' as const) : ('isMember' as const),
-    }));
+    return sets.map(({ ids, ...set }) => ({ ...set, ids: within(ids, firstId, lastId) }));
   };
 
   const readStored = (range: IdRange) =>
@@ -151,9 +162,12 @@ function createFactsReader(database: PortableDatabase, histories: AttemptReader[
       };
       const open = given.filter(({ state }) => state === 'running' || state === 'paused');
       for (const retry of await readRetries(open, range)) of(retry.broadcast_id, retry.id).retry = retry;
-      for (const { audience_id, ids, standing } of await readMembers(given, range)) {
+      for (const { audience_id, ids, is_inactive: code, free_at_ms } of await readMembers(given, range)) {
+        const standing =
+          code === 0 ? { isMember: true, freeAtMs: free_at_ms ?? 0 } : { leftOut: reasonOf(code) };
         for (const head of given) {
-          if (head.audience_id === audience_id) for (const id of ids) of(head.id, id)[standing] = true;
+          if (head.audience_id === audience_id)
+            for (const id of ids) Object.assign(of(head.id, id), standing);
         }
       }
       for (const row of await readStored(range)) for (const { id } of given) of(id, row.id).stored = row;
@@ -303,7 +317,7 @@ const wasRecipient = ({ state, attempts }: RowOutcome, { isMember }: RowFacts): 
   !['notInAudience', 'preparing', 'notTracked', 'noLongerKept', 'removed'].includes(state);
 
 function toOutcome(head: RowsHead, id: number, row: RowFacts, nowMs: number): RowOutcome {
-  const { attempts, stored, retry } = row;
+  const { attempts, stored } = row;
   const state = stateOf(head, row, nowMs);
   const origin = attempts[0]?.origin ?? (stored && URL.parse(stored.endpoint)?.origin);
   return {
@@ -313,7 +327,8 @@ function toOutcome(head: RowsHead, id: number, row: RowFacts, nowMs: number): Ro
     ...(origin !== undefined && { origin }),
     ...(stored?.user_name != null && { user: stored.user_name }),
     ...(state === 'inactive' && { skipInactive: head.skip_inactive ?? undefined }),
-    ...(state === 'waiting' && retry !== undefined && { wait: toWait(retry) }),
+    ...(state === 'waiting' && { wait: toWait(head, row, nowMs) }),
+    ...(isLater(head, row) && state === 'notInAudience' && { isLater: true as const }),
     attempts,
     ...(head.asks_receipts && { receipts: receiptsOf(head, row) }),
     ...(stored?.marked_at_ms != null && { heldSinceMs: stored.marked_at_ms }),
@@ -324,36 +339,60 @@ function stateOf(head: RowsHead, row: RowFacts, nowMs: number): RowState {
   const { attempts, retry } = row;
   const [last] = attempts;
   if (last !== undefined && last.outcome !== 'retry') return last.outcome;
-  if (retry === undefined) return unsettledState(head, row);
+  if (retry === undefined) return unsettledState(head, row, nowMs);
   return retry.token !== null && retry.due_at_ms > nowMs ? 'inFlight' : 'waiting';
 }
 
 /** Of a row that no attempt has settled, and that is not stored to be tried again. */
-function unsettledState(head: RowsHead, { attempts, isMember, isInactive, stored }: RowFacts): RowState {
+function unsettledState(head: RowsHead, row: RowFacts, nowMs: number): RowState {
+  const { attempts, isMember, leftOut, stored, freeAtMs } = row;
   const isOver = head.state === 'done' || head.state === 'cancelled';
   if (attempts.length === 0) {
     if (head.attempts_dropped_at_ms !== null) return 'noLongerKept';
-    if (isInactive) return 'inactive';
+    if (leftOut !== undefined) return leftOut;
     if (!isMember) {
       if (head.is_preparing) return 'preparing';
       if (head.rows_in === 'list') return 'notTracked';
       if (head.audience_id !== null) return 'notInAudience';
-      if (stored !== undefined && stored.created_at_ms > head.created_at_ms) return 'notInAudience';
+      if (isLater(head, row)) return 'notInAudience';
       // of all that were there something is stored; it came later, and brought an earlier date of registration with it
       if (stored !== undefined && head.state === 'done') return 'notInAudience';
     }
   }
+  // who leaves afterwards changes nothing of it
+  if (head.state === 'cancelled') return stored === undefined && nothingSays(row) ? 'removed' : 'cancelled';
   if (stored === undefined) return 'removed';
-  if (!isOver) return 'pending';
-  return head.state === 'cancelled' ? 'cancelled' : 'removed';
+  if (!isOver) return freeAtMs > nowMs ? 'waiting' : 'pending';
+  return 'removed';
 }
+
+/** That it was in the audience. */
+const nothingSays = ({ attempts, isMember }: RowFacts): boolean => attempts.length === 0 && !isMember;
 
 /** With a subscription, what its browser has reported is deleted. */
 const receiptsOf = (head: RowsHead, { receipts, stored }: RowFacts): RowOutcome['receipts'] =>
-  receipts.length > 0 || (head.has_receipts && stored !== undefined) ? receipts : 'noLongerKept';
+  receipts.length > 0 || (head.has_receipts && stored !== undefined)
+    ? receiptEvents.filter((event) => receipts.includes(event))
+    : 'noLongerKept';
 
-function toWait(retry: RetryRow): RowWait {
-  const { attempts, expires_at_ms: expiresAtMs } = retry;
+/** A row is put off by the clock of its worker. */
+const toleranceMs = 60_000;
+
+const isLater = ({ created_at_ms: madeAtMs }: RowsHead, { stored }: RowFacts): boolean =>
+  stored !== undefined && stored.created_at_ms > madeAtMs;
+
+/** Of a row that is stored to be tried again, or whose slice waits. */
+function toWait(head: RowsHead, { retry, freeAtMs }: RowFacts, nowMs: number): RowWait {
+  if (retry === undefined) {
+    const expiresAtMs = freeAtMs + lifetimeOf(head.ttl_seconds);
+    return { for: 'localTime', untilMs: freeAtMs, expiresAtMs, attempts: 0 };
+  }
+  const { attempts, expires_at_ms: expiresAtMs, due_at_ms: untilMs } = retry;
   if (retry.push_service_id !== null) return { for: 'pushService', expiresAtMs, attempts };
-  return { for: attempts > 0 ? 'retry' : 'turn', untilMs: retry.due_at_ms, expiresAtMs, attempts };
+  if (attempts > 0) return { for: 'retry', untilMs, expiresAtMs, attempts };
+  const { quiet_hours, time_zone } = head;
+  const quiet = createQuietTimes({ quietHours: quiet_hours ?? undefined, timeZone: time_zone ?? undefined });
+  const quietEndMs = quiet?.(retry.time_zone ?? undefined, nowMs) ?? Infinity;
+  const isQuiet = Math.abs(untilMs - quietEndMs) < toleranceMs;
+  return { for: isQuiet ? 'localTime' : 'turn', untilMs, expiresAtMs, attempts };
 }

@@ -1,8 +1,7 @@
 // Splits what was found of an audience by what its readers differ in: whether they have the channel on, the text of their language,
-// and when they get it. Each part is written down as sets of its own, so that who moves meanwhile still gets exactly one message.
+// and when they get it; those who are left out are kept apart, by reason. Each part is written down as sets of its own, so that who moves meanwhile still gets exactly one message.
 import { toWallTime } from '../audience/zone-time.ts';
 import { chooseLanguage } from '../protocol/language.ts';
-import type { IfTimePassed } from './delivery-options.ts';
 import type { MemberSet } from './slices.ts';
 import { createReaderTimes, zoneOf, type ReaderTime, type TimeOptions } from './reader-times.ts';
 
@@ -15,7 +14,7 @@ export interface AudienceSplit {
   /** Of the texts. */
   readonly languages: readonly string[];
   /** Absent if all get it at once. */
-  readonly times?: (TimeOptions & { readonly ifTimePassed?: IfTimePassed | undefined }) | undefined;
+  readonly times?: TimeOptions | undefined;
 }
 
 export interface ChannelDefault {
@@ -27,14 +26,25 @@ export interface ChannelDefault {
 export interface ReadersOfSet {
   readonly language: string | undefined;
   readonly timeZone: string | undefined;
-  /** To be left out for it. */
-  readonly isInactive: boolean;
+  /** 0, or why they are left out. */
+  readonly leftOut: 0 | LeftOutCode;
   readonly ids: readonly number[];
 }
 
+/** Why somebody is left out, as it is stored with the set. */
+export const leftOutCodes = { inactive: 1, channelOff: 2, timePassed: 3 } as const;
+
+export type LeftOut = keyof typeof leftOutCodes;
+
+type LeftOutCode = (typeof leftOutCodes)[LeftOut];
+
+/** @param code other than 0 */
+export const reasonOf = (code: number): LeftOut =>
+  (Object.keys(leftOutCodes) as LeftOut[]).find((reason) => leftOutCodes[reason] === code)!;
+
 /** What a database does in its own way. */
 export interface ReaderFinder {
-  /** The members of a set that are stored and have the channel on, by language and time zone as they hold, and whether they are
+  /** The members of a set that are stored, by language and time zone as they hold, and whether they have the channel off or are
    *  inactive. One query. */
   readersOf(
     set: MemberSet,
@@ -52,12 +62,16 @@ export interface ReaderGroup {
   readonly timeZone?: string | undefined;
   readonly time?: ReaderTime | undefined;
   /** They are left out: it is kept who they were, and nothing is sent. */
-  readonly isInactive?: true;
+  readonly leftOut?: LeftOutCode;
 }
 
-const inactiveReaders: ReaderGroup = { isInactive: true };
+const leftOutGroups: Readonly<Record<LeftOutCode, ReaderGroup>> = {
+  1: { leftOut: 1 },
+  2: { leftOut: 2 },
+  3: { leftOut: 3 },
+};
 
-/** Of those who are left out, only who is inactive. */
+/** With those who are left out, in sets of their own. */
 export async function splitSets(
   finder: ReaderFinder,
   split: AudienceSplit,
@@ -67,9 +81,11 @@ export async function splitSets(
   const groupOf = createGroups(split);
   const groups = new Map<ReaderGroup, MemberSet[]>();
   for (const set of sets) {
-    for (const { language, timeZone, isInactive, ids } of await finder.readersOf(set, split)) {
-      const group = isInactive ? inactiveReaders : groupOf(language, timeZone);
-      if (group === undefined) continue;
+    for (const { language, timeZone, leftOut, ids } of await finder.readersOf(set, split)) {
+      const group =
+        leftOut === 0
+          ? (groupOf(language, timeZone) ?? leftOutGroups[leftOutCodes.timePassed])
+          : leftOutGroups[leftOut];
       const members = groups.get(group) ?? [];
       groups.set(group, members);
       members.push({ partition: set.partition, ids });

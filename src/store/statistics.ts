@@ -76,6 +76,8 @@ export type OutcomeTotal = Omit<OutcomeInterval, 'startMs' | 'widthMs'>;
 export interface Backlog {
   /** Rows without an outcome. */
   readonly pendingRows: number;
+  /** Of the pending rows: those that nothing keeps from being sent now. */
+  readonly sendableRows: number;
   /** Of the pending rows: tried before, and stored to be tried again. */
   readonly retryRows: number;
   /** Of the pending rows: put off, and not tried yet. */
@@ -147,12 +149,19 @@ export function createStatistics(database: PortableDatabase): Statistics {
       return rows.map((row) => ({ ...row }));
     },
     backlog: async () => {
-      const [rows] = await database.read<Omit<Backlog, 'alarms'>>(
+      const [rows] = await database.read<
+        Omit<Backlog, 'alarms' | 'sendableRows'> & { readonly laterRows: number }
+      >(
         `select
            (select coalesce(sum(b.audience
               - coalesce((select sum(${settledRows}) from deskbell.origin_counts where broadcast_id = b.id), 0)
               - coalesce((select sum(rows) from deskbell.removed_rows where broadcast_id = b.id), 0)), 0)
             from deskbell.broadcasts b where b.state = 'running' and b.start_at_ms <= :nowMs) as "pendingRows",
+           (select coalesce(sum(a.rows), 0)
+            from deskbell.broadcasts b join deskbell.slices s on s.broadcast_id = b.id
+            join deskbell.audience_sets a on a.audience_id = b.audience_id and a.number = s.number
+            where b.state = 'running' and b.start_at_ms <= :nowMs and coalesce(b.local_time, b.quiet_hours) is not null
+              and s.token is null and s.lease_until_ms > :nowMs) as "laterRows",
            coalesce(sum(w.rows) filter (where w.push_service_id = 0), 0) as "retryRows",
            coalesce(sum(w.rows) filter (where w.push_service_id < 0), 0) as "deferredRows",
            coalesce(sum(w.rows) filter (where w.push_service_id > 0), 0) as "suspendedRows"
@@ -165,14 +174,19 @@ export function createStatistics(database: PortableDatabase): Statistics {
          join deskbell.broadcasts b on b.id = a.broadcast_id
          where b.state in ('running', 'paused') group by a.reason order by a.reason`,
       );
+      const { laterRows, ...found } = rows ?? noRows;
+      const { pendingRows, retryRows, deferredRows, suspendedRows } = found;
       return {
-        ...(rows ?? { pendingRows: 0, retryRows: 0, deferredRows: 0, suspendedRows: 0 }),
+        ...found,
+        sendableRows: pendingRows - laterRows - retryRows - deferredRows - suspendedRows,
         alarms: alarms.map((alarm) => ({ ...alarm })),
       };
     },
     outcomesOf: (broadcastId) => intervals('broadcast_id = :broadcastId', { broadcastId }),
   };
 }
+
+const noRows = { pendingRows: 0, laterRows: 0, retryRows: 0, deferredRows: 0, suspendedRows: 0 };
 
 const keyOfInterval = 'broadcast_id, width_ms, start_ms, push_service';
 

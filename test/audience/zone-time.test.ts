@@ -11,7 +11,7 @@ import {
   parseWallTime,
   toInstant,
 } from '../../src/audience/zone-time.ts';
-import { createQuietTimes, createReaderTimes } from '../../src/store/reader-times.ts';
+import { createQuietTimes, createReaderTimes, type TimeOptions } from '../../src/store/reader-times.ts';
 import { createGroups } from '../../src/store/split-audience.ts';
 
 const berlin = 'Europe/Berlin';
@@ -112,6 +112,28 @@ test('a local time is over once its minute is', () => {
     const timeOf = createReaderTimes({ localTime: '2026-12-01T09:00', startAtMs, ttlSeconds: 60 });
     assert.equal(timeOf(berlin).isPassed, isPassed, start);
   }
+});
+
+test('a local time that is over means the next day, unless it is to be sent at once', () => {
+  const times = {
+    localTime: '2026-12-01T09:00',
+    startAtMs: Date.parse('2026-12-01T11:00:20Z'),
+    ttlSeconds: 7200,
+  };
+  const fromOf = (changes: Partial<TimeOptions> = {}, zone = berlin) =>
+    new Date(createReaderTimes({ ...times, ...changes })(zone).fromMs).toISOString();
+  assert.equal(fromOf(), '2026-12-02T08:00:00.000Z');
+  assert.equal(fromOf({}, 'America/New_York'), '2026-12-01T14:00:00.000Z');
+  assert.equal(fromOf({ ifTimePassed: 'send' }), '2026-12-01T11:00:20.000Z');
+  assert.equal(fromOf({ startAtMs: Date.parse('2026-12-24T11:00:00Z') }), '2026-12-25T08:00:00.000Z');
+  // what quiet hours hold is not over before they are, whether it is asked at the start or when the first reader gets it
+  const held = { localTime: '2026-12-01T23:00', quietHours: '22:00-07:00', ttlSeconds: 43_200 };
+  for (const start of ['2026-12-01T12:00:00Z', '2026-12-01T22:30:00Z', '2026-12-02T06:00:00Z'])
+    assert.equal(fromOf({ ...held, startAtMs: Date.parse(start) }), '2026-12-02T06:00:00.000Z', start);
+  assert.equal(
+    fromOf({ ...held, startAtMs: Date.parse('2026-12-02T06:01:00Z') }),
+    '2026-12-03T06:00:00.000Z',
+  );
 });
 
 test('zones are one for a broadcast only where their clocks agree until it expires', () => {

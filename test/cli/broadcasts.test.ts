@@ -556,7 +556,7 @@ suite('broadcasts of the command line', () => {
     assert.match(stdout, /^ +2 shown +66\.7 % of the accepted, .*\n +1 clicked +33\.3 % of the accepted, /m);
     assert.match(
       stdout,
-      /^ {2}99 % of the recipients had an outcome after 0:\d\d at the latest, exact to 0:01$/m,
+      /^ {2}99 % of the recipients were reached after 0:\d\d at the latest, exact to 0:01$/m,
     );
     assert.match(stdout, /^ +1 +on the action 1$/m);
     assert.match(stdout, new RegExp(`^ +${new URL(pushService.origin).host} +3 +3 +2 +1 +0$`, 'm'));

@@ -446,7 +446,7 @@ test('a missing key file that subscriptions need is told by doctor, keys list, w
   const hasMetric = async (address: string) =>
     assert.match(
       await (await ask(address, '/metrics')).text(),
-      /^deskbell_alarms\{kind="keys-missing",acknowledged="false"\} 1$/m,
+      /^deskbell_alarms\{kind="keys-missing",rank="urgent",acknowledged="false"\} 1$/m,
     );
 
   const worker = runUntilStopped(['worker', '--json', '--metrics', '127.0.0.1:0'], { environment });

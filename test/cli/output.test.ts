@@ -88,7 +88,13 @@ async function print(
       const waiting = { recipients: 1, waiting: rows, toRetry: rows, heldBack: [], expired: 0 };
       const times = { createdAtMs: 0, startAtMs: 0, expiresAtMs: 0 };
       const head = { id: 1, state: 'running', payload: Buffer.from('{}'), ...times };
-      const broadcast = { ...head, alarms: [alarm], origins: [], counts: {}, ...waiting };
+      const broadcast = {
+        ...head,
+        alarms: [alarm],
+        origins: [],
+        counts: { accepted: 0, pending: 1 },
+        ...waiting,
+      };
       yield { broadcast, settled: 3, ratePerSecond: 16.4, etaSeconds: 61 } as unknown as Progress;
     }
   }
@@ -108,7 +114,7 @@ async function print(
 test('without a terminal, a broadcast that waits prints no line twice', async (t) => {
   const { lines, diagnostics } = await print(t, 10_000, [1, 1, 1, 0, 0]);
   assert.equal(lines.length, 2);
-  assert.match(lines[0]!, /1 waiting for a retry$/);
+  assert.match(lines[0]!, /1 to be tried again$/);
   assert.equal(diagnostics.length, 1, 'an alarm is told once');
   assert.match(diagnostics[0]!, /^deskbell: .*push\.example\.org/);
 });
@@ -117,8 +123,8 @@ test('on a terminal, the status line is always the newest', async (t) => {
   const { lines, live } = await print(t, 1, [1, 2], { isTerminal: true });
   assert.deepEqual(lines, []);
   assert.deepEqual(
-    live.map((line) => /\d waiting for a retry$/.exec(line)?.[0]),
-    ['1 waiting for a retry', '2 waiting for a retry'],
+    live.map((line) => /\d to be tried again$/.exec(line)?.[0]),
+    ['1 to be tried again', '2 to be tried again'],
   );
 });
 
@@ -198,7 +204,8 @@ async function watch(
       cancelled: 0,
     };
     const counts = { ...none, accepted, pending: 2000 - accepted, unaccounted: 0 };
-    return { id: 1, state: accepted === 2000 ? 'done' : 'running', recipients: 2000, counts };
+    const rest = { recipients: 2000, waiting: 0, toRetry: 0, heldBack: [] };
+    return { id: 1, state: accepted === 2000 ? 'done' : 'running', counts, ...rest };
   };
   const shown: unknown[] = [];
   const store = { find } as unknown as BroadcastStore;
@@ -219,7 +226,7 @@ test('while the audience is prepared, it shows how many were found', () => {
 test('without a terminal, a line comes every five seconds at most', async (t) => {
   const { lines } = await print(t, 1000, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
   assert.equal(lines.length, 1);
-  assert.match(lines[0]!, /5 waiting for a retry$/);
+  assert.match(lines[0]!, /5 to be tried again$/);
 });
 
 test('with --json, the progress is an event each second', async (t) => {

@@ -417,7 +417,21 @@ test('deskbell operators beside serve --operator', async (t) => {
     const again = await run('operators', 'add', 'shop');
     assert.equal(again.exitCode, 1);
     assert.match(again.stderr, /\[ERR_OPERATOR_EXISTS\]\n$/);
-    assert.equal((await run('operators', 'remove', 'shop')).stdout, 'Removed shop\n');
+    const made = await fetch(`${address}/v1/schedules`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        audience: 'all',
+        message: { title: 'Tea', message: 'is ready' },
+        cron: '0 9 * * *',
+        timezone: 'UTC',
+      }),
+    });
+    assert.equal(made.status, 201, await made.text());
+    assert.equal(
+      (await run('operators', 'remove', 'shop')).stdout,
+      'Removed shop\nIts schedules 1 go on; "deskbell schedules pause" pauses each\n',
+    );
     assert.equal((await ask(token)).status, 401);
     assert.match((await run('operators', 'remove', 'shop')).stderr, /\[ERR_OPERATOR_NOT_FOUND\]\n$/);
   });

@@ -286,6 +286,8 @@ suite('deskbell send', () => {
       byText: { '': 2 },
       channelOff: 0,
       timePassed: 0,
+      nextDay: 0,
+      atOnce: 1,
       heldByQuietHours: 1,
       expired: 0,
       from: '2037-01-01T00:00:00.000Z',

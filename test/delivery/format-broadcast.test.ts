@@ -34,10 +34,10 @@ const broadcast: Broadcast = {
 
 test('a running broadcast is scheduled until its start, and one that is prepared is preparing', () => {
   const states = (['running', 'preparing', 'paused', 'done', 'cancelled'] as const).map((state) =>
-    stateOf({ ...broadcast, state, startAtMs: 2000 }, 1999),
+    stateOf({ ...broadcast, state }),
   );
-  assert.deepEqual(states, ['scheduled', 'preparing', 'paused', 'done', 'cancelled']);
-  assert.equal(stateOf({ ...broadcast, startAtMs: 2000 }, 2000), 'running');
+  assert.deepEqual(states, ['running', 'preparing', 'paused', 'done', 'cancelled']);
+  assert.equal(stateOf({ ...broadcast, isScheduled: true }), 'scheduled');
 });
 
 test('the progress has share, rate, time left, and the outcomes of each push service', () => {
@@ -46,21 +46,28 @@ test('the progress has share, rate, time left, and the outcomes of each push ser
     ...broadcast.origins,
     { origin: 'https://fcm.googleapis.com', attempts: 949, ...accepted },
   ];
-  const sending = { ...broadcast, waiting: 0, toRetry: 0, heldBack: [], origins };
+  const sending = {
+    ...broadcast,
+    counts: { ...broadcast.counts, accepted: 948 },
+    waiting: 0,
+    toRetry: 0,
+    heldBack: [],
+    origins,
+  };
   assert.equal(
     formatProgress({ broadcast: sending, settled: 1000, ratePerSecond: 16.4, etaSeconds: 61 }),
-    '[##########··········] 50 %  1,000 of 2,000  16/s  1:01 left  ' +
+    '[#########···········] 47 %  948 of 2,000 reached  16/s  1:01 left  ' +
       'web.push.apple.com: 1 accepted, 50 rejected  fcm.googleapis.com: 947 accepted, 2 gone',
   );
 });
 
 test('the progress tells apart what waits for a retry and what is held back, and why', () => {
   const line = formatProgress({ broadcast, settled: 51, ratePerSecond: 0 });
-  assert.match(line, / {2}9 waiting for a retry {2}1,940 held back, web\.push\.apple\.com refuses them {2}/);
+  assert.match(line, / {2}9 to be tried again {2}1,940 held back by web\.push\.apple\.com {2}/);
   const open = { ...broadcast, toRetry: 1949, heldBack: [] };
   assert.match(
     formatProgress({ broadcast: open, settled: 51, ratePerSecond: 0 }),
-    / {2}1,949 waiting for a retry {2}/,
+    / {2}1,949 to be tried again {2}/,
   );
   assert.doesNotMatch(
     formatProgress({ broadcast: open, settled: 51, ratePerSecond: 0 }),
@@ -69,7 +76,7 @@ test('the progress tells apart what waits for a retry and what is held back, and
   const untried = { ...broadcast, toRetry: 2 };
   assert.match(
     formatProgress({ broadcast: untried, settled: 51, ratePerSecond: 0 }),
-    / 2 waiting for a retry {2}7 put off/,
+    / 2 to be tried again {2}7 put off/,
   );
 });
 

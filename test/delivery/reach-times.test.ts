@@ -1,4 +1,4 @@
-// When a share of the recipients had an outcome, from the intervals in which outcomes are counted.
+// When a share of the recipients was reached, from the intervals in which outcomes are counted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { measureReach } from '../../src/delivery/broadcast/progress.ts';
@@ -40,9 +40,9 @@ test('a time is the end of the interval in which the share was reached, and as e
   const intervals = [
     interval(0, 1, { accepted: 49 }),
     interval(3, 1, { accepted: 1 }),
-    interval(130, 10, { gone: 40, rejected: 4 }),
+    interval(130, 10, { accepted: 44, gone: 3 }),
     interval(130, 10, { accepted: 1, pushService: 'web.push.apple.com' }),
-    interval(7200, 60, { expired: 4 }),
+    interval(7200, 60, { accepted: 4, expired: 90 }),
   ];
   assert.deepEqual(reach(100, 0, intervals), [
     [4, 1],

@@ -124,7 +124,10 @@ describe('a broadcast that differs by reader', () => {
     assert.equal(broadcast.localTime, '2026-12-01T23:00');
     // one that is over, a channel, and other texts than its own
     const german = { ...message, texts: { de: { title: 'Hallo' } } };
-    for (const options of [{ localTime: '2026-12-01T09:00' }, { channel: 'news' }]) {
+    for (const options of [
+      { localTime: '2026-12-01T09:00', ifTimePassed: 'send' },
+      { channel: 'news' },
+    ] as const) {
       const { startAtMs, state, texts } = await stage.create(options, { subscriptions }, german);
       assert.deepEqual([startAtMs, state, texts], [noonMs, 'running', [{ language: 'de', recipients: 0 }]]);
     }

@@ -33,7 +33,13 @@ const message = {
     pt: { title: 'Olá {name|você}' },
   },
 } as const;
-const options = { localTime: '13:00', timeZone: 'Europe/Berlin', quietHours: '20:00-08:00', channel: 'tea' };
+const options = {
+  localTime: '13:00',
+  ifTimePassed: 'send',
+  timeZone: 'Europe/Berlin',
+  quietHours: '20:00-08:00',
+  channel: 'tea',
+} as const;
 
 const hostile = 'a"{name|x}\u202e</script>\u0000 & more';
 const names = [undefined, 'Ada', hostile, 'שרה', 'x'.repeat(200)];

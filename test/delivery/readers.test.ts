@@ -75,7 +75,7 @@ test('what quiet hours hold when it is about to be sent is sent once they end, b
   assert.deepEqual(await workAt(2.5), [4, 5, 'accepted', 2.7]);
   pushService.faults.clear();
   for (const outcome of (await outcomes()).slice(0, 2)) {
-    assert.match(explain(outcome), /Nothing was sent yet: its reader has quiet hours/);
+    assert.match(explain(outcome), /It waits for the time of its reader, or the end of their quiet hours/);
   }
   assert.deepEqual(await workAt(4), ['accepted', 5, 'accepted', 6]);
   assert.equal((await outcomes())[3]?.attempts.length, 1);

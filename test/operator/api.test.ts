@@ -61,10 +61,11 @@ suite('POST /v1/messages', () => {
       await finish(...given);
       isRecorded = true;
     });
-    const { items } = await stage.read<Page>('/v1/messages', {
-      method: 'POST',
-      body: { to: { id: 1 }, message },
-    });
+    const { items, reachedNobody } = await stage.read<Page & { readonly reachedNobody: boolean }>(
+      '/v1/messages',
+      { method: 'POST', body: { to: { id: 1 }, message } },
+    );
+    assert.equal(reachedNobody, false);
     assert.equal(isRecorded, true, 'before the answer');
     assert.deepEqual(audit, [['tester', 'message.send', undefined, undefined]], 'before the change');
     assert.deepEqual(items, [

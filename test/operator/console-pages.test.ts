@@ -235,6 +235,48 @@ test('the overview says what is wrong with the installation, beside the alarms o
   assert.doesNotMatch(words, /nothing is wrong/);
 });
 
+const failAsFull = async () => {
+  throw new DeskbellError('ERR_STORE_UNAVAILABLE', 'The disk of the database is full.');
+};
+
+test('with a full disk one signs in to look for 15 minutes, and the overview names the fault', async (t) => {
+  let nowMs = Date.now();
+  const operator = await startOperator(t, { now: () => nowMs });
+  const { store } = operator;
+  t.mock.method(store.operators, 'startSession', failAsFull);
+  t.mock.method(store, 'check', failAsFull);
+  const visitor = await signIn(operator);
+  const words = wordsOf(visitor.page);
+  assert.match(words, /You may look for 15 minutes, and change nothing/);
+  assert.match(words, /The database cannot be written The disk of the database is full\./);
+  assert.doesNotMatch(words, /nothing is wrong|Acknowledge/);
+  const logged = JSON.stringify(operator.records);
+  assert.match(logged, /"console session only for reading","operator":"ada-full"/);
+  const { cookie } = visitor;
+  assert.ok(!logged.includes(cookie.split('=')[1]!));
+  const csrf = /name="csrf" value="([^"]+)"/.exec(visitor.page.html)![1]!;
+  const change = await fetch(`${operator.base}/console/alarms/acknowledge`, {
+    method: 'POST',
+    body: new URLSearchParams({ csrf, alarm: 'store-failed', note: 'I know.' }),
+    headers: { cookie, origin: operator.base },
+  });
+  assert.equal(change.status, 403);
+  const isSignedIn = async (name: string): Promise<boolean> => {
+    visitor.cookie = name;
+    return !(await visitor.open('/console/')).html.includes('action="/console/sign-in"');
+  };
+  const [head, id, endsAtMs, seal] = cookie.split('.');
+  assert.equal(await isSignedIn([head, id, Number(endsAtMs) + 1, seal].join('.')), false, 'a later end');
+  assert.equal(await isSignedIn([head, Number(id) - 1, endsAtMs, seal].join('.')), false, 'of another');
+  nowMs += 15 * 60_000 - 1;
+  assert.equal(await isSignedIn(cookie), true);
+  nowMs += 1;
+  assert.equal(await isSignedIn(cookie), false, 'its time is over');
+  nowMs -= 1;
+  await store.operators.remove('ada-full');
+  assert.equal(await isSignedIn(cookie), false, 'the operator was removed');
+});
+
 test('an alarm is acknowledged on a page of its own, and then says who knows of it', async (t) => {
   const operator = await startOperator(t);
   await addPeople(operator.store, 2);
@@ -299,7 +341,7 @@ test('a push service that calls all subscriptions gone is not said to take messa
   assert.match(overview, /Alarms 1 /, 'nothing is late');
   assert.doesNotMatch(overview, /Nothing was sent in the/);
   const progress = wordsOf(await visitor.open(`/console/broadcasts/${ids[1]}`));
-  assert.match(progress, /10 of 30 · 10 a second/);
+  assert.match(progress, /0 of 30 reached · 10 a second/);
 });
 
 test('a push service that cannot be reached is an alarm of the overview until it answers', async (t) => {
@@ -325,7 +367,7 @@ test('a broadcast shows its counts, and attempts by outcome, subscription and us
   const id = await refusedBroadcast(operator, { title: 'Hello', message: 'World' });
   const visitor = await signIn(operator);
   const words = wordsOf(await visitor.open(`/console/broadcasts/${id}`));
-  assert.match(words, /done .* 100 % 3 of 3/);
+  assert.match(words, /done, reached nobody .* 0 % 0 of 3 reached/);
   assert.match(words, /Rejected 3 refused, not retried/);
   const rows = async (query: string) =>
     (await visitor.open(`/console/broadcasts/${id}?${query}`)).html.match(

@@ -15,6 +15,7 @@ import Fastify from 'fastify';
 import { promtool, skipWithout } from '../../scripts/install-test-tools.ts';
 import { countRegistrations } from '../../src/cli/commands/serve.ts';
 import { machineFiguresReader, openMetricsListener } from '../../src/cli/serve/open-operator.ts';
+import { rankOf } from '../../src/delivery/alarms/standing-alarm.ts';
 import { storeLastBackup } from '../../src/cli/data/last-backup.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import type { DeliveryFigures } from '../../src/delivery/reports/figures.ts';
@@ -151,7 +152,7 @@ test('each figure of the database is under its own name, and durations are in se
     capped: 7,
     doubtful: 20,
   };
-  const backlog = { pendingRows: 9, retryRows: 10, deferredRows: 11, suspendedRows: 12 };
+  const backlog = { pendingRows: 9, sendableRows: 8, retryRows: 10, deferredRows: 11, suspendedRows: 12 };
   const given = {
     ...store,
     now: () => nowMs,
@@ -191,6 +192,7 @@ test('each figure of the database is under its own name, and durations are in se
     [`attempts_total${of}`]: attempts,
     subscriptions: 8,
     broadcast_pending_rows: 9,
+    broadcast_sendable_rows: 8,
     retries_waiting: 10,
     rows_held_back: 12,
     'broadcast_alarms{reason="bad-request"}': 13,
@@ -207,8 +209,8 @@ test('each figure of the database is under its own name, and durations are in se
     'senders{kind="worker"}': 1,
     broadcast_late_seconds: 120.5,
     schedule_late_seconds: 75.5,
-    'alarms{kind="broadcast-late",acknowledged="false"}': 1,
-    'alarms{kind="schedule-late",acknowledged="false"}': 1,
+    'alarms{kind="broadcast-late",rank="soon",acknowledged="false"}': 1,
+    'alarms{kind="schedule-late",rank="urgent",acknowledged="false"}': 1,
   }))
     assert.equal(values.get(`deskbell_${name}`), value, name);
 });
@@ -386,7 +388,7 @@ const ofMachine = (values: ReadonlyMap<string, number>, name: string) =>
   values.get(`deskbell_${name}{machine="${hostname()}"}`);
 
 const alarms = (kind: string, acknowledged: boolean) =>
-  `deskbell_alarms{kind="${kind}",acknowledged="${acknowledged}"}`;
+  `deskbell_alarms{kind="${kind}",rank="${rankOf(kind)}",acknowledged="${acknowledged}"}`;
 
 test('metrics to page on: alarms, lateness, webhook, disk, backup, limit and certificate', async (t) => {
   const data = await mkdtemp(join(tmpdir(), 'deskbell-machine-'));
@@ -447,7 +449,7 @@ test('metrics to page on: alarms, lateness, webhook, disk, backup, limit and cer
 /** Forty minutes in which a broadcast is pending, as `promtool test rules` takes them. */
 const scenario = (attempts: readonly object[], alerts: readonly object[]) => ({
   interval: '1m',
-  input_series: [{ series: 'deskbell_broadcast_pending_rows', values: '100x60' }, ...attempts],
+  input_series: [{ series: 'deskbell_broadcast_sendable_rows', values: '100x60' }, ...attempts],
   alert_rule_test: [{ eval_time: '40m', alertname: 'DeskbellBroadcastStalled', exp_alerts: alerts }],
 });
 
@@ -460,9 +462,9 @@ test(
     const stalled = {
       exp_labels: { severity: 'critical' },
       exp_annotations: {
-        summary: 'Messages are pending and nothing was sent for 15 minutes.',
+        summary: 'Messages can be sent now, and nothing was sent for 15 minutes.',
         action:
-          'See that a worker runs (`deskbell worker`, `serve --deliver`), and what `deskbell broadcasts list` says of retries.',
+          'See that a worker runs (`deskbell worker`, `serve --deliver`), and what `deskbell alarms list` says.',
       },
     };
     await testAlerts(t, {
@@ -548,8 +550,11 @@ test('each alert is raised by what it is about, and by nothing less', { skip }, 
     },
     DeskbellAlarms: {
       at: '10m',
-      bad: { 'deskbell_alarms{kind="all-gone",acknowledged="false"}': '1x60' },
-      good: { 'deskbell_alarms{kind="all-gone",acknowledged="true"}': '1x60' },
+      bad: { 'deskbell_alarms{kind="all-gone",rank="soon",acknowledged="false"}': '1x60' },
+      good: {
+        'deskbell_alarms{kind="all-gone",rank="soon",acknowledged="true"}': '1x60',
+        'deskbell_alarms{kind="bad-ttl",rank="note",acknowledged="false"}': '1x60',
+      },
     },
     DeskbellDown: {
       at: '10m',

@@ -376,8 +376,13 @@ test('each state is explained in words of its own', () => {
     ],
     [
       { state: 'waiting', wait: { for: 'turn', ...wait } },
-      'Nothing was sent yet: its reader has quiet hours, fcm.googleapis.com cannot take messages now, or a rate limit is used up. ' +
+      'Nothing was sent yet: fcm.googleapis.com cannot take messages now, or a rate limit is used up. ' +
         `It is tried at 1970-01-01T00:00:06.000Z, and ${ends}`,
+    ],
+    [
+      { state: 'waiting', wait: { for: 'localTime', ...wait } },
+      'It waits for the time of its reader, or the end of their quiet hours. ' +
+        `It is sent at 1970-01-01T00:00:06.000Z, and ${ends}`,
     ],
     [{ state: 'inFlight', attempts: [failed] }, `It is being sent now.${last}`],
     [{ state: 'pending' }, 'Nothing was sent yet: its turn is still to come.'],
@@ -385,7 +390,16 @@ test('each state is explained in words of its own', () => {
       { state: 'preparing' },
       'The audience of the broadcast is not complete yet, and the subscription is not in it so far.',
     ],
-    [{ state: 'notInAudience' }, 'It was not in the audience of the broadcast.'],
+    [
+      { state: 'notInAudience' },
+      'It was not in the audience of the broadcast: it did not belong to those whom it was for.',
+    ],
+    [
+      { state: 'notInAudience', isLater: true },
+      'It was not in the audience of the broadcast: it was registered later.',
+    ],
+    [{ state: 'channelOff' }, 'It was left out, since its reader has the channel off.'],
+    [{ state: 'timePassed' }, 'It was left out, since the local time of its reader was over.'],
     [
       { state: 'inactive', skipInactive: 10 },
       'It was left out, since its browser reported no click on the last 10 broadcasts shown there.',

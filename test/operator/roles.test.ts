@@ -130,7 +130,7 @@ async function callersOf(operator: RunningOperator) {
   const [full, read] = [await signedIn('full'), await signedIn('read')];
   // none is made by signing in
   const metrics = (await operator.store.operators.list()).find(({ role }) => role === 'metrics')!;
-  const consoleSessions = createSessions(operator.store.operators);
+  const consoleSessions = createSessions(operator.store);
   const metricsSession = await consoleSessions.start(metrics);
   const sender = (await operator.store.operators.list()).find(({ role }) => role === 'send')!;
   const senderSession = await consoleSessions.start(sender);

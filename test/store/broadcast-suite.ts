@@ -201,13 +201,9 @@ export function describeBroadcasts(name: string, prepare: () => Promise<StoreUnd
         startAtMs: start + 60_000,
       });
       await store.broadcasts.pause(coffee);
+      nowMs = start + 1000;
       const find = async (filter: BroadcastFilter, limit = 10, beforeId?: number) => {
-        const { items, next } = await searchBroadcasts(
-          store.broadcasts,
-          filter,
-          { limit, beforeId },
-          start + 1000,
-        );
+        const { items, next } = await searchBroadcasts(store.broadcasts, filter, { limit, beforeId });
         return { ids: items.map(({ id }) => id), next };
       };
 

@@ -80,9 +80,9 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
         leases.push(lease);
       }
     };
-    const times = (changes: Partial<NonNullable<AudienceSplit['times']>> = {}) => ({
+    const times = (changes: Partial<NonNullable<AudienceSplit['times']>> = {}): AudienceSplit => ({
       languages: [],
-      times: { timeZone: 'UTC', startAtMs: nowMs, ttlSeconds: 13 * 3600, ...changes },
+      times: { timeZone: 'UTC', ifTimePassed: 'send', startAtMs: nowMs, ttlSeconds: 13 * 3600, ...changes },
     });
 
     for (const [whom, draft] of [
@@ -98,6 +98,7 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
         const reached = await acceptAllSlices(store, origin);
         assert.equal(reached.size, 1);
         assert.equal((await store.broadcasts.get(broadcast.id)).counts.accepted, 25);
+        assert.deepEqual(await store.broadcasts.leftOut(broadcast.id), { channelOff: 5 });
         assert.equal((await store.broadcasts.get(broadcast.id)).state, 'done');
       });
     }
@@ -189,7 +190,7 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
         const outcomes = await store.attempts.outcomesOf(id, [1, 2, 4, 6, 26]);
         assert.deepEqual(
           outcomes.map((outcome) => outcome.state),
-          ['inactive', 'pending', 'inactive', 'inactive', 'notInAudience'],
+          ['inactive', 'pending', 'inactive', 'inactive', 'channelOff'],
         );
         assert.equal(
           explain(outcomes[0]!),
@@ -317,18 +318,18 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
     });
 
     test('those whose local time is over are left out where that is asked for', async () => {
-      const broadcast = await make(times({ localTime: '2026-12-01T13:00', ifTimePassed: 'skip' } as never));
+      const broadcast = await make(times({ localTime: '2026-12-01T13:00', ifTimePassed: 'skip' }));
       assert.equal(broadcast.recipients, 20);
       // it starts with the first who get it
       assert.equal(broadcast.startAtMs, noonMs + hourMs);
       assert.deepEqual(await leaseAll(), []);
+      assert.deepEqual(await store.broadcasts.leftOut(broadcast.id), { timePassed: 10 });
     });
 
     test('receipts are counted for 30 days from the first local time on', async () => {
-      const { id: broadcastId } = await make(
-        times({ localTime: '2026-12-01T13:00', ifTimePassed: 'skip' } as never),
-        { receiptActions: [] },
-      );
+      const { id: broadcastId } = await make(times({ localTime: '2026-12-01T13:00', ifTimePassed: 'skip' }), {
+        receiptActions: [],
+      });
       nowMs = noonMs + hourMs + receiptWindowMs - 1;
       assert.equal(await store.receipts.add([{ broadcastId, subscriptionId: 3, event: 'shown' }]), 1);
       nowMs += 1;

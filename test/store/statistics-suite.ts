@@ -167,10 +167,17 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
 
     test('the backlog is what running broadcasts have left; alarms of paused ones stay in it', async () => {
       for (let index = 0; index < 4; index += 1) await put(index);
-      const empty = { pendingRows: 0, retryRows: 0, deferredRows: 0, suspendedRows: 0, alarms: [] };
+      const empty = {
+        pendingRows: 0,
+        sendableRows: 0,
+        retryRows: 0,
+        deferredRows: 0,
+        suspendedRows: 0,
+        alarms: [],
+      };
       assert.deepEqual(await store.statistics.backlog(), empty);
       const { id } = await createBroadcast();
-      assert.deepEqual(await store.statistics.backlog(), { ...empty, pendingRows: 4 });
+      assert.deepEqual(await store.statistics.backlog(), { ...empty, pendingRows: 4, sendableRows: 4 });
       await commitNext(id);
       const retry = { delayMs: 1000, attempts: 1, deferrals: 0, expiresAtMs: nowMs + dayMs };
       await commitNext(id, { result: 'retry', retry });
@@ -180,6 +187,7 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
       assert.deepEqual(await store.statistics.backlog(), {
         ...empty,
         pendingRows: 2,
+        sendableRows: 1,
         retryRows: 1,
         alarms,
       });

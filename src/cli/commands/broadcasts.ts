@@ -1,6 +1,6 @@
 // `deskbell broadcasts`: lists, shows and controls the broadcasts of a data directory.
 import type { Command } from 'commander';
-import { type CountName, countNames } from '../../delivery/broadcast/meanings.ts';
+import { type CountName, countNames, leftOutMeanings } from '../../delivery/broadcast/meanings.ts';
 import { formatAskedAudience, formatCreator } from '../../delivery/broadcast/describe-source.ts';
 import { formatDuration, isoTime, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { measureReach } from '../../delivery/broadcast/progress.ts';
@@ -11,6 +11,7 @@ import { attemptView, csvHeader, readOutcomes, rowOutcomeView, toCsv } from '../
 import { readPayloadTexts } from '../../protocol/message/read-message.ts';
 import type { AttemptRecord } from '../../store/attempts.ts';
 import { type Broadcast, isOver } from '../../store/broadcasts.ts';
+import type { LeftOut } from '../../store/split-audience.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';
 import { type Context, createCommand } from '../command.ts';
 import { dataSettings, senderSettings } from '../configuration/configuration.ts';
@@ -107,9 +108,11 @@ function showCommand({ environment, output }: Context): Command {
         '',
       ];
       const intervals = await store.statistics.outcomesOf(id);
-      const summary = [...summarize(broadcast, output), '', ...reachLines(broadcast, intervals)];
+      const leftOut = await store.broadcasts.leftOut(id);
+      const others = leftOutLines(leftOut);
+      const summary = [...summarize(broadcast, output), ...others, '', ...reachLines(broadcast, intervals)];
       const text = [head, ...source, ...summary].join('\n');
-      await output.result(flags, broadcastWithTimesToJson(broadcast, intervals), text);
+      await output.result(flags, broadcastWithTimesToJson(broadcast, intervals, leftOut), text);
       if (!flags.attempts && flags.subscription === undefined) return;
       const { limit } = flags;
       const found = await store.attempts.list({
@@ -132,11 +135,18 @@ function textsLine({ texts, recipients }: Broadcast): readonly string[] {
   return [`  texts  ${[...parts, `the message's own: ${formatCount(recipients - others)}`].join(', ')}`];
 }
 
+/** Those who are inactive are in the summary. */
+const leftOutLines = (leftOut: Readonly<Partial<Record<LeftOut, number>>>): readonly string[] =>
+  Object.entries(leftOutMeanings).flatMap(([reason, meaning]) => {
+    const count = leftOut[reason as LeftOut];
+    return count === undefined ? [] : [`  ${formatCount(count)} left out: ${meaning}`];
+  });
+
 const reachLines = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]): readonly string[] =>
   measureReach(broadcast, intervals).map(({ percent, seconds, precisionSeconds = 0 }) =>
     seconds === undefined
-      ? `  ${percent} % of the recipients have had no outcome ${isOver(broadcast) ? 'at all' : 'yet'}`
-      : `  ${percent} % of the recipients had an outcome after ${formatDuration(seconds)} at the latest, exact to ${formatDuration(precisionSeconds)}`,
+      ? `  ${percent} % of the recipients were ${isOver(broadcast) ? 'never reached' : 'not reached yet'}`
+      : `  ${percent} % of the recipients were reached after ${formatDuration(seconds)} at the latest, exact to ${formatDuration(precisionSeconds)}`,
   );
 
 function formatAttempt({ outcome, origin, status, reason, detail, ...record }: AttemptRecord): string {

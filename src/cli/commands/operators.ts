@@ -4,6 +4,7 @@ import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { generateOperatorToken } from '../../keys/operator-token.ts';
 import type { Operator, OperatorRole } from '../../store/operators.ts';
+import type { Store } from '../../store/store.ts';
 import { parseOperatorName } from '../flags/arguments.ts';
 import { type Context, createCommand } from '../command.ts';
 import { dataSettings, type Configuration } from '../configuration/configuration.ts';
@@ -95,18 +96,68 @@ const listCommand = (context: Context): Command =>
 function removeCommand({ environment, output }: Context): Command {
   return createDataCommand(environment, {
     name: 'remove',
-    description: 'Removes an operator. Its token and its sessions are not valid from then on.',
+    description:
+      'Removes an operator. Its token and its sessions are not valid from then on. Its broadcasts and schedules go on, and are named.',
     json: 'Prints JSON.',
-    examples: ['deskbell operators remove shop'],
+    examples: ['deskbell operators remove shop', 'deskbell operators remove shop --pause'],
   })
     .addArgument(nameArgument())
-    .onData(async ({ store }, name: string, flags: JsonFlag) => {
+    .option('--pause', 'Also pauses its broadcasts and schedules that go on.')
+    .onData(async ({ store }, name: string, flags: RemoveFlags) => {
+      const going = await findWorkOf(store, name);
       if (!(await store.operators.remove(name))) {
         throw new DeskbellError('ERR_OPERATOR_NOT_FOUND', `There is no operator ${name}`);
       }
-      await output.result(flags, { name, removed: true }, `Removed ${name}`);
+      if (flags.pause) {
+        for (const id of going.broadcasts) await store.broadcasts.pause(id);
+        for (const id of going.schedules) await store.schedules.pause(id);
+      }
+      const isPaused = flags.pause === true;
+      const text = [`Removed ${name}`, ...describeWork(going, isPaused)].join('\n');
+      await output.result(flags, { name, removed: true, ...going, paused: isPaused }, text);
     });
 }
+
+interface RemoveFlags extends JsonFlag {
+  readonly pause?: true;
+}
+
+/** By their ids. */
+interface GoingWork {
+  readonly broadcasts: readonly number[];
+  readonly schedules: readonly number[];
+}
+
+/** Audit records and broadcasts that are looked at. */
+const searched = 1000;
+
+/** What an operator has made that is not over and not paused: schedules as the audit knows them. */
+async function findWorkOf({ broadcasts, schedules, audit }: Store, name: string): Promise<GoingWork> {
+  const open = await broadcasts.listOpen(searched);
+  const made = await audit.list({ operator: name, action: 'schedule.create', limit: searched });
+  const own = new Set(made.map(({ target }) => target));
+  const all = await schedules.list({ afterId: 0, limit: searched });
+  return {
+    broadcasts: open
+      .filter(({ createdBy, state }) => {
+        const isOwn = createdBy !== undefined && 'operator' in createdBy && createdBy.operator === name;
+        return isOwn && state !== 'paused';
+      })
+      .map(({ id }) => id),
+    schedules: all
+      .filter(({ id, pausedAtMs }) => own.has(`schedule ${id}`) && pausedAtMs === undefined)
+      .map(({ id }) => id),
+  };
+}
+
+const describeWork = (going: GoingWork, isPaused: boolean): readonly string[] =>
+  Object.entries(going).flatMap(([kind, ids]) =>
+    ids.length === 0
+      ? []
+      : [
+          `Its ${kind} ${ids.join(', ')} ${isPaused ? 'are paused' : `go on; "deskbell ${kind} pause" pauses each`}`,
+        ],
+  );
 
 const nameArgument = (): Argument =>
   new Argument('<name>', 'Name of the operator, as the audit shows it.').argParser(parseOperatorName);

@@ -4,13 +4,16 @@ import { countMeanings, inactiveMeaning, receiptMeanings } from '../../delivery/
 import {
   formatAlarm,
   formatDuration,
+  formatReached,
   formatShare,
   hostOf,
+  isoTime,
   nonZeroCounts,
+  reachedShare,
   shareOfAccepted,
   totalReceipts,
 } from '../../delivery/broadcast/format-broadcast.ts';
-import type { Progress } from '../../delivery/broadcast/progress.ts';
+import { formatWait, type Progress, waitsOf } from '../../delivery/broadcast/progress.ts';
 import { alarmKey } from '../../delivery/broadcast/watch-broadcasts.ts';
 import type { BroadcastRun } from '../../delivery/sender-interface.ts';
 import { countOf, formatCount } from '../../errors/format-count.ts';
@@ -92,17 +95,17 @@ function originTable(
 const cells = (values: readonly string[]): string => values.map((value) => value.padStart(11)).join('');
 
 /** `[#####·····]  48 %  480,000 of 1,000,000  16,200/s  0:32 left  fcm.googleapis.com: 479,000 accepted …` */
-export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }: Progress): string {
+export function formatProgress({ broadcast, ratePerSecond, etaSeconds, nextPartAtMs }: Progress): string {
   if (broadcast.state === 'preparing') return formatPreparation(broadcast);
-  const share = broadcast.recipients === 0 ? 1 : settled / broadcast.recipients;
   const width = 20;
-  const bar = '#'.repeat(Math.floor(share * width)).padEnd(width, '·');
+  const bar = '#'.repeat(Math.floor((reachedShare(broadcast) ?? 0) * width)).padEnd(width, '·');
   return [
-    `[${bar}] ${Math.floor(share * 100)} %`,
-    `${formatCount(settled)} of ${formatCount(broadcast.recipients)}`,
+    `[${bar}] ${formatReached(broadcast)}`,
+    `${formatCount(broadcast.counts.accepted)} of ${formatCount(broadcast.recipients)} reached`,
     `${formatCount(ratePerSecond)}/s`,
     ...(etaSeconds === undefined ? [] : [`${formatDuration(etaSeconds)} left`]),
-    ...formatWaiting(broadcast),
+    ...(nextPartAtMs === undefined ? [] : [`the next part starts at ${isoTime(nextPartAtMs)}`]),
+    ...waitsOf(broadcast).flatMap((wait) => (wait.for === 'now' ? [] : formatWait(wait))),
     ...broadcast.origins.map(formatOrigin),
   ].join('  ');
 }
@@ -110,17 +113,6 @@ export function formatProgress({ broadcast, settled, ratePerSecond, etaSeconds }
 /** `Broadcast 7 is preparing: 480,000 subscriptions found so far` */
 export const formatPreparation = ({ id, recipients }: Broadcast): string =>
   `Broadcast ${id} is preparing: ${countOf(recipients, 'subscription')} found so far`;
-
-/** Held-back rows wait until their push service accepts messages again; the others for their next or first attempt. */
-function formatWaiting({ waiting, toRetry, heldBack }: Broadcast): readonly string[] {
-  const suspendedRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
-  const deferred = waiting - suspendedRows - toRetry;
-  return [
-    ...(toRetry > 0 ? [`${formatCount(toRetry)} waiting for a retry`] : []),
-    ...(deferred > 0 ? [`${formatCount(deferred)} put off, not tried yet`] : []),
-    ...heldBack.map(({ origin, rows }) => `${formatCount(rows)} held back, ${hostOf(origin)} refuses them`),
-  ];
-}
 
 function formatOrigin(counts: OriginCounts): string {
   const parts = settlements.filter((name) => counts[name] > 0);

@@ -11,7 +11,7 @@ import type { Store } from '../../store/store.ts';
 import { clockRemedy, describeClock, toleratedClockMs } from '../reports/clock-check.ts';
 
 export interface InstallationWarning {
-  readonly code: 'sending-paused' | 'keys-missing' | 'clock-wrong';
+  readonly code: 'store-failed' | 'sending-paused' | 'keys-missing' | 'clock-wrong';
   readonly detail: string;
   readonly remedy: string;
 }
@@ -21,14 +21,13 @@ export type ReadWarnings = () => Promise<readonly InstallationWarning[]>;
 /** They are asked for by everybody who looks at a page, and change seldom. */
 const cacheMs = 5000;
 
+type WarnedStore = Pick<Store, 'sending' | 'vapidKeys' | 'senders' | 'check'>;
+
 /**
  * @param keyDirectory whose key files are compared with what the store needs; without it they are not
  * @returns reads the warnings, again after some seconds
  */
-export function createWarningReader(
-  store: Pick<Store, 'sending' | 'vapidKeys' | 'senders'>,
-  keyDirectory?: string,
-): ReadWarnings {
+export function createWarningReader(store: WarnedStore, keyDirectory?: string): ReadWarnings {
   let cached: ReturnType<ReadWarnings> | undefined;
   let readAtMs = 0;
   return () => {
@@ -41,11 +40,18 @@ export function createWarningReader(
   };
 }
 
-async function readAll(
-  { sending, vapidKeys, senders }: Pick<Store, 'sending' | 'vapidKeys' | 'senders'>,
-  keyDirectory: string | undefined,
-): ReturnType<ReadWarnings> {
+async function readAll(store: WarnedStore, keyDirectory: string | undefined): ReturnType<ReadWarnings> {
+  const { sending, vapidKeys, senders } = store;
   const warnings: InstallationWarning[] = [];
+  const fault = await store.check().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (fault !== undefined) {
+    // of what is no fault of the store, nothing is known
+    if (!(fault instanceof DeskbellError)) throw fault;
+    warnings.push({ code: 'store-failed', detail: fault.message, remedy: storeRemedy });
+  }
   const pause = await sending.findPause();
   if (pause !== undefined) {
     warnings.push({ code: 'sending-paused', detail: describePause(pause), remedy: pauseRemedy });
@@ -73,6 +79,9 @@ async function lookForKeys(vapidKeys: Store['vapidKeys'], directory: string): Pr
     throw error;
   }
 }
+
+const storeRemedy =
+  'Nothing is stored or sent meanwhile, and browsers that register are answered with an error. It continues by itself once this is mended.';
 
 const reasons = {
   restored: 'the store was restored from a backup',

@@ -1,6 +1,6 @@
 // What is wrong now: every condition is looked at, and an alarm stands as long as its condition does. Console, API, command and
 // metrics say what this says.
-import type { RaisedAlarm, TokenAnswers } from '../../store/alarms.ts';
+import type { Acknowledgement, RaisedAlarm, TokenAnswers } from '../../store/alarms.ts';
 import { heldDeletionsReason } from '../../store/held-deletions.ts';
 import type { SendingPause } from '../../store/sending.ts';
 import type { Store } from '../../store/store.ts';
@@ -18,6 +18,7 @@ import {
   vapidRefusedReason,
 } from './push-service-conditions.ts';
 import {
+  alarmRanks,
   isAcknowledged,
   toStanding,
   type FoundAlarm,
@@ -27,7 +28,7 @@ import {
 import { findLateWork, type Lateness } from './work-conditions.ts';
 
 export interface Alarms {
-  /** Those that nobody has acknowledged come first. */
+  /** Those that nobody has acknowledged come first, and among them those of higher rank. */
   readonly standing: readonly StandingAlarm[];
   readonly lateness: Lateness;
 }
@@ -79,14 +80,27 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
     known.delete(alarm.id);
     return { ...alarm, acknowledgement };
   });
-  if (known.size > 0) await store.alarms.endAcknowledgements([...known.values()]);
+  if (known.size > 0) await endAcknowledgements(store, [...known.values()]);
   return {
-    standing: alarms.toSorted((one, other) => Number(isKnown(one)) - Number(isKnown(other))),
+    standing: alarms.toSorted((one, other) => placeOf(one) - placeOf(other)),
     lateness: work.lateness,
   };
 }
 
-const isKnown = ({ acknowledgement }: StandingAlarm): boolean => acknowledgement !== undefined;
+/** While nothing can be written, they end later. */
+async function endAcknowledgements(
+  { alarms }: AlarmSources,
+  ended: readonly Acknowledgement[],
+): Promise<void> {
+  try {
+    await alarms.endAcknowledgements(ended);
+  } catch (error) {
+    if (!(error instanceof DeskbellError && error.code === 'ERR_STORE_UNAVAILABLE')) throw error;
+  }
+}
+
+const placeOf = ({ acknowledgement, rank }: StandingAlarm): number =>
+  alarmRanks.indexOf(rank) + (acknowledgement === undefined ? 0 : alarmRanks.length);
 
 /** @throws {DeskbellError} ERR_ALARM_NOT_FOUND if none with this id stands */
 export async function findAlarm(
@@ -117,6 +131,7 @@ export async function acknowledgeAlarm(
 }
 
 const warningTexts = {
+  'store-failed': { what: 'The database cannot be written', link: '/console/' },
   'sending-paused': { what: 'Sending is paused', link: '/console/broadcasts' },
   'keys-missing': { what: 'A private key is missing', link: '/console/keys' },
   'clock-wrong': { what: 'The clock is wrong', link: '/console/push-services' },

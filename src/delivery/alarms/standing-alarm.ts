@@ -5,6 +5,7 @@ import type { InstallationWarning } from './installation-warnings.ts';
 
 /** Conditions of the installation, of its work, and of push services. Alarms that broadcasts raise have their reason as kind. */
 export const alarmKinds = [
+  'store-failed',
   'sending-paused',
   'keys-missing',
   'clock-wrong',
@@ -21,14 +22,52 @@ export const alarmKinds = [
 
 export type AlarmKind = (typeof alarmKinds)[number];
 
+/** They concern every broadcast that is not over. */
+export const installationKinds: ReadonlySet<string> = new Set<AlarmKind>([
+  'store-failed',
+  'keys-missing',
+  'clock-wrong',
+  'no-worker',
+]);
+
 /** `InstallationWarning` has kinds of these. */
 export type WarningKind = InstallationWarning['code'] & AlarmKind;
+
+/**
+ * `urgent`: nothing of something is sent or stored until somebody acts; only these page. `soon`: somebody must decide, on the same day.
+ * `note`: messages that nobody can mend now.
+ */
+export const alarmRanks = ['urgent', 'soon', 'note'] as const;
+
+export type AlarmRank = (typeof alarmRanks)[number];
+
+const ranks: Readonly<Record<AlarmKind, AlarmRank>> = {
+  'store-failed': 'urgent',
+  'sending-paused': 'soon',
+  'keys-missing': 'urgent',
+  'clock-wrong': 'urgent',
+  'no-worker': 'urgent',
+  'broadcast-late': 'soon',
+  'schedule-late': 'urgent',
+  unreachable: 'urgent',
+  'vapid-refused': 'urgent',
+  'accepts-nothing': 'urgent',
+  'all-gone': 'soon',
+  'deletions-held': 'soon',
+  'counts-differ': 'soon',
+};
+
+const isAlarmKind = (kind: string): kind is AlarmKind => Object.hasOwn(ranks, kind);
+
+/** Of an alarm, or of one that a broadcast has raised for a reason. */
+export const rankOf = (kind: string): AlarmRank => (isAlarmKind(kind) ? ranks[kind] : 'note');
 
 export interface StandingAlarm {
   /** The same as long as it stands: its kind and its push service. */
   readonly id: string;
   /** One of `alarmKinds`, or the reason of an alarm that broadcasts have raised. */
   readonly kind: string;
+  readonly rank: AlarmRank;
   /** Host or domain; empty if it is about no push service. */
   readonly pushService: string;
   /** One sentence. */
@@ -54,7 +93,7 @@ export interface StandingAlarm {
 /** A condition returns it in this form. */
 export type FoundAlarm = Omit<
   StandingAlarm,
-  'id' | 'acknowledgement' | 'detail' | 'isAtLeast' | 'broadcastIds' | 'pushService'
+  'id' | 'rank' | 'acknowledgement' | 'detail' | 'isAtLeast' | 'broadcastIds' | 'pushService'
 > &
   Partial<Pick<StandingAlarm, 'detail' | 'isAtLeast' | 'broadcastIds' | 'pushService'>>;
 
@@ -65,6 +104,7 @@ export function toStanding(found: FoundAlarm): StandingAlarm {
     isAtLeast: false,
     broadcastIds: [],
     ...found,
+    rank: rankOf(kind),
     id: pushService === '' ? kind : `${kind}:${pushService}`,
     pushService,
     acknowledgement: undefined,

@@ -31,6 +31,10 @@ export interface ReaderCounts {
   readonly inactive?: number;
   /** Whose local time is over, and who is left out for it. */
   readonly timePassed: number;
+  /** Of those who get it: on the next day, since their local time is over. */
+  readonly nextDay: number;
+  /** Of those who get it: when it starts. The others get it later. */
+  readonly atOnce: number;
   /** Of those who get it: later, when their quiet hours end. */
   readonly heldByQuietHours: number;
   /** Who gets nothing, since their quiet hours end after the TTL. */
@@ -51,6 +55,8 @@ export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [
       [counts.channelOff, 'have the channel off, and get nothing'],
       [counts.inactive ?? 0, 'are left out: they clicked on none of the last broadcasts shown to them'],
       [counts.timePassed, 'are left out: their local time is over'],
+      ...timesOf(counts),
+      [counts.nextDay, 'get it on the next day: their local time is over'],
       [counts.heldByQuietHours, 'get it when their quiet hours end'],
       [counts.expired, 'would get nothing: it expires before their quiet hours end'],
     ] as const
@@ -59,6 +65,16 @@ export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [
     .map(([count, words]) => [formatReaderCount(count, counts), words] as const);
   return counts.inactive === 0 ? [...described, nobodyInactive] : described;
 };
+
+/** Who gets it at once, and who later, if readers get it at different times. */
+function timesOf({ atOnce, byText, throughMs }: ReaderCounts): readonly (readonly [number, string])[] {
+  if (throughMs === undefined) return [];
+  const all = [...byText.values()].reduce((sum, count) => sum + count, 0);
+  return [
+    [atOnce, 'get it at once'],
+    [all - atOnce, 'get it later'],
+  ];
+}
 
 const nobodyInactive = [
   '0',
@@ -105,14 +121,22 @@ type StoredAudience = Exclude<Audience, { readonly subscriptions: unknown }>;
 type CountedRow = Pick<SampledRow, 'id' | 'endpoint'> & Partial<Pick<SampledRow, 'weight'>>;
 
 function createCounter(split: AudienceSplit, store: Pick<Store, 'readers'>) {
-  const { skipInactive, channel } = split;
-  const counts = { channelOff: 0, inactive: 0, timePassed: 0, heldByQuietHours: 0, expired: 0 };
+  const { skipInactive, channel, times } = split;
+  const counts = {
+    channelOff: 0,
+    inactive: 0,
+    timePassed: 0,
+    nextDay: 0,
+    atOnce: 0,
+    heldByQuietHours: 0,
+    expired: 0,
+  };
   const byText = new Map<string | undefined, number>();
   const reached = new Set<number>();
   let [fromMs, throughMs] = [Infinity, -Infinity];
   let lookedAt = 0;
   const groupOf = createGroups(split);
-  const holds = createHolds(split.times);
+  const holds = createHolds(times);
   return {
     /** Which of the rows read it reaches. */
     reached: reached as ReadonlySet<number>,
@@ -136,6 +160,8 @@ function createCounter(split: AudienceSplit, store: Pick<Store, 'readers'>) {
             continue;
           }
           byText.set(group.language, (byText.get(group.language) ?? 0) + weight);
+          if (group.time?.isNextDay === true) counts.nextDay += weight;
+          if (times === undefined || group.time!.fromMs <= times.startAtMs) counts.atOnce += weight;
           if (holds(timeZone)) counts.heldByQuietHours += weight;
           fromMs = Math.min(fromMs, group.time?.fromMs ?? Infinity);
           throughMs = Math.max(throughMs, group.time?.fromMs ?? -Infinity);
@@ -155,6 +181,8 @@ function createCounter(split: AudienceSplit, store: Pick<Store, 'readers'>) {
         channelOff: scaled(counts.channelOff),
         ...(skipInactive !== undefined && { inactive: scaled(counts.inactive) }),
         timePassed: scaled(counts.timePassed),
+        nextDay: scaled(counts.nextDay),
+        atOnce: scaled(counts.atOnce),
         heldByQuietHours: scaled(counts.heldByQuietHours),
         expired: scaled(counts.expired),
         fromMs: fromMs === Infinity ? undefined : fromMs,

@@ -16,6 +16,20 @@ export function nonZeroCounts({ counts }: Broadcast): readonly (readonly [CountN
 export const settledRows = ({ recipients, counts }: Pick<Broadcast, 'recipients' | 'counts'>): number =>
   recipients - counts.pending - counts.cancelled;
 
+/** The share of the recipients whose push service accepted the message, from 0 to 1; `undefined` if there is no recipient. */
+export const reachedShare = ({
+  recipients,
+  counts,
+}: Pick<Broadcast, 'recipients' | 'counts'>): number | undefined =>
+  recipients === 0 ? undefined : counts.accepted / recipients;
+
+/** `48 %` of the recipients are reached; whole only if all are, and 0 only if nobody is. `–` without recipients. */
+export function formatReached(broadcast: Pick<Broadcast, 'recipients' | 'counts'>): string {
+  const share = reachedShare(broadcast);
+  if (share === undefined) return '–';
+  return share > 0 && share < 0.01 ? 'below 1 %' : `${Math.floor(share * 100)} %`;
+}
+
 /** What all push services together have brought about; `undefined` if the broadcast asks for no receipts. */
 export function totalReceipts({
   receipts,
@@ -48,8 +62,11 @@ export const formatShare = (share: number): string => {
 };
 
 /** `scheduled` is a running broadcast whose start is still to come. */
-export function stateOf({ state, startAtMs }: Broadcast, nowMs = Date.now()): BroadcastState | 'scheduled' {
-  return state === 'running' && startAtMs > nowMs ? 'scheduled' : state;
+export function stateOf({
+  state,
+  isScheduled,
+}: Pick<Broadcast, 'state' | 'isScheduled'>): BroadcastState | 'scheduled' {
+  return isScheduled ? 'scheduled' : state;
 }
 
 /** `Broadcast 7 is paused` */

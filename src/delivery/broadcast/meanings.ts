@@ -3,6 +3,7 @@ import type { RetryReason } from '../../protocol/outcome.ts';
 import type { RejectionReason } from '../../protocol/refusal-reason.ts';
 import { type Broadcast, countsDifferReason } from '../../store/broadcasts.ts';
 import { heldDeletionsReason } from '../../store/held-deletions.ts';
+import type { LeftOut } from '../../store/split-audience.ts';
 import type { ReceiptEvent } from '../../store/receipts.ts';
 import { expiredUnsentReason, notListedReason } from '../limits/not-sent.ts';
 import { chromeLimitReason } from '../limits/rate-limits.ts';
@@ -149,6 +150,12 @@ export const countMeanings: Readonly<Record<CountName, string>> = {
 /** What it means to be left out beside them. */
 export const inactiveMeaning = (skipInactive = 0): string =>
   `inactive: no click on ${lastBroadcasts(skipInactive)} shown to them`;
+
+/** What else left people out. */
+export const leftOutMeanings = {
+  channelOff: 'have the channel off',
+  timePassed: 'their local time was over',
+} as const satisfies Partial<Record<LeftOut, string>>;
 
 /** `the last broadcast`, `the last 10 broadcasts` */
 export const lastBroadcasts = (count: number): string =>

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Broadcast, type BroadcastStore, isOver, settlements } from '../../store/broadcasts.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';
-import { settledRows } from './format-broadcast.ts';
+import { formatCount } from '../../errors/format-count.ts';
+import { hostOf, settledRows, stateOf } from './format-broadcast.ts';
 
 /** How far a broadcast is, over all processes that deliver it. */
 export interface Progress {
@@ -11,9 +12,73 @@ export interface Progress {
   readonly settled: number;
   /** Rows settled per second, over the last seconds. */
   readonly ratePerSecond: number;
-  /** Until the rest is settled at this rate; absent if nothing moves, and where the rate is that of the first moments of a large broadcast. */
+  /** Until the rows that can be sent now are settled at this rate; absent if nothing moves, and if the rate is that of the first moments of a large broadcast. */
   readonly etaSeconds?: number;
+  /** When the next rows can be sent, if none can now; absent if that is not known. */
+  readonly nextPartAtMs?: number;
 }
+
+/** What a broadcast waits for: its rows without an outcome by cause. `now`: nothing keeps them from being sent. */
+export interface Wait {
+  readonly for: 'now' | 'localTime' | 'retry' | 'turn' | 'pushService';
+  readonly rows: number;
+  /** Of the push service that refuses our token or key. */
+  readonly origin?: string;
+}
+
+/** In words, after a number. */
+export const waitMeanings: Readonly<Record<Wait['for'], string>> = {
+  now: 'can be sent now',
+  localTime: 'wait for the time of their readers',
+  retry: 'to be tried again',
+  turn: 'put off, not tried yet',
+  pushService: 'held back',
+};
+
+/** `12,000 held back by fcm.googleapis.com` */
+export const formatWait = ({ for: cause, rows, origin }: Wait): string =>
+  `${formatCount(rows)} ${waitMeanings[cause]}${origin === undefined ? '' : ` by ${hostOf(origin)}`}`;
+
+/** Those that are not 0; they add up to the pending rows. */
+export function waitsOf({ counts, waiting, toRetry, heldBack, later }: Broadcast): readonly Wait[] {
+  const held = heldBack.reduce((sum, { rows }) => sum + rows, 0);
+  const waits: readonly Wait[] = [
+    { for: 'now', rows: counts.pending - waiting - (later?.rows ?? 0) },
+    { for: 'localTime', rows: later?.rows ?? 0 },
+    { for: 'retry', rows: toRetry },
+    { for: 'turn', rows: waiting - toRetry - held },
+    ...heldBack.map(({ origin, rows }) => ({ for: 'pushService' as const, rows, origin })),
+  ];
+  return waits.filter(({ rows }) => rows > 0);
+}
+
+/** How long it takes, if rows can be sent now; else when the next can. */
+export function outlookOf(
+  broadcast: Broadcast,
+  ratePerSecond: number,
+): Pick<Progress, 'etaSeconds' | 'nextPartAtMs'> {
+  const { counts, startAtMs, later, nextTryAtMs } = broadcast;
+  const state = stateOf(broadcast);
+  if (counts.pending === 0) return {};
+  if (state === 'scheduled') return { nextPartAtMs: startAtMs };
+  if (state !== 'running') return {};
+  const waits = waitsOf(broadcast);
+  const sendable = waits.find((wait) => wait.for === 'now')?.rows ?? 0;
+  if (sendable > 0) return ratePerSecond > 0 ? { etaSeconds: sendable / ratePerSecond } : {};
+  const isTried = waits.some((wait) => wait.for === 'retry' || wait.for === 'turn');
+  const nextPartAtMs = Math.min(later?.atMs ?? Infinity, (isTried ? nextTryAtMs : undefined) ?? Infinity);
+  return nextPartAtMs < Infinity ? { nextPartAtMs } : {};
+}
+
+/** Rows settled per second over the last ten seconds. */
+export function rateOf(intervals: readonly OutcomeInterval[], nowMs: number): number {
+  const recent = intervals.filter(({ startMs }) => startMs > nowMs - 10_000);
+  const sinceMs = Math.min(nowMs - 1000, ...recent.map(({ startMs }) => startMs));
+  return recent.reduce((sum, interval) => sum + settledIn(interval), 0) / ((nowMs - sinceMs) / 1000);
+}
+
+const settledIn = (interval: OutcomeInterval): number =>
+  settlements.reduce((sum, name) => sum + interval[name], 0);
 
 const averageOverMs = 5000;
 
@@ -62,19 +127,19 @@ function measure(
     broadcast,
     settled,
     ratePerSecond,
-    ...(ratePerSecond > 0 && pending > 0 && isTelling && { etaSeconds: pending / ratePerSecond }),
+    ...outlookOf(broadcast, isTelling ? ratePerSecond : 0),
   };
 }
 
-// How long a broadcast took until 50, 95 and 99 % of its recipients had an outcome, from the intervals in which outcomes are
+// How long a broadcast took until 50, 95 and 99 % of its recipients were reached, from the intervals in which outcomes are
 // counted: no row is looked at, and a time is as exact as its interval is narrow.
 
 const percents = [50, 95, 99] as const;
 
-/** When a share of the recipients had an outcome: accepted, or any other that is final. */
+/** When push services had accepted the message for a share of the recipients. */
 export interface ReachTime {
   readonly percent: (typeof percents)[number];
-  /** From the start of the broadcast, at the latest; `undefined`: so many have none yet, or never had one. */
+  /** From the start of the broadcast, at the latest; `undefined`: so many are not reached yet, or never were. */
   readonly seconds?: number;
   /** It was so much earlier at the most. */
   readonly precisionSeconds?: number;
@@ -89,11 +154,10 @@ export function measureReach(
   const rows = recipients - counts.removed;
   return percents.map((percent) => {
     const wanted = Math.ceil((rows * percent) / 100);
-    let settled = 0;
-    for (const interval of intervals) {
-      settled += settlements.reduce((sum, name) => sum + interval[name], 0);
-      if (wanted === 0 || settled < wanted) continue;
-      const { startMs, widthMs } = interval;
+    let reached = 0;
+    for (const { accepted, startMs, widthMs } of intervals) {
+      reached += accepted;
+      if (wanted === 0 || reached < wanted) continue;
       return {
         percent,
         seconds: (startMs + widthMs - startAtMs) / 1000,

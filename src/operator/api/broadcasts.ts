@@ -171,7 +171,11 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     errors: ['ERR_BROADCAST_NOT_FOUND'],
     roles: watchers,
     handle: async ({ params: { id }, operator }) =>
-      broadcastWithTimesToJson(await getOwnBroadcast(store, id, operator), await statistics.outcomesOf(id)),
+      broadcastWithTimesToJson(
+        await getOwnBroadcast(store, id, operator),
+        await statistics.outcomesOf(id),
+        await broadcasts.leftOut(id),
+      ),
   });
 
   operations.addList('/v1/broadcasts/:id/attempts', {

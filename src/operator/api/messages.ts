@@ -49,7 +49,12 @@ const textQuery = {
 
 const answerSchema = Type.Model(
   'SentMessages',
-  Type.Object({ items: Type.Array(sentMessageSchema, { description: 'One for each subscription.' }) }),
+  Type.Object({
+    items: Type.Array(sentMessageSchema, { description: 'One for each subscription.' }),
+    reachedNobody: Type.Boolean({
+      description: 'No push service accepted it, and none will: use another way, such as an e-mail.',
+    }),
+  }),
 );
 
 export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void {
@@ -75,6 +80,7 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
       schema: answerSchema,
       example: {
         items: [{ id: 1, pushService: 'https://fcm.googleapis.com', outcome: 'accepted', status: 201 }],
+        reachedNobody: false,
       },
     },
     errors: [
@@ -99,7 +105,11 @@ export function addMessageRoutes(app: ServiceApp, parts: OperatorContext): void 
         const sent = await sendMessage(parts, to, message, options);
         const { items } = sent;
         assertNoRetry(sent);
-        return { items: tellsSubscriptions(request.operator, to) ? items : items.map(withoutId) };
+        const reachedNobody = !items.some(({ outcome }) => outcome === 'accepted');
+        return {
+          items: tellsSubscriptions(request.operator, to) ? items : items.map(withoutId),
+          reachedNobody,
+        };
       }).catch((error: unknown) => {
         if (error instanceof UndeliveredError && error.retryAfterSeconds !== undefined)
           reply.header('retry-after', String(error.retryAfterSeconds));

@@ -33,7 +33,7 @@ export async function addConsole(app: FastifyInstance, parts: OperatorContext): 
   await app.register(
     async (scope) => {
       readForms(scope);
-      const sessions = createSessions(parts.store.operators);
+      const sessions = createSessions(parts.store);
       showErrors(scope, sessions, parts);
       requireSession(scope, sessions);
       addFiles(scope);
@@ -68,8 +68,12 @@ function showErrors(app: FastifyInstance, sessions: ConsoleSessions, { log }: Op
   };
 
   app.setErrorHandler(async (error, request, reply) => {
-    const { status, title, detail } = toProblem(toFault(error, request), operatorErrors);
+    const fault = toFault(error, request);
+    const { status, title, detail: words } = toProblem(fault, operatorErrors);
     const isOurs = status >= 500;
+    // who is signed in is told the cause
+    const isTold = isOurs && fault.code !== 'ERR_INTERNAL' && request.operator !== null;
+    const detail = isTold ? `${fault.message} ${words}` : words;
     if (isOurs) log.error({ event: 'fault', method: request.method, url: request.url, error });
     reply.code(status).headers(pageHeaders);
     // do not ask a store that has a fault

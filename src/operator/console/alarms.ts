@@ -2,7 +2,12 @@
 // acknowledge one.
 import type { FastifyInstance } from 'fastify';
 import { acknowledgeAlarm, findAlarm, readAlarms } from '../../delivery/alarms/read-alarms.ts';
-import { formatAlarmCount, maxNoteLength, type StandingAlarm } from '../../delivery/alarms/standing-alarm.ts';
+import {
+  formatAlarmCount,
+  maxNoteLength,
+  rankOf,
+  type StandingAlarm,
+} from '../../delivery/alarms/standing-alarm.ts';
 import { hostOf } from '../../delivery/broadcast/format-broadcast.ts';
 import { meaningOf } from '../../delivery/broadcast/meanings.ts';
 import { countOf, formatCount } from '../../errors/format-count.ts';
@@ -30,7 +35,7 @@ const namedBroadcasts = 10;
 export function renderStanding(alarm: StandingAlarm, { mayChange }: ConsoleSession): Html {
   const { id, what, link, acknowledgement } = alarm;
   return notice(
-    acknowledgement === undefined ? 'bad' : 'warn',
+    acknowledgement === undefined && alarm.rank === 'urgent' ? 'bad' : 'warn',
     what,
     html`${describeStanding(alarm)}
       <p class="small">
@@ -84,7 +89,7 @@ export function renderAlarm(alarm: Alarm): Html {
   const { origin, reason, detail, rows, firstAtMs } = alarm;
   const { meaning, remedy } = meaningOf(reason);
   return notice(
-    'bad',
+    rankOf(reason) === 'urgent' ? 'bad' : 'warn',
     origin === '' ? meaning || reason : `${hostOf(origin)}: ${meaning || reason}`,
     html`${remedy !== '' && html`<p>${remedy}</p>`}
       <p class="quiet small">

@@ -1,6 +1,6 @@
 // Bar charts as SVG, with a scale, a time axis, a place for the values of the bar under the pointer, and all figures as a table, from
 // which the page's script reads them. A page needs neither script nor inline style for a chart.
-import { settledRows } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatReached } from '../../delivery/broadcast/format-broadcast.ts';
 import { formatCount } from '../../errors/format-count.ts';
 import { lookUp } from '../../errors/look-up.ts';
 import { html, type Html } from '../../http/description/html.ts';
@@ -306,13 +306,6 @@ export const legend = (names: readonly string[]): Html =>
     )}
   </ul>`;
 
-/** `50 %` of the recipients have an outcome. Without recipients: all, once it is done. */
-export function settledShare(broadcast: Broadcast): string {
-  const { recipients, state } = broadcast;
-  const share = recipients === 0 ? Number(state === 'done') : settledRows(broadcast) / recipients;
-  return `${Math.floor(share * 100)} %`;
-}
-
 /** The progress of a broadcast, with its outcomes. */
 export function progressBar(broadcast: Broadcast): Html {
   const { recipients, counts } = broadcast;
@@ -334,7 +327,7 @@ export function progressBar(broadcast: Broadcast): Html {
     viewBox="0 0 100 4"
     preserveAspectRatio="none"
     role="img"
-    aria-label="${settledShare(broadcast)} of ${formatCount(recipients)}"
+    aria-label="${formatReached(broadcast)} of ${formatCount(recipients)} reached"
   >
     ${parts}
   </svg>`;

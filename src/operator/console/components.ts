@@ -72,9 +72,11 @@ const stateVariants: Readonly<Record<ReturnType<typeof stateOf>, Variant>> = {
   cancelled: 'plain',
 };
 
+/** Green means reached: of one that reached nobody it is red, or grey if there was nobody to reach. */
 export function stateBadge(broadcast: Broadcast): Html {
   const state = stateOf(broadcast);
-  return badge(state, stateVariants[state]);
+  if (state !== 'done' || broadcast.counts.accepted > 0) return badge(state, stateVariants[state]);
+  return badge('done, reached nobody', broadcast.recipients === 0 ? 'plain' : 'bad');
 }
 
 /** Not a heading, so that it fits below headings of any level. */

@@ -150,6 +150,8 @@ const names: Readonly<Partial<Record<RowState, string>>> = {
   doubtful: 'in doubt',
   inFlight: 'in flight',
   inactive: 'left out',
+  channelOff: 'left out',
+  timePassed: 'left out',
   notInAudience: 'not in the audience',
   notTracked: 'not kept',
   noLongerKept: 'no longer kept',

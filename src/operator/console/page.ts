@@ -160,7 +160,8 @@ function renderPage(
           </div>
           ${actions}
         </div>
-        ${done} ${isForChange && !session.mayChange ? readOnly : content}
+        ${done} ${session.isSealed && sealed}
+        ${isForChange && !session.mayChange ? !session.isSealed && readOnly : content}
       </main>
       <div class="announced" role="log" aria-label="Changes" data-announcements></div>
     </body>`,
@@ -171,6 +172,12 @@ const readOnly = notice(
   'warn',
   'You may look, and change nothing',
   html`<p>Your token has the role “read”.</p>`,
+);
+
+const sealed = notice(
+  'bad',
+  'You may look for 15 minutes, and change nothing',
+  html`<p>The database could not be written when you signed in. Sign in again once this is mended.</p>`,
 );
 
 /** A page without navigation, for visitors who are not signed in, and for errors. */

@@ -10,7 +10,7 @@ import { html, type Html } from '../../http/description/html.ts';
 import { maxPlaintextBytes } from '../../protocol/message-encryption.ts';
 import type { ReaderCounts } from '../../delivery/broadcast/count-readers.ts';
 import { deliveryOptions } from '../../store/delivery-options.ts';
-import { card, facts, notice } from './components.ts';
+import { card, facts, notice, timeFromNow } from './components.ts';
 import type { Fields } from './forms.ts';
 import { describeLocalTime } from './local-time-input.ts';
 import { postForm } from './page.ts';
@@ -33,7 +33,7 @@ export function renderReview(
   audienceSize: AudienceSize,
   session: ConsoleSession,
 ): Html {
-  const { startAt, nowMs, readers } = review;
+  const { startAt, readers } = review;
   const size = readers?.reached ?? audienceSize;
   const isExact = size.kind === 'exact';
   const steps = (step: string, button: string) =>
@@ -44,7 +44,7 @@ export function renderReview(
     html`${facts([
         ['Recipients', html`<strong>${formatAudienceSize(size)}</strong>`],
         ['Audience', describeAudience(fields)],
-        ['Start', startAt === undefined ? 'now' : describeLocalTime(startAt.getTime(), fields, nowMs)],
+        ['Start', describeStart(review, fields)],
         ...describeTimes(fields),
       ])}
       ${readers && renderReaderCounts(readers)}
@@ -117,6 +117,13 @@ export function renderTestReview(
         ${postForm(session, '/console/send', 'Back to editing', { fields: { ...fields, step: 'edit' } })}
       </div>`,
   );
+}
+
+/** Of one at a local time, when the first reader gets it. */
+function describeStart({ startAt, nowMs, readers }: Review, fields: Fields): string | Html {
+  if (startAt !== undefined) return describeLocalTime(startAt.getTime(), fields, nowMs);
+  const firstMs = fields['localTime'] ? readers?.fromMs : undefined;
+  return firstMs === undefined || firstMs <= nowMs ? 'now' : timeFromNow(firstMs);
 }
 
 /** Options that depend on the reader, as typed. */

@@ -1,11 +1,12 @@
 // Who is signed in to the console. The cookie has a random name and the store a hash of it, so that every process on the store knows the
 // session. It ends with its operator, on signing out, and after its time.
-import { hash, randomBytes } from 'node:crypto';
+import { createHmac, hash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { html, type Html } from '../../http/description/html.ts';
 import { isSameSecret } from '../../protocol/same-secret.ts';
-import type { Operator, OperatorStore } from '../../store/operators.ts';
+import type { Operator } from '../../store/operators.ts';
+import type { Store } from '../../store/store.ts';
 import { assertPermitted, consoleRoles, isSafe } from '../authorize.ts';
 import { textField } from './forms.ts';
 
@@ -38,19 +39,40 @@ export interface ConsoleSession {
   readonly csrfToken: string;
   /** Whether the operator's role permits changes. */
   readonly mayChange: boolean;
+  /** It could not be stored, and changes nothing, whatever the role. */
+  readonly isSealed: boolean;
 }
 
 export interface ConsoleSessions {
   /** @returns the session's name, for the cookie */
   start(operator: Operator): Promise<string>;
+  /** For a store that cannot be written: a session that only reads, which this process alone knows by the seal in its name. */
+  seal(operator: Operator): string;
   find(name: string): Promise<ConsoleSession | undefined>;
   end(name: string): Promise<void>;
 }
 
 const lifetimeMs = 12 * 60 * 60 * 1000;
 
-export function createSessions(operators: OperatorStore): ConsoleSessions {
+const sealedLifetimeMs = 15 * 60 * 1000;
+
+export function createSessions({ operators, now }: Pick<Store, 'operators' | 'now'>): ConsoleSessions {
+  const sealKey = randomBytes(32);
+  const sealOf = (text: string): string => createHmac('sha256', sealKey).update(text).digest('base64url');
+
+  const findSealed = async (name: string): Promise<ConsoleSession | undefined> => {
+    const [, text = '', id, endsAtMs, seal = ''] = /^(sealed\.(\d+)\.(\d+))\.([\w-]+)$/.exec(name) ?? [];
+    if (!isSameSecret(seal, sealOf(text)) || now() >= Number(endsAtMs)) return undefined;
+    // it ends with its operator, and so with the token
+    const operator = await operators.findById(Number(id));
+    return operator && toSession(name, { ...operator, role: 'read' }, true);
+  };
+
   return {
+    seal: ({ id }) => {
+      const text = `sealed.${id}.${now() + sealedLifetimeMs}`;
+      return `${text}.${sealOf(text)}`;
+    },
     start: async ({ id: operatorId }) => {
       // 256 bits
       const name = randomBytes(32).toString('base64url');
@@ -59,16 +81,23 @@ export function createSessions(operators: OperatorStore): ConsoleSessions {
     },
     find: async (name) => {
       if (name === '') return undefined;
+      if (name.startsWith('sealed.')) return findSealed(name);
       const operator = await operators.findBySession(derive('session', name));
       if (operator === undefined || !consoleRoles.includes(operator.role)) return undefined;
-      const csrfToken = derive('csrf', name).toString('base64url');
-      return { operator, csrfToken, mayChange: operator.role === 'full' };
+      return toSession(name, operator, false);
     },
     end: async (name) => {
       if (name !== '') await operators.endSession(derive('session', name));
     },
   };
 }
+
+const toSession = (name: string, operator: Operator, isSealed: boolean): ConsoleSession => ({
+  operator,
+  csrfToken: derive('csrf', name).toString('base64url'),
+  mayChange: operator.role === 'full',
+  isSealed,
+});
 
 /** One-way: neither the name nor the other value follows from it. */
 const derive = (purpose: 'session' | 'csrf', name: string): Buffer =>

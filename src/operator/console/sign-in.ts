@@ -1,13 +1,14 @@
 // Signing in with an operator's token, and out again.
 import rateLimit from '@fastify/rate-limit';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { clientOf } from '../../http/client-address.ts';
 import { html } from '../../http/description/html.ts';
 import { hashOperatorToken } from '../../keys/operator-token.ts';
+import type { Operator } from '../../store/operators.ts';
 import { consoleRoles } from '../authorize.ts';
 import type { OperatorContext } from '../context.ts';
-import { type ConsoleSessions, sessionNameOf, setSessionCookie } from './sessions.ts';
+import { type ConsoleSessions, sessionNameOf, sessionOf, setSessionCookie } from './sessions.ts';
 import { textField } from './forms.ts';
 import { icon, pageHeaders, renderAlone } from './page.ts';
 
@@ -50,14 +51,26 @@ export async function addSignIn(
           .headers(pageHeaders)
           .send(renderSignIn(to, 'This is not the token of an operator who may use the console.'));
       }
-      await sessions.end(sessionNameOf(request) ?? '');
-      setSessionCookie(reply, await sessions.start(operator), isSecure);
+      setSessionCookie(reply, await startSession(request, operator), isSecure);
       return reply.redirect(to, 303);
     },
   );
 
+  /** Also with a full disk: what is wrong can be seen then. */
+  const startSession = async (request: FastifyRequest, operator: Operator): Promise<string> => {
+    try {
+      await sessions.end(sessionNameOf(request) ?? '');
+      return await sessions.start(operator);
+    } catch (error) {
+      if (!(error instanceof DeskbellError && error.code === 'ERR_STORE_UNAVAILABLE')) throw error;
+      const record = { event: 'console session only for reading', operator: operator.name };
+      log.error({ ...record, client: clientOf(request), detail: error.message });
+      return sessions.seal(operator);
+    }
+  };
+
   app.post('/sign-out', { config: { audit: 'none', roles: consoleRoles } }, async (request, reply) => {
-    await sessions.end(sessionNameOf(request) ?? '');
+    if (!sessionOf(request).isSealed) await sessions.end(sessionNameOf(request) ?? '');
     setSessionCookie(reply, '', isSecure);
     return reply.redirect('/console/sign-in', 303);
   });

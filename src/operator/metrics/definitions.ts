@@ -2,7 +2,7 @@
 // spends nothing on them.
 import { hostname } from 'node:os';
 import { readAlarms } from '../../delivery/alarms/read-alarms.ts';
-import { alarmKinds } from '../../delivery/alarms/standing-alarm.ts';
+import { alarmKinds, rankOf } from '../../delivery/alarms/standing-alarm.ts';
 import {
   type DeliveryFigures,
   durationBoundsSeconds,
@@ -156,6 +156,10 @@ export function defineMetrics(
   const messages = counter('messages_total', 'Messages by their outcome.', ['origin', 'outcome']);
   const attempts = counter('attempts_total', 'POSTs, repeats included.', ['origin']);
   const pending = gauge('broadcast_pending_rows', 'Rows of running broadcasts without an outcome.');
+  const sendable = gauge(
+    'broadcast_sendable_rows',
+    'Of the pending rows: those that nothing keeps from being sent now.',
+  );
   const waiting = gauge(
     'retries_waiting',
     'Of the pending rows: those that were tried before and wait to be tried again.',
@@ -167,8 +171,8 @@ export function defineMetrics(
   const alarms = gauge('broadcast_alarms', 'Alarms of broadcasts that are not over.', ['reason']);
   const standing = gauge(
     'alarms',
-    'Alarms that stand, by kind, and whether somebody has acknowledged them.',
-    ['kind', 'acknowledged'],
+    'Alarms that stand, by kind and rank, and whether somebody has acknowledged them.',
+    ['kind', 'rank', 'acknowledged'],
   );
   const broadcastLate = gauge(
     'broadcast_late_seconds',
@@ -228,9 +232,10 @@ export function defineMetrics(
     ])
       metric.reset();
     for (const kind of alarmKinds)
-      for (const acknowledged of ['true', 'false']) standing.set({ kind, acknowledged }, 0);
-    for (const { kind, acknowledgement } of totals.alarms.standing)
-      standing.inc({ kind, acknowledged: String(acknowledgement !== undefined) });
+      for (const acknowledged of ['true', 'false'])
+        standing.set({ kind, rank: rankOf(kind), acknowledged }, 0);
+    for (const { kind, rank, acknowledgement } of totals.alarms.standing)
+      standing.inc({ kind, rank, acknowledged: String(acknowledgement !== undefined) });
     broadcastLate.set(totals.alarms.lateness.broadcastMs / 1000);
     scheduleLate.set(totals.alarms.lateness.scheduleMs / 1000);
     webhookWaiting.set(webhook.waiting);
@@ -244,6 +249,7 @@ export function defineMetrics(
       for (const outcome of settlements) messages.inc({ origin, outcome }, counts[outcome]);
     }
     pending.set(backlog.pendingRows);
+    sendable.set(backlog.sendableRows);
     waiting.set(backlog.retryRows);
     suspendedRows.set(backlog.suspendedRows);
     for (const { reason, count } of backlog.alarms) alarms.set({ reason }, count);

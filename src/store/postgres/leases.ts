@@ -89,7 +89,7 @@ export function createPostgresLeases(
       return {
         broadcastId: slice.broadcast_id,
         fenceToken,
-        broadcast: await reader.get(slice.broadcast_id),
+        broadcast: await reader.getForWork(slice.broadcast_id),
         slice: slice.number,
         cursor: slice.cursor,
         throughPosition: slice.through_position,
@@ -121,7 +121,7 @@ export function createPostgresLeases(
       return {
         broadcastId: first.broadcast_id,
         fenceToken,
-        broadcast: await reader.get(first.broadcast_id),
+        broadcast: await reader.getForWork(first.broadcast_id),
         areProbes: first.are_probes,
         rows: read.map(({ row, ...recipient }) => ({
           ...recipient,

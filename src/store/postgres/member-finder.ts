@@ -2,7 +2,8 @@
 // few are found at once, sets are of any.
 import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import type { MemberFinder } from '../preparations.ts';
-import { isInactive } from '../receipts.ts';
+import { leftOutCode } from '../receipts.ts';
+import type { ReadersOfSet } from '../split-audience.ts';
 import { countMembers, cutSet, joinIds, type MemberSet } from '../slices.ts';
 import type { PostgresDatabase, Value } from './database.ts';
 import { partitions } from './migrations.ts';
@@ -42,6 +43,9 @@ const lookUpAtOnce = 500_000;
 const partitionsOf = `select substring(tableoid::regclass::text from '\\d+$')::int as partition,
   string_agg(id::text, ',' order by id) as ids`;
 
+const isOn =
+  '$2::text is null or coalesce((p.channels::jsonb ->> $2)::boolean, (s.channels::jsonb ->> $2)::boolean, $3)';
+
 export function createMemberFinder(database: PostgresDatabase): MemberFinder {
   return {
     // of all partitions at once
@@ -51,22 +55,21 @@ export function createMemberFinder(database: PostgresDatabase): MemberFinder {
       const rows = await database.query<{
         readonly language: string | null;
         readonly time_zone: string | null;
-        readonly is_inactive: boolean;
+        readonly left_out: ReadersOfSet['leftOut'];
         readonly ids: string;
       }>(
         `select coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as time_zone,
-           ${isInactive(skipInactive)} as is_inactive, string_agg(s.id::text, ',' order by s.id) as ids
+           ${leftOutCode(skipInactive, isOn)} as left_out, string_agg(s.id::text, ',' order by s.id) as ids
          from deskbell.subscriptions${partition === undefined ? '' : `_${partition}`} s
          left join deskbell.people p on p.user_name = s.user_name
-         where s.id = any ($1::bigint[]) and ($2::text is null
-           or coalesce((p.channels::jsonb ->> $2)::boolean, (s.channels::jsonb ->> $2)::boolean, $3))
+         where s.id = any ($1::bigint[])
          group by 1, 2, 3`,
         [`{${ids.join(',')}}`, channel?.name ?? null, channel?.isOnByDefault ?? true],
       );
-      return rows.map(({ language, time_zone, is_inactive, ids: found }) => ({
+      return rows.map(({ language, time_zone, left_out, ids: found }) => ({
         language: language ?? undefined,
         timeZone: time_zone ?? undefined,
-        isInactive: is_inactive,
+        leftOut: left_out,
         ids: found.split(',').map(Number),
       }));
     },

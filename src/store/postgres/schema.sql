@@ -181,7 +181,7 @@ create table deskbell.audience_sets (
   -- the text that they get, and the time zone of their readers; null: the message's own text, the broadcast's own zone
   language text,
   time_zone text,
-  -- 1: who was left out; there is no slice for them
+  -- who was left out, and why (leftOutCodes in ../split-audience.ts); there is no slice for them
   is_inactive int not null default 0,
   primary key (audience_id, number)
 );

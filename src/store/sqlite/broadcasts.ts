@@ -6,7 +6,8 @@ import type { BroadcastWriter } from '../broadcast-control.ts';
 import { isPrepared, type NewBroadcast, toSourceColumns } from '../broadcasts.ts';
 import { optionColumns, toOptionRow } from '../delivery-options.ts';
 import type { MemberFinder } from '../preparations.ts';
-import { isInactive, receiptWindowMs } from '../receipts.ts';
+import { leftOutCode, receiptWindowMs } from '../receipts.ts';
+import type { ReadersOfSet } from '../split-audience.ts';
 import { cutSet, cutSlices, type Extent, joinIds, maxSlices } from '../slices.ts';
 import { createAudienceFilter } from './audience-filter.ts';
 import type { NoValues, SqliteDatabase } from './database.ts';
@@ -86,10 +87,10 @@ function createAudiences(database: SqliteDatabase): Audiences {
               isOn: channel?.isOnByDefault ?? true,
             },
           }) as readonly ReadersRow[];
-          return rows.map(({ language, time_zone: timeZone, is_inactive, ids: found }) => ({
+          return rows.map(({ language, time_zone: timeZone, left_out: leftOut, ids: found }) => ({
             language: language ?? undefined,
             timeZone: timeZone ?? undefined,
-            isInactive: is_inactive === 1,
+            leftOut,
             ids: JSON.parse(found) as number[],
           }));
         }),
@@ -101,17 +102,18 @@ function createAudiences(database: SqliteDatabase): Audiences {
 interface ReadersRow {
   readonly language: string | null;
   readonly time_zone: string | null;
-  readonly is_inactive: number;
+  readonly left_out: ReadersOfSet['leftOut'];
   /** JSON. */
   readonly ids: string;
 }
 
+const isOn = ':channel is null or coalesce(p.channels ->> :channel, s.channels ->> :channel, :isOn)';
+
 const selectReaders = (skipInactive: number | undefined): string => `
   select coalesce(p.language, s.language) as language, coalesce(p.time_zone, s.time_zone) as time_zone,
-         ${isInactive(skipInactive)} as is_inactive, json_group_array(s.id) as ids
+         ${leftOutCode(skipInactive, isOn)} as left_out, json_group_array(s.id) as ids
   from json_each(:ids) i cross join deskbell.subscriptions s on s.id = i.value
   left join deskbell.people p on p.user_name = s.user_name
-  where :channel is null or coalesce(p.channels ->> :channel, s.channels ->> :channel, :isOn)
   group by 1, 2, 3`;
 
 function prepareAudienceStatements(database: SqliteDatabase) {

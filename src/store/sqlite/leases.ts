@@ -36,7 +36,7 @@ export function createSqliteLeases(
   let slicesLeased = 0;
 
   const addBroadcast = async <Taken extends Lease>(lease: Taken | undefined) =>
-    lease && { ...lease, broadcast: await reader.get(lease.broadcastId) };
+    lease && { ...lease, broadcast: await reader.getForWork(lease.broadcastId) };
 
   const leaseSlice = (leaseMs: number, only: number): Omit<SliceLease, 'broadcast'> | undefined => {
     const nowMs = database.now();

@@ -1,21 +1,33 @@
 // The progress of a broadcast in figures, and its outcomes over time and by push service.
 import { formatCount } from '../../../errors/format-count.ts';
 import {
+  formatReached,
   formatShare,
   hostOf,
   nonZeroCounts,
-  settledRows,
   shareOfAccepted,
   stateOf,
   totalReceipts,
 } from '../../../delivery/broadcast/format-broadcast.ts';
-import { countMeanings, inactiveMeaning, receiptMeanings } from '../../../delivery/broadcast/meanings.ts';
-import { measureReach } from '../../../delivery/broadcast/progress.ts';
+import {
+  countMeanings,
+  inactiveMeaning,
+  leftOutMeanings,
+  receiptMeanings,
+} from '../../../delivery/broadcast/meanings.ts';
+import {
+  formatWait,
+  measureReach,
+  outlookOf,
+  rateOf,
+  waitsOf,
+} from '../../../delivery/broadcast/progress.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { isOver, settlements, type Broadcast, type OriginCounts } from '../../../store/broadcasts.ts';
 import { receiptEvents } from '../../../store/receipts.ts';
+import type { LeftOut } from '../../../store/split-audience.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
-import { progressBar, serviceCharts, settledShare, toServiceBars } from '../charts.ts';
+import { progressBar, serviceCharts, toServiceBars } from '../charts.ts';
 import {
   capitalize,
   empty,
@@ -28,29 +40,40 @@ import {
   untrusted,
 } from '../components.ts';
 
-/** @param nowMs the store's time */
+export interface Around {
+  readonly hasWorker: boolean;
+  readonly leftOut: Readonly<Partial<Record<LeftOut, number>>>;
+  /** The store's time. */
+  readonly nowMs: number;
+}
+
 export function renderProgress(
   broadcast: Broadcast,
   intervals: readonly OutcomeInterval[],
-  nowMs: number,
+  { hasWorker, leftOut, nowMs }: Around,
 ): Html {
   const { recipients, inactive, skipInactive, counts, startAtMs, finishedAtMs } = broadcast;
-  const settled = settledRows(broadcast);
-  const rate = stateOf(broadcast, nowMs) === 'running' ? rateOf(intervals, nowMs) : 0;
-  const left =
-    rate > 0 && counts.pending > 0 ? `${formatSpan(counts.pending / rate)} left` : timing(broadcast);
+  const rate = isOver(broadcast) ? 0 : rateOf(intervals, nowMs);
+  const { etaSeconds, nextPartAtMs } = outlookOf(broadcast, rate);
+  const left = etaSeconds === undefined ? timing(broadcast, hasWorker) : `${formatSpan(etaSeconds)} left`;
+  const next = nextPartAtMs !== undefined && startAtMs <= nowMs;
   const speed = rate > 0 ? ` · ${formatCount(rate)} a second` : '';
   return html`<div class="card">
       <div class="head">
-        <p>${stateBadge(broadcast)} <span class="quiet">${left}</span></p>
+        <p>
+          ${stateBadge(broadcast)} <span class="quiet">${left}</span>
+          ${next && html`<span class="quiet">the next part starts ${timeFromNow(nextPartAtMs)}</span>`}
+        </p>
         <p class="quiet small">
           ${finishedAtMs === undefined ? html`${startAtMs > nowMs ? 'starts' : 'started'} ${timeFromNow(startAtMs)}` : html`finished ${timeFromNow(finishedAtMs)}`}
         </p>
       </div>
       ${progressBar(broadcast)}
       <p class="number">
-        <strong>${settledShare(broadcast)}</strong>
-        <span class="quiet">${formatCount(settled)} of ${formatCount(recipients)}${speed}</span>
+        <strong>${formatReached(broadcast)}</strong>
+        <span class="quiet"
+          >${formatCount(counts.accepted)} of ${formatCount(recipients)} reached${speed}</span
+        >
       </p>
     </div>
     <dl class="tiles">
@@ -62,21 +85,24 @@ export function renderProgress(
         ),
       )}
       ${inactive !== undefined && tile('Left out', formatCount(inactive), inactiveMeaning(skipInactive))}
+      ${Object.entries(leftOutMeanings).map(([reason, meaning]) => {
+        const count = leftOut[reason as LeftOut] ?? 0;
+        return (
+          count > 0 &&
+          tile(leftOutLabels[reason as keyof typeof leftOutMeanings], formatCount(count), meaning)
+        );
+      })}
     </dl>
     ${renderReceipts(broadcast)} ${renderReach(broadcast, intervals)}`;
 }
 
-/** `247 to be tried again, 12,000 held back` */
-function describePending({ waiting, toRetry, heldBack }: Broadcast): string {
-  const suspendedRows = heldBack.reduce((sum, { rows }) => sum + rows, 0);
-  const parts = [
-    [toRetry, 'to be tried again'],
-    [suspendedRows, 'held back'],
-    [waiting - toRetry - suspendedRows, 'put off, not tried yet'],
-  ] as const;
-  const texts = parts.filter(([rows]) => rows > 0).map(([rows, words]) => `${formatCount(rows)} ${words}`);
-  return texts.length === 0 ? countMeanings.pending : texts.join(', ');
-}
+const leftOutLabels: Readonly<Record<keyof typeof leftOutMeanings, string>> = {
+  channelOff: 'Left out: channel off',
+  timePassed: 'Left out: time over',
+};
+
+/** `247 to be tried again, 12,000 held back by fcm.googleapis.com` */
+const describePending = (broadcast: Broadcast): string => waitsOf(broadcast).map(formatWait).join(', ');
 
 /** What browsers reported about accepted messages. These counts are not part of the sum. */
 function renderReceipts(broadcast: Broadcast): Html {
@@ -99,28 +125,23 @@ const renderReach = (broadcast: Broadcast, intervals: readonly OutcomeInterval[]
   html`<dl class="tiles">
     ${measureReach(broadcast, intervals).map(({ percent, seconds, precisionSeconds = 0 }) =>
       seconds === undefined
-        ? tile(`Time to ${percent} %`, '–', isOver(broadcast) ? 'so many never had an outcome' : 'not yet')
+        ? tile(`Time to ${percent} %`, '–', isOver(broadcast) ? 'so many were never reached' : 'not yet')
         : tile(
             `Time to ${percent} %`,
             `${formatSpan(seconds)}`,
-            `at the latest, until so many recipients had an outcome; exact to ${formatSpan(precisionSeconds)}`,
+            `at the latest, until so many recipients were reached; exact to ${formatSpan(precisionSeconds)}`,
           ),
     )}
   </dl>`;
 
-function timing({ startAtMs, finishedAtMs, state }: Broadcast): string {
+function timing(broadcast: Broadcast, hasWorker: boolean): string {
+  const { startAtMs, finishedAtMs, state } = broadcast;
   if (finishedAtMs !== undefined) {
     return `took ${formatSpan(Math.max(0, finishedAtMs - startAtMs) / 1000)}`;
   }
   if (state === 'preparing') return 'looking for its audience; nothing is sent until it is complete';
-  return state === 'paused' ? 'nothing is sent until it is resumed' : '';
-}
-
-/** Messages a second over the last ten seconds. */
-function rateOf(intervals: readonly OutcomeInterval[], nowMs: number): number {
-  const recent = intervals.filter(({ startMs }) => startMs > nowMs - 10_000);
-  const sinceMs = Math.min(nowMs - 1000, ...recent.map(({ startMs }) => startMs));
-  return recent.reduce((sum, { attempts }) => sum + attempts, 0) / ((nowMs - sinceMs) / 1000);
+  if (state === 'paused') return 'nothing is sent until it is resumed';
+  return stateOf(broadcast) === 'running' && !hasWorker ? 'no worker is running' : '';
 }
 
 export function renderCharts(broadcast: Broadcast, intervals: readonly OutcomeInterval[]): Html {

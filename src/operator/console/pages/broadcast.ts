@@ -4,15 +4,24 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { countOf, formatCount } from '../../../errors/format-count.ts';
 import type { CountName } from '../../../delivery/broadcast/meanings.ts';
 import { formatAskedAudience, formatCreator } from '../../../delivery/broadcast/describe-source.ts';
-import { describeState, formatAlarm, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
+import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
+import { installationKinds, type StandingAlarm } from '../../../delivery/alarms/standing-alarm.ts';
+import { pushServiceName } from '../../../protocol/known-push-services.ts';
+import { describeState, formatAlarm, hostOf, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-message.ts';
-import { type Broadcast, type BroadcastCreator, isOver, type TimeToCome } from '../../../store/broadcasts.ts';
+import {
+  type Alarm,
+  type Broadcast,
+  type BroadcastCreator,
+  isOver,
+  type TimeToCome,
+} from '../../../store/broadcasts.ts';
 import type { OutcomeInterval } from '../../../store/statistics.ts';
 import type { OperatorContext } from '../../context.ts';
 import { sendOutcomes } from '../../send-message.ts';
 import { type ConsoleSession, sessionOf } from '../sessions.ts';
-import { renderAlarm, renderAlarms } from '../alarms.ts';
+import { renderAlarm, renderAlarms, renderStanding } from '../alarms.ts';
 import { card, facts, live, notice, prose, untrusted, timeFromNow, urlWith } from '../components.ts';
 import {
   changes,
@@ -31,7 +40,7 @@ import { describeLanguage } from '../languages.ts';
 import { optionFacts, renderTexts } from '../preview.ts';
 import { hasReaders, renderReaders } from '../reader-counts.ts';
 import { chosenAttempts, readAttempts, renderAttempts } from './broadcast-attempts.ts';
-import { renderCharts, renderProgress, renderServices } from './broadcast-progress.ts';
+import { type Around, renderCharts, renderProgress, renderServices } from './broadcast-progress.ts';
 
 /** Possible actions: in which states, what is shown afterwards, with which count, and the question before, if it cannot be undone. */
 const controls = {
@@ -69,7 +78,11 @@ type ControlName = keyof typeof controls;
 
 const allControls = Object.entries<Control>(controls) as [ControlName, Control][];
 
-export function addBroadcastPages(app: FastifyInstance, { store }: OperatorContext, addLive: AddLive): void {
+export function addBroadcastPages(
+  app: FastifyInstance,
+  { store, readWarnings }: OperatorContext,
+  addLive: AddLive,
+): void {
   const find = ({ params }: Pick<FastifyRequest, 'params'>): Promise<Broadcast> =>
     store.broadcasts.get(idField(params, 'id') ?? 0);
   const readParts = async (broadcast: Broadcast, query: unknown) => ({
@@ -77,35 +90,44 @@ export function addBroadcastPages(app: FastifyInstance, { store }: OperatorConte
       broadcast,
       await store.statistics.outcomesOf(broadcast.id),
       isOver(broadcast) ? [] : await store.broadcasts.timesToCome(broadcast.id),
-      store.now(),
+      {
+        hasWorker: (await store.senders.list()).some(({ kind }) => kind === 'worker'),
+        leftOut: await store.broadcasts.leftOut(broadcast.id),
+        nowMs: store.now(),
+      },
     ),
     ...(await readAttempts(broadcast, query, store)),
   });
 
+  const readOwn = async (broadcast: Broadcast) => {
+    const standing = isOver(broadcast) ? [] : (await readAlarms(store, readWarnings)).standing;
+    return (session: ConsoleSession) => ({
+      controls: renderControls(broadcast, session),
+      alarms: renderAlarmsOf(broadcast, standing, session),
+    });
+  };
+
   addLive('/live/broadcasts/:id', async (address) => {
     const broadcast = await find(address);
-    return {
-      shared: await readParts(broadcast, address.query),
-      own: (session) => ({ controls: renderControls(broadcast, session) }),
-      status: describeStatus(broadcast),
-    };
+    const [shared, own] = await Promise.all([readParts(broadcast, address.query), readOwn(broadcast)]);
+    return { shared, own, status: describeStatus(broadcast) };
   });
 
   app.get('/broadcasts/:id', async (request, reply) => {
     const broadcast = await find(request);
     const session = sessionOf(request);
-    const parts = await readParts(broadcast, request.query);
+    const [parts, own] = await Promise.all([readParts(broadcast, request.query), readOwn(broadcast)]);
     return sendPage(reply, {
       title: `Broadcast ${broadcast.id}`,
       entry: 'Broadcasts',
       lead: html`<p class="quiet">${titleOf(broadcast)}</p>`,
-      actions: live('controls', renderControls(broadcast, session)),
+      actions: live('controls', own(session).controls),
       liveUrl: isOver(broadcast)
         ? undefined
         : urlWith(`/console/live/broadcasts/${broadcast.id}`, chosenAttempts(request.query)),
       status: describeStatus(broadcast),
       content: html`
-        ${live('progress', parts.progress)} ${live('alarms', parts.alarms)}
+        ${live('alarms', own(session).alarms)} ${live('progress', parts.progress)}
         ${hasReaders(broadcast) && card('Readers', live('readers', parts.readers!))}
         ${card('Outcomes over its run', live('charts', parts.charts))}
         ${card('Push services', live('services', parts.services))}
@@ -145,14 +167,34 @@ const renderParts = (
   broadcast: Broadcast,
   intervals: readonly OutcomeInterval[],
   toCome: readonly TimeToCome[],
-  nowMs: number,
+  around: Around,
 ) => ({
-  progress: renderProgress(broadcast, intervals, nowMs),
-  alarms: renderAlarms(broadcast.alarms.map((alarm) => renderAlarm(alarm))),
+  progress: renderProgress(broadcast, intervals, around),
   charts: renderCharts(broadcast, intervals),
   services: renderServices(broadcast),
   ...(hasReaders(broadcast) && { readers: renderReaders(broadcast, toCome) }),
 });
+
+/** Those that stand and concern it come first, then what it has met itself. */
+function renderAlarmsOf(
+  broadcast: Broadcast,
+  standing: readonly StandingAlarm[],
+  session: ConsoleSession,
+): Html {
+  const concerning = standing.filter((alarm) => concerns(alarm, broadcast));
+  const isSaid = ({ origin, reason }: Alarm): boolean =>
+    concerning.some(({ kind, pushService }) => kind === reason && pushService === hostOf(origin));
+  return renderAlarms([
+    ...concerning.map((alarm) => renderStanding(alarm, session)),
+    ...broadcast.alarms.filter((alarm) => !isSaid(alarm)).map(renderAlarm),
+  ]);
+}
+
+/** Of the installation, of one of its push services, or raised by itself. */
+function concerns({ kind, pushService, broadcastIds }: StandingAlarm, { id, origins }: Broadcast): boolean {
+  if (broadcastIds.includes(id) || installationKinds.has(kind)) return true;
+  return origins.some(({ origin }) => [hostOf(origin), pushServiceName(origin)].includes(pushService));
+}
 
 /** What screen readers announce. */
 const describeStatus = (broadcast: Broadcast): readonly string[] => [

@@ -1,5 +1,6 @@
 // All broadcasts, newest first, with a search by words, state and time.
 import type { FastifyInstance } from 'fastify';
+import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
 import { formatCount } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { type BroadcastFilter, searchBroadcasts } from '../../searches.ts';
@@ -30,15 +31,18 @@ import { titleOf } from '../outcomes-table.ts';
 
 const pageRows = 25;
 
-export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorContext): void {
+export function addBroadcastsPage(app: FastifyInstance, { store, readWarnings }: OperatorContext): void {
   app.get('/broadcasts', async (request, reply) => {
     const { query } = request;
     const session = sessionOf(request);
     const beforeId = idField(query, 'before');
-    const { items, next } = await searchBroadcasts(store.broadcasts, readFilter(query), {
-      beforeId,
-      limit: pageRows,
-    });
+    const [{ items, next }, { standing }] = await Promise.all([
+      searchBroadcasts(store.broadcasts, readFilter(query), { beforeId, limit: pageRows }),
+      readAlarms(store, readWarnings),
+    ]);
+    const alarmed = new Set(
+      standing.flatMap(({ rank, broadcastIds }) => (rank === 'note' ? [] : broadcastIds)),
+    );
     const given = { ...textFields(query, ['text', 'state']), ...readDays(query) };
     const isSearch = isFiltered({ ...given, zone: '' }) || beforeId !== undefined;
     return sendPage(reply, {
@@ -49,7 +53,7 @@ export function addBroadcastsPage(app: FastifyInstance, { store }: OperatorConte
         ${table(
           'Broadcasts',
           columns,
-          items.map(renderRow),
+          items.map((broadcast) => renderRow(broadcast, alarmed.has(broadcast.id))),
           isSearch ? 'No broadcast fits.' : 'Nothing has been broadcast yet.',
         )}
         ${
@@ -93,12 +97,13 @@ const columns = {
   Start: 'short',
 } as const;
 
-function renderRow(broadcast: Broadcast): readonly (string | Html)[] {
+/** @param isAlarmed an alarm that it has raised stands still */
+function renderRow(broadcast: Broadcast, isAlarmed: boolean): readonly (string | Html)[] {
   const { id, recipients, alarms, startAtMs } = broadcast;
   return [
     String(id),
     html`<a href="/console/broadcasts/${id}">${titleOf(broadcast)}</a>`,
-    html`${stateBadge(broadcast)} ${alarms.length > 0 && badge('alarm', 'bad')}`,
+    html`${stateBadge(broadcast)} ${alarms.length > 0 && badge('alarm', isAlarmed ? 'bad' : 'plain')}`,
     formatCount(recipients),
     html`${progressBar(broadcast)} ${outcomesOf(broadcast)}`,
     time(startAtMs),

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { countOf, formatCount } from '../../../errors/format-count.ts';
 import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
-import { describeState, settledRows } from '../../../delivery/broadcast/format-broadcast.ts';
+import { describeState } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { Broadcast, OpenBroadcasts } from '../../../store/broadcasts.ts';
 import { outcomeWidths } from '../../../store/statistics.ts';
@@ -64,7 +64,7 @@ export function addOverview(app: FastifyInstance, parts: OperatorContext, addLiv
       liveUrl: `/console/live/overview?range=${range}`,
       status,
       content: html`
-        ${live('tiles', shared.tiles)} ${live('alarms', own(sessionOf(request)).alarms)}
+        ${live('alarms', own(sessionOf(request)).alarms)} ${live('tiles', shared.tiles)}
         <div class="columns">
           ${card('Under way', live('running', shared.running))}
           ${card('Subscriptions by day', dayBars(days.shown, days.sinceMs, shownDays))}
@@ -204,7 +204,7 @@ function renderRunning(broadcast: Broadcast): Html {
     </p>
     ${progressBar(broadcast)}
     <p class="spread quiet small number">
-      <span>${formatCount(settledRows(broadcast))} of ${formatCount(recipients)}</span>
+      <span>${formatCount(counts.accepted)} of ${formatCount(recipients)} reached</span>
       ${counts.rejected > 0 && html`<span>${formatCount(counts.rejected)} rejected</span>`}
     </p>
   </div>`;
