@@ -62,6 +62,15 @@ export const consumeInvitation = (
   values: valuesOf(tokenHash, endpoint, nowMs),
 });
 
+/**
+ * A subscription takes the place of a former one: what that one has consumed counts as consumed by this one. Otherwise the
+ * invitation would let the former one in again, and then the next one in its place.
+ */
+export const passInvitationOn = (formerEndpoint: string, endpoint: string): PortableStatement => ({
+  sql: 'update deskbell.invitations set consumed_by = :endpointHash where consumed_by = :formerHash',
+  values: { endpointHash: hashEndpoint(endpoint), formerHash: hashEndpoint(formerEndpoint) },
+});
+
 export const notInvited = (): DeskbellError =>
   new DeskbellError(
     'ERR_NOT_INVITED',

@@ -1,6 +1,7 @@
 // People: users and tags of subscriptions, and the removal of all data of a person.
 import { checkNewUser, checkTagCount, checkTags, type UserAndTags } from '../audience/user-and-tags.ts';
 import { normalizeEndpoint } from '../protocol/endpoint.ts';
+import { passInvitationOn } from './invitations.ts';
 import { isSameSecret } from '../protocol/same-secret.ts';
 import { type PortableDatabase, type PortableValue, run, type Work } from './portable-sql.ts';
 import { type RemovedPerson, removePerson } from './remove-person.ts';
@@ -81,6 +82,7 @@ export function* moveFromFormer(
   const former = yield* findOwn(database, given);
   const row = yield* findByEndpoint(database, endpoint);
   if (former === undefined || row === undefined || former.id === row.id) return;
+  yield passInvitationOn(given.endpoint, endpoint);
   const { id } = row;
   const { language, time_zone: timeZone, channels } = former;
   yield* run(

@@ -126,6 +126,48 @@ export function describeInvitations(name: string, prepare: () => Promise<StoreUn
       assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
     });
 
+    test('a renewal takes the invitation with it: the former one is let in no more', async () => {
+      await register(1, {}, other);
+      const { auth } = madeUpSubscription(1);
+      const renewal = { invitation: undefined, assign: undefined, replacesFormer: true };
+      await register(2, { ...renewal, former: { endpoint, auth } }, other);
+      await assert.rejects(register(1, {}, other), notInvited);
+      assert.equal((await register(2, {}, other)).user, 'me', 'the answer may have been lost');
+      assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
+    });
+
+    test('so does one where everybody is let in: the former one is nobody’s, and stays so', async () => {
+      await register(1, {}, other);
+      const former = { endpoint, auth: madeUpSubscription(1).auth };
+      const moved = await register(2, { invitation: undefined, assign: undefined, former }, other);
+      assert.equal(moved.user, 'me');
+      await assert.rejects(register(1, {}, other), notInvited);
+      assert.equal((await store.subscriptions.findByEndpoint(endpoint))?.user, undefined);
+    });
+
+    test('after a backup was restored, renewal and invitation are taken again, for the same browser only', async () => {
+      await register(1, {}, other);
+      const { auth } = madeUpSubscription(1);
+      const renewal = {
+        invitation: undefined,
+        assign: undefined,
+        former: { endpoint, auth },
+        replacesFormer: true,
+      };
+      const restore = async () => {
+        await removeSubscriptions(store);
+        await other.subscriptions.put(madeUpSubscription(1), vapidPublicKey, { assign: { user: 'me' } });
+      };
+      await restore();
+      assert.equal((await register(1, {}, other)).user, 'me', 'the invitation again');
+      await register(2, renewal, other);
+      await restore();
+      assert.equal((await register(2, renewal, other)).user, 'me', 'the renewal again');
+      await assert.rejects(register(3, renewal, other), notInvited);
+      await assert.rejects(register(3, {}, other), notInvited);
+      assert.equal((await store.subscriptions.page({ afterId: 0, limit: 10 })).length, 1);
+    });
+
     test('it expires, and is forgotten then', async () => {
       nowMs += invitationLifetimeMs - 1;
       await store.retention.prune({});
