@@ -101,6 +101,10 @@ export async function claimBroadcast(
 /** Options whose effect reveals something about a person: a choice, a time zone, what others have sent. */
 const optionsAboutPeople = ['channel', 'perPerson', 'skipInactive', 'localTime', 'quietHours'] as const;
 
+/** All, or those with some tags, may be anybody. */
+const namesRecipients = (audience: Audience): audience is Exclude<Audience, string> =>
+  typeof audience !== 'string' && ('user' in audience || !('tags' in audience));
+
 /**
  * Refuses a broadcast whose numbers would tell the role `send` what is known of a person.
  *
@@ -112,14 +116,14 @@ export function assertTellsNothing(
   message: Message,
   options: DeliveryOptions,
 ): void {
-  if (ownerIdOf(operator) === undefined || typeof audience === 'string' || !('user' in audience)) return;
+  if (ownerIdOf(operator) === undefined || !namesRecipients(audience)) return;
   const told = optionsAboutPeople.find((name) => options[name] !== undefined);
   const withTexts = message.texts === undefined ? told : 'message.texts';
   const member = 'tags' in audience && audience.tags !== undefined ? 'audience.tags' : withTexts;
   if (member !== undefined) {
     throw new DeskbellError(
       'ERR_TOKEN_ROLE',
-      `With the role "send", a broadcast to one person cannot have ${member}: who is reached would tell what is known of the person.`,
+      `With the role "send", a broadcast to recipients that it names cannot have ${member}: who is reached would tell what is known of a person.`,
     );
   }
   assertSameForAll(operator, message);

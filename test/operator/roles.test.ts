@@ -328,6 +328,8 @@ test('the role send learns nothing of what is known about a person', async (t) =
     [{ user }, { skipInactive: 5 }],
     [{ user }, { localTime: '09:00', timeZone: 'Europe/Berlin' }],
     [{ user }, { quietHours: '22:00-07:00' }],
+    [{ ids: [1] }, { channel: 'news' }],
+    [{ ids: [1] }, { skipInactive: 5 }],
   ] as const) {
     const refused = await ask('/v1/broadcasts', { audience, message, ...option });
     assert.deepEqual(
@@ -347,6 +349,7 @@ test('the role send learns nothing of what is known about a person', async (t) =
       ['/v1/messages', { to: { user }, message: withValue }],
       ['/v1/messages', { to: { id: 1 }, message: withValue }],
       ['/v1/broadcasts', { audience: { user }, message: withValue }],
+      ['/v1/broadcasts', { audience: { ids: [1] }, message: withValue }],
     ] as const) {
       const refused = await ask(path, body);
       assert.deepEqual([refused.status, await codeOf(refused)], [422, 'ERR_PLACEHOLDER_VALUE'], path);
