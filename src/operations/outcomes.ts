@@ -189,6 +189,13 @@ function stateWords(outcome: RowOutcome): readonly WordPart[] {
       ];
     case 'capped':
       return ['It was not sent, since the person had been reached often enough (frequency cap)', ...at, '.'];
+    case 'dormant':
+      return [
+        `It was not sent, since ${service} has never accepted anything, and nobody has listed it`,
+        ...at,
+        ...answer(last),
+        ' Messages are sent again once a subscription there registers again.',
+      ];
     case 'waiting':
       return [...waitWords(service, wait), ...lastWords(last)];
     case 'inFlight':

@@ -30,6 +30,8 @@ export interface EndpointPolicy {
   hasKnownPath(endpoint: string): boolean;
   /** True for an origin that the operator named exactly: admitted over http and on loopback or private addresses. */
   isNamedOrigin(origin: string): boolean;
+  /** Any public host is admitted. */
+  readonly admitsPublic: boolean;
   /** True for an origin that is admitted since any public host is: it is no known push service and not listed. */
   isUnlisted(origin: string): boolean;
 }
@@ -78,6 +80,8 @@ export function createEndpointPolicy(pushServices: PushServices = []): EndpointP
     originPattern: `(?:${originPatterns.join('|')})`,
 
     isNamedOrigin: (origin) => namedOrigins.has(origin),
+
+    admitsPublic,
 
     isUnlisted: (origin) =>
       admitsPublic && !namedOrigins.has(origin) && pathsOf(new URL(origin).hostname) === undefined,

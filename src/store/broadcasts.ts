@@ -29,6 +29,7 @@ export const settlements = [
   'exhausted',
   'capped',
   'doubtful',
+  'dormant',
 ] as const;
 
 /**
@@ -36,6 +37,8 @@ export const settlements = [
  * `rejected`: never to be tried again. `expired`: past the TTL. `exhausted`: out of attempts.
  * `capped`: not sent, since the person has been reached as often as the broadcast allows (`audience/frequency-cap.ts`).
  * `doubtful`: in doubt. It was sent, repeated three times, and no answer came that can be read: it may have arrived.
+ * `dormant`: not sent, since its push service is one that nobody has listed and that has never accepted anything
+ * (`unlisted-push-services.ts`). The subscription stays.
  */
 export type Settlement = (typeof settlements)[number];
 

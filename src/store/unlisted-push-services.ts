@@ -1,51 +1,101 @@
 // Which push services that nobody has listed have subscriptions here: if any public host is admitted, an installation takes
-// only so many. One is counted before its first subscription is stored, and stays counted until it has none and its place is
-// wanted.
+// only so many. One gets its place before its first subscription is stored.
+//
+//   NEW      it has a place, and has accepted no message yet. Others wait for places → DORMANT, the longest known first. Messages to
+//            it failed while listed push services accepted theirs → DORMANT. It accepts a message → PROVEN
+//   PROVEN   it keeps its place until it has no subscription and the place is wanted
+//   DORMANT  it has no place, and broadcasts send it nothing. Its subscriptions stay. One of them registers again → NEW
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { run, type PortableDatabase } from './portable-sql.ts';
+import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 import type { SubscriptionStore } from './subscriptions.ts';
 
 /** A place without a subscription is given away after this: its registration has ended by then. */
 const emptyAfterMs = 60_000;
 
 export interface UnlistedPushServices {
-  /** In the order of their origins. @param beforeMs added before that */
+  /** Those with a place, in the order of their origins. @param beforeMs added before that */
   list(beforeMs?: number): Promise<readonly string[]>;
-  /** @returns `added`, `known` if it was counted before, `full` if there are `max` already */
-  add(origin: string, max: number): Promise<'added' | 'known' | 'full'>;
+  /** How many keep their places, since they have accepted a message. */
+  countProven(): Promise<number>;
+  /** Which of these are here, with a place or dormant. */
+  among(origins: readonly string[]): Promise<readonly string[]>;
+  /** Which of these are dormant. */
+  dormantAmong(origins: readonly string[]): Promise<readonly string[]>;
+  /**
+   * Gives it a place. @param mayReplace takes it from one that has accepted no message yet, if there is no other
+   * @returns `added`, `known` if it has one, `full` if there are `max` already
+   */
+  add(origin: string, max: number, mayReplace?: boolean): Promise<'added' | 'known' | 'full'>;
+  /** Takes their places from those that have accepted no message. */
+  setDormant(origins: readonly string[]): Promise<void>;
   remove(origin: string): Promise<void>;
 }
 
+const isProven =
+  'exists (select 1 from deskbell.push_services p where p.origin = u.origin and p.accepted_at_ms > 0)';
+/** One that has accepted a single message since is not. */
+const isDormant = `(u.dormant_since_ms is not null and not ${isProven})`;
+
+/** For `isOneOf`. */
+const given = (names: readonly string[]) => ({ given: ` ${names.join(' ')} ` });
+
 export function createUnlistedPushServices(database: PortableDatabase): UnlistedPushServices {
+  const origins = async (condition: string, values = {}): Promise<readonly string[]> => {
+    const rows = await database.read<{ readonly origin: string }>(
+      `select u.origin from deskbell.unlisted_push_services u where ${condition} order by u.origin`,
+      values,
+    );
+    return rows.map(({ origin }) => origin);
+  };
+  const isOneOf = `${database.position}(:given, ' ' || u.origin || ' ') > 0`;
+  const hasPlace = `u.origin = :origin and not ${isDormant}`;
+
   return {
-    list: async (beforeMs = Number.MAX_SAFE_INTEGER) => {
-      const rows = await database.read<{ readonly origin: string }>(
-        `select origin from deskbell.unlisted_push_services where added_at_ms < :beforeMs order by origin`,
-        { beforeMs },
-      );
-      return rows.map(({ origin }) => origin);
-    },
-    add: async (origin, max) => {
-      const find = 'select origin from deskbell.unlisted_push_services where origin = :origin';
+    list: (beforeMs = Number.MAX_SAFE_INTEGER) =>
+      origins(`u.added_at_ms < :beforeMs and not ${isDormant}`, { beforeMs }),
+    countProven: async () => (await origins(isProven)).length,
+    among: (names) => origins(isOneOf, given(names)),
+    dormantAmong: (names) => origins(`${isOneOf} and ${isDormant}`, given(names)),
+    add: async (origin, max, mayReplace = false) => {
       // usually it is known, and nothing needs to be written
-      if ((await database.read(find, { origin })).length > 0) return 'known';
+      if ((await origins(hasPlace, { origin })).length > 0) return 'known';
       return database.transaction(function* () {
-        if ((yield* run(find, { origin })).length > 0) return 'known' as const;
-        const [row] = yield* run<{ readonly count: number }>(
-          'select count(*) as count from deskbell.unlisted_push_services',
-        );
-        if (Number(row?.count) >= max) return 'full' as const;
+        const nowMs = database.now();
+        const find = `select u.origin from deskbell.unlisted_push_services u where`;
+        if ((yield* run(`${find} ${hasPlace}`, { origin })).length > 0) return 'known' as const;
+        const { length: taken } = yield* run(`${find} not ${isDormant}`);
+        if (taken >= max && !(mayReplace && (yield* makeRoom(taken - max + 1, nowMs))))
+          return 'full' as const;
         yield* run(
-          'insert into deskbell.unlisted_push_services (origin, added_at_ms) values (:origin, :nowMs)',
-          { origin, nowMs: database.now() },
+          `insert into deskbell.unlisted_push_services (origin, added_at_ms) values (:origin, :nowMs)
+           on conflict (origin) do update set added_at_ms = excluded.added_at_ms, dormant_since_ms = null`,
+          { origin, nowMs },
         );
         return 'added' as const;
       }, 'unlisted push services');
+    },
+    setDormant: async (names) => {
+      for (const origin of names) await database.write(makeDormant, { origin, nowMs: database.now() });
     },
     remove: async (origin) => {
       await database.write('delete from deskbell.unlisted_push_services where origin = :origin', { origin });
     },
   };
+}
+
+const makeDormant = `update deskbell.unlisted_push_services as u set dormant_since_ms = :nowMs
+  where origin = :origin and not ${isProven}`;
+
+/** @returns false if so many places cannot be had */
+function* makeRoom(places: number, nowMs: number): Work<boolean> {
+  const oldest = yield* run<{ readonly origin: string }>(
+    `select u.origin from deskbell.unlisted_push_services u where u.dormant_since_ms is null and not ${isProven}
+     order by u.added_at_ms, u.origin limit :places`,
+    { places },
+  );
+  if (oldest.length < places) return false;
+  for (const { origin } of oldest) yield* run(makeDormant, { origin, nowMs });
+  return true;
 }
 
 interface UnlistedStore {
@@ -58,6 +108,7 @@ interface UnlistedStore {
  * Stores something of a push service that nobody has listed, if there is a place for it.
  *
  * @param max how many of them there may be; ones that several processes remove and add in the same moment may exceed it
+ * @param mayReplace as `UnlistedPushServices.add` says
  * @throws {DeskbellError} ERR_PUSH_SERVICE_LIMIT
  */
 export async function withUnlisted<Result>(
@@ -65,12 +116,13 @@ export async function withUnlisted<Result>(
   origin: string,
   max: number,
   work: () => Promise<Result>,
+  mayReplace = false,
 ): Promise<Result> {
   let added = await store.unlisted.add(origin, max);
   if (added === 'full') {
     for (const other of await store.unlisted.list(store.now() - emptyAfterMs))
       await removeEmpty(store, other);
-    added = await store.unlisted.add(origin, max);
+    added = await store.unlisted.add(origin, max, mayReplace);
   }
   if (added === 'full') {
     throw new DeskbellError(

@@ -200,6 +200,7 @@ async function watch(
       exhausted: 0,
       capped: 0,
       doubtful: 0,
+      dormant: 0,
       removed: 0,
       cancelled: 0,
     };

@@ -23,6 +23,8 @@ const destination: Destination = {
   vapidPublicKey: 'key',
   isUnlisted: false,
   isSilentStranger: () => false,
+  isDormant: false,
+  setDormant: () => {},
   notListed: undefined,
   notSendable: undefined,
   gate: new OriginGate(defaultWorkerSettings),

@@ -109,7 +109,16 @@ export async function storeSinks(
 /** Asserts that the broadcast is done and that its counts add up, and are these; all others are 0. */
 export function assertDone(broadcast: Broadcast, counts: Partial<Broadcast['counts']>): void {
   assert.equal(broadcast.state, 'done');
-  const none = { accepted: 0, gone: 0, rejected: 0, expired: 0, exhausted: 0, capped: 0, doubtful: 0 };
+  const none = {
+    accepted: 0,
+    gone: 0,
+    rejected: 0,
+    expired: 0,
+    exhausted: 0,
+    capped: 0,
+    doubtful: 0,
+    dormant: 0,
+  };
   assert.deepEqual(broadcast.counts, {
     ...none,
     pending: 0,

@@ -127,6 +127,7 @@ describe('answers of push services:', { concurrency: 6 }, () => {
         exhausted: 0,
         capped: 0,
         doubtful: 0,
+        dormant: 0,
       };
       const alarms = new Map<string, number>();
       for (const { answer } of faulty) {

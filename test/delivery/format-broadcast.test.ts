@@ -10,7 +10,16 @@ import { broadcastToJson } from '../../src/operations/broadcasts.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 
 const origin = 'https://web.push.apple.com';
-const counts = { accepted: 1, gone: 0, rejected: 50, expired: 0, exhausted: 0, capped: 0, doubtful: 0 };
+const counts = {
+  accepted: 1,
+  gone: 0,
+  rejected: 50,
+  expired: 0,
+  exhausted: 0,
+  capped: 0,
+  doubtful: 0,
+  dormant: 0,
+};
 const broadcast: Broadcast = {
   id: 7,
   state: 'running',
@@ -120,5 +129,9 @@ test('a command has failed where a message to a live subscription was not accept
     assert.throws(() => assertDelivered({ ...broadcast, state, counts: none }), {
       code: 'ERR_BROADCAST_UNFINISHED',
     });
-  assertDelivered({ ...broadcast, state: 'done', counts: { ...none, gone: 1, capped: 1, removed: 1 } });
+  assertDelivered({
+    ...broadcast,
+    state: 'done',
+    counts: { ...none, gone: 1, capped: 1, dormant: 1, removed: 1 },
+  });
 });

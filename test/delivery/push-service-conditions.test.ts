@@ -24,6 +24,7 @@ const alarmsOf = (...intervals: readonly Answers[]) =>
       exhausted: 0,
       capped: 0,
       doubtful: 0,
+      dormant: 0,
       ...answers,
     })),
   );

@@ -15,6 +15,7 @@ const none = {
   exhausted: 0,
   capped: 0,
   doubtful: 0,
+  dormant: 0,
 };
 
 const interval = (

@@ -271,9 +271,20 @@ describe('a row that was not posted', () => {
       );
     };
     assert.equal(after(3, true).result, 'retry');
-    assert.equal(after(4, true).result, 'exhausted');
+    assert.equal(after(4, true).result, 'dormant');
     assert.equal(after(4, true).record?.detail, 'no such name');
     assert.equal(after(50, false).result, 'retry', 'this machine may be cut off');
+    const refused = posted(retryOutcome({ reason: 'connection', detail: 'refused' }));
+    assert.equal(after(4, true, refused).result, 'dormant');
+    const answered = posted(retryOutcome({ reason: 'server-error' }), 503);
+    assert.equal(after(4, true, answered).result, 'retry', 'it has answered');
+    const deferred = { kind: 'deferred', afterMs: 0, detail: 'no such name' } as const;
+    assert.deepEqual(
+      [after(1, true, deferred), after(4, true, deferred)].map(({ result }) => result),
+      ['retry', 'dormant'],
+    );
+    const dormant = toRowResult(rowOf(), { kind: 'dormant' }, settings);
+    assert.deepEqual(dormant, { ...unsent(), result: 'dormant' });
     const blocked = posted(retryOutcome({ reason: 'address-blocked', isUnsent: true, detail: 'why' }));
     assert.equal(after(0, false, blocked).alarm?.origin, '');
   });

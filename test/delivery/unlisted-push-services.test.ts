@@ -137,6 +137,37 @@ test('a broadcast to a host that nobody has listed takes as long as its rate say
   assert.ok(performance.now() - startMs >= 1700);
 });
 
+test('a host that never answers becomes dormant while a listed one accepts, until it registers again', async (t) => {
+  const ntfy = await startNtfyServer(host);
+  t.after(() => ntfy.close());
+  const { base, store, senderOf, register } = await startStage(t, ntfy);
+  const madeUp = 'https://made-up.example.net';
+  const subscription = { ...newSubscription(), endpoint: `${madeUp}/topic` };
+  const registerMadeUp = async () =>
+    assert.equal((await sendJson(base, 'POST', '/webPush', subscription)).status, 200);
+  await register(topicOf('live', 0));
+  await registerMadeUp();
+  /** @returns how often it was tried */
+  const broadcast = async (): Promise<number> => {
+    let tries = 0;
+    const connectOverride = (named: string) => {
+      if (named === madeUp) tries += 1;
+      return { host: '127.0.0.1', port: named === madeUp ? 1 : ntfy.port };
+    };
+    const retryPolicy = { ...defaultRetryPolicy, firstDelayMs: 10, maxDelayMs: 10, maxDeferralMs: 10 };
+    const sender = senderOf({ pushServices: ['public', origin], connectOverride, retryPolicy });
+    assertDone(await (await sender.broadcast('all', message)).finished, { accepted: 1, dormant: 1 });
+    return tries;
+  };
+  const dormant = () => store.unlisted.dormantAmong([madeUp]);
+  assert.ok((await broadcast()) > 0);
+  assert.deepEqual(await dormant(), [madeUp]);
+  assert.equal(await broadcast(), 0);
+  await registerMadeUp();
+  assert.deepEqual(await dormant(), []);
+  assert.ok((await broadcast()) > 0);
+});
+
 test('a worker keeps to the rate of a host that nobody has listed where it has only rows that were put off', async (t) => {
   const ntfy = await startNtfyServer(host);
   t.after(() => ntfy.close());

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { unreachableAlarms } from '../../src/delivery/alarms/push-service-conditions.ts';
+import { shareAlarms, unreachableAlarms } from '../../src/delivery/alarms/push-service-conditions.ts';
 import {
   findUnreachable,
   formatReachability,
@@ -52,7 +52,7 @@ describe('a push service that cannot be reached', () => {
       reason: service.breakerReason,
       machines: ['push-1', 'push-3'],
     });
-    const [alarm] = unreachableAlarms(reports, new Set());
+    const [alarm] = unreachableAlarms(reports);
     assert.deepEqual([alarm?.count, alarm?.unit, alarm?.sinceMs], [2, 'machine', 70_000]);
     assert.equal(
       formatReachability({ state: 'unreachable', ...found! }),
@@ -68,12 +68,13 @@ describe('a push service that cannot be reached', () => {
       ...report!.pushServices[0]!,
       origin: each,
     }));
-    const alarms = unreachableAlarms([{ ...report!, pushServices }], new Set(strangers));
+    const found = unreachableAlarms([{ ...report!, pushServices }]);
+    const alarms = shareAlarms(found, new Set(strangers.map((each) => new URL(each).host)));
     assert.deepEqual(
       alarms.map(({ pushService, what }) => [pushService, what]),
       [
         ['push.example.net', 'push.example.net cannot be reached'],
-        ['', '87 push services that nobody has listed cannot be reached'],
+        ['', 'Each of 87 push services that nobody has listed cannot be reached'],
       ],
     );
     assert.match(alarms[1]!.detail ?? '', /^n0\.example\.org, n1\.example\.org, n10\.example\.org, …$/);

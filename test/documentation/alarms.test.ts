@@ -41,6 +41,7 @@ const answered = (answers: object) => {
     exhausted: 0,
     capped: 0,
     doubtful: 0,
+    dormant: 0,
     attempts: 0,
   };
   return findUnanimous([{ startMs: 0, widthMs: 1, pushService: 'push.example.net', ...none, ...answers }]);
@@ -48,7 +49,7 @@ const answered = (answers: object) => {
 const found: readonly FoundAlarm[] = [
   ...late(due, [], []),
   ...late(due, due, [sender]),
-  ...unreachableAlarms([sender], new Set()),
+  ...unreachableAlarms([sender]),
   ...answered({ rejected: 100 }),
   ...answered({ gone: 100 }),
 ];

@@ -54,7 +54,7 @@ const promised: readonly string[] = [
   `${defaultTimeouts.connectTimeoutMs / secondMs} s to connect (\`connectTimeoutMs\`)`,
   `${defaultTimeouts.responseTimeoutMs / secondMs} s for an answer (\`responseTimeoutMs\`)`,
   `gets at most ${unlistedLimits.perSecond} messages a second of broadcasts and ${unlistedLimits.registrationsPerMinute} new ` +
-    `subscriptions a minute, and there are at most ${defaultMaxPushServices} of them`,
+    `subscriptions a minute, and at most ${defaultMaxPushServices} of them have a place`,
   `get ${(defaultMaxPushServices * unlistedLimits.perSecond).toLocaleString('en-US')} messages a second`,
   `accepts less than ${100 / deletionGuardPolicy.answersPerAcceptance} % of its recent messages`,
   `${defaultRegistrationsPerMinute} registrations per minute and client address`,
@@ -80,6 +80,8 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
     'transport/admission.ts',
     'unreachableAfterMs',
   ],
+  ['and after twelve hours', 12 * hourMs, 'operator/console/sessions.ts', 'lifetimeMs'],
+  ['After five tries, about a minute', 5, 'delivery/worker/record.ts', 'strangerTries'],
   ['has been due for a minute', minuteMs, 'delivery/alarms/work-conditions.ts', 'lateAfterMs'],
   ['at least 100 if there are that many', 100, 'delivery/alarms/push-service-conditions.ts', 'judgedAnswers'],
   ['answers in the last 24 hours', dayMs, 'delivery/alarms/push-service-conditions.ts', 'judgedMs'],

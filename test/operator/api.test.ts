@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { until } from '../../tools/until.ts';
 import { suite, test } from 'node:test';
 import type { Problem } from '../../src/http/problem.ts';
+import { attemptOutcomes } from '../../src/store/attempts.ts';
 import { deliveryOptions } from '../../src/store/delivery-options.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import type { UserAndTags } from '../../src/audience/user-and-tags.ts';
@@ -620,10 +621,9 @@ suite('/v1/broadcasts', () => {
     const { ask, sender } = await startStage(t, []);
     await sender.createBroadcast('all', message);
     const states = ['preparing', 'scheduled', 'running', 'paused', 'cancelled', 'done'];
-    const outcomes = ['accepted', 'gone', 'rejected', 'expired', 'exhausted', 'capped', 'doubtful', 'retry'];
     for (const query of [
       ...states.map((state) => `?state=${state}`),
-      ...outcomes.map((outcome) => `/1/attempts?outcome=${outcome}`),
+      ...attemptOutcomes.map((outcome) => `/1/attempts?outcome=${outcome}`),
     ])
       assert.equal((await ask(`/v1/broadcasts${query}`)).status, 200, query);
     for (const query of [

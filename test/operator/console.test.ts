@@ -1,6 +1,7 @@
 // Who gets into the console and stays there: tokens, sessions, forms of its own pages, and nobody else's.
 import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
 import { htmlText } from '../../src/http/description/html.ts';
@@ -12,6 +13,7 @@ import {
   toInterval,
   toLocalTime,
 } from '../../src/operator/console/local-time-input.ts';
+import { settlements } from '../../src/store/broadcasts.ts';
 import type { OutcomeInterval } from '../../src/store/statistics.ts';
 import { until } from '../../tools/until.ts';
 import { startService } from '../service/running-service.ts';
@@ -715,7 +717,17 @@ const interval = (
   exhausted: 0,
   capped: 0,
   doubtful: 0,
+  dormant: 0,
   ...counts,
+});
+
+test('each outcome has a colour of its own in charts', () => {
+  const css = readFileSync(new URL('../../src/client/console/console.css', import.meta.url), 'utf8');
+  const coloursOf = (outcome: string) =>
+    new RegExp(String.raw`\.fill-${outcome}\b[^{]*\{\s*fill: ([^;]+);`).exec(css)?.[1];
+  const colours = settlements.map(coloursOf);
+  assert.ok(!colours.includes(undefined), `${settlements}: ${colours}`);
+  assert.equal(new Set(colours).size, settlements.length);
 });
 
 test('charts side by side have one scale, with a round end', () => {

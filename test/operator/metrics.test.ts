@@ -151,6 +151,7 @@ test('each figure of the database is under its own name, and durations are in se
     exhausted: 6,
     capped: 7,
     doubtful: 20,
+    dormant: 21,
   };
   const backlog = { pendingRows: 9, sendableRows: 8, retryRows: 10, deferredRows: 11, suspendedRows: 12 };
   const given = {

@@ -3,7 +3,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AttemptRecord, RowOutcome, RowOutcomes, RowState } from '../../src/store/attempts.ts';
 import { maxWordsPerBroadcast } from '../../src/store/attempt-sets.ts';
-import type { NewBroadcast, Recipient, Settlement } from '../../src/store/broadcasts.ts';
+import {
+  type NewBroadcast,
+  type Recipient,
+  type Settlement,
+  settlements,
+} from '../../src/store/broadcasts.ts';
 import type { RowRecord, RowResult } from '../../src/store/ledger.ts';
 import { receiptWindowMs } from '../../src/store/receipts.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
@@ -151,18 +156,9 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
     test('pages of a broadcast’s attempts have each one once, by outcome and all together', async () => {
       await addSubscriptions(store, 500);
       const broadcastId = await createBroadcast({ sliceRows: 7 });
-      const outcomes = [
-        'accepted',
-        'gone',
-        'rejected',
-        'expired',
-        'exhausted',
-        'capped',
-        'doubtful',
-      ] as const;
       const given = new Map<number, Settlement>();
       await settleAll(broadcastId, (row) => {
-        const outcome = outcomes[row.subscriptionId! % outcomes.length]!;
+        const outcome = settlements[row.subscriptionId! % settlements.length]!;
         given.set(row.subscriptionId!, outcome);
         return result(row, outcome, { status: 400 + (row.subscriptionId! % 5) });
       });
@@ -183,7 +179,7 @@ export function describeAttempts(name: string, prepare: () => Promise<StoreUnder
       assert.deepEqual(new Map(all.map(({ subscriptionId, outcome }) => [subscriptionId, outcome])), given);
       assert.equal(all.length, given.size);
       for (const { subscriptionId, status } of all) assert.equal(status, 400 + (subscriptionId % 5));
-      for (const outcome of outcomes) {
+      for (const outcome of settlements) {
         const some = await readAll(outcome);
         assert.deepEqual(
           some,

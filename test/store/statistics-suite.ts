@@ -54,6 +54,7 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
       exhausted: 0,
       capped: 0,
       doubtful: 0,
+      dormant: 0,
     };
 
     test('subscriptions are counted on the day they came; a renewal is no new one', async () => {

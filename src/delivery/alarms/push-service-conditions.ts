@@ -14,28 +14,42 @@ import type { AlarmKind, FoundAlarm } from './standing-alarm.ts';
 const link = '/console/push-services';
 export const vapidRefusedReason = 'vapid-refused';
 
-/** @param unlisted origins that strangers have named: there may be any number of them, and they share one alarm */
-export function unreachableAlarms(
-  senders: readonly StoredSenderReport[],
+/** One for each push service that cannot be reached. */
+export const unreachableAlarms = (senders: readonly StoredSenderReport[]): readonly FoundAlarm[] =>
+  findUnreachable(senders).map(toUnreachable);
+
+/**
+ * Push services that strangers have named share one alarm of each kind: there may be any number of them.
+ *
+ * @param unlisted their hosts
+ */
+export function shareAlarms(
+  found: readonly FoundAlarm[],
   unlisted: ReadonlySet<string>,
 ): readonly FoundAlarm[] {
-  const found = findUnreachable(senders);
-  const strangers = found.filter(({ origin }) => unlisted.has(origin));
-  const alarms = found.filter(({ origin }) => !unlisted.has(origin)).map(toUnreachable);
-  if (strangers.length === 0) return alarms;
-  const what = `${countWords(strangers.length, 'push service')} that nobody has listed cannot be reached`;
-  const remedy =
-    'Messages to one that has never accepted any are given up. "deskbell subscriptions remove --push-service HOST" removes its subscriptions.';
-  const some = strangers.slice(0, 3).map(({ origin }) => hostOf(origin));
-  const shared = {
-    ...toUnreachable(strangers[0]!),
+  const isShared = ({ pushService = '' }: FoundAlarm): boolean => unlisted.has(pushService);
+  const byKind = Map.groupBy(found.filter(isShared), ({ kind }) => kind);
+  const isSaid = ({ kind, pushService = '' }: FoundAlarm): boolean => pushService === '' && byKind.has(kind);
+  return [...found.filter((alarm) => !isShared(alarm) && !isSaid(alarm)), ...byKind.values().map(toShared)];
+}
+
+function toShared(alarms: readonly FoundAlarm[]): FoundAlarm {
+  const { pushService = '', what, remedy, ...first } = alarms[0]!;
+  const all = `${countWords(alarms.length, 'push service')} that nobody has listed`;
+  const some = alarms.slice(0, 3).map((alarm) => alarm.pushService);
+  const removal = '"deskbell subscriptions remove --push-service HOST" removes the subscriptions of one.';
+  return {
+    ...first,
     pushService: '',
-    what,
-    remedy,
-    detail: [...some, ...(strangers.length > some.length ? ['…'] : [])].join(', '),
-    sinceMs: Math.min(...strangers.map(({ sinceMs }) => sinceMs)),
+    what: what.replace(pushService, () => (alarms.length === 1 ? all : `Each of ${all}`)),
+    remedy: `${remedy} ${removal}`,
+    detail: [...some, ...(alarms.length > some.length ? ['…'] : [])].join(', '),
+    sinceMs: Math.min(...alarms.map(({ sinceMs = Infinity }) => sinceMs)),
+    count: alarms.reduce((sum, { count }) => sum + count, 0),
+    broadcastIds: [...new Set(alarms.flatMap(({ broadcastIds = [] }) => broadcastIds))].toSorted(
+      (one, other) => one - other,
+    ),
   };
-  return [...alarms, shared];
 }
 
 const toUnreachable = ({

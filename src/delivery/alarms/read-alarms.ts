@@ -13,6 +13,7 @@ import {
   findUnanimous,
   heldAlarms,
   judgedMs,
+  shareAlarms,
   suspendedSince,
   unreachableAlarms,
   vapidRefusedReason,
@@ -42,8 +43,8 @@ export type AlarmSources = Pick<
 /** Reads all conditions, and ends acknowledgements whose condition has ended or got worse. */
 export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings): Promise<Alarms> {
   const nowMs = store.now();
-  const [warnings, due, senders, held, raised, tokenAnswers, intervals, acknowledgements, unlisted] =
-    await Promise.all([
+  const [warnings, due, senders, held, raised, tokenAnswers, intervals, acknowledgements] = await Promise.all(
+    [
       readWarnings(),
       store.alarms.dueWork(),
       store.senders.list(),
@@ -52,8 +53,8 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
       store.alarms.tokenAnswers(),
       store.statistics.outcomes({ width: 'coarse', sinceMs: nowMs - judgedMs }),
       store.alarms.acknowledgements(),
-      store.unlisted.list(),
-    ]);
+    ],
+  );
   const pause = warnings.some(({ code }) => code === 'sending-paused')
     ? await store.sending.findPause()
     : undefined;
@@ -63,15 +64,18 @@ export async function readAlarms(store: AlarmSources, readWarnings: ReadWarnings
   const broadcastsOf = (origin: string): readonly number[] =>
     raised.find((alarm) => alarm.origin === origin && alarm.reason === heldDeletionsReason)?.broadcastIds ??
     [];
-  const standing = [
+  const found = [
     ...warnings.map((warning) => fromWarning(warning, pause)),
     ...work.alarms,
-    ...unreachableAlarms(senders, new Set(unlisted)),
+    ...unreachableAlarms(senders),
     ...refusedTokens(suspended, raised),
     ...findUnanimous(intervals, (name) => named.has(name)),
     ...heldAlarms(held, broadcastsOf),
     ...raised.filter((alarm) => stillStands(alarm, tokenAnswers)).map(fromRaised),
-  ].map(toStanding);
+  ];
+  const names = new Set(found.map(({ pushService = '' }) => pushService).filter((name) => name !== ''));
+  const unlisted = await store.unlisted.among([...names].map((name) => `https://${name}`));
+  const standing = shareAlarms(found, new Set(unlisted.map(hostOf))).map(toStanding);
 
   const known = new Map(acknowledgements.map((acknowledgement) => [acknowledgement.alarm, acknowledgement]));
   const alarms = standing.map((alarm) => {

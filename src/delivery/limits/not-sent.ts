@@ -22,6 +22,8 @@ export type NotSent =
   | { readonly kind: 'expired' }
   /** The person has been reached as often as the broadcast allows. */
   | { readonly kind: 'capped' }
+  /** Nobody has listed its push service, which has never accepted anything: it has lost its place (`store/unlisted-push-services.ts`). */
+  | { readonly kind: 'dormant' }
   /** The push service refuses our token or key: kept until it accepts a message, or until its time is over. */
   | { readonly kind: 'suspended' }
   /** Its reader has quiet hours, which end after this time. */

@@ -7,6 +7,7 @@ import type { PushOptions } from '../../protocol/request.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
 import { isApplePushService } from '../../protocol/known-push-services.ts';
 import type { PushServiceAnswers, PushServiceState } from '../../store/push-services.ts';
+import type { UnlistedPushServices } from '../../store/unlisted-push-services.ts';
 import type { Clock } from '../../transport/clock.ts';
 import type { PushHeaders, Transport } from '../../transport/transport.ts';
 import type { NotSendable } from '../limits/not-sent.ts';
@@ -32,6 +33,10 @@ export interface Destination {
    * or listed have just accepted messages of this process.
    */
   isSilentStranger(): boolean;
+  /** Broadcasts send it nothing (`store/unlisted-push-services.ts`). */
+  readonly isDormant: boolean;
+  /** It loses its place, as soon as `storeDormant` is called. */
+  setDormant(): void;
   /** Why this process's configuration does not list the push service; another sender's may. */
   readonly notListed: string | undefined;
   /** Set where nothing may be sent at all. */
@@ -46,20 +51,26 @@ export interface Destinations {
   /** Whether messages can be signed with this key, and `loadKeys` need not be called for it now. */
   hasKey(vapidPublicKey: string): boolean;
   /**
-   * To be called before `find`: reads the key files again where a key is not loaded, and gives up keys that are retired.
+   * To be called before `find`: reads the key files again where a key is not loaded, and gives up keys that are retired. Reads of push
+   * services that nobody has listed whether they are dormant.
    *
    * @throws {DeskbellError} ERR_KEY_FILE_MISSING, ERR_KEY_FILE_CORRUPT, ERR_KEY_FILE_EXPOSED, ERR_DATA_EXPOSED, ERR_FILE
    */
-  loadKeys(addressees: readonly Pick<Addressee, 'vapidPublicKey'>[]): Promise<void>;
+  loadKeys(addressees: readonly Addressee[]): Promise<void>;
   find(addressee: Addressee): Destination;
   /** @returns what push services have answered since this was called before */
   takeAnswers(): readonly PushServiceAnswers[];
   /** What the store knows of push services. */
   setStates(states: readonly PushServiceState[]): void;
+  /** Tells the store which have become dormant. */
+  storeDormant(): Promise<void>;
 }
 
 /** How long an acceptance by a known or listed push service shows that this machine and its network work. */
 const wellForMs = 5 * 60 * 1000;
+
+/** One that is dormant may register again at any time. */
+const dormantKnownForMs = 10_000;
 
 /** An operator may admit a whole domain; more of its hosts than these are not remembered. */
 const maxRemembered = 1024;
@@ -71,11 +82,13 @@ export function createDestinations(
   gateSettings: LoadSettings,
   monotonicNow: Clock['monotonicNow'],
   transport: Pick<Transport, 'takeWaits' | 'pause'>,
+  unlisted?: Pick<UnlistedPushServices, 'dormantAmong' | 'setDormant'>,
 ): Destinations {
   const byRoot = new Map<string, Map<string, Destination>>();
   let states: ReadonlyMap<string, PushServiceState> = new Map();
   /** Where the last message went: most often the next one goes there too. */
   let last: { readonly root: string; readonly destination: Destination } | undefined;
+  const dormant = new Dormant(unlisted, monotonicNow);
 
   const updateGate = ({ gate, origin, vapidPublicKey }: Destination): void =>
     gate.setState(states.get(`${origin} ${vapidPublicKey}`));
@@ -99,6 +112,10 @@ export function createDestinations(
       vapidPublicKey,
       isUnlisted,
       isSilentStranger: () => isUnlisted && !gate.hasAccepted && isWell(),
+      get isDormant() {
+        return isUnlisted && dormant.has(origin);
+      },
+      setDormant: () => dormant.add(origin),
       notListed: fault && notListedDetail,
       notSendable: headers === undefined ? foreignKey : findSubjectFault(origin, subject),
       gate,
@@ -113,6 +130,22 @@ export function createDestinations(
     return byKey;
   };
 
+  const find: Destinations['find'] = ({ endpoint, vapidPublicKey = signingKeys.current }) => {
+    if (last?.destination.vapidPublicKey === vapidPublicKey && endpoint.startsWith(last.root)) {
+      return last.destination;
+    }
+    const root = rootOf(endpoint);
+    const byKey = byRoot.get(root) ?? remember(root);
+    let found = byKey.get(vapidPublicKey);
+    if (found === undefined) {
+      found = open(root, vapidPublicKey);
+      updateGate(found);
+      byKey.set(vapidPublicKey, found);
+    }
+    last = root === endpoint ? undefined : { root, destination: found };
+    return found;
+  };
+
   return {
     hasKey: signingKeys.hasKey,
 
@@ -120,23 +153,11 @@ export function createDestinations(
       const changed = await signingKeys.loadKeys(addressees.map(({ vapidPublicKey }) => vapidPublicKey));
       last = undefined;
       for (const key of changed) for (const byKey of byRoot.values()) byKey.delete(key);
+      if (policy.admitsPublic)
+        await dormant.read(addressees.map(find).filter(({ isUnlisted }) => isUnlisted));
     },
 
-    find({ endpoint, vapidPublicKey = signingKeys.current }) {
-      if (last?.destination.vapidPublicKey === vapidPublicKey && endpoint.startsWith(last.root)) {
-        return last.destination;
-      }
-      const root = rootOf(endpoint);
-      const byKey = byRoot.get(root) ?? remember(root);
-      let found = byKey.get(vapidPublicKey);
-      if (found === undefined) {
-        found = open(root, vapidPublicKey);
-        updateGate(found);
-        byKey.set(vapidPublicKey, found);
-      }
-      last = root === endpoint ? undefined : { root, destination: found };
-      return found;
-    },
+    find,
 
     takeAnswers() {
       // whatever key it was asked with, all wait
@@ -158,7 +179,53 @@ export function createDestinations(
       for (const destination of all()) updateGate(destination);
       for (const { origin, waitMs } of known) if (waitMs > 0) transport.pause(origin, waitMs);
     },
+
+    storeDormant: () => dormant.store(),
   };
+}
+
+/** Which push services are dormant, as the store said a short while ago or is to be told. */
+class Dormant {
+  readonly #unlisted: Pick<UnlistedPushServices, 'dormantAmong' | 'setDormant'> | undefined;
+  readonly #monotonicNow: Clock['monotonicNow'];
+  #origins = new Map<string, { readonly isDormant: boolean; readonly readAtMs: number }>();
+  #added = new Set<string>();
+
+  constructor(
+    unlisted: Pick<UnlistedPushServices, 'dormantAmong' | 'setDormant'> | undefined,
+    monotonicNow: Clock['monotonicNow'],
+  ) {
+    this.#unlisted = unlisted;
+    this.#monotonicNow = monotonicNow;
+  }
+
+  has(origin: string): boolean {
+    return this.#origins.get(origin)?.isDormant === true;
+  }
+
+  add(origin: string): void {
+    if (this.#unlisted === undefined || this.has(origin)) return;
+    this.#origins.set(origin, { isDormant: true, readAtMs: this.#monotonicNow() });
+    this.#added.add(origin);
+  }
+
+  async read(destinations: readonly Pick<Destination, 'origin'>[]): Promise<void> {
+    const readAtMs = this.#monotonicNow();
+    const oldMs = readAtMs - dormantKnownForMs;
+    const isOld = (origin: string) => (this.#origins.get(origin)?.readAtMs ?? -Infinity) <= oldMs;
+    const origins = new Set(destinations.map(({ origin }) => origin).filter(isOld));
+    if (this.#unlisted === undefined || origins.size === 0) return;
+    if (this.#origins.size > maxRemembered) this.#origins.clear();
+    const dormant = new Set(await this.#unlisted.dormantAmong([...origins]));
+    for (const origin of origins) this.#origins.set(origin, { isDormant: dormant.has(origin), readAtMs });
+  }
+
+  async store(): Promise<void> {
+    if (this.#added.size === 0) return;
+    const added = this.#added;
+    this.#added = new Set();
+    await this.#unlisted?.setDormant([...added]);
+  }
 }
 
 /** Path and query of an endpoint, verbatim. */

@@ -54,7 +54,7 @@ export interface MessagePath {
  */
 export function openMessagePath(
   settings: DeliverySettings,
-  store: Pick<Store, 'vapidKeys' | 'senders' | 'now'> | undefined,
+  store: Pick<Store, 'vapidKeys' | 'senders' | 'unlisted' | 'now'> | undefined,
   encryptBatch: EncryptBatch,
   onWarning: (warning: string) => void,
   rules: TransportRules = {},
@@ -72,6 +72,7 @@ export function openMessagePath(
     { ...defaultWorkerSettings, ...worker },
     monotonicNow,
     transport,
+    store?.unlisted,
   );
 
   const post = createPost(transport, now, clockCheck, policy);

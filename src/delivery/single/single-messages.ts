@@ -184,6 +184,7 @@ function toSendResult(result: Result): SendResult {
     case 'waits':
     case 'expired':
     case 'capped':
+    case 'dormant':
       throw new Error(`A single message is never ${result.kind}.`);
   }
 }

@@ -133,6 +133,7 @@ export class Committer {
       leaseMs: settings.leaseMs,
     });
     assignment.recordCommitted(rows);
+    await destinations.storeDormant();
     if (messageLog !== undefined && !answer.isLeaseLost) logRows(messageLog, lease.broadcastId, rows);
     // its page and its detached rows are logged one by one
     const isLeaseLost = answer.isLeaseLost && this.#workload.assignments.delete(assignment);

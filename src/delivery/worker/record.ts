@@ -73,6 +73,7 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
         ...(isOverUntried(row, settings) && { alarm: expiredUnsent }),
       };
     case 'capped':
+    case 'dormant':
       return { ...unsent(row), result: result.kind };
   }
 }
@@ -83,8 +84,8 @@ const expiredUnsent = {
   detail: 'messages expired before any of it was sent: nobody delivered it in time, or the clock is ahead',
 } as const;
 
-/** About half a minute. */
-const strangerDeferrals = 5;
+/** About a minute. */
+const strangerTries = 5;
 
 /** Whether the time of its broadcast was over before anything of it was tried. */
 const isOverUntried = ({ broadcast, tries }: Row, { now }: RecordSettings): boolean =>
@@ -114,6 +115,8 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
   };
   const { origin } = destination;
   const attempted: RowResult = { recipient, origin, attempts: 1, result: outcome.kind, record };
+  if (response === undefined && isGivenUp(row, { ...row.tries, attempts: attempt }, record.reason))
+    return { ...attempted, result: 'dormant' };
   if (outcome.kind === 'retry') {
     if (outcome.isGoneAtLast && attempt >= settings.retryPolicy.maxAttempts)
       return { ...attempted, result: 'gone' };
@@ -208,18 +211,26 @@ function toDeferred(
   { retryPolicy, now, random }: RecordSettings,
 ): RowResult {
   const tries = { ...row.tries, deferrals: row.tries.deferrals + 1 };
-  const isGivenUp = tries.deferrals >= retryPolicy.maxDeferrals || isGivenUpStranger(row, tries, reason);
-  const retry = isGivenUp ? 'exhausted' : retryAfterDeferral(retryPolicy, tries, afterMs, now(), random());
   const alarm = reason === undefined ? undefined : { ...alarmPlaceOf(row), reason, detail };
-  return toRetried({ ...unsent(row, { reason, detail }), alarm }, retry);
+  const deferred = { ...unsent(row, { reason, detail }), alarm };
+  if (isGivenUp(row, tries, reason)) return { ...deferred, result: 'dormant' };
+  const retry =
+    tries.deferrals >= retryPolicy.maxDeferrals
+      ? 'exhausted'
+      : retryAfterDeferral(retryPolicy, tries, afterMs, now(), random());
+  return toRetried(deferred, retry);
 }
 
 /**
- * A host that a stranger has named and that has never accepted a message: its rows are given up after some tries, so that they do not
+ * A host that a stranger has named and that has never accepted a message becomes dormant after some tries, so that its rows do not
  * keep a broadcast running, but only while known and listed push services accept messages. Its subscriptions stay.
  */
-const isGivenUpStranger = ({ destination }: Row, { deferrals }: Tries, reason: string | undefined): boolean =>
-  deferrals >= strangerDeferrals &&
+const isGivenUp = (
+  { destination }: Row,
+  { attempts, deferrals }: Tries,
+  reason: string | undefined,
+): boolean =>
+  attempts + deferrals >= strangerTries &&
   (reason === undefined || ofHost.has(reason)) &&
   destination.isSilentStranger();
 
@@ -242,9 +253,9 @@ function toWaiting(
   const tries = { ...row.tries, deferrals: Math.min(deferrals + 1, longestWaitDeferrals) };
   const alarm =
     deferrals === 0 && isToldAtOnce(reason) ? { ...alarmPlaceOf(row), reason, detail } : undefined;
-  const isGivenUp = isGivenUpStranger(row, tries, reason);
-  const retry = isGivenUp ? 'exhausted' : retryWhenMended(retryPolicy, tries, 0, now(), random());
-  return toRetried({ ...unsent(row, { reason, detail }), alarm }, retry);
+  const waiting = { ...unsent(row, { reason, detail }), alarm };
+  if (isGivenUp(row, tries, reason)) return { ...waiting, result: 'dormant' };
+  return toRetried(waiting, retryWhenMended(retryPolicy, tries, 0, now(), random()));
 }
 
 /** The transport reports the ones that pass by themselves, if they last. */

@@ -274,6 +274,7 @@ class Worker {
     if (nowMs >= tries.expiresAtMs) return { kind: 'expired' };
     if (recipient.isCapped) return { kind: 'capped' };
     if (fault !== undefined) return { kind: 'notSendable', fault };
+    if (destination.isDormant) return { kind: 'dormant' };
     const quietEndMs = assignment.quietEnd(row, nowMs);
     if (quietEndMs !== undefined) return { kind: 'quiet', afterMs: quietEndMs - nowMs };
     const { gate, origin, isUnlisted } = destination;
@@ -292,6 +293,7 @@ class Worker {
     // another worker may continue at once what was stopped here
     const isGivenBack = result.kind === 'deferred' && row.assignment.isStopped;
     const rowResult = toRowResult(row, isGivenBack ? atOnce : result, this.#record);
+    if (rowResult.result === 'dormant') row.destination.setDormant();
     row.assignment.settle(row, rowResult);
     this.#committer.countResult(rowResult);
     // the other rows of a batch that is being sent have no result yet

@@ -25,7 +25,7 @@ export function createWithinLimits(settings: Settings): WithinLimits {
 
   let isNearlyFull = false;
   const warn = async (): Promise<void> => {
-    const { length: pushServices } = await store.unlisted.list();
+    const pushServices = await store.unlisted.countProven();
     const wasNearlyFull = isNearlyFull;
     isNearlyFull = pushServices >= warnAtShare * maxPushServices;
     if (isNearlyFull && !wasNearlyFull)
@@ -35,11 +35,15 @@ export function createWithinLimits(settings: Settings): WithinLimits {
   return async (endpoint, reply, work) => {
     const { origin, host } = new URL(endpoint);
     if (!endpointPolicy.isUnlisted(origin)) return work();
-    // a stored one may always be changed
-    if ((await store.subscriptions.findByEndpoint(endpoint)) !== undefined) return work();
+    // a stored one may always be changed; its push service gets its place again, if there is one
+    if ((await store.subscriptions.findByEndpoint(endpoint)) !== undefined) {
+      const result = await work();
+      await store.unlisted.add(origin, maxPushServices, true);
+      return result;
+    }
     const { requests, endsInMs } = await limits.count(`${host} registered`, windowMs, max);
     if (requests <= max) {
-      const result = await withUnlisted(store, origin, maxPushServices, work);
+      const result = await withUnlisted(store, origin, maxPushServices, work, true);
       await warn();
       return result;
     }

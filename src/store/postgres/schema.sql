@@ -101,7 +101,9 @@ create table deskbell.invitations (
 -- if any public host is admitted: push services with subscriptions that are neither known nor listed
 create table deskbell.unlisted_push_services (
   origin text primary key,
-  added_at_ms bigint not null
+  added_at_ms bigint not null,
+  -- null: it has a place
+  dormant_since_ms bigint
 );
 
 -- how often clients have asked lately. Not logged: after a crash, all begin anew
@@ -439,6 +441,7 @@ create table deskbell.origin_counts (
   exhausted bigint not null,
   capped bigint not null default 0,
   doubtful bigint not null default 0,
+  dormant bigint not null default 0,
   primary key (broadcast_id, shard, origin)
 ) with (fillfactor = 50);
 
@@ -457,6 +460,7 @@ create table deskbell.outcome_intervals (
   exhausted bigint not null,
   capped bigint not null default 0,
   doubtful bigint not null default 0,
+  dormant bigint not null default 0,
   primary key (broadcast_id, width_ms, start_ms, push_service, shard)
 ) with (fillfactor = 30);
 

@@ -87,7 +87,9 @@ create table invitations (
 -- if any public host is admitted: push services with subscriptions that are neither known nor listed
 create table unlisted_push_services (
   origin text primary key,
-  added_at_ms integer not null
+  added_at_ms integer not null,
+  -- null: it has a place
+  dormant_since_ms integer
 ) strict, without rowid;
 
 -- People and channels ----------------------------------------------------------------------------------------------------------
@@ -396,6 +398,7 @@ create table origin_counts (
   exhausted integer not null,
   capped integer not null default 0,
   doubtful integer not null default 0,
+  dormant integer not null default 0,
   primary key (broadcast_id, shard, origin)
 ) strict, without rowid;
 
@@ -414,6 +417,7 @@ create table outcome_intervals (
   exhausted integer not null,
   capped integer not null default 0,
   doubtful integer not null default 0,
+  dormant integer not null default 0,
   primary key (broadcast_id, width_ms, start_ms, push_service, shard)
 ) strict, without rowid;
 
