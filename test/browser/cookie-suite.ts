@@ -1,8 +1,7 @@
 // Which cookies page library and service worker send to the service, in every browser.
 import assert from 'node:assert/strict';
-import { sessionKey, type ClientRequest } from '../../tools/browser/backend.ts';
+import { type ClientRequest } from '../../tools/browser/backend.ts';
 import { openDemoPage, press, received, reload, textOf } from '../../tools/browser/demo-page.ts';
-import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import { until } from '../../tools/until.ts';
 import { newSubscription } from '../service/running-service.ts';
 import { startBasicLogin } from './basic-login.ts';
@@ -31,30 +30,6 @@ export function testCookies(browserTest: BrowserTest): void {
       for (const request of ['GET /vapidKey', 'POST /webPush', 'DELETE /webPush']) {
         assert.ok(isAsked(ofCookie, request), request);
       }
-    },
-  );
-
-  browserTest(
-    "with the service's own session cookie a refused request is repeated once without cookies",
-    async ({ testBrowser, backend, open, storedRow }) => {
-      const page = await open();
-      const { cookie } = await createSessionCookie({ sessionKey, value: 'ada' });
-      await page.evaluate(`document.cookie = ${JSON.stringify(cookie)}; undefined`);
-      await press(page, 'Subscribe');
-      assert.equal(await textOf(page, '#stored'), 'Stored');
-      assert.deepEqual(unsafe(backend.clientRequests, cookie), [
-        'POST /webPush, 403 with the cookie',
-        'POST /webPush, 200 without',
-      ]);
-
-      const row = await storedRow();
-      await testBrowser.dropSubscriptions(backend.url);
-      await untilReplaced(backend, row);
-      await backend.sendWithReceipts({ title: 'Receipts', message: 'too' });
-      await received(page, 1);
-      const isReported = () =>
-        unsafe(backend.clientRequests, cookie).includes('POST /webPush/receipts, 204 without');
-      await until(isReported, 'a report');
     },
   );
 
@@ -121,11 +96,3 @@ function forgedForm(serviceUrl: string, type: string): string {
 
 const isAsked = (requests: readonly ClientRequest[], name: string): boolean =>
   requests.some(({ request }) => request === name);
-
-const unsafe = (requests: readonly ClientRequest[], cookie: string): readonly string[] =>
-  requests
-    .filter(({ request }) => !/^(?:GET|OPTIONS) /.test(request))
-    .map(
-      ({ request, status, cookies }) =>
-        `${request}, ${status} ${cookies === cookie ? 'with the cookie' : 'without'}`,
-    );

@@ -1,22 +1,18 @@
 // What the demo page must do in every browser, written once: each test uses the page by pressing its
 // buttons, with the real service, store and sender behind it. One backend, and with it one origin, for each test.
 import assert from 'node:assert/strict';
-import { unusualPayloads } from '../client/unusual-payloads.ts';
 import {
-  notificationsOnScreen,
-  openDemoPage,
   press,
   received,
   reload,
   saidByElement,
-  type ShownNotification,
   shown,
   steps,
   textOf,
   waitFor,
 } from '../../tools/browser/demo-page.ts';
 import type { StoredSubscription } from '../../src/store/subscriptions.ts';
-import { type Backend, startBackend } from '../../tools/browser/backend.ts';
+import { type Backend } from '../../tools/browser/backend.ts';
 import type { Page } from 'puppeteer-core';
 import type { BrowserTests } from './browser-test.ts';
 import { until } from '../../tools/until.ts';
@@ -119,27 +115,6 @@ export function testDemoPage({ browserTest, chromiumTest, furtherTest }: Browser
     for (const page of pages) assert.deepEqual(await received(page, 1), ['Both: of you']);
   });
 
-  furtherTest(
-    'whatever bytes the payload has, a notification is shown',
-    async ({ backend, openSubscribed }) => {
-      const { page, row } = await openSubscribed();
-      // Chromium discards a message whose plaintext is empty before any service worker sees it.
-      const payloads = unusualPayloads.filter(({ payload }) => payload.length > 0);
-      for (const [index, { payload, title, body }] of payloads.entries()) {
-        assert.equal(await backend.sendPayload(row, Buffer.from(payload as string)), 'accepted');
-        const [latest] = await received(page, index + 1);
-        const notifications = (await page.evaluate(notificationsOnScreen)) as readonly ShownNotification[];
-        // Chromium gives no text where the bytes are not UTF-8.
-        const text = typeof payload === 'string' || latest !== `${title}: ` ? body : '';
-        assert.equal(latest!.toWellFormed(), `${title}: ${text}`.toWellFormed());
-        assert.deepEqual(
-          notifications.map((shownOne) => [shownOne.title.toWellFormed(), shownOne.body.toWellFormed()]),
-          [[title.toWellFormed(), text.toWellFormed()]],
-        );
-      }
-    },
-  );
-
   browserTest('a message arrives with no page open', async ({ testBrowser, backend, openSubscribed }) => {
     const { page } = await openSubscribed();
     await page.close();
@@ -185,25 +160,6 @@ export function testDemoPage({ browserTest, chromiumTest, furtherTest }: Browser
       assert.equal((await backend.subscriptions()).length, 1);
       assert.deepEqual(await backend.sendToAll({ title: 'Anyone', message: 'there?' }), { gone: 1 });
       assert.deepEqual(await backend.subscriptions(), []);
-    },
-  );
-
-  furtherTest(
-    'after a change of the server key, loading the page subscribes anew',
-    async ({ backend, openSubscribed, storedRow, deliver }) => {
-      const { page, row: former } = await openSubscribed();
-      await backend.changeKeys();
-
-      await reload(page);
-
-      assert.equal(
-        (await steps(page)).at(-1),
-        'The former subscription could not be kept, so this browser has subscribed anew.',
-      );
-      const row = await storedRow();
-      assert.notEqual(row.endpoint, former.endpoint);
-      assert.notEqual(row.vapidPublicKey, former.vapidPublicKey);
-      await deliver(page, 'New key', 'same browser');
     },
   );
 
@@ -290,23 +246,6 @@ export function testDemoPage({ browserTest, chromiumTest, furtherTest }: Browser
         { id: row.id, endpoint: row.endpoint, p256dh: row.p256dh, ownAuth: row.auth },
       );
       await deliver(page, 'Own', 'keys');
-    },
-  );
-
-  furtherTest(
-    'a channel that was turned off while the service was away is off once the demo page is loaded',
-    async ({ testBrowser, permit }) => {
-      await using backend = await startBackend(testBrowser.access, { channels: true });
-      await permit(backend.url, 'granted');
-      await backend.addChannel({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
-      const page = await openDemoPage(testBrowser.browser, backend.url);
-      await press(page, 'Subscribe');
-      await page.evaluate(changeState('{ choices: { news: false } }'));
-
-      await reload(page);
-
-      assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
-      assert.deepEqual((await backend.subscriptions())[0]!.channels, { news: false });
     },
   );
 
@@ -399,46 +338,6 @@ export function testDemoPage({ browserTest, chromiumTest, furtherTest }: Browser
   );
 
   furtherTest(
-    'where the service answers 500 then, the service worker tries again until it is subscribed',
-    async ({ testBrowser, backend, openSubscribed }) => {
-      const { row: former } = await openSubscribed();
-      const requests = await backend.startOutage();
-
-      await testBrowser.dropSubscriptions(backend.url);
-
-      await until(async () => requests.length > 0, 'the service worker to ask for the key');
-      assert.deepEqual(requests, ['GET /vapidKey'], 'nothing is made of a key that is none');
-      assert.equal((await backend.subscriptions())[0]!.endpoint, former.endpoint);
-      await backend.startService();
-      await untilReplaced(backend, former);
-    },
-  );
-
-  furtherTest(
-    'a subscription that was dropped without a word is replaced when the page is loaded',
-    async ({ backend, openSubscribed }) => {
-      const { page, row: former } = await openSubscribed();
-      await page.evaluate(unsubscribeSilently);
-
-      await reload(page);
-
-      assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
-      await untilReplaced(backend, former);
-    },
-  );
-
-  furtherTest(
-    'who has unsubscribed stays so, also when the page is loaded again',
-    async ({ backend, openSubscribed }) => {
-      const { page } = await openSubscribed();
-      await press(page, 'Unsubscribe');
-      await reload(page);
-      assert.equal(await textOf(page, '#headline'), 'Not subscribed');
-      assert.deepEqual(await backend.subscriptions(), []);
-    },
-  );
-
-  furtherTest(
     'an endpoint on permanently-removed.invalid makes the page subscribe anew',
     async ({ backend, openSubscribed }) => {
       const { page, row: former } = await openSubscribed();
@@ -448,25 +347,6 @@ export function testDemoPage({ browserTest, chromiumTest, furtherTest }: Browser
 
       assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
       await untilReplaced(backend, former);
-    },
-  );
-
-  furtherTest(
-    'where the service takes another key while the page subscribes, the page subscribes with that one',
-    async ({ testBrowser, backend, storedRow, deliver }) => {
-      const page = await testBrowser.browser.newPage();
-      await page.exposeFunction('changeKeys', () => backend.changeKeys());
-      await page.evaluateOnNewDocument(changeKeysBeforeFirstPost);
-      await page.goto(backend.url);
-      await press(page, 'Subscribe');
-
-      assert.equal(await textOf(page, '#headline'), 'This browser is subscribed');
-      const row = await storedRow();
-      assert.deepEqual(await page.evaluate('postedKeys'), [
-        await page.evaluate('postedKeys[0]'),
-        row.vapidPublicKey,
-      ]);
-      await deliver(page, 'Right', 'key');
     },
   );
 
@@ -721,18 +601,6 @@ const removeEndpoint = (endpoint: string) => `{
       return real === ${JSON.stringify(endpoint)} ? 'https://permanently-removed.invalid/fcm/send/x' : real;
     },
   });
-}`;
-
-const changeKeysBeforeFirstPost = `{
-  const realFetch = fetch;
-  globalThis.postedKeys = [];
-  globalThis.fetch = async (url, init) => {
-    if (init.method === 'POST') {
-      if (postedKeys.length === 0) await changeKeys();
-      postedKeys.push(init.headers['deskbell-vapid-key']);
-    }
-    return realFetch(url, init);
-  };
 }`;
 
 const activeScript = 'navigator.serviceWorker.ready.then(({ active }) => active.scriptURL)';

@@ -63,23 +63,3 @@ furtherTest(
     await press(page!, 'Unsubscribe');
   },
 );
-
-furtherTest(
-  'with the script in another folder, a click opens the folder that the page and the script share',
-  async ({ testBrowser, backend, openOtherSite }) => {
-    const { page, url } = await openOtherSite('some/article');
-    await page.evaluate(`
-      import('${backend.url}client/index.js').then(({ createClient }) =>
-        createClient({ serviceUrl: '${backend.url}', serviceWorkerUrl: '/assets/worker.js' })
-          .subscribe()
-          .then(() => undefined))`);
-    await page.close();
-    await backend.sendToAll({ title: 'While you were out', message: 'somebody rang' });
-    await untilShown(1);
-
-    await Promise.all([
-      testBrowser.browser.waitForTarget((candidate) => candidate.url() === url),
-      desktop.clickNotification(),
-    ]);
-  },
-);

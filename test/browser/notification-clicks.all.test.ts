@@ -6,10 +6,7 @@ import { chromium, firefox } from '../../scripts/install-test-tools.ts';
 import type { TestBrowser } from '../../tools/browser/test-browser.ts';
 import { startChromium } from '../../tools/browser/chromium.ts';
 import { createDesktopTests } from './desktop-test.ts';
-import { startBackend } from '../../tools/browser/backend.ts';
-import { openDemoPage, press } from '../../tools/browser/demo-page.ts';
 import { startFirefox } from '../../tools/browser/firefox.ts';
-import { subscribeWithHooks } from './other-site.ts';
 import { until } from '../../tools/until.ts';
 
 const browsers = {
@@ -95,54 +92,6 @@ for (const [name, { tool, start }] of Object.entries(browsers)) {
             () => `the reports, of which there are ${JSON.stringify(reported)}`,
           );
         }
-      },
-    );
-
-    furtherTest(
-      "the site's own service worker acts on a click, or leaves it",
-      async ({ testBrowser, backend, openOtherSite }) => {
-        const { page, url } = await openOtherSite('hooks/');
-        await page.evaluate(subscribeWithHooks(backend.url));
-        const actions = [
-          { title: 'Own', action: 'own' },
-          { title: 'Left', action: 'left', url: '/?left' },
-        ];
-        await backend.sendToAll({ title: 'order', message: '', actions });
-        await untilShown(1);
-        await desktop.clickAction('Own');
-        await untilOpen(testBrowser, `${url}?own=ORDER`);
-        await untilShown(0);
-        await backend.sendToAll({ title: 'order', message: '', actions });
-        await untilShown(1);
-        await desktop.clickAction('Left');
-        await untilOpen(testBrowser, `${url}?left`);
-      },
-    );
-
-    furtherTest(
-      'the action turn-off-channel turns the channel of its message off and opens no page',
-      async ({ testBrowser, permit }) => {
-        await using backend = await startBackend(testBrowser.access, { channels: true });
-        await permit(backend.url, 'granted');
-        await backend.addChannel({ name: 'news', title: 'News', titles: {}, isOnByDefault: true });
-        const page = await openDemoPage(testBrowser.browser, backend.url);
-        await press(page, 'Subscribe');
-        const { length } = await testBrowser.browser.pages();
-        const message = {
-          title: 'News',
-          message: 'It rains',
-          actions: [{ title: 'Turn these off', action: 'turn-off-channel', url: '?opened' }],
-        };
-        assert.deepEqual(await backend.sendToAll(message, { channel: 'news' }), { accepted: 1 });
-        await untilShown(1);
-        await desktop.clickAction('Turn these off');
-        await untilShown(0);
-        await until(
-          async () => (await backend.subscriptions())[0]!.channels['news'] === false,
-          'the channel to be off',
-        );
-        const pages = await testBrowser.browser.pages();
-        assert.deepEqual([pages.length, page.url()], [length, backend.url]);
       },
     );
 

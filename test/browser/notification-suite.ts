@@ -7,7 +7,6 @@ import type { Message } from '../../src/protocol/message/message.ts';
 import type { BrowserTest } from './browser-test.ts';
 import { received, textOf, waitFor } from '../../tools/browser/demo-page.ts';
 import { subscribeWithHooks } from './other-site.ts';
-import { until } from '../../tools/until.ts';
 
 const picture =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -150,29 +149,6 @@ export function testNotifications(browserTest: BrowserTest, dropped: readonly st
         await received(page, index + 1);
       }
       assert.deepEqual(titles(await onScreen(page)), ['First', 'Second']);
-    },
-  );
-
-  browserTest(
-    'what was shown is reported where the message asks for it, once the service can be reached',
-    async ({ backend, openSubscribed }) => {
-      const { page } = await openSubscribed();
-      await backend.sendToAll({ title: 'Silent', message: '' });
-      const requests = await backend.startOutage();
-      const first = await backend.sendWithReceipts({ title: 'First', message: '' });
-      await received(page, 2);
-      await until(async () => requests.includes('POST /webPush/receipts'), 'a report');
-      await backend.startService();
-      const url = `${backend.url}?2`;
-      const second = await backend.sendWithReceipts({ title: 'Second', message: '', url, declarative: true });
-      await received(page, 3);
-      for (const id of [first, second]) {
-        await until(
-          async () => (await backend.receipts(id))?.shown === 1,
-          `the report that broadcast ${id} was shown`,
-        );
-        assert.deepEqual(await backend.receipts(id), { shown: 1, clicked: 0, dismissed: 0, actions: {} });
-      }
     },
   );
 

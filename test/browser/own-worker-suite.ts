@@ -59,35 +59,6 @@ export function testOwnWorkers(browserTest: BrowserTest, change: string): void {
   }
 
   browserTest(
-    'the page may subscribe before the site registers its service worker, and sends again at each load',
-    async (context) => {
-      const { backend, startShop, storedRow } = context;
-      const shop = await startShop();
-      const page = await openShop(context, shop);
-      await page.evaluate(noteLookUps);
-      await page.evaluate(`start(); client.synced.then(() => {
-        globalThis.afterLookUp = () => navigator.serviceWorker.register('sw.js');
-        return client.subscribe();
-      }).then(() => undefined)`);
-      const { endpoint } = await storedRow();
-
-      for (const options of ['', "{ serviceWorkerUrl: 'sw.js' }"]) {
-        for (const order of [`start(${options}); register()`, `register(); start(${options})`]) {
-          await page.reload();
-          await page.evaluate(
-            `{ const register = () => void navigator.serviceWorker.register('sw.js'); ${order} }`,
-          );
-          assert.equal(await page.evaluate('client.synced'), 'sent-again');
-          await untilActive(page, new URL('sw.js', shop.url));
-        }
-      }
-      assert.equal((await storedRow()).endpoint, endpoint);
-      await backend.sendToAll({ title: 'Here', message: '' });
-      await waitFor(page, 'li');
-    },
-  );
-
-  browserTest(
     "a site's service worker that caches every answer does not keep a browser at a former key",
     async (context) => {
       const { backend, startShop, storedRow } = context;
@@ -153,31 +124,6 @@ export function testOwnWorkers(browserTest: BrowserTest, change: string): void {
       await subscribe(page);
       await backend.sendToAll({ title: 'Now', message: '' });
       await waitFor(page, 'li');
-    },
-  );
-
-  browserTest(
-    "an answer that is not the service's is named with its URL, and as the HTML page that it is",
-    async (context) => {
-      const shop = await context.startShop();
-      const page = await openShop(context, shop);
-      await page.evaluate("navigator.serviceWorker.register('sw.js').then(() => undefined)");
-      const html =
-        "with an HTML page, perhaps of the site's service worker, or of a server that answers unknown paths with index.html: " +
-        'Check serviceUrl, the proxy and --prefix.';
-      for (const [serviceUrl, answer] of [
-        [
-          '/push/',
-          `GET ${new URL('/push/vapidKey', shop.url).href} answered 200 without what the service answers ${html}`,
-        ],
-        [
-          `${context.backend.url}push/`,
-          `GET ${context.backend.url}push/vapidKey answered 404: There is nothing at this path.`,
-        ],
-      ] as const) {
-        await page.evaluate(`start({ serviceUrl: '${serviceUrl}' })`);
-        assert.equal(await page.evaluate(failureOf('client.subscribe()')), `server-refused: ${answer}`);
-      }
     },
   );
 

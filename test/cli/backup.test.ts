@@ -16,7 +16,6 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
 import { backUp, restore } from '../../src/cli/data/backup-file.ts';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { rotateKeys } from '../../src/cli/data/key-rotation.ts';
@@ -31,7 +30,6 @@ import { madeUpBroadcast } from '../store/store-under-test.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { runCommand, temporaryFolder } from './run-command.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
-import { within } from '../../tools/until.ts';
 
 const message = { title: 'Hello', message: 'from before the backup' };
 const subject = 'mailto:push@example.org';
@@ -237,22 +235,6 @@ suite('a backup', () => {
       stderr,
       /text is not a database\. Give a file that `deskbell backup` wrote; .* \[ERR_STORE_CORRUPT\]/,
     );
-  });
-
-  test('is made while others write, again and again', async () => {
-    const folder = await temporaryFolder();
-    using other = new DatabaseSync(join(data, 'deskbell.db'), { timeout: 5000 });
-    const end = new AbortController();
-    const made = backUp(data, join(folder, 'backup'), { withKeys: false });
-    const writing = (async () => {
-      for (; !end.signal.aborted; await setImmediate()) other.exec('update vapid_keys set state = state');
-    })();
-    try {
-      await within(made, 'a backup beside a writer');
-    } finally {
-      end.abort();
-      await writing;
-    }
   });
 
   test('of a database that is damaged is not made', async () => {

@@ -1,10 +1,9 @@
 // `deskbell doctor`: what is fine, what is not and how it is put right, over real files and connections.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
-import { isIP, type AddressInfo, type Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
@@ -16,7 +15,7 @@ import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
-import { freePort } from '../../tools/listening.ts';
+import { freePort, listenOnNewPort } from '../../tools/listening.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import { runCommand, temporaryFolder, type RunResult } from './run-command.ts';
 
@@ -190,9 +189,8 @@ suite('deskbell doctor', () => {
     const server = createHttpServer(({ method, url }, response) => {
       asked.push(`${method} ${url}`);
       response.end();
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    });
+    const port = await listenOnNewPort(server);
     const host = `127.0.0.1:${port}`;
     t.after(() => server.close());
     // what names no single push service cannot be asked

@@ -1,14 +1,25 @@
 // Each command once with an output that nobody reads to the end, as in `deskbell keys show | head -0`: it ends by itself and
 // reports no error. What it says is tested in the files of the commands.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
+import { promisify } from 'node:util';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
-import { createUserAgent, startPushService, type PushService } from '../../src/push-service/index.ts';
+import { createUserAgent, type PushService, startPushService } from '../../src/push-service/index.ts';
 import { until } from '../../tools/until.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 import {
@@ -52,12 +63,12 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   'webhook-secret': ['webhook-secret'],
 };
 
-const folder = await temporaryFolder();
-const environment = { DESKBELL_DATA: join(folder, 'data'), DESKBELL_SUBJECT: 'mailto:push@example.org' };
+const binFolder = await temporaryFolder();
+const environment = { DESKBELL_DATA: join(binFolder, 'data'), DESKBELL_SUBJECT: 'mailto:push@example.org' };
 for (const words of [
   ['keys', 'generate'],
   ['operators', 'add', 'ann'],
-  ['backup', '--with-keys', join(folder, 'copy')],
+  ['backup', '--with-keys', join(binFolder, 'copy')],
 ])
   assert.equal((await runCommand(words, { environment })).exitCode, 0);
 
@@ -70,7 +81,7 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
   });
 
   test('export ends with exit code 0 in the middle of its pages', async () => {
-    const { store, vapidKeys, close } = await openDataDirectory(join(folder, 'full'));
+    const { store, vapidKeys, close } = await openDataDirectory(join(binFolder, 'full'));
     await store.subscriptions.putAll(
       Array.from({ length: 3000 }, (_, index) => ({
         subscription: madeUpSubscription(index),
@@ -78,7 +89,7 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
       })),
     );
     await close();
-    const child = startCommand(['subscriptions', 'export', '--data', join(folder, 'full')]);
+    const child = startCommand(['subscriptions', 'export', '--data', join(binFolder, 'full')]);
     child.stdout.once('data', () => child.stdout.destroy());
     const [complaints, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
     assert.deepEqual([complaints, exitCode], ['', 0]);
@@ -149,11 +160,89 @@ suite('a command whose output nobody reads', { concurrency: 4 }, () => {
   for (const [name, words] of Object.entries(commands)) {
     test(`${name} ends with exit code 0`, async () => {
       const { exitCode, stderr } = await runUnread(
-        words.map((word) => word.replace('FOLDER', folder)),
+        words.map((word) => word.replace('FOLDER', binFolder)),
         { environment },
       );
       assert.doesNotMatch(stderr, /ERR_|EPIPE|\n {4}at /);
       assert.equal(exitCode, 0);
     });
   }
+});
+
+// Where the command keeps what Node has compiled of it: who can write there can have it run code of theirs.
+
+const loadModule = `require('./src/cli/compiled-code.cts').keepCompiledCode(); require('./src/require-node.cts')`;
+
+/** Loads a module with this home. @returns what is compiled code for the next run, and what is left of temporary files */
+async function runIn(home: string, words: readonly string[] = ['-e', loadModule]) {
+  const temporary = await temporaryFolder();
+  const env = { HOME: home, TMPDIR: temporary };
+  await promisify(execFile)(process.execPath, words, { env });
+  const folder = folderIn(home);
+  return { compiled: existsSync(folder) ? readdirSync(folder) : [], temporary: readdirSync(temporary) };
+}
+
+const folderIn = (home: string): string => join(home, '.cache/deskbell/compiled');
+
+suite('what is compiled of the command', () => {
+  test('is kept in the home directory, for its user alone, and not among temporary files', async () => {
+    const home = await temporaryFolder();
+    const { compiled, temporary } = await runIn(home, [mainFile, '--version']);
+    assert.notDeepEqual(compiled, []);
+    assert.deepEqual(temporary, []);
+    assert.equal(statSync(folderIn(home)).mode & 0o777, 0o700);
+  });
+
+  for (const [what, prepare] of [
+    ['the home is one that others can write to', (home: string) => chmodSync(home, 0o777)],
+    [
+      'others can write to a folder above it',
+      (home: string) => {
+        mkdirSync(folderIn(home), { recursive: true });
+        chmodSync(join(home, '.cache'), 0o777);
+      },
+    ],
+    [
+      'others can write to the folder',
+      (home: string) => {
+        mkdirSync(folderIn(home), { recursive: true });
+        chmodSync(folderIn(home), 0o770);
+      },
+    ],
+  ] as const) {
+    test(`is not kept where ${what}`, async () => {
+      const home = await temporaryFolder();
+      prepare(home);
+      assert.deepEqual(await runIn(home), { compiled: [], temporary: [] });
+    });
+  }
+
+  const skip = process.getuid?.() === 0 ? false : 'only root can give a file to another user';
+  test(
+    'is not kept in what belongs to another user, such as by root in the home of who called sudo',
+    { skip },
+    async () => {
+      const other = 65_534;
+      const home = await temporaryFolder();
+      chownSync(home, other, other);
+      assert.deepEqual(await runIn(home), { compiled: [], temporary: [] });
+      chownSync(home, 0, 0);
+      mkdirSync(folderIn(home), { recursive: true });
+      chownSync(folderIn(home), other, other);
+      assert.deepEqual(await runIn(home), { compiled: [], temporary: [] });
+      chownSync(folderIn(home), 0, 0);
+      assert.notDeepEqual((await runIn(home)).compiled, []);
+      for (const between of ['.cache', '.cache/deskbell']) {
+        chownSync(join(home, between), other, other);
+        rmSync(folderIn(home), { recursive: true });
+        mkdirSync(folderIn(home));
+        assert.deepEqual((await runIn(home)).compiled, [], between);
+        chownSync(join(home, between), 0, 0);
+      }
+    },
+  );
+
+  test('is not looked for where there is no home', async () => {
+    assert.deepEqual(await runIn('/nonexistent'), { compiled: [], temporary: [] });
+  });
 });

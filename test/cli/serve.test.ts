@@ -3,8 +3,6 @@ import assert from 'node:assert/strict';
 import { exec, execFileSync } from 'node:child_process';
 import { chmod, mkdir, open, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -17,7 +15,7 @@ import {
   temporaryFolder,
   serve,
 } from './run-command.ts';
-import { freePort } from '../../tools/listening.ts';
+import { freePort, listenOnNewPort } from '../../tools/listening.ts';
 import { until, within } from '../../tools/until.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 
@@ -95,21 +93,6 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     assert.equal(exitCode, 1);
     assert.match(stderr, /ERR_KEY_FILE_CORRUPT/);
     await assert.rejects(fetch(`http://127.0.0.1:${port}/`), 'nobody listens');
-  });
-
-  test('what is registered is there after a restart', async () => {
-    const data = await temporaryFolder();
-    const subscription = exampleSubscription(1);
-    const first = await serve(['--data', data]);
-    const response = await fetch(`${first.address}/webPush`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(subscription),
-    });
-    assert.equal(response.status, 200);
-    await first.end();
-    const { stdout } = await runCommand(['subscriptions', 'export', '--data', data]);
-    assert.equal((JSON.parse(stdout) as { endpoint: string }).endpoint, subscription.endpoint);
   });
 
   test('with --json everything on standard output is JSON Lines', async () => {
@@ -228,9 +211,8 @@ suite('deskbell serve', { concurrency: 3 }, () => {
   });
 
   test('a port in use is a clear fault', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const { port } = taken.address() as AddressInfo;
+    const taken = createServer();
+    const port = await listenOnNewPort(taken);
     const data = await temporaryFolder();
     for (const [flag, ...words] of [
       ['--port', String(port)],
@@ -285,27 +267,6 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const { exitCode, stderr } = await runCommand(words);
     assert.equal(exitCode, 1);
     assert.match(stderr, /^deskbell: The log file .* cannot be written: .* \[ERR_FILE\]\n$/);
-  });
-
-  test('the log file is readable by its owner only; strangers lose a right that they had to it', async () => {
-    const data = await temporaryFolder();
-    const [fresh, readable, shared] = ['fresh', 'readable', 'shared'].map((name) =>
-      join(data, `${name}.log`),
-    );
-    await writeFile(readable!, 'earlier\n');
-    await chmod(readable!, 0o644);
-    await writeFile(shared!, '');
-    await chmod(shared!, 0o640);
-    for (const file of [fresh!, readable!, shared!]) {
-      const service = await serve(['--data', data, '--log-file', file]);
-      await (await fetch(`${service.address}/vapidKey`)).text();
-      await service.end();
-    }
-    const modes = await Promise.all(
-      [fresh!, readable!, shared!].map(async (file) => (await stat(file)).mode & 0o777),
-    );
-    assert.deepEqual(modes, [0o600, 0o640, 0o640], 'a group that was given access keeps it');
-    assert.match(await readFile(readable!, 'utf8'), /^earlier\n.*vapidKey/s);
   });
 
   test('SIGHUP opens the log file anew after a rotation and loses no record', async () => {

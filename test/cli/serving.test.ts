@@ -7,7 +7,6 @@ import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import { registerHooks, syncBuiltinESMExports } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
@@ -17,7 +16,7 @@ import { databasePathOf, openDataDirectory } from '../../src/cli/data/data-direc
 import { withRetention } from '../../src/cli/data/retention-loop.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import type { RetentionLimits } from '../../src/store/retention.ts';
-import { freePort } from '../../tools/listening.ts';
+import { freePort, listenOnNewPort } from '../../tools/listening.ts';
 import { until, within } from '../../tools/until.ts';
 import { startOperator } from '../operator/running-operator.ts';
 import { newSubscription, sendJson } from '../service/running-service.ts';
@@ -68,13 +67,12 @@ test('asks a service at its port and prefix, and a worker’s reports', { skip }
 
 test('deskbell serve --operator --webhook posts what another command brings about, signed', async (t) => {
   const receiver = createServer();
-  receiver.listen(0, '127.0.0.1');
-  await once(receiver, 'listening');
+  const port = await listenOnNewPort(receiver);
   t.after(() => {
     receiver.closeAllConnections();
     receiver.close();
   });
-  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  const url = `http://127.0.0.1:${port}/hook`;
   const environment = { DESKBELL_DATA: await temporaryFolder(), DESKBELL_SUBJECT: 'mailto:you@example.org' };
   const serve = runUntilStopped(['serve', '--port', '0', '--operator', '127.0.0.1:0', '--webhook', url], {
     environment,

@@ -457,15 +457,6 @@ suite('deskbell subscriptions', { concurrency: true }, () => {
     );
   });
 
-  test('a push service that the operator admits is admitted here too', async () => {
-    const data = await newData();
-    const input = jsonLines([{ ...exampleSubscription(1), endpoint: 'http://127.0.0.1:8090/wpush/1' }]);
-    const words = ['subscriptions', 'import', '-', '--data', data];
-    assert.equal((await runCommand(words, { input })).exitCode, 1);
-    const environment = { DESKBELL_PUSH_SERVICES: 'http://127.0.0.1:8090' };
-    assert.equal((await runCommand(words, { input, environment })).exitCode, 0);
-  });
-
   test('remove forgets rows by id and names those that are not there', async () => {
     const data = await newData();
     const input = jsonLines([exampleSubscription(1), exampleSubscription(2), exampleSubscription(3)]);

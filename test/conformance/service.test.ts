@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
 import { readKeyFile } from '../../src/keys/vapid-key-files.ts';
+import type { Problem } from '../../src/http/problem.ts';
 import { openExampleUsers } from '../../src/service/demonstration/users.ts';
 import { createSessionCookie } from '../../src/service/demonstration/session.ts';
 import { spawnUntilStopped, temporaryFolder, type RunningCommand } from '../cli/run-command.ts';
@@ -221,25 +222,37 @@ describe('Resources and their fields', () => {
     const path = join(await temporaryFolder(), 'users.db');
     const users = openExampleUsers({ path });
     const database = new DatabaseSync(path);
-    database.exec(`insert into users values (${id}, 'Edge', 'edge@example.org')`);
-    database.close();
     await using edge = await startConformanceService({ exampleUsers: users });
-    const text = await (await edge.ask('GET', `/v1/user/${id}`)).text();
-    assert.equal(text, `{"id":${id},"name":"Edge","email":"edge@example.org"}`);
+    for (const edgeId of [id, -(2n ** 63n), 2n ** 63n - 1n, 0n]) {
+      database.exec(`insert into users values (${edgeId}, 'Edge', 'edge@example.org')`);
+      const text = await (await edge.ask('GET', `/v1/user/${edgeId}`)).text();
+      assert.equal(text, `{"id":${edgeId},"name":"Edge","email":"edge@example.org"}`);
+    }
+    database.close();
     assert.equal((await edge.ask('GET', `/v1/user/${id - 1n}`)).status, 404);
     users.close();
   });
 
   test('An update of a user needs the strings name and email', async () => {
-    for (const body of [
-      {},
-      { name: 'Ada' },
-      { email: 'ada@example.org' },
-      { name: 1, email: 'ada@example.org' },
-      { name: 'Ada', email: null },
-    ]) {
-      assert.equal((await service.ask('PUT', '/v1/user/1', body)).status, 400);
+    for (const [body, faults] of [
+      [{}, ['/name ERR_FIELD_MISSING', '/email ERR_FIELD_MISSING']],
+      [{ name: 'Ada' }, ['/email ERR_FIELD_MISSING']],
+      [{ name: 1, email: null }, ['/name ERR_FIELD_TYPE', '/email ERR_FIELD_TYPE']],
+      [{ name: ['a'], email: 'b' }, ['/name ERR_FIELD_TYPE']],
+      [{ name: '', email: '' }, ['/name ERR_FIELD_VALUE', '/email ERR_FIELD_VALUE']],
+      [{ name: 'a\ud800', email: '\udc00b' }, ['/name ERR_FIELD_VALUE', '/email ERR_FIELD_VALUE']],
+      [[], [' ERR_FIELD_TYPE']],
+      [null, [' ERR_FIELD_TYPE']],
+    ] as const) {
+      const response = await service.ask('PUT', '/v1/user/1', body);
+      assert.equal(response.status, 400);
+      const { errors = [] } = (await response.json()) as Problem;
+      assert.deepEqual(
+        errors.map(({ pointer, code }) => `${pointer} ${code}`),
+        faults,
+      );
     }
+    assert.equal((await service.ask('PUT', '/v1/user/1')).status, 400, 'without a body');
   });
 
   test('The demonstration session value is the server-side entry SESSION, a string', async () => {
@@ -304,18 +317,21 @@ describe('Endpoints', () => {
     const { cookie } = service.session;
     const other = await createSessionCookie({ sessionKey: service.data.sessionKey, value: 'ada' });
     const subscription = await subscribe(service);
+    let stored = await service.data.store.subscriptions.count();
     for (const [method, path, body] of [
       ['POST', '/webPush', subscription],
       ['DELETE', '/webPush', subscription],
       ['PUT', '/v1/user/1', { name: 'a', email: 'b' }],
     ] as const) {
       assert.equal((await service.ask(method, path, body, { cookie })).status, 403);
+      assert.equal(await service.data.store.subscriptions.count(), stored, 'it does nothing');
       for (const csrfToken of ['', 'x', other.csrfToken, `${service.session.csrfToken}x`]) {
         const response = await service.ask(method, path, body, { cookie, 'csrf-token': csrfToken });
         assert.equal(response.status, 403, `with the token "${csrfToken}"`);
       }
       const token = { cookie, 'csrf-token': service.session.csrfToken };
       assert.ok((await service.ask(method, path, body, token)).ok);
+      stored = await service.data.store.subscriptions.count();
     }
   });
 
@@ -361,25 +377,39 @@ describe('Example user API', () => {
   });
 
   test('PUT /v1/user/{user_id} answers 200 without a body, and the record is the one sent', async () => {
-    const update = { name: 'Grace', email: 'grace@example.org' };
-    const response = await service.ask('PUT', '/v1/user/1', update);
+    const update = { name: 'Zoë 🔔 "quoted"', email: 'zoe@example.org' };
+    const response = await service.ask('PUT', '/v1/user/1', { ...update, id: 99, further: true });
     assert.equal(response.status, 200);
+    assert.equal(response.headers.get('content-length'), '0');
+    assert.equal(response.headers.get('content-type'), null);
     assert.equal((await response.arrayBuffer()).byteLength, 0);
     assert.deepEqual(await (await service.ask('GET', '/v1/user/1')).json(), { id: 1, ...update });
   });
 
   test('An invalid user id is a 400', async () => {
-    const notDecimal = ['x', '1.5', '%20', '01', '-01', '+1', '-0', '1e0', '0x1', '1%20', '%D9%A1', '1n'];
-    for (const id of [...notDecimal, '9223372036854775808', '-9223372036854775809', '1'.repeat(40)]) {
-      assert.equal((await service.ask('GET', `/v1/user/${id}`)).status, 400);
-      assert.equal((await service.ask('PUT', `/v1/user/${id}`, { name: 'a', email: 'b' })).status, 400);
+    const notDecimal =
+      'x 1x x1 1.0 1.5 1e0 1e3 0x1 %20 %201 1%20 +1 - --1 -0 01 -01 1n 1,000 1_000 %EF%BC%91 %D9%A1 NaN Infinity null 1;a=b %00 1%00';
+    const tooLarge = ['9223372036854775808', '-9223372036854775809', '1'.repeat(40), '9'.repeat(4000)];
+    for (const id of [...notDecimal.split(' '), ...tooLarge]) {
+      for (const [method, body] of [['GET'], ['PUT', { name: 'a', email: 'b' }]] as const) {
+        const response = await service.ask(method, `/v1/user/${id}`, body);
+        const { code, errors = [] } = (await response.json()) as Problem;
+        assert.deepEqual([response.status, code], [400, 'ERR_USER_ID_INVALID'], id);
+        assert.deepEqual(
+          errors.map(({ pointer }) => pointer),
+          ['/user_id'],
+        );
+      }
     }
   });
 
   test('A user that does not exist is a 404', async () => {
     for (const id of ['2', '9007199254740993', '9223372036854775807', '-1']) {
-      assert.equal((await service.ask('GET', `/v1/user/${id}`)).status, 404);
-      assert.equal((await service.ask('PUT', `/v1/user/${id}`, { name: 'a', email: 'b' })).status, 404);
+      for (const [method, body] of [['GET'], ['PUT', { name: 'a', email: 'b' }]] as const) {
+        const response = await service.ask(method, `/v1/user/${id}`, body);
+        const { code } = (await response.json()) as Problem;
+        assert.deepEqual([response.status, code], [404, 'ERR_USER_NOT_FOUND'], id);
+      }
     }
   });
 });

@@ -2,11 +2,13 @@
 // was away.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AnswerLog, maxRemembered, type SingleAnswer } from '../../src/delivery/single/answer-log.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { OriginGate } from '../../src/delivery/limits/origin-gate.ts';
 import type { Destination } from '../../src/delivery/message-path/destinations.ts';
 import type { Result } from '../../src/delivery/message-path/post.ts';
 import { defaultWorkerSettings } from '../../src/delivery/settings/worker-settings.ts';
+import { AnswerLog, maxRemembered, type SingleAnswer } from '../../src/delivery/single/answer-log.ts';
+import { gatherTurn } from '../../src/delivery/single/gather.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { AnswerCommit } from '../../src/store/ledger.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
@@ -196,4 +198,65 @@ test('answers that came while a commit failed for good are told though nothing m
   await tellLater();
   assert.equal(commits[5]?.origins[0]?.accepted, 1);
   await log.close();
+});
+
+function openGathering(): {
+  readonly taken: (readonly number[])[];
+  readonly gathering: ReturnType<typeof gatherTurn<number>>;
+} {
+  const taken: (readonly number[])[] = [];
+  return { taken, gathering: gatherTurn<number>((items) => taken.push(items)) };
+}
+
+test('what is added in one turn is taken together, in order', async () => {
+  const { taken, gathering } = openGathering();
+  gathering.add(1);
+  await Promise.resolve();
+  gathering.add(2);
+  assert.deepEqual(taken, []);
+  await nextTurn();
+  assert.deepEqual(taken, [[1, 2]]);
+  gathering.add(3);
+  await nextTurn();
+  assert.deepEqual(taken, [[1, 2], [3]]);
+});
+
+test('at most 64 are taken at once, and others have a turn in between', async () => {
+  const { taken, gathering } = openGathering();
+  for (let item = 0; item < 130; item += 1) gathering.add(item);
+  const sizes: number[][] = [];
+  for (let turn = 0; turn < 4; turn += 1) {
+    await nextTurn();
+    sizes.push(taken.map((items) => items.length));
+  }
+  assert.deepEqual(sizes.at(-1), [64, 64, 2]);
+  assert.ok(sizes[0]!.length < 3, 'not all in one turn');
+  assert.deepEqual(
+    taken.flat(),
+    Array.from({ length: 130 }, (_, item) => item),
+  );
+});
+
+test('flushing takes all of it at once, and nothing twice', async () => {
+  const { taken, gathering } = openGathering();
+  for (let item = 0; item < 70; item += 1) gathering.add(item);
+  gathering.flush();
+  assert.deepEqual(
+    taken.map((items) => items.length),
+    [64, 6],
+  );
+  gathering.flush();
+  await nextTurn();
+  assert.equal(taken.length, 2);
+});
+
+test('an item added while others are taken is not lost', async () => {
+  const taken: number[] = [];
+  const gathering = gatherTurn<number>((items) => {
+    taken.push(...items);
+    if (items[0]! < 3) gathering.add(items[0]! + 1);
+  });
+  gathering.add(1);
+  for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+  assert.deepEqual(taken, [1, 2, 3]);
 });

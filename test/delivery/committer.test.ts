@@ -1,12 +1,19 @@
-// When a worker commits, and what it logs of what it has committed.
+// When a worker commits, what it logs of what it has committed, and which messages the application’s log is told of.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-
+import { printMessages } from '../../src/cli/serve/report-delivery.ts';
+import {
+  logMessage,
+  logRows,
+  type MessageLog,
+  type MessageRecord,
+} from '../../src/delivery/reports/message-log.ts';
+import { defaultWorkerSettings } from '../../src/delivery/settings/worker-settings.ts';
 import type { Assignment } from '../../src/delivery/worker/assignment.ts';
 import { Committer, type CommitterParts } from '../../src/delivery/worker/committer.ts';
-import { defaultWorkerSettings } from '../../src/delivery/settings/worker-settings.ts';
 import { Workload, type WorkloadParts } from '../../src/delivery/worker/workload.ts';
+import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 
 const { commitRows, commitAcceptedRows } = defaultWorkerSettings;
@@ -82,4 +89,111 @@ test('a worker that is stopped waits for a commit without keeping its thread bus
   stored.resolve({ isLeaseLost: false, state: 'running' });
   await released;
   assert.ok(utilization < 0.5, `busy for ${utilization} of the time`);
+});
+
+// Which messages are told of, and what is told of each.
+
+const origin = 'https://fcm.googleapis.com';
+
+function openLog(of: MessageLog['of']) {
+  const told: (readonly MessageRecord[])[] = [];
+  return { told, log: { of, write: (records) => void told.push(records) } satisfies MessageLog };
+}
+
+const rowOf = (
+  subscriptionId: number | undefined,
+  result: RowResult['result'],
+  more: Partial<RowResult>,
+): RowResult => ({
+  recipient: { subscriptionId, endpoint: `${origin}/secret` } as Recipient,
+  origin,
+  attempts: 1,
+  result,
+  ...more,
+});
+
+const rows = [
+  rowOf(1, 'accepted', { record: { atMs: 0, attempt: 2, status: 201 } }),
+  rowOf(2, 'retry', { record: { atMs: 0, attempt: 1, status: 503, reason: 'server-error' } }),
+  rowOf(3, 'retry', { record: { atMs: 0, attempt: 2, reason: 'connection' } }),
+  rowOf(4, 'refused', { record: { atMs: 0, attempt: 1, status: 403, reason: 'vapid-refused' } }),
+  rowOf(undefined, 'rejected', { record: { atMs: 0, attempt: 1, status: 400 } }),
+  rowOf(6, 'expired', { attempts: 0 }),
+  // nothing has come of these yet
+  rowOf(7, 'heldBack', { attempts: 0 }),
+  rowOf(8, 'retry', { attempts: 0 }),
+];
+
+test('of a commit each message that is not accepted is told, every time it is tried', () => {
+  const failed = openLog('failed');
+  logRows(failed.log, 7, rows);
+  const common = { broadcastId: 7, pushService: origin };
+  const none = { status: undefined, reason: undefined };
+  assert.deepEqual(failed.told, [
+    [
+      {
+        ...common,
+        subscriptionId: 2,
+        outcome: 'retry',
+        attempt: 1,
+        status: 503,
+        reason: 'server-error',
+      },
+      { ...common, ...none, subscriptionId: 3, outcome: 'retry', attempt: 2, reason: 'connection' },
+      {
+        ...common,
+        subscriptionId: 4,
+        outcome: 'retry',
+        attempt: 1,
+        status: 403,
+        reason: 'vapid-refused',
+      },
+      { ...common, ...none, subscriptionId: undefined, outcome: 'rejected', attempt: 1, status: 400 },
+      { ...common, ...none, subscriptionId: 6, outcome: 'expired', attempt: 0 },
+    ],
+  ]);
+  const all = openLog('all');
+  logRows(all.log, 7, rows);
+  assert.deepEqual(
+    all.told.flat().map(({ subscriptionId, outcome }) => [subscriptionId, outcome].join(' ')),
+    ['1 accepted', '2 retry', '3 retry', '4 retry', ' rejected', '6 expired'],
+  );
+  logRows(failed.log, 7, rows.slice(0, 1));
+  assert.equal(failed.told.length, 1, 'no call for nothing');
+});
+
+test('a log may be an object with a state of its own', () => {
+  class Counting implements MessageLog {
+    readonly of = 'all';
+    told = 0;
+    write(records: readonly MessageRecord[]): void {
+      this.told += records.length;
+    }
+  }
+  const log = new Counting();
+  logRows(log, 7, rows);
+  logMessage(log, origin, 5, { outcome: { kind: 'accepted' }, response: undefined });
+  assert.equal(log.told, 7);
+});
+
+test('a single message is told without a broadcast, and with its subscription where it is stored', () => {
+  const { told, log } = openLog('failed');
+  const response = { status: 503, headers: {}, body: '' };
+  const later = { kind: 'retry', reason: 'server-error', slowsOrigin: true } as const;
+  logMessage(log, origin, 5, { outcome: { kind: 'accepted' } as const, response });
+  logMessage(log, origin, 5, { outcome: later, response });
+  logMessage(log, origin, undefined, { outcome: { ...later, reason: 'connection' }, response: undefined });
+  const common = { pushService: origin, outcome: 'retry', attempt: 1 } as const;
+  assert.deepEqual(told, [
+    [{ ...common, subscriptionId: 5, status: 503, reason: 'server-error' }],
+    [{ ...common, subscriptionId: undefined, status: undefined, reason: 'connection' }],
+  ]);
+
+  const lines: string[] = [];
+  const output = { line: assert.fail, diagnostic: (line: string) => void lines.push(line) };
+  printMessages(output, false)(told.flat());
+  assert.deepEqual(lines, [
+    'Message, subscription 5: retry at fcm.googleapis.com, status 503, server-error (attempt 1)',
+    'Message, a subscription that is not stored: retry at fcm.googleapis.com, connection (attempt 1)',
+  ]);
 });

@@ -3,16 +3,18 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import type { Fault } from '../../src/push-service/index.ts';
+import { createUserAgent, type Fault } from '../../src/push-service/index.ts';
 import type { AttemptRecord } from '../../src/store/attempts.ts';
 import {
   broadcastToAll,
   fastRetries,
+  message,
   openStageWithRecorder,
   protocols,
   type Protocol,
   type Sink,
   type RecordingPushService,
+  vapidKeys,
 } from './fault-stage.ts';
 
 interface FaultCase {
@@ -154,6 +156,28 @@ describe('a broadcast meets', { concurrency: 6 }, () => {
       assert.deepEqual(recorder.received(doomed), [0, 0]);
     });
   }
+
+  test('who subscribes anew while a retry waits gets it with the new keys', async (t) => {
+    const { stage, recorder } = await openStageWithRecorder(t, 'HTTP/1.1');
+    await using userAgent = await createUserAgent({ webSocketUrl: recorder.service.webSocketUrl });
+    const subscription = await userAgent.subscribe(vapidKeys.publicKey);
+    const [stranger] = recorder.sinks(1);
+    const { endpoint } = subscription;
+    await stage.enroll([{ ...subscription, p256dh: stranger?.p256dh ?? '', auth: stranger?.auth ?? '' }]);
+    recorder.faults.inject({ kind: 'status', status: 503, endpoint });
+    const retryPolicy = { ...fastRetries, maxAttempts: 100 };
+    const run = await stage.sender({ retryPolicy }).broadcast('all', message);
+    await recorder.until(() => recorder.seen.length > 0);
+    await stage.enroll([subscription]);
+    // the next request may be on its way already
+    const refusals = recorder.seen.length + 2;
+    await recorder.until(() => recorder.seen.length >= refusals);
+    recorder.faults.clear();
+    // what was encrypted for other keys could not be read, and would be thrown here
+    const received = await userAgent.nextMessage();
+    assert.deepEqual(received.json(), message);
+    assert.equal((await stage.finish(run)).counts.accepted, 1);
+  });
 });
 
 /** Attempts that had no answer. */

@@ -4,15 +4,7 @@ import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { createSender } from '../../src/delivery/sender.ts';
 import { parseMaxRates } from '../../src/delivery/settings/settings.ts';
-import { openAgain } from '../store/test-database.ts';
-import {
-  assertDone,
-  message,
-  openBroadcastBench,
-  timesReceived,
-  vapid,
-  vapidKeys,
-} from './broadcast-bench.ts';
+import { assertDone, openBroadcastBench, timesReceived, vapid, vapidKeys } from './broadcast-bench.ts';
 import { startSendingChild } from './start-sending-child.ts';
 import { until } from '../../tools/until.ts';
 
@@ -47,40 +39,6 @@ describe('a rate limit', () => {
     assert.throws(() => createSender(options), { code: 'ERR_CONFIGURATION' });
   });
 
-  test('is kept by two senders together, while another push service is served at once', async () => {
-    await using bench = await openBroadcastBench();
-    const answered: ('limited' | 'other')[] = [];
-    const rows = 120;
-    const [limited, other] = await Promise.all(
-      (['limited', 'other'] as const).map((kind) =>
-        bench.startPushService({
-          rows,
-          onEvent: ({ type }) => {
-            if (type === 'answered') answered.push(kind);
-          },
-        }),
-      ),
-    );
-    const perSecond = 60;
-    const maxRate = [`${limited!.origin}=${perSecond}/s`];
-    const store = await openAgain(bench.store);
-    const startedMs = performance.now();
-    const run = await bench.createSender({ maxRate }).broadcast('all', message);
-    const helping = await bench.createSender({ maxRate, store }).resume(run.broadcast.id);
-    assertDone(await run.finished, { accepted: 2 * rows });
-    const tookMs = performance.now() - startedMs;
-    await helping.finished;
-    await store.close();
-    assert.deepEqual(timesReceived(limited!), { 1: rows });
-    assert.deepEqual(timesReceived(other!), { 1: rows });
-    // what may be saved up, and what is earned while it lasts
-    const leastMs = ((rows - perSecond / 4 - 1) / perSecond) * 1000;
-    assert.ok(tookMs >= leastMs, `${tookMs} ms for what takes ${leastMs}`);
-    const lastOfOther = answered.lastIndexOf('other');
-    const sentBefore = answered.slice(0, lastOfOther).filter((kind) => kind === 'limited').length;
-    assert.ok(sentBefore < rows, 'the other push service did not wait for the last of the limited one');
-  });
-
   test('is kept by two processes together, and one has all of it once the other is killed', async () => {
     await using bench = await openBroadcastBench();
     const rows = 90;
@@ -104,16 +62,5 @@ describe('a rate limit', () => {
     assert.ok(messages() <= most, `${messages()} messages where ${most} may be`);
     assertDone((await bench.store.broadcasts.find(1))!, { accepted: rows });
     assert.equal(timesReceived(pushService)[0] ?? 0, 0, 'nobody is left out');
-  });
-
-  test('that is not reached changes nothing', async () => {
-    await using bench = await openBroadcastBench();
-    const pushService = await bench.startPushService({ rows: 300 });
-    const run = await bench
-      .createSender({ maxRate: [`${pushService.origin}=1000000/s`] })
-      .broadcast('all', message);
-    assertDone(await run.finished, { accepted: 300 });
-    assert.equal((await bench.store.broadcasts.find(1))?.origins[0]?.attempts, 300);
-    assert.deepEqual(timesReceived(pushService), { 1: 300 });
   });
 });

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createSecureServer, type Http2ServerRequest } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
+import { listenOnNewPort } from '../../tools/listening.ts';
 
 /** What both protocols' responses have. */
 interface Response {
@@ -78,11 +78,10 @@ export async function startNtfyServer(host: string, { http2 = true, inHand = 1 }
     ? createSecureServer({ key, cert }, onRequest)
     : createHttpsServer({ key, cert }, onRequest);
   server.on('secureConnection', () => (connections += 1));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listenOnNewPort(server);
   return {
     ca: [cert],
-    port: (server.address() as AddressInfo).port,
+    port,
     posted,
     contentEncodings,
     get connections() {

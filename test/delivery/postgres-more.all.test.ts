@@ -9,6 +9,5 @@ import './receipts.test.ts';
 import './rotated-keys.test.ts';
 import './row-outcomes.all.test.ts';
 import './schedules.test.ts';
-import './shared-waits.test.ts';
+import './several-senders.test.ts';
 import './watch-broadcasts.test.ts';
-import './wrong-clock.test.ts';

@@ -166,34 +166,4 @@ describe('a broadcast that is preparing', () => {
     await working;
     assert.deepEqual(timesReceived(pushService), { 0: 2, 1: 3 });
   });
-
-  test('that is paused reaches nobody until it is resumed', async () => {
-    await using bench = await openBroadcastBench();
-    const { pushService, broadcasts, sender, open } = await setStage(bench);
-    const { broadcast } = await sender.createBroadcast(audience, message);
-    const stateOf = async (id: number) => (await broadcasts.get(id)).state;
-    await broadcasts.pause(broadcast.id);
-    open();
-    const stop = new AbortController();
-    const working = bench.createSender().work(stop.signal);
-    const later = await bench.createSender().createBroadcast('all', message);
-    await until(async () => (await stateOf(later.broadcast.id)) === 'done', 'the end of a later one');
-    assert.equal(await stateOf(broadcast.id), 'paused');
-    assert.deepEqual(timesReceived(pushService), { 1: 5 });
-    await broadcasts.resume(broadcast.id);
-    await until(async () => (await stateOf(broadcast.id)) === 'done', 'the end of the broadcast');
-    assert.deepEqual(timesReceived(pushService), { 1: 2, 2: 3 });
-    stop.abort();
-    await working;
-  });
-
-  test('that is cancelled reaches nobody', async () => {
-    await using bench = await openBroadcastBench();
-    const { pushService, sender, broadcasts, open } = await setStage(bench);
-    const run = await sender.broadcast(audience, message);
-    await broadcasts.cancel(run.broadcast.id);
-    open();
-    assert.equal((await run.finished).state, 'cancelled');
-    assert.deepEqual(timesReceived(pushService), { 0: 5 });
-  });
 });

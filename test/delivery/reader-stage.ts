@@ -6,7 +6,6 @@ import { createECDH, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +14,7 @@ import type { Broadcast } from '../../src/store/broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { until } from '../../tools/until.ts';
 import { vapid, vapidKeys } from './broadcast-bench.ts';
+import { listenOnNewPort } from '../../tools/listening.ts';
 
 interface HttpEce {
   decrypt(body: Buffer, parameters: Readonly<Record<string, unknown>>): Buffer;
@@ -116,9 +116,8 @@ export async function deliverToReaders(
       response.writeHead(201).end();
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const port = await listenOnNewPort(server);
+  const origin = `http://127.0.0.1:${port}`;
   const children: ChildProcess[] = [];
   try {
     await subscribeAll(store, origin, readers);

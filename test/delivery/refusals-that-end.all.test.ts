@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { suspensionPolicy } from '../../src/store/push-services.ts';
 import type { Broadcast } from '../../src/store/broadcasts.ts';
 import { checkSums, message, openStage, type Sink, type Stage } from './fault-stage.ts';
 import { until } from '../../tools/until.ts';
@@ -113,18 +112,6 @@ describe('a refusal that ends', { concurrency: 2 }, () => {
 });
 
 describe('rows that are always refused', { concurrency: 2 }, () => {
-  test('are rejected some minutes after the others were accepted, and keep the next message from nobody', async (t) => {
-    const { stage, pushService, goodSinks } = await openPoisoned(t);
-    const { broadcast } = await stage.sender().createBroadcast('all', message);
-    const stopWorkers = startWorkers(stage);
-    const done = await pass(stage, broadcast.id, 5000, ({ state }) => state === 'done');
-    checkSums(done);
-    assert.deepEqual([done.counts.accepted, done.counts.rejected], [good, junk]);
-    assert.deepEqual(new Set(pushService.received(goodSinks)), new Set([1]));
-    await checkNext(stage, goodSinks);
-    await stopWorkers();
-  });
-
   for (const [how, ttlSeconds] of [
     ['are rejected', 4 * 3600],
     ['expire', 600],
@@ -144,33 +131,4 @@ describe('rows that are always refused', { concurrency: 2 }, () => {
       await stopWorkers();
     });
   }
-
-  test('at a push service without any others end an hour later, where the key is good elsewhere', async (t) => {
-    const stage = await openStage(t, 'HTTP/2', 'HTTP/1.1');
-    const [refusing, working] = stage.recorders;
-    assert.ok(refusing && working);
-    await stage.enroll([...refusing.sinks(40), ...working.sinks(10)]);
-    refusing.faults.inject({ kind: 'status', ...badToken });
-    const { broadcast } = await stage.sender().createBroadcast('all', message);
-    const stopWorkers = startWorkers(stage);
-    const startMs = stage.clock.now();
-    const done = await pass(stage, broadcast.id, 5000, ({ state }) => state === 'done');
-    await stopWorkers();
-    assert.deepEqual([done.counts.accepted, done.counts.rejected], [10, 40]);
-    assert.ok(stage.clock.now() - startMs >= suspensionPolicy.patienceMs);
-  });
-
-  test('by every push service wait until their time ends: the key may be wrong', async (t) => {
-    const stage = await openStage(t, 'HTTP/2');
-    const [refusing] = stage.recorders;
-    assert.ok(refusing);
-    await stage.enroll(refusing.sinks(40));
-    refusing.faults.inject({ kind: 'status', ...badToken });
-    const { broadcast } = await stage.sender().createBroadcast('all', message, { ttlSeconds: 3 * 3600 });
-    const stopWorkers = startWorkers(stage);
-    const done = await pass(stage, broadcast.id, 30_000, ({ state }) => state === 'done');
-    await stopWorkers();
-    assert.deepEqual([done.counts.expired, done.counts.rejected], [40, 0]);
-    assert.equal(done.alarms[0]?.reason, 'vapid-refused');
-  });
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { RateLimits } from '../../src/delivery/limits/rate-limits.ts';
 import {
   defaultRetryPolicy,
   retryAfterAttempt,
@@ -8,7 +9,9 @@ import {
   retryWhenMended,
   type Tries,
 } from '../../src/delivery/settings/retry-policy.ts';
+import { SingleMessageRates } from '../../src/delivery/single/single-message-rates.ts';
 import { suspensionPolicy } from '../../src/store/push-services.ts';
+import { openTestStore } from '../store/test-database.ts';
 
 const nowMs = 1_800_000_000_000;
 const policy = {
@@ -125,4 +128,45 @@ test('with more attempts than by default no wait is longer than half an hour', (
   assert.equal(waitMs(retryAfterAttempt(patient, longLived({ attempts: 50 }), 0, nowMs, 0)), halfAnHourMs);
   const refused = retryAfterVapidRefusal(defaultRetryPolicy, longLived({ refusals: 19 }), 0, nowMs, 0);
   assert.equal(waitMs(refused), halfAnHourMs);
+});
+
+// A worker's share of a rate limit, with a clock of its own.
+
+const origin = 'https://push.example.org';
+const perSecond = 10;
+const stepMs = 50;
+
+test('the only row that is left is sent soon, however often others took its share before', async (t) => {
+  let atMs = Date.UTC(2026, 10, 1);
+  const { store, remove } = await openTestStore(() => atMs);
+  t.after(remove);
+  const limits = new RateLimits(new Map([[origin, perSecond]]), store.rates);
+  const busyUntilMs = atMs + 10_000;
+  const freeUntilMs = busyUntilMs + 5000;
+  const attempts = { attempts: 0, deferrals: 0, expiresAtMs: atMs + 86_400_000 };
+  let dueMs = atMs;
+  let isSent = false;
+  for (; !isSent && atMs < freeUntilMs; atMs += stepMs) {
+    // other workers take everything
+    if (atMs < busyUntilMs) await store.rates.take({ origin, perSecond, wanted: perSecond, rateLimited: 0 });
+    await limits.replenish(atMs);
+    if (atMs < dueMs) continue;
+    const notSent = limits.admit(origin, true, atMs);
+    isSent = notSent === undefined;
+    if (notSent?.kind === 'rateLimited') dueMs = atMs + notSent.afterMs;
+    if (notSent?.kind === 'deferred') {
+      attempts.deferrals += 1;
+      const retry = retryAfterDeferral(defaultRetryPolicy, attempts, notSent.afterMs, atMs, 0);
+      if (typeof retry === 'object') dueMs = atMs + retry.delayMs;
+    }
+  }
+  assert.ok(isSent);
+});
+
+test('a rate limits single messages to push services that nobody has listed, and to no others', () => {
+  const rates = new SingleMessageRates(new Map([[origin, 1]]));
+  const admitted = (isUnlisted: boolean) =>
+    [1, 2, 3].map(() => rates.admit({ origin, isUnlisted }, 10_000) === undefined);
+  assert.deepEqual(admitted(false), [true, true, true]);
+  assert.deepEqual(admitted(true), [true, false, false]);
 });

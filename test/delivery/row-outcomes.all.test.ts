@@ -5,7 +5,6 @@ import assert from 'node:assert/strict';
 import { createECDH, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { maxUncommittedRows } from '../../src/delivery/settings/worker-settings.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
@@ -15,6 +14,7 @@ import { until } from '../../tools/until.ts';
 import { openTestStore } from '../store/test-database.ts';
 import { startSendingChild } from './start-sending-child.ts';
 import { vapidKeys } from './broadcast-bench.ts';
+import { listenOnNewPort } from '../../tools/listening.ts';
 
 const maxAttempts = 2;
 /** Each of so many is asked for by itself too. */
@@ -225,11 +225,10 @@ async function startService(
     });
   });
   server.on('sessionError', () => {});
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listenOnNewPort(server);
   t.after(() => server.close());
   return {
-    origin: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: `https://127.0.0.1:${port}`,
     requests: () => requests,
     rowsAnswered: (): ReadonlySet<number> => new Set(answers.keys()),
     answersTo: (row: number): readonly number[] => answers.get(row) ?? [],

@@ -15,6 +15,7 @@ import { pauseRemedy } from '../../src/delivery/alarms/installation-warnings.ts'
 import { clockRemedy } from '../../src/delivery/reports/clock-check.ts';
 import type { StoredSenderReport } from '../../src/store/sending.ts';
 import { pages } from './pages.ts';
+import { noOutcomes } from '../store/made-up-subscription.ts';
 
 const page = pages.find(({ path }) => path === 'docs/alarms.md')!.text;
 const due = [{ id: 1, sinceMs: 0, hasBegun: false }];
@@ -34,14 +35,7 @@ const late = (broadcasts: typeof due, schedules: typeof due, senders: readonly S
   findLateWork({ broadcasts, schedules, lastSentAtMs: 0 }, senders, 100_000).alarms;
 const answered = (answers: object) => {
   const none = {
-    accepted: 0,
-    gone: 0,
-    rejected: 0,
-    expired: 0,
-    exhausted: 0,
-    capped: 0,
-    doubtful: 0,
-    dormant: 0,
+    ...noOutcomes,
     attempts: 0,
   };
   return findUnanimous([{ startMs: 0, widthMs: 1, pushService: 'push.example.net', ...none, ...answers }]);

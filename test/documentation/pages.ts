@@ -1,8 +1,7 @@
 // The Markdown pages that people read, and the code blocks in them.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-export const root = join(import.meta.dirname, '../..');
+import { root } from '../../scripts/repository.ts';
 
 export interface Page {
   /** From the root of the repository. */

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { pages, root } from './pages.ts';
+import { root } from '../../scripts/repository.ts';
+import { pages } from './pages.ts';
 
 const { text } = pages.find(({ path }) => path === 'README.md')!;
 const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { build } from '../../tools/pack.ts';
-import { codeBlocks, root } from './pages.ts';
+import { root } from '../../scripts/repository.ts';
+import { codeBlocks } from './pages.ts';
 
 /** What imports generated types is compiled where they are made: test/operator/description.test.ts; applications where they are run. */
 const isCompiledElsewhere = ({ path, code }: { readonly path: string; readonly code: string }): boolean =>

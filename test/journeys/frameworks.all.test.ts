@@ -10,7 +10,8 @@ import { waitFor } from '../../tools/browser/demo-page.ts';
 import { freePort } from '../../tools/listening.ts';
 import { pack } from '../../tools/pack.ts';
 import { until } from '../../tools/until.ts';
-import { pages, root } from '../documentation/pages.ts';
+import { root } from '../../scripts/repository.ts';
+import { pages } from '../documentation/pages.ts';
 import { startJourneyBrowser } from './browser.ts';
 import { Project } from './project.ts';
 

@@ -11,7 +11,7 @@ import { startFirefox } from '../../tools/browser/firefox.ts';
 import { freePort } from '../../tools/listening.ts';
 import { pack } from '../../tools/pack.ts';
 import { codeBlocks } from '../documentation/pages.ts';
-import { fastifyApplication, viteFiles } from './fastify-and-vite.ts';
+import { viteFiles } from './vite-page.ts';
 import { startJourneyBrowser } from './browser.ts';
 import { findNode, oldestNodeMajor } from './node-versions.ts';
 import { Project } from './project.ts';
@@ -56,21 +56,6 @@ suite('from an empty directory to a notification', () => {
 
     assert.equal(status, 204);
     assert.deepEqual(await browser.nextMessage(), { title: 'New order', message: 'One cup of tea' });
-  });
-
-  test('the developer of an application with Fastify mounts the service and sends from a route', async () => {
-    await using browser = await startJourneyBrowser();
-    await using project = await Project.create({ environment: { PUSH_SERVICE: browser.pushService } });
-    await project.install(tarball, pinned('fastify'));
-    await project.write('app.ts', fastifyApplication);
-    await using app = project.start('node app.ts');
-    const [, url = ''] = await app.waitFor(/^listens on (.+)$/);
-
-    await browser.subscribeAt(`${url}/push`);
-    const counts = (await (await fetch(`${url}/notify`, { method: 'POST' })).json()) as object;
-
-    assert.equal((counts as { accepted: number }).accepted, 1);
-    assert.deepEqual(await browser.nextMessage(), { title: 'Hello', message: 'Backups are done' });
   });
 
   test(`an operator on Node ${oldestNodeMajor} installs the command, serves, sends and looks at the broadcast`, async () => {

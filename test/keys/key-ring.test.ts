@@ -5,9 +5,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { openDataDirectory, type DataDirectory } from '../../src/cli/data/data-directory.ts';
+import { type DataDirectory, openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { retireKey, rotateKeys } from '../../src/cli/data/key-rotation.ts';
-import { addKeyPair, readKeyFile, readKeyRing } from '../../src/keys/vapid-key-files.ts';
+import { addKeyPair, findMissingKeys, readKeyFile, readKeyRing } from '../../src/keys/vapid-key-files.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { madeUpSubscription } from '../store/made-up-subscription.ts';
 
@@ -144,4 +144,25 @@ describe('the pairs of a data directory', () => {
     });
     assert.deepEqual(await publicKeys(), [publicKey]);
   });
+});
+
+// Which keys are missing: those that subscriptions need, and whose private half was not removed on purpose.
+
+test('a key that was retired or was never ours is not missing, nor is a former one that nobody needs', () => {
+  const states = ['next', 'current', 'previous', 'retired', undefined] as const;
+  const known = states.map((state) => ({ publicKey: `key ${state}`, state }));
+  const needed = new Map(known.map(({ publicKey }) => [publicKey, 3]));
+  const missing = (counts: ReadonlyMap<string, number>, ring: readonly string[] = []) =>
+    findMissingKeys(
+      known,
+      counts,
+      ring.map((publicKey) => ({ publicKey })),
+    ).map(({ state, subscriptions }) => [state, subscriptions]);
+  assert.deepEqual(missing(needed), [
+    ['next', 3],
+    ['current', 3],
+    ['previous', 3],
+  ]);
+  assert.deepEqual(missing(new Map()), [['current', 0]]);
+  assert.deepEqual(missing(needed, ['key next', 'key current']), [['previous', 3]]);
 });

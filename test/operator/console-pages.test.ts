@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createWarningReader } from '../../src/delivery/alarms/installation-warnings.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
 import {
@@ -13,6 +12,7 @@ import {
   madeUpBroadcast,
   madeUpSchedule,
   recordAnswer,
+  withResult,
 } from '../store/store-under-test.ts';
 import { decode, signIn, type Visitor, wordsOf } from './console-visitor.ts';
 import { type RunningOperator, startOperator, stoppedClock } from './running-operator.ts';
@@ -32,26 +32,24 @@ async function refusedBroadcast(
 ) {
   const { broadcast } = await sender.createBroadcast('all', message, { topic: label });
   const { id } = broadcast;
-  await commitSlices(store, id, (recipient) => ({
-    recipient,
-    origin: 'https://fcm.googleapis.com',
-    attempts: 1,
-    result: 'rejected',
-    record: {
-      atMs: Date.now(),
-      attempt: 1,
-      outcome: 'rejected',
-      status: 403,
-      reason: 'vapid-refused',
-      detail: hostile,
-    },
-    alarm: { reason: 'vapid-refused', detail: hostile },
-  }));
+  await commitSlices(
+    store,
+    id,
+    withResult('https://fcm.googleapis.com', 'rejected', {
+      record: {
+        atMs: Date.now(),
+        attempt: 1,
+        status: 403,
+        reason: 'vapid-refused',
+        detail: hostile,
+      },
+      alarm: { reason: 'vapid-refused', detail: hostile },
+    }),
+  );
   return id;
 }
 
-const accept = (recipient: Recipient) =>
-  ({ recipient, origin: 'https://fcm.googleapis.com', attempts: 1, result: 'accepted' }) as const;
+const accept = withResult('https://fcm.googleapis.com', 'accepted');
 
 const addPeople = async (store: Store, count: number) =>
   store.subscriptions.putAll(

@@ -16,7 +16,7 @@ import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { pickDeliveryOptions } from '../../src/store/delivery-options.ts';
 import { until } from '../../tools/until.ts';
 import { madeUpSubscription, vapidPublicKey } from '../store/made-up-subscription.ts';
-import { addSubscriptions, commitSlice, madeUpBroadcast } from '../store/store-under-test.ts';
+import { addSubscriptions, commitSlice, madeUpBroadcast, withResult } from '../store/store-under-test.ts';
 import { decode, signIn, type Visitor, wordsOf } from './console-visitor.ts';
 import { type RunningOperator, startOperator, startStage } from './running-operator.ts';
 
@@ -143,12 +143,8 @@ suite('live pages', { concurrency: 4 }, () => {
     await commitSlice(
       operator.store,
       slice!,
-      (recipient) => ({
-        recipient,
-        origin: 'https://fcm.googleapis.com',
-        attempts: 1,
-        result: 'rejected',
-        record: { atMs: Date.now(), attempt: 1, outcome: 'rejected', status: 403, reason: 'vapid-refused' },
+      withResult('https://fcm.googleapis.com', 'rejected', {
+        record: { atMs: Date.now(), attempt: 1, status: 403, reason: 'vapid-refused' },
       }),
       10_000,
     );
@@ -775,12 +771,7 @@ test('a broadcast says when 50, 95 and 99 % were reached, how exact that is, and
       broadcastId: id,
       fenceToken: slice.fenceToken,
       slice: { number: slice.slice, fromCursor, cursor },
-      rows: some.map((recipient) => ({
-        recipient,
-        origin: 'https://fcm.googleapis.com',
-        attempts: 1,
-        result,
-      })),
+      rows: some.map(withResult('https://fcm.googleapis.com', result)),
       leaseMs,
     });
     fromCursor = cursor;

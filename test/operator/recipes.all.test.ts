@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { curl, find, php, type Program, python, skipWithout } from '../../scripts/install-test-tools.ts';
-import { codeBlocks, pages, root } from '../documentation/pages.ts';
+import { root } from '../../scripts/repository.ts';
+import { codeBlocks, pages } from '../documentation/pages.ts';
 import { startStage } from './running-operator.ts';
 
 const run = promisify(execFile);

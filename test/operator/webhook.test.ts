@@ -239,25 +239,6 @@ test('events are asked for every hour, since they are stored for days after that
   assert.deepEqual(asked, [0, hourMs, 2 * hourMs]);
 });
 
-test('nothing is stored where nobody asks for a webhook, and a removed person leaves nothing in it', async (t) => {
-  const stage = await startStage(t, [{ user: 'ada' }]);
-  await stage.sender.createBroadcast({ ids: [99] }, message);
-  assert.equal(await stage.store.webhooks.count(), 0);
-  await stage.store.webhooks.watch();
-  stage.pushService.faults.inject({ kind: 'status', status: 410 });
-  await (
-    await stage.sender.broadcast('all', message)
-  ).finished;
-  const events = await stage.store.webhooks.lease({ limit: 10, leaseMs: 0 });
-  assert.deepEqual(events.map(({ type }) => type).toSorted(), ['broadcast.done', 'subscription.gone']);
-  await stage.store.people.remove('ada');
-  const left = await stage.store.webhooks.lease({ limit: 10, leaseMs: 0 });
-  assert.deepEqual(
-    left.map(({ type }) => type),
-    ['broadcast.done'],
-  );
-});
-
 test('a name that leads to an address that is not public is not posted to', async (t) => {
   const { store, sender } = await startOperator(t);
   const receiver = await startReceiver(t);

@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-
 import * as fc from 'fast-check';
-
+import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.ts';
 import {
   checkVapidKeys,
   checkVapidSubject,
   createVapidAuthorizer,
+  findAppleSubjectFault,
   generateVapidKeys,
 } from '../../src/protocol/vapid.ts';
-import { verifyVapidAuthorization } from '../../src/protocol/vapid-verification.ts';
 
 const keys = generateVapidKeys();
-const subject = 'mailto:push@example.org';
+const goodSubject = 'mailto:push@example.org';
 const origin = 'https://push.example.net';
 const hourMs = 60 * 60 * 1000;
 
@@ -54,7 +53,7 @@ for (const [what, pair] of badKeys) {
 }
 
 for (const good of [
-  subject,
+  goodSubject,
   'mailto:a.b+c@sub.example.org',
   'mailto:push@example.org?subject=Push',
   'MAILTO:push@example.org',
@@ -108,7 +107,7 @@ for (const bad of [
 
 test('a token is signed once for an origin and renewed an hour before its end', () => {
   let nowMs = 1_800_000_000_000;
-  const authorize = createVapidAuthorizer({ keys, subject, now: () => nowMs });
+  const authorize = createVapidAuthorizer({ keys, subject: goodSubject, now: () => nowMs });
   const first = authorize(origin);
   nowMs += 11 * hourMs - 1;
   assert.equal(authorize(origin), first);
@@ -119,7 +118,7 @@ test('a token is signed once for an origin and renewed an hour before its end', 
     publicKey: keys.publicKey,
     aud: origin,
     exp: nowMs / 1000 + 12 * 60 * 60,
-    sub: subject,
+    sub: goodSubject,
   });
   assert.equal(authorize(origin), second);
 });
@@ -132,7 +131,12 @@ for (const [what, stepMs] of [
   test(`a token that was signed while the clock was ${what} is renewed once it is set right`, () => {
     for (const lifetimeSeconds of [60, 43_200, 86_400]) {
       let nowMs = 1_800_000_000_000;
-      const authorize = createVapidAuthorizer({ keys, subject, lifetimeSeconds, now: () => nowMs });
+      const authorize = createVapidAuthorizer({
+        keys,
+        subject: goodSubject,
+        lifetimeSeconds,
+        now: () => nowMs,
+      });
       authorize(origin);
       nowMs += stepMs;
       const renewed = authorize(origin);
@@ -150,7 +154,12 @@ test('whatever the clock does, each token is valid for at most its lifetime and 
   fc.assert(
     fc.property(stepsMs, lifetimes, (steps, lifetimeSeconds) => {
       let nowMs = 1_800_000_000_000;
-      const authorize = createVapidAuthorizer({ keys, subject, lifetimeSeconds, now: () => nowMs });
+      const authorize = createVapidAuthorizer({
+        keys,
+        subject: goodSubject,
+        lifetimeSeconds,
+        now: () => nowMs,
+      });
       for (const stepMs of [0, ...steps]) {
         nowMs += stepMs;
         const claims = verifyVapidAuthorization(authorize(origin), { origin, nowMs });
@@ -165,9 +174,9 @@ test('whatever the clock does, each token is valid for at most its lifetime and 
 
 for (const time of [Number.NaN, Infinity, -1]) {
   test(`a clock that gives ${time} signs and verifies nothing`, () => {
-    const authorize = createVapidAuthorizer({ keys, subject, now: () => time });
+    const authorize = createVapidAuthorizer({ keys, subject: goodSubject, now: () => time });
     assert.throws(() => authorize(origin), { code: 'ERR_CONFIGURATION', message: /clock/ });
-    const token = createVapidAuthorizer({ keys, subject })(origin);
+    const token = createVapidAuthorizer({ keys, subject: goodSubject })(origin);
     assert.throws(() => verifyVapidAuthorization(token, { origin, nowMs: time }), {
       code: 'ERR_CONFIGURATION',
       message: /nowMs/,
@@ -176,7 +185,7 @@ for (const time of [Number.NaN, Infinity, -1]) {
 }
 
 test('every origin has its own token, a port makes another origin', () => {
-  const authorize = createVapidAuthorizer({ keys, subject });
+  const authorize = createVapidAuthorizer({ keys, subject: goodSubject });
   const tokens = [origin, `${origin}:8443`, 'https://push.example.org'].map((audience) =>
     authorize(audience),
   );
@@ -187,7 +196,12 @@ test('every origin has its own token, a port makes another origin', () => {
 test('a token is renewed rather than handed out with too little time left, whatever its lifetime', () => {
   for (const lifetimeSeconds of [60, 600, 3600, 7200, 86_400]) {
     let nowMs = 1_800_000_000_500;
-    const authorize = createVapidAuthorizer({ keys, subject, lifetimeSeconds, now: () => nowMs });
+    const authorize = createVapidAuthorizer({
+      keys,
+      subject: goodSubject,
+      lifetimeSeconds,
+      now: () => nowMs,
+    });
     for (let step = 0; step < 50; step += 1) {
       const claims = verifyVapidAuthorization(authorize(origin), { origin, nowMs });
       assert.ok(typeof claims === 'object', `valid at ${lifetimeSeconds} s`);
@@ -204,7 +218,7 @@ test('a token is renewed rather than handed out with too little time left, whate
 
 for (const lifetimeSeconds of [0, 59, 86_401, -1, Number.NaN, Number.POSITIVE_INFINITY, 60.5, '60', null]) {
   test(`a lifetime of ${JSON.stringify(lifetimeSeconds)} (${String(lifetimeSeconds)}) is refused`, () => {
-    const options = { keys, subject, lifetimeSeconds: lifetimeSeconds as number };
+    const options = { keys, subject: goodSubject, lifetimeSeconds: lifetimeSeconds as number };
     assert.throws(() => createVapidAuthorizer(options), {
       code: 'ERR_CONFIGURATION',
       message: /^lifetimeSeconds is .*; give a whole number from 60 to 86400\.$/,
@@ -231,7 +245,7 @@ const originOf = (host: number): string => `https://h${host}.push.example.org`;
 
 test('the tokens of 1024 origins are kept, and the one that was signed longest ago is forgotten first', () => {
   let nowMs = 1_800_000_000_000;
-  const authorize = createVapidAuthorizer({ keys, subject, now: () => nowMs });
+  const authorize = createVapidAuthorizer({ keys, subject: goodSubject, now: () => nowMs });
   const tokens = Array.from({ length: 1024 }, (_, host) => authorize(originOf(host)));
   assert.equal(authorize(originOf(0)), tokens[0], 'all are kept');
   nowMs += 12 * hourMs;
@@ -244,7 +258,7 @@ test('the tokens of 1024 origins are kept, and the one that was signed longest a
 });
 
 test('the cache of tokens is bounded, and what it forgets is signed again', () => {
-  const authorize = createVapidAuthorizer({ keys, subject });
+  const authorize = createVapidAuthorizer({ keys, subject: goodSubject });
   const first = authorize('https://h0.push.example.org');
   for (let host = 1; host <= 1024; host += 1) authorize(`https://h${host}.push.example.org`);
   assert.notEqual(authorize('https://h0.push.example.org'), first);
@@ -254,7 +268,50 @@ test('an authorizer is not made from a bad pair or subject', () => {
   assert.throws(() => createVapidAuthorizer({ keys, subject: 'mailto:push@localhost' }), {
     code: 'ERR_VAPID_SUBJECT_INVALID',
   });
-  assert.throws(() => createVapidAuthorizer({ keys: { ...keys, publicKey: 'A'.repeat(87) }, subject }), {
-    code: 'ERR_VAPID_KEY_INVALID',
-  });
+  assert.throws(
+    () => createVapidAuthorizer({ keys: { ...keys, publicKey: 'A'.repeat(87) }, subject: goodSubject }),
+    {
+      code: 'ERR_VAPID_KEY_INVALID',
+    },
+  );
 });
+
+for (const subject of [
+  'mailto:push@example.org',
+  'MAILTO:push@Example.ORG',
+  'mailto:push@mail.example.co.uk?subject=push',
+  'mailto:push@example.org.',
+  'mailto:push@bücher.de',
+  'mailto:push@xn--bcher-kva.xn--p1ai',
+  'https://example.org/contact',
+  'https://push.example.org:8443/',
+]) {
+  test(`Apple takes ${subject}`, () => {
+    checkVapidSubject(subject);
+    assert.equal(findAppleSubjectFault(subject), undefined);
+  });
+}
+
+for (const subject of [
+  'mailto:push@printer.local',
+  'mailto:push@PRINTER.LOCAL',
+  'mailto:push@printer.local.',
+  'mailto:push@nowhere.invalid',
+  'mailto:push@a.test',
+  'mailto:push@a.example',
+  'mailto:push@a.internal',
+  'mailto:push@router.lan',
+  'mailto:push@a.home.arpa',
+  'mailto:push@intranet',
+  'mailto:push@192.0.2.1',
+  'mailto:push@example.123',
+  'mailto:push@-.org',
+  'https://intranet/contact',
+  'https://wiki.local/contact',
+  'https://192.0.2.1/',
+]) {
+  test(`Apple refuses ${subject}`, () => {
+    checkVapidSubject(subject);
+    assert.match(findAppleSubjectFault(subject) ?? '', /^BadJwtToken: .*such as mailto:push@your\.domain\.$/);
+  });
+}

@@ -2,8 +2,6 @@
 // use it.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
 import fastifyCookie from '@fastify/cookie';
 import fastifyCors from '@fastify/cors';
@@ -21,6 +19,7 @@ import {
   sendJson,
   vapidPublicKey,
   type LogRecord,
+  serveUntilEnd,
 } from './running-service.ts';
 
 declare module 'express-session' {
@@ -86,14 +85,9 @@ describe('the session of an application around the service', () => {
       response.end();
     });
     app.use('/push', service);
-    const server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.after(async () => {
-      server.close();
-      server.closeAllConnections();
-      await service.close();
-    });
-    return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}/push`, calls, records };
+    const base = `${await serveUntilEnd(t, app)}/push`;
+    t.after(() => service.close());
+    return { base, calls, records };
   }
 
   async function startFastify(t: TestContext): Promise<Application> {

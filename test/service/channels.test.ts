@@ -3,9 +3,6 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { createMiddleware } from '../../src/service/create-middleware.ts';
 import { createSubscriberToken } from '../../src/service/push/subscriber-token.ts';
-import { createServer as createHttpServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import type { Problem } from '../../src/http/problem.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -14,7 +11,8 @@ import {
   sendJson,
   startService,
   startServiceForSuite,
-  vapidPublicKey,
+  optionsFor,
+  serveUntilEnd,
 } from './running-service.ts';
 
 const key = new Uint8Array(32).fill(7);
@@ -264,25 +262,10 @@ test('route, page and its files are there where channels are on, with pushOnly t
     if (!('pushOnly' in given))
       assert.equal((await (await fetch(`${base}/`)).text()).includes('href="preferences"'), status === 200);
   }
-  const { store, sessionKey } = await startService({}, t);
-  const middleware = createMiddleware({
-    store,
-    sessionKey,
-    vapidPublicKey,
-    pushOnly: true,
-    channels: true,
-    logging: [],
-  });
-  const server = createHttpServer((request, response) => middleware(request, response)).listen(
-    0,
-    '127.0.0.1',
-  );
-  await once(server, 'listening');
-  t.after(async () => {
-    server.close();
-    await middleware.close();
-  });
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { store } = await startService({}, t);
+  const middleware = createMiddleware({ ...optionsFor(store), pushOnly: true, channels: true });
+  const base = await serveUntilEnd(t, (request, response) => middleware(request, response));
+  t.after(() => middleware.close());
   assert.equal((await fetch(`${base}/preferences`)).status, 200);
   assert.equal((await fetch(`${base}/preferences/`)).url, `${base}/preferences`);
   assert.deepEqual(await (await sendJson(base, 'POST', '/webPush/channels', newSubscription())).json(), []);

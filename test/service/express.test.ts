@@ -1,9 +1,5 @@
 // The service in a real Express application, ahead of middleware that reads bodies and behind it: nothing ever hangs.
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
 import express, { type RequestHandler } from 'express';
 import { createMiddleware, type ServiceMiddleware } from '../../src/service/create-middleware.ts';
@@ -11,9 +7,10 @@ import type { MiddlewareOptions } from '../../src/service/options.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import {
   assertHeaderFields,
+  optionsFor,
+  serveUntilEnd,
   newSubscription,
   sendJson,
-  vapidPublicKey,
   type LogRecord,
   openStoreForSuite,
 } from './running-service.ts';
@@ -44,14 +41,8 @@ describe('the service in Express', () => {
   ): Promise<{ readonly base: string; readonly records: LogRecord[]; readonly service: ServiceMiddleware }> {
     const records: LogRecord[] = [];
     const keep = (record: object): void => void records.push({ ...record });
-    const service = createMiddleware({
-      store,
-      vapidPublicKey,
-      sessionKey: randomBytes(32),
-      registrationsPerMinute: 'off',
-      log: { info: keep, error: keep },
-      ...own,
-    });
+    const log = { info: keep, error: keep };
+    const service = createMiddleware({ ...optionsFor(store), registrationsPerMinute: 'off', log, ...own });
     const app = express();
     // It would print errors of its own.
     app.set('env', 'test');
@@ -61,14 +52,9 @@ describe('the service in Express', () => {
     app.post('/mine', (request, response) => {
       response.json(request.body);
     });
-    const server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.after(async () => {
-      server.close();
-      server.closeAllConnections();
-      await service.close();
-    });
-    return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, records, service };
+    const base = await serveUntilEnd(t, app);
+    t.after(() => service.close());
+    return { base, records, service };
   }
 
   for (const [what, ahead] of [
@@ -163,13 +149,7 @@ describe('the service in Express', () => {
   });
 
   test('without a mount path leaves what it does not know to what comes after it, and has no part in it', async (t) => {
-    const service = createMiddleware({
-      store,
-      vapidPublicKey,
-      sessionKey: randomBytes(32),
-      pushOnly: true,
-      log: { info: () => {}, error: () => {} },
-    });
+    const service = createMiddleware({ ...optionsFor(store), pushOnly: true });
     const app = express();
     app.use((_request, response, next) => {
       response.status(404).set('access-control-allow-credentials', 'true');
@@ -181,13 +161,7 @@ describe('the service in Express', () => {
       if (request.url === '/slow') slow.resolve();
       else response.send(`mine ${request.method} ${request.url}`);
     });
-    const server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.after(() => {
-      server.close();
-      server.closeAllConnections();
-    });
-    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const base = await serveUntilEnd(t, app);
     const ask = async (path: string, method = 'GET') => fetch(base + path, { method });
     const known = await ask('/vapidKey');
     assert.deepEqual([known.status, (await known.text()).includes('mine')], [200, false]);
@@ -208,13 +182,7 @@ describe('the service in Express', () => {
   });
 
   test('keeps its header fields where the application has CORS and caching of its own', async (t) => {
-    const service = createMiddleware({
-      store,
-      vapidPublicKey,
-      sessionKey: randomBytes(32),
-      authenticate: 'all',
-      log: { info: () => {}, error: () => {} },
-    });
+    const service = createMiddleware({ ...optionsFor(store), authenticate: 'all' });
     t.after(() => service.close());
     const app = express();
     app.use((_request, response, next) => {
@@ -232,30 +200,18 @@ describe('the service in Express', () => {
       next();
     });
     app.use('/push', service);
-    const server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.after(() => server.close());
-    await assertHeaderFields(`http://127.0.0.1:${(server.address() as AddressInfo).port}/push`, true);
+    await assertHeaderFields(`${await serveUntilEnd(t, app)}/push`, true);
   });
 
   test('in node:http answers below a prefix that is taken off, and without one every path', async (t) => {
     const logged: object[] = [];
     const keep = (record: object): void => void logged.push({ ...record });
-    const push = createMiddleware({
-      store,
-      vapidPublicKey,
-      sessionKey: randomBytes(32),
-      pushOnly: true,
-      log: { info: keep, error: keep },
-    });
-    const server = createServer((request, response) => {
+    const push = createMiddleware({ ...optionsFor(store), pushOnly: true, log: { info: keep, error: keep } });
+    const base = await serveUntilEnd(t, (request, response) => {
       const { url = '' } = request;
       if (!url.startsWith('/push/')) return push(request, response);
       push(Object.assign(request, { originalUrl: url, url: url.slice('/push'.length) }), response);
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.after(() => server.close());
-    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    });
     for (const [path, status] of [
       ['/push/vapidKey', 200],
       ['/vapidKey', 200],
@@ -326,14 +282,5 @@ describe('the service in Express', () => {
     assert.equal((await registering).status, 200);
     await closing;
     assert.deepEqual(steps, ['released', 'closed']);
-  });
-
-  test('serves the first request, made before it is ready', async (t) => {
-    const { base } = await start(t, { ahead: [express.json()] });
-    const answers = await Promise.all([1, 2, 3].map(() => fetch(`${base}/push/vapidKey`)));
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200, 200, 200],
-    );
   });
 });

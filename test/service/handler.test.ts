@@ -1,12 +1,10 @@
 // The service as a function from `Request` to `Response`.
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { describe, test, type TestContext } from 'node:test';
-import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import { createHandler } from '../../src/service/create-handler.ts';
 import type { HandlerOptions } from '../../src/service/options.ts';
-import { newSubscription, openStoreForSuite, vapidPublicKey, type LogRecord } from './running-service.ts';
+import { newSubscription, openStoreForSuite, optionsFor, type LogRecord } from './running-service.ts';
 
 const origin = 'https://shop.example.org';
 
@@ -17,9 +15,7 @@ describe('createHandler', () => {
     const records: LogRecord[] = [];
     const keep = (record: object): void => void records.push({ ...record });
     const handler = createHandler({
-      store,
-      vapidPublicKey,
-      sessionKey: randomBytes(32),
+      ...optionsFor(store),
       registrationsPerMinute: 'off',
       prefix: '/push',
       log: { info: keep, error: keep },
@@ -144,9 +140,7 @@ describe('createHandler', () => {
     }
     const left: Context[] = [];
     const handler = createHandler<Context>({
-      store,
-      vapidPublicKey,
-      sessionKey: randomBytes(32),
+      ...optionsFor(store),
       registrationsPerMinute: 2,
       log: { info: () => {}, error: (record) => assert.fail(JSON.stringify(record)) },
       toRequest: ({ wrapped }) => wrapped,
@@ -186,15 +180,8 @@ describe('createHandler', () => {
   });
 
   test('refuses options that are not usable, and what is no request', async (t) => {
-    const options = { store, vapidPublicKey, sessionKey: randomBytes(32) };
-    const wrong = (own: object): void =>
-      assert.throws(
-        () => createHandler({ ...options, ...own }),
-        (error: DeskbellError) => error.code === 'ERR_CONFIGURATION',
-      );
-    wrong({ prefix: 'push' });
-    wrong({ clientAddress: '192.0.2.1' });
-    wrong({ toRequest: 'raw' });
+    for (const own of [{ prefix: 'push' }, { clientAddress: '192.0.2.1' }, { toRequest: 'raw' }] as object[])
+      assert.throws(() => createHandler({ ...optionsFor(store), ...own }), { code: 'ERR_CONFIGURATION' });
     const { handler } = start(t);
     await assert.rejects(handler({} as Request), { code: 'ERR_CONFIGURATION', message: /toRequest/ });
   });

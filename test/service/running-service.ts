@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createECDH, randomBytes } from 'node:crypto';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { after, before, type TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
@@ -9,6 +10,7 @@ import { createServer } from '../../src/service/create-service.ts';
 import type { ServerOptions } from '../../src/service/options.ts';
 import type { Store } from '../../src/store/store.ts';
 import { encodeBase64url } from '../../src/protocol/base64.ts';
+import { listenOnNewPort } from '../../tools/listening.ts';
 import { openTestStore, type OpenedStore } from '../store/test-database.ts';
 
 export const vapidPublicKey = encodeBase64url(newPoint());
@@ -36,6 +38,24 @@ export function openStoreForSuite(): Store {
   });
   after(() => testStore.remove());
   return store;
+}
+
+/** What a service of a test needs at least; it logs nothing. */
+export const optionsFor = (store: Store) => ({
+  store,
+  vapidPublicKey,
+  sessionKey: randomBytes(32),
+  log: { info: (): void => {}, error: (): void => {} },
+});
+
+/** Answers requests until the test has ended. @returns the address */
+export async function serveUntilEnd(t: TestContext, handler: RequestListener): Promise<string> {
+  const server = createHttpServer(handler);
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${await listenOnNewPort(server)}`;
 }
 
 /** Registrations are not limited, nor do kept connections end, unless a test asks for it; a test that is handed in has the service closed behind it. */

@@ -13,6 +13,7 @@ import {
   madeUpSchedule,
   openForEachTest,
   type StoreUnderTest,
+  withResult,
 } from './store-under-test.ts';
 
 const leaseMs = 10_000;
@@ -101,12 +102,7 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
       const id = await create();
       for (let slice = 0; slice < 3; slice += 1) await commitNext(id, () => ({}));
       const last = await store.leases.leaseSlice({ leaseMs, broadcastId: id });
-      await commitSlice(
-        store,
-        last!,
-        (recipient) => ({ recipient, origin: fcm, attempts: 1, result: 'capped' }),
-        leaseMs,
-      );
+      await commitSlice(store, last!, withResult(fcm, 'capped'), leaseMs);
       assert.deepEqual(await kinds(), []);
       const lossy = [await create(), await create(), await create()];
       for (const [index, broadcastId] of lossy.entries())
@@ -119,12 +115,7 @@ export function describeAlarms(name: string, prepare: () => Promise<StoreUnderTe
             fenceToken: lease.fenceToken,
             slice: { number: lease.slice, fromCursor: lease.cursor, cursor: lease.throughPosition },
             // a row too few, or two that are counted twice
-            rows: (index < 2 ? rows.slice(1) : [...rows, ...twice]).map((recipient) => ({
-              recipient,
-              origin: fcm,
-              attempts: 1,
-              result: 'accepted',
-            })),
+            rows: (index < 2 ? rows.slice(1) : [...rows, ...twice]).map(withResult(fcm, 'accepted')),
             leaseMs,
           });
         }

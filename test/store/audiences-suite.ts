@@ -17,17 +17,13 @@ import {
   openForEachTest,
   openIds,
   type StoreUnderTest,
+  withResult,
 } from './store-under-test.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 60_000;
 
-const accepted = (recipient: Recipient): RowResult => ({
-  recipient,
-  origin,
-  attempts: 1,
-  result: 'accepted',
-});
+const accepted = withResult(origin, 'accepted');
 
 /** Runs a statement on the store's tables behind its back. */
 async function runBehind({ options }: StoreAddress, sql: string): Promise<void> {

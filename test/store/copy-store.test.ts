@@ -23,7 +23,13 @@ import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { openProxy } from './postgres-proxy.ts';
 import { readRows } from '../../tools/postgres-client.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
-import { acceptAllSlices, addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
+import {
+  acceptAllSlices,
+  addSubscriptions,
+  commitSlice,
+  madeUpBroadcast,
+  withResult,
+} from './store-under-test.ts';
 import { until } from '../../tools/until.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
 
@@ -410,12 +416,7 @@ describe('a copy', () => {
 
     const again = await openPostgresStore({ url });
     const retry = { delayMs: 0, attempts: 1, deferrals: 0, expiresAtMs: Date.now() + 3_000_000 };
-    await commitSlice(
-      again,
-      slice!,
-      (recipient) => ({ recipient, origin: fcm, attempts: 1, result: 'retry', retry }),
-      0,
-    );
+    await commitSlice(again, slice!, withResult(fcm, 'retry', { retry }), 0);
     const retries = await again.leases.leaseRetries({ leaseMs: 60_000, limit: 10 });
     assert.equal(retries?.rows.length, 5);
     await again.broadcasts.create(madeUpBroadcast(Date.now()));

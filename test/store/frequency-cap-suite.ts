@@ -5,7 +5,13 @@ import type { NewBroadcast } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import type { SliceLease } from '../../src/store/leases.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
-import { commitSlice, madeUpBroadcast, openForEachTest, type StoreUnderTest } from './store-under-test.ts';
+import {
+  commitSlice,
+  madeUpBroadcast,
+  openForEachTest,
+  type StoreUnderTest,
+  withResult,
+} from './store-under-test.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const hourMs = 60 * 60 * 1000;
@@ -93,12 +99,7 @@ export function describePerPerson(name: string, prepare: () => Promise<StoreUnde
       const id = await start('1/hour', { sliceRows: 1 });
       for (const laterMs of [0, hourMs / 2]) {
         nowMs += laterMs;
-        const accept = (recipient: RowResult['recipient']): RowResult => ({
-          recipient,
-          origin,
-          attempts: 1,
-          result: 'accepted',
-        });
+        const accept = withResult(origin, 'accepted');
         await commitSlice(store, (await lease(id))!, accept, leaseMs);
       }
       assert.equal((await store.broadcasts.find(id))?.counts.accepted, 2);
@@ -149,12 +150,7 @@ export function describePerPerson(name: string, prepare: () => Promise<StoreUnde
       const slice = await lease(id);
       assert.ok(slice);
       const retry = { delayMs: 2 * hourMs, attempts: 1, deferrals: 0, expiresAtMs: nowMs + dayMs };
-      await commitSlice(
-        store,
-        slice,
-        (recipient) => ({ recipient, origin, attempts: 1, result: 'retry', retry }),
-        leaseMs,
-      );
+      await commitSlice(store, slice, withResult(origin, 'retry', { retry }), leaseMs);
       nowMs += 2 * hourMs;
       assert.deepEqual(await settle(await start('1/hour')), { capped: 1 });
       const due = await store.leases.leaseRetries({ leaseMs, limit: 10, broadcastId: id });
@@ -172,22 +168,12 @@ export function describePerPerson(name: string, prepare: () => Promise<StoreUnde
       const id = await start('1/day');
       const slice = await lease(id);
       assert.ok(slice);
-      await commitSlice(
-        store,
-        slice,
-        (recipient) => ({ recipient, origin, attempts: 0, result: 'capped' }),
-        leaseMs,
-      );
+      await commitSlice(store, slice, withResult(origin, 'capped', { attempts: 0 }), leaseMs);
       assert.equal((await store.statistics.backlog()).pendingRows, 2);
       nowMs += hourMs;
       const rest = await lease(id);
       assert.ok(rest);
-      await commitSlice(
-        store,
-        rest,
-        (recipient) => ({ recipient, origin, attempts: 0, result: 'expired' }),
-        leaseMs,
-      );
+      await commitSlice(store, rest, withResult(origin, 'expired', { attempts: 0 }), leaseMs);
       assert.deepEqual(await settle(id), { expired: 2, capped: 2 });
     });
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { CommitAnswer, RowResult } from '../../src/store/ledger.ts';
 import type { Lease, RetryLease, SliceLease } from '../../src/store/leases.ts';
-import { addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
+import { addSubscriptions, madeUpBroadcast, withResult } from './store-under-test.ts';
 import { openTestStore, type OpenedStore } from './test-database.ts';
 
 const origin = 'https://fcm.googleapis.com';
@@ -172,12 +172,7 @@ describe('after the last commits were lost', () => {
 
 const end = (page: readonly Recipient[]): number => page.at(-1)!.position;
 
-const accepted = (recipient: Recipient): RowResult => ({
-  recipient,
-  origin,
-  attempts: 1,
-  result: 'accepted',
-});
+const accepted = withResult(origin, 'accepted');
 
 const retried = (recipient: Recipient, nowMs: number): RowResult => ({
   recipient,

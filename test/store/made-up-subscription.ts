@@ -15,3 +15,15 @@ export function madeUpSubscription(index: number): Subscription {
     auth: new Uint8Array(auth),
   };
 }
+
+/** The counts of a broadcast of which nothing has an outcome. */
+export const noOutcomes = {
+  accepted: 0,
+  gone: 0,
+  rejected: 0,
+  expired: 0,
+  exhausted: 0,
+  capped: 0,
+  doubtful: 0,
+  dormant: 0,
+};

@@ -6,8 +6,6 @@ import {
   type UserAndTags,
   checkExpression,
 } from '../../src/audience/user-and-tags.ts';
-import type { Recipient } from '../../src/store/broadcasts.ts';
-import type { RowResult } from '../../src/store/ledger.ts';
 import type { Registration, StoredSubscription } from '../../src/store/subscriptions.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
@@ -21,6 +19,7 @@ import {
   openIds,
   recordAnswer,
   type StoreUnderTest,
+  withResult,
 } from './store-under-test.ts';
 
 const origin = 'https://fcm.googleapis.com';
@@ -55,14 +54,7 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
       const later = { delayMs: 60_000, attempts: 1, deferrals: 0, expiresAtMs: nowMs + 3_600_000 };
       const retry = result === 'retry' ? later : undefined;
       const record = { atMs: nowMs, attempt: 1 };
-      const toResult = (recipient: Recipient): RowResult => ({
-        recipient,
-        origin,
-        attempts: 1,
-        result,
-        record,
-        retry,
-      });
+      const toResult = withResult(origin, result, { record, retry });
       return commitSlices(store, broadcastId, toResult, 60_000);
     };
 

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -47,19 +47,16 @@ import {
   commitSlice,
   commitSlices,
   madeUpBroadcast,
+  withResult,
 } from './store-under-test.ts';
+import { listenOnNewPort } from '../../tools/listening.ts';
 
 const origin = 'https://fcm.googleapis.com';
 const leaseMs = 10_000;
 const nowMs = Date.now();
 const getServer = useSharedServer();
 
-const accepted = (recipient: Recipient): RowResult => ({
-  recipient,
-  origin,
-  attempts: 1,
-  result: 'accepted',
-});
+const accepted = withResult(origin, 'accepted');
 
 /** To be tried again at once. */
 const retried = (recipient: Recipient): RowResult => ({
@@ -211,10 +208,9 @@ test('a missing password ends at once, in one sentence, and leaves no connection
     socket.on('data', () => void socket.write(answers.shift() ?? ''));
     socket.on('error', () => {});
     ended.push(once(socket, 'close'));
-  }).listen(0, '127.0.0.1');
+  });
   t.after(() => server.close());
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnNewPort(server);
   await assert.rejects(openPostgresStore({ url: `postgres://ada@127.0.0.1:${port}/d` }), {
     code: 'ERR_STORE_UNAVAILABLE',
     message: `The database 127.0.0.1:${port}/d asks for a password, and its URL has none: write postgres://user:password@host/database.`,
@@ -1121,11 +1117,11 @@ describe('a PostgreSQL store', () => {
       monotonicMs = tries < 8 ? 1000 * tries : ([18_900, 19_100][tries - 8] ?? 1e9);
       tries += 1;
       socket.destroy();
-    }).listen(0, '127.0.0.1');
+    });
     t.after(() => away.close());
-    await once(away, 'listening');
+    const port = await listenOnNewPort(away);
     const url = new URL(database.url);
-    url.port = String((away.address() as AddressInfo).port);
+    url.port = String(port);
     const own = await PostgresDatabase.open({ url: url.href });
     t.mock.method(performance, 'now', () => monotonicMs);
     const pauses = t.mock.method(timers, 'setTimeout', async () => {});

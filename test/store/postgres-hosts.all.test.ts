@@ -1,7 +1,6 @@
 // A database at several hosts, of which one takes writes: standbys are passed over, and after a failover the new primary is found.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { Client, type ClientConfig } from 'pg';
 import { checkDatabaseUrl, describeDatabase, urlsOfHosts } from '../../src/store/postgres/database-url.ts';
@@ -11,6 +10,7 @@ import { PostgresServer } from '../../tools/postgres-server.ts';
 import { until, within } from '../../tools/until.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import { madeUpBroadcast } from './store-under-test.ts';
+import { listenOnNewPort } from '../../tools/listening.ts';
 
 test('a URL has one host or several, each with its port', () => {
   const text = 'postgres://me:pa,ss@one:5433,two,[::1]:5434/bell?sslmode=require';
@@ -161,11 +161,10 @@ test('a connection that the server ends while another host is asked fails alone'
   t.after(() => server.stop());
   const database = await server.createDatabase();
   // it is waited for, for a while
-  const silent = createServer((socket) => t.after(() => socket.destroy())).listen(0, '127.0.0.1');
+  const silent = createServer((socket) => t.after(() => socket.destroy()));
   t.after(() => silent.close());
-  await once(silent, 'listening');
+  const port = await listenOnNewPort(silent);
   const { host } = new URL(database.url);
-  const { port } = silent.address() as AddressInfo;
   const hosts = `${host},127.0.0.1:${port}`;
   const opening = openPostgresStore({ url: database.url.replace(host, hosts) });
   t.after(async () => (await opening).close());

@@ -13,6 +13,7 @@ import {
   madeUpBroadcast,
   openForSuite,
   type StoreUnderTest,
+  withResult,
 } from './store-under-test.ts';
 
 const leaseMs = 10_000;
@@ -252,12 +253,7 @@ export function describePushServices(name: string, prepare: () => Promise<StoreU
         else {
           for (; lease !== undefined; lease = await leaseRetries(broadcast.id)) {
             const { broadcastId, fenceToken, rows: taken } = lease;
-            const results = taken.map((recipient): RowResult => ({
-              recipient,
-              origin,
-              attempts: 0,
-              result: ending,
-            }));
+            const results = taken.map(withResult(origin, ending, { attempts: 0 }));
             await store.ledger.commit({ broadcastId, fenceToken, rows: results, leaseMs });
           }
           assert.equal((await find(broadcast)).state, 'done');

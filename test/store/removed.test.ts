@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { readRows } from '../../tools/postgres-client.ts';
-import type { NewBroadcast, Recipient } from '../../src/store/broadcasts.ts';
-import type { RowResult } from '../../src/store/ledger.ts';
+import type { NewBroadcast } from '../../src/store/broadcasts.ts';
 import type { StoreAddress } from '../../src/store/store.ts';
 import { madeUpSubscription, vapidPublicKey } from './made-up-subscription.ts';
 import {
@@ -15,6 +14,7 @@ import {
   createMatching,
   madeUpBroadcast,
   openIds,
+  withResult,
 } from './store-under-test.ts';
 import { openTestStore, type OpenedStore } from './test-database.ts';
 
@@ -28,12 +28,7 @@ const shapes = [
 ] as const;
 const audience = 100;
 
-const accepted = (recipient: Recipient): RowResult => ({
-  recipient,
-  origin,
-  attempts: 1,
-  result: 'accepted',
-});
+const accepted = withResult(origin, 'accepted');
 
 async function countRemovals({ options }: StoreAddress): Promise<number> {
   const { path = '', url } = options as { readonly path?: string; readonly url?: string };
@@ -188,13 +183,10 @@ describe('rows whose subscription is removed', () => {
     const ids = await allIds();
     const id = await create();
     const expiresAtMs = nowMs + hourMs;
-    await settle(id, (recipient) => ({
-      recipient,
-      origin,
-      attempts: 1,
-      result: 'retry',
-      retry: { delayMs: 10, attempts: 1, deferrals: 0, expiresAtMs },
-    }));
+    await settle(
+      id,
+      withResult(origin, 'retry', { retry: { delayMs: 10, attempts: 1, deferrals: 0, expiresAtMs } }),
+    );
     await remove(...ids.slice(0, 3));
     nowMs += 10;
     const retries = await opened.store.leases.leaseRetries({ leaseMs, limit: 100, broadcastId: id });
@@ -264,13 +256,10 @@ describe('rows whose subscription is removed', () => {
     const waitingInPartitions = await create({ sliceRows: 2 });
     const waitingList = await createToList();
     for (const id of [waiting, waitingInPartitions, waitingList]) {
-      await settle(id, (recipient) => ({
-        recipient,
-        origin,
-        attempts: 1,
-        result: 'retry',
-        retry: { delayMs: hourMs, attempts: 1, deferrals: 0, expiresAtMs },
-      }));
+      await settle(
+        id,
+        withResult(origin, 'retry', { retry: { delayMs: hourMs, attempts: 1, deferrals: 0, expiresAtMs } }),
+      );
     }
     const toList = await createToList();
     await opened.store.people.remove('person6');

@@ -11,6 +11,7 @@ import {
   openForEachTest,
   recordAnswer,
   type StoreUnderTest,
+  withResult,
 } from './store-under-test.ts';
 
 const origin = 'https://fcm.googleapis.com';
@@ -34,12 +35,7 @@ export function describeRetention(name: string, prepare: () => Promise<StoreUnde
     /** Each row gets an attempt. */
     const settleSlice = async (slice: SliceLease): Promise<void> => {
       const record = { atMs: nowMs, attempt: 1, status: 400 };
-      await commitSlice(
-        store,
-        slice,
-        (recipient) => ({ recipient, origin, attempts: 1, result: 'rejected', record }),
-        1000,
-      );
+      await commitSlice(store, slice, withResult(origin, 'rejected', { record }), 1000);
     };
     const finish = async (): Promise<void> => {
       for (let slice: SliceLease | undefined; (slice = await store.leases.leaseSlice({ leaseMs: 1000 }));) {

@@ -8,6 +8,7 @@ import {
   madeUpSchedule,
   openForEachTest,
   type StoreUnderTest,
+  withResult,
 } from './store-under-test.ts';
 
 const origin = 'https://fcm.googleapis.com';
@@ -35,11 +36,7 @@ export function describeSending(name: string, prepare: () => Promise<StoreUnderT
       await commitSlice(
         store,
         slice!,
-        (recipient) => ({
-          recipient,
-          origin,
-          attempts: 1,
-          result: 'retry',
+        withResult(origin, 'retry', {
           retry: { attempts: 1, deferrals: 0, expiresAtMs: nowMs + hourMs, delayMs: 1 },
         }),
         leaseMs,
@@ -86,12 +83,7 @@ export function describeSending(name: string, prepare: () => Promise<StoreUnderT
       await store.webhooks.watch();
       await create();
       const slice = await store.leases.leaseSlice({ leaseMs });
-      await commitSlice(
-        store,
-        slice!,
-        (recipient) => ({ recipient, origin, attempts: 1, result: 'accepted' }),
-        leaseMs,
-      );
+      await commitSlice(store, slice!, withResult(origin, 'accepted'), leaseMs);
       await store.sending.pause('asked');
       assert.equal(await store.schedules.takeDue(leaseMs), undefined);
       assert.deepEqual(await lease(), []);

@@ -16,6 +16,7 @@ import {
   openForEachTest,
   openIds,
   type StoreUnderTest,
+  withResult,
 } from './store-under-test.ts';
 
 const hourMs = 3_600_000;
@@ -369,12 +370,7 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
       const again = await leaseAll();
       assert.deepEqual(idsOf(again), everyThird(2));
       for (const lease of again) {
-        await commitSlice(
-          store,
-          lease,
-          (recipient) => ({ recipient, origin, attempts: 1, result: 'accepted' }),
-          leaseMs,
-        );
+        await commitSlice(store, lease, withResult(origin, 'accepted'), leaseMs);
       }
       nowMs = noonMs + 8 * hourMs;
       const reached = await acceptAllSlices(store, origin);
@@ -392,11 +388,7 @@ export function describeSplitAudiences(name: string, prepare: () => Promise<Stor
       await commitSlice(
         store,
         slice,
-        (recipient) => ({
-          recipient,
-          origin,
-          attempts: 1,
-          result: 'retry',
+        withResult(origin, 'retry', {
           retry: { attempts: 1, deferrals: 0, delayMs: 0, expiresAtMs: nowMs + hourMs, reader },
         }),
         leaseMs,

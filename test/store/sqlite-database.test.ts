@@ -6,7 +6,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { type NoValues, SqliteDatabase } from '../../src/store/sqlite/database.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
+import { inBatches } from '../../src/store/sqlite/portable-database.ts';
 import { fastFolder } from '../../tools/fast-folder.ts';
+import { temporaryFolder } from '../cli/run-command.ts';
 import { acceptAllSlices, addSubscriptions, madeUpBroadcast } from './store-under-test.ts';
 
 describe('a SQLite database', () => {
@@ -144,4 +146,25 @@ test('ids are values: however many different ones are asked for, there are no mo
   assert.ok(first > 0);
   assert.equal(await askFor(ids.slice(1)), first);
   assert.equal(await askFor(ids), first);
+});
+
+// Work in many transactions: others get the lock between two of them.
+
+test('each step is a transaction of its own, and the lock is free for a while after it', async () => {
+  const path = `${await temporaryFolder()}/deskbell.db`;
+  const [own, other] = [await SqliteDatabase.open({ path }), await SqliteDatabase.open({ path })];
+  const steps: { readonly beganMs: number; readonly endedMs: number }[] = [];
+  let writesOfOther = 0;
+  await inBatches(own, () => {
+    const beganMs = performance.now();
+    void other.write(() => (writesOfOther += 1));
+    assert.equal(writesOfOther, steps.length, 'the other one wrote after each step');
+    steps.push({ beganMs, endedMs: performance.now() });
+    return steps.length < 4;
+  });
+  assert.equal(steps.length, 4);
+  const pauses = steps.slice(1).map(({ beganMs }, index) => beganMs - steps[index]!.endedMs);
+  for (const pauseMs of pauses) assert.ok(pauseMs >= 10, `${pauseMs} ms`);
+  await other.write(() => {});
+  await Promise.all([own.close(), other.close()]);
 });

@@ -5,13 +5,19 @@ import type { Broadcast } from '../../src/store/broadcasts.ts';
 import type { SingleAnswer } from '../../src/delivery/single/answer-log.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 import { outcomeWidths } from '../../src/store/statistics.ts';
-import { madeUpSubscription, otherVapidPublicKey, vapidPublicKey } from './made-up-subscription.ts';
+import {
+  madeUpSubscription,
+  noOutcomes,
+  otherVapidPublicKey,
+  vapidPublicKey,
+} from './made-up-subscription.ts';
 import {
   commitSlice,
   madeUpBroadcast,
   openForEachTest,
   recordAnswer,
   type StoreUnderTest,
+  withResult,
 } from './store-under-test.ts';
 
 const leaseMs = 10_000;
@@ -37,24 +43,12 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
       const slice = await store.leases.leaseSlice({ leaseMs, broadcastId });
       assert.ok(slice);
       const origin = `https://${fcm}`;
-      await commitSlice(
-        store,
-        slice,
-        (recipient) => ({ recipient, origin, attempts: 1, result: 'accepted', ...changes }),
-        leaseMs,
-      );
+      await commitSlice(store, slice, withResult(origin, 'accepted', changes), leaseMs);
     };
 
     const none = {
       attempts: 0,
-      accepted: 0,
-      gone: 0,
-      rejected: 0,
-      expired: 0,
-      exhausted: 0,
-      capped: 0,
-      doubtful: 0,
-      dormant: 0,
+      ...noOutcomes,
     };
 
     test('subscriptions are counted on the day they came; a renewal is no new one', async () => {
@@ -209,13 +203,7 @@ export function describeStatistics(name: string, prepare: () => Promise<StoreUnd
       await store.ledger.commit({
         broadcastId: id,
         fenceToken: leased.fenceToken,
-        rows: leased.rows.map((recipient) => ({
-          recipient,
-          origin: `https://${fcm}`,
-          attempts: 1,
-          result: 'retry',
-          retry,
-        })),
+        rows: leased.rows.map(withResult(`https://${fcm}`, 'retry', { retry })),
         leaseMs: 10_000,
       });
       assert.deepEqual(await store.statistics.backlog(), { ...empty, pendingRows: 2, retryRows: 2, alarms });

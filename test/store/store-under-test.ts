@@ -110,6 +110,11 @@ export const madeUpSchedule = (changes: Partial<NewSchedule> = {}): NewSchedule 
   ...changes,
 });
 
+/** @returns the same result of each row, of one attempt unless the changes say otherwise */
+export const withResult =
+  (origin: string, result: RowResult['result'], changes: Partial<RowResult> = {}) =>
+  (recipient: Recipient): RowResult => ({ recipient, origin, attempts: 1, result, ...changes });
+
 /** Commits the whole rest of a leased slice in one page. */
 export async function commitSlice(
   { ledger }: Store,

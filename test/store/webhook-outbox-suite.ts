@@ -8,6 +8,7 @@ import {
   openForEachTest,
   recordAnswer,
   type StoreUnderTest,
+  withResult,
 } from './store-under-test.ts';
 
 const origin = 'https://fcm.googleapis.com';
@@ -27,12 +28,7 @@ export function describeWebhookOutbox(name: string, prepare: () => Promise<Store
       const { broadcast } = await store.broadcasts.create(madeUpBroadcast(nowMs));
       const slice = await store.leases.leaseSlice({ leaseMs });
       const alarm = { reason: 'vapid-refused', detail: 'BadJwtToken' };
-      await commitSlice(
-        store,
-        slice!,
-        (recipient) => ({ recipient, origin, attempts: 1, result: 'gone', alarm }),
-        leaseMs,
-      );
+      await commitSlice(store, slice!, withResult(origin, 'gone', { alarm }), leaseMs);
       return { subscriptionId: id, broadcastId: broadcast.id };
     };
     const lease = () => store.webhooks.lease({ limit: 10, leaseMs });
@@ -110,11 +106,7 @@ export function describeWebhookOutbox(name: string, prepare: () => Promise<Store
         await commitSlice(
           store,
           slice!,
-          (recipient) => ({
-            recipient,
-            origin: from,
-            attempts: 1,
-            result: 'retry',
+          withResult(from, 'retry', {
             alarm: { reason, detail: 'BadPath' },
             retry: { attempts: 1, deferrals: 0, expiresAtMs: nowMs + leaseMs, delayMs: leaseMs },
           }),

@@ -27,7 +27,7 @@ import { countNotices } from '../../tools/notice-counter.ts';
 import { message, quickRetries, vapid, vapidKeys } from '../delivery/broadcast-bench.ts';
 import { startPgBouncer } from './pgbouncer.ts';
 import { useSharedServer, type TestDatabase } from '../../tools/postgres-server.ts';
-import { addSubscriptions, commitSlice, madeUpBroadcast } from './store-under-test.ts';
+import { addSubscriptions, commitSlice, madeUpBroadcast, withResult } from './store-under-test.ts';
 import { until } from '../../tools/until.ts';
 
 const getServer = useSharedServer();
@@ -153,12 +153,7 @@ describe('a worker that waits for work in PostgreSQL', () => {
 
     const again = await other.leases.leaseSlice({ leaseMs: 60_000 });
     const { told: ended } = await startWaiting(waiting, broadcastId);
-    await commitSlice(
-      other,
-      again!,
-      (recipient) => ({ recipient, origin, attempts: 1, result: 'accepted' }),
-      0,
-    );
+    await commitSlice(other, again!, withResult(origin, 'accepted'), 0);
     assert.equal(await ended, 'ready');
     assert.equal(await waiting.work.waitForWork({ broadcastId, signal }), 'over');
   });
@@ -188,12 +183,7 @@ describe('a worker that waits for work in PostgreSQL', () => {
     const id = await createBroadcast();
     const retry = { delayMs: 0, attempts: 1, deferrals: 0, expiresAtMs: Date.now() + 3_000_000 };
     for (let slice; (slice = await other.leases.leaseSlice({ leaseMs: 60_000, broadcastId: id }));)
-      await commitSlice(
-        other,
-        slice,
-        (recipient) => ({ recipient, origin, attempts: 1, result: 'retry', retry }),
-        0,
-      );
+      await commitSlice(other, slice, withResult(origin, 'retry', { retry }), 0);
     const leased = await other.leases.leaseRetries({ leaseMs: 60_000, limit: 100, broadcastId: id });
     assert.equal(leased?.rows.length, 10);
     const before = await notices.count(id);

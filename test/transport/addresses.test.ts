@@ -1,17 +1,25 @@
 // Endpoints and DNS answers that lead inside, of which none is connected to: counted at every socket that this
 // process opens, and at a server that waits on the loopback addresses.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, isIP } from 'node:net';
-import { after, before, test } from 'node:test';
-
-import { createAddressPolicy, isPublicAddress } from '../../src/transport/address-policy.ts';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { createAddressPolicy, isPublicAddress, resolveWithDns } from '../../src/transport/address-policy.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { findRoute } from '../../src/transport/route.ts';
 import type { ResolvedAddress, TransportOptions } from '../../src/transport/transport.ts';
-import { startServer, type Peer } from './peers.ts';
+import { skipWithoutNamespaces } from '../../tools/namespaces.ts';
+import { until } from '../../tools/until.ts';
+import { startDnsServer } from './dns-server.ts';
+import { type Peer, startServer } from './peers.ts';
 import { describe, sendOne } from './sending.ts';
 
 const innerAddresses: readonly (readonly [what: string, addresses: readonly string[]])[] = [
@@ -125,7 +133,7 @@ async function assertRefused(origin: string, options: TransportOptions, code: st
   assert.equal(reached, 0);
 }
 
-const resolve = (): never => assert.fail('resolved');
+const resolveNames = (): never => assert.fail('resolved');
 
 function resolving(...addresses: string[]): NonNullable<TransportOptions['resolve']> {
   const answer = addresses.map((address): ResolvedAddress => ({
@@ -174,8 +182,8 @@ test('no notation of an inner host is connected to', async () => {
 
 test('http, other schemes and what is no origin are refused before anything is resolved', async () => {
   const code = 'ERR_ENDPOINT_HOST_REFUSED';
-  await assertRefused(`http://127.0.0.1:${port}`, { resolve }, code);
-  await assertRefused('http://fcm.googleapis.com', { resolve }, code);
+  await assertRefused(`http://127.0.0.1:${port}`, { resolve: resolveNames }, code);
+  await assertRefused('http://fcm.googleapis.com', { resolve: resolveNames }, code);
   for (const text of [
     '',
     'null',
@@ -186,7 +194,7 @@ test('http, other schemes and what is no origin are refused before anything is r
     'https://a:443',
   ]) {
     const expected = text === 'ftp://x' ? code : 'ERR_ENDPOINT_INVALID';
-    await assertRefused(text, { resolve }, expected);
+    await assertRefused(text, { resolve: resolveNames }, expected);
   }
 });
 
@@ -326,7 +334,7 @@ test('no redirect is followed, whatever its status and wherever it leads', async
 
 test('a path or header field that would end its line is refused before it reaches the wire', async () => {
   const origin = 'https://push.example.org';
-  const transport = createTransport({ resolve });
+  const transport = createTransport({ resolve: resolveNames });
   for (const path of ['', 'x', '/a b', '/a\r\nx: y', '/ü', '/\u0000', '/\u007f', '*']) {
     assert.equal(describe(await sendOne(transport, origin, { path })), 'ERR_ENDPOINT_INVALID', path);
   }
@@ -348,4 +356,56 @@ test('a path or header field that would end its line is refused before it reache
     assert.equal(describe(result), 'ERR_MESSAGE_INVALID', JSON.stringify(fields));
   }
   await transport.close();
+});
+
+// Names that strangers chose are resolved without what all other look-ups of the process need.
+
+/** Where nothing else listens on the port of DNS. */
+const dnsAddress = '127.0.0.77';
+
+async function startDns(t: TestContext) {
+  const server = await startDnsServer();
+  t.after(() => server.close());
+  const resolver = new Resolver({ timeout: 60_000, tries: 1 });
+  resolver.setServers([`127.0.0.1:${server.port}`]);
+  const aborted = new AbortController();
+  const resolve = (name: string) => resolveWithDns(name, aborted.signal, resolver);
+  return { server, aborted, resolve };
+}
+
+test('DNS gives the addresses of both families, or of the one that there is', async (t) => {
+  const { resolve } = await startDns(t);
+  const ipv4 = { address: '127.0.0.1', family: 4 };
+  assert.deepEqual(await resolve('both.example.org'), [ipv4, { address: '::1', family: 6 }]);
+  assert.deepEqual(await resolve('only4.example.org'), [ipv4]);
+  await assert.rejects(resolve('none.example.org'), { code: 'ENODATA' });
+});
+
+test('a look-up by DNS ends when it is not waited for any more', async (t) => {
+  const { server, aborted, resolve } = await startDns(t);
+  const lookup = resolve('x.silent.example.org');
+  await until(() => server.asked.length === 2, 'both questions');
+  aborted.abort();
+  await assert.rejects(lookup, { code: 'ECANCELLED' });
+});
+
+const skip = skipWithoutNamespaces('The test with a DNS server of its own', ['--mount']);
+
+test('silent DNS servers of strangers keep no message from a listed push service', { skip }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'deskbell-dns-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const configuration = join(folder, 'resolv.conf');
+  writeFileSync(configuration, `nameserver ${dnsAddress}\n`);
+  const { stdout } = await promisify(execFile)('unshare', [
+    '--mount',
+    'sh',
+    '-ec',
+    'mount --bind "$0" /etc/resolv.conf; exec "$@"',
+    configuration,
+    process.execPath,
+    '--disable-warning=ExperimentalWarning',
+    join(import.meta.dirname, 'name-lookups-child.ts'),
+    dnsAddress,
+  ]);
+  assert.equal(stdout, '201 ERR_ADDRESS_BLOCKED\n');
 });

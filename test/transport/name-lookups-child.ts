@@ -1,4 +1,4 @@
-// To be run by `name-lookups.test.ts` where `argv[2]` is the address of the only DNS server. Writes what comes of a message to a
+// To be run by `addresses.test.ts` where `argv[2]` is the address of the only DNS server. Writes what comes of a message to a
 // push service that the operator has listed, while hosts of strangers with a silent DNS server are looked up, and of one to a
 // stranger's host at a loopback address.
 import { createServer } from 'node:http';

@@ -13,7 +13,7 @@ import { createTransport } from '../../src/transport/create-transport.ts';
 import { maxQueued } from '../../src/transport/origin.ts';
 import type { ResolvedAddress, Transport, TransportResult } from '../../src/transport/transport.ts';
 import { ManualClock } from './manual-clock.ts';
-import { certificate, serverTls, startServer, type Peer } from './peers.ts';
+import { certificate, serverTls, startServer } from './peers.ts';
 import { describe, pushBody, pushHeaders, sendMany, sendOne, tally, withPeer } from './sending.ts';
 import { until } from '../../tools/until.ts';
 
@@ -123,40 +123,6 @@ test('after an outage, a message that ends before there is a connection leaves t
   }
 });
 
-test('a push service that stops during a broadcast and starts again gets every message in the end', async () => {
-  const push = movable();
-  const { transport, origin } = push;
-  const start = async (): Promise<Peer> => {
-    const peer = await startHttp((response) => response.writeHead(201).end());
-    push.port = Number(new URL(peer.origin).port);
-    return peer;
-  };
-  let peer = await start();
-  let accepted = 0;
-  let failures = 0;
-  const sendings = Array.from({ length: 20 }, async () => {
-    for (let taken = 0; taken < 100;) {
-      const result = await sendUntilTaken(transport, origin);
-      if (result.kind === 'response') taken += 1;
-      else {
-        assert.equal(result.error.code, 'ERR_CONNECTION');
-        failures += 1;
-      }
-      accepted += result.kind === 'response' ? 1 : 0;
-      await delay(5);
-    }
-  });
-  await until(() => accepted >= 200, '200 answers');
-  push.port = 1;
-  await peer.close();
-  await until(() => failures > 0, 'a failure');
-  assert.ok(accepted < 2000, 'it went down under way');
-  peer = await start();
-  await Promise.all(sendings);
-  await transport.close();
-  await peer.close();
-});
-
 test('two 429 with Retry-After in a row make the origin wait that long', async () => {
   await withPeer(
     await startHttp((response) => response.writeHead(429, { 'retry-after': '30' }).end()),
@@ -240,23 +206,6 @@ test('what a push service answers to a message, many times in a row, says nothin
       assert.deepEqual(tally(results), Object.fromEntries(statuses.map((status) => [status, inRow])));
     },
   );
-});
-
-test('a slow origin does not slow another one', async () => {
-  const slow = await startHttp((response) => setTimeout(() => response.writeHead(201).end(), 1500));
-  const fast = await startHttp((response) => response.writeHead(201).end());
-  const transport = createTransport({ pushServices: [slow.origin, fast.origin] });
-  let slowAnswers = 0;
-  for (let count = 0; count < 400; count += 1) {
-    transport.send(sameRequest(slow.origin), () => (slowAnswers += 1));
-  }
-  const results = await sendMany(transport, fast.origin, 300, 100);
-  assert.deepEqual(tally(results), { 201: 300 });
-  assert.ok(slowAnswers < 200, `${slowAnswers} slow answers came before`);
-  await transport.close(0);
-  assert.equal(slowAnswers, 400);
-  await slow.close();
-  await fast.close();
 });
 
 test('a full queue defers what it cannot take', async () => {

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { DeskbellError } from '../../../src/errors/deskbell-error.ts';
+import { chooseLanguage } from '../../../src/protocol/language.ts';
 import { encodeMessage, encodePayload, hashMessage } from '../../../src/protocol/message/encode-payload.ts';
 import type { PayloadOptions } from '../../../src/protocol/message/measure-message.ts';
-import { readMessage } from '../../../src/protocol/message/read-message.ts';
 import type { Message } from '../../../src/protocol/message/message.ts';
+import { readMessage } from '../../../src/protocol/message/read-message.ts';
 
 const createId = (): string => 'AbCdEfGh01234567';
 const plain = { title: 'Hello', message: 'It rains', url: '/en' } satisfies Message;
@@ -250,3 +251,26 @@ test('the hash of the content has every language and whether there are placehold
   ];
   assert.equal(new Set(others.map(hash)).size, others.length);
 });
+
+const available = new Set(['de', 'de-AT', 'pt-BR', 'zh-Hant', 'zh']);
+
+const chosen: readonly [wanted: string | undefined, language: string | undefined][] = [
+  ['de-AT', 'de-AT'],
+  ['de-CH', 'de'],
+  ['de', 'de'],
+  ['zh-Hant-TW', 'zh-Hant'],
+  ['zh-Hans-CN', 'zh'],
+  ['de-Latn-DE-1996', 'de'],
+  ['pt', undefined],
+  ['pt-PT', undefined],
+  ['d', undefined],
+  ['deu', undefined],
+  ['en-US', undefined],
+  ['', undefined],
+  [undefined, undefined],
+];
+
+for (const [wanted, language] of chosen) {
+  test(`a reader of ${wanted} gets ${language ?? 'the message’s own text'}`, () =>
+    assert.equal(chooseLanguage(wanted, available), language));
+}

@@ -20,6 +20,7 @@ import {
   start,
 } from '../harness.ts';
 import { until } from '../../../tools/until.ts';
+import { listenOnNewPort } from '../../../tools/listening.ts';
 
 const push = { headers: { ttl: '60', ...encrypted }, body: aes128gcmBody() };
 
@@ -220,10 +221,9 @@ test('IPv6 and wildcard addresses give an origin that can be connected to', asyn
 });
 
 test('a port that is taken, a wrong origin and a wrong limit are said at once', async (t) => {
-  const taken = createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
+  const taken = createServer();
+  const port = await listenOnNewPort(taken);
   t.after(() => taken.close());
-  const { port } = taken.address() as { port: number };
   await assert.rejects(startPushService({ port }), { code: 'EADDRINUSE' });
   for (const origin of ['push.test', 'ftp://push.test', 'http://push.test/path', 'http://u@push.test', '']) {
     await assert.rejects(startPushService({ origin }), { name: 'TypeError', message: /origin/ });

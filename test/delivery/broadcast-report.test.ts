@@ -1,0 +1,247 @@
+// What is said of a broadcast: its progress, when shares of its recipients had an outcome, and what its push services answer.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatProgress, summarize } from '../../src/cli/send/progress.ts';
+import { assertDelivered } from '../../src/cli/send/run-broadcast.ts';
+import { findUnanimous } from '../../src/delivery/alarms/push-service-conditions.ts';
+import { stateOf, totalReceipts } from '../../src/delivery/broadcast/format-broadcast.ts';
+import { measureReach } from '../../src/delivery/broadcast/progress.ts';
+import { htmlText } from '../../src/http/description/html.ts';
+import { broadcastToJson } from '../../src/operations/broadcasts.ts';
+import { renderServices } from '../../src/operator/console/pages/broadcast-progress.ts';
+import type { Broadcast } from '../../src/store/broadcasts.ts';
+import type { OutcomeInterval } from '../../src/store/statistics.ts';
+import { noOutcomes } from '../store/made-up-subscription.ts';
+
+const origin = 'https://web.push.apple.com';
+const counts = {
+  accepted: 1,
+  gone: 0,
+  rejected: 50,
+  expired: 0,
+  exhausted: 0,
+  capped: 0,
+  doubtful: 0,
+  dormant: 0,
+};
+const broadcast: Broadcast = {
+  id: 7,
+  state: 'running',
+  payload: new Uint8Array(1),
+  ttlSeconds: 60,
+  urgency: 'normal',
+  createdAtMs: 0,
+  startAtMs: 0,
+  expiresAtMs: 0,
+  audience: 'all',
+  createdBy: { operator: 'ada' },
+  recipients: 2000,
+  counts: { ...counts, pending: 1949, removed: 0, cancelled: 0, unaccounted: 0 },
+  waiting: 1949,
+  toRetry: 9,
+  heldBack: [{ origin, rows: 1940 }],
+  origins: [{ origin, attempts: 51, ...counts }],
+  alarms: [],
+  receipts: undefined,
+};
+
+test('a running broadcast is scheduled until its start, and one that is prepared is preparing', () => {
+  const states = (['running', 'preparing', 'paused', 'done', 'cancelled'] as const).map((state) =>
+    stateOf({ ...broadcast, state }),
+  );
+  assert.deepEqual(states, ['running', 'preparing', 'paused', 'done', 'cancelled']);
+  assert.equal(stateOf({ ...broadcast, isScheduled: true }), 'scheduled');
+});
+
+test('the progress has share, rate, time left, and the outcomes of each push service', () => {
+  const accepted = { ...counts, accepted: 947, rejected: 0, gone: 2 };
+  const origins = [
+    ...broadcast.origins,
+    { origin: 'https://fcm.googleapis.com', attempts: 949, ...accepted },
+  ];
+  const sending = {
+    ...broadcast,
+    counts: { ...broadcast.counts, accepted: 948 },
+    waiting: 0,
+    toRetry: 0,
+    heldBack: [],
+    origins,
+  };
+  assert.equal(
+    formatProgress({ broadcast: sending, settled: 1000, ratePerSecond: 16.4, etaSeconds: 61 }),
+    '[#########···········] 47 %  948 of 2,000 reached  16/s  1:01 left  ' +
+      'web.push.apple.com: 1 accepted, 50 rejected  fcm.googleapis.com: 947 accepted, 2 gone',
+  );
+});
+
+test('the progress tells apart what waits for a retry and what is held back, and why', () => {
+  const line = formatProgress({ broadcast, settled: 51, ratePerSecond: 0 });
+  assert.match(line, / {2}9 to be tried again {2}1,940 held back by web\.push\.apple\.com {2}/);
+  const open = { ...broadcast, toRetry: 1949, heldBack: [] };
+  assert.match(
+    formatProgress({ broadcast: open, settled: 51, ratePerSecond: 0 }),
+    / {2}1,949 to be tried again {2}/,
+  );
+  assert.doesNotMatch(
+    formatProgress({ broadcast: open, settled: 51, ratePerSecond: 0 }),
+    /held back|put off/,
+  );
+  const untried = { ...broadcast, toRetry: 2 };
+  assert.match(
+    formatProgress({ broadcast: untried, settled: 51, ratePerSecond: 0 }),
+    / 2 to be tried again {2}7 put off/,
+  );
+});
+
+test('the JSON of a broadcast has what is held back', () => {
+  assert.deepEqual((broadcastToJson(broadcast) as Broadcast).heldBack, [{ origin, rows: 1940 }]);
+});
+
+test('what browsers reported is of all push services together, and of each by itself', () => {
+  const other = 'https://fcm.googleapis.com';
+  const reported: Broadcast = {
+    ...broadcast,
+    origins: [...broadcast.origins, { origin: other, attempts: 4, ...counts, accepted: 4 }],
+    counts: { ...broadcast.counts, accepted: 5 },
+    receipts: [
+      { origin: other, shown: 3, clicked: 2, dismissed: 1, actions: { buy: 2 } },
+      { origin, shown: 1, clicked: 1, dismissed: 0, actions: { buy: 1, read: 0 } },
+    ],
+  };
+  assert.deepEqual(totalReceipts(reported), {
+    shown: 4,
+    clicked: 3,
+    dismissed: 1,
+    actions: { buy: 3, read: 0 },
+  });
+  const summary = summarize(reported, { style: (_, text) => text }).join('\n');
+  const services = htmlText(renderServices(reported)).replaceAll(/<[^>]*>|\s+/g, ' ');
+  for (const text of [summary, services]) {
+    assert.match(text, /web\.push\.apple\.com .* 1 +1 +0\b/);
+    assert.match(text, /fcm\.googleapis\.com .* 3 +2 +1\b/);
+  }
+});
+
+test('a command has failed where a message to a live subscription was not accepted, or its broadcast did not end', () => {
+  const none = { ...counts, rejected: 0, pending: 0, removed: 0, cancelled: 0, unaccounted: 0 };
+  for (const name of ['rejected', 'expired', 'exhausted'] as const) {
+    assert.throws(() => assertDelivered({ ...broadcast, state: 'done', counts: { ...none, [name]: 1 } }), {
+      code: 'ERR_NOT_ACCEPTED',
+    });
+  }
+  for (const state of ['paused', 'running', 'cancelled'] as const)
+    assert.throws(() => assertDelivered({ ...broadcast, state, counts: none }), {
+      code: 'ERR_BROADCAST_UNFINISHED',
+    });
+  assertDelivered({
+    ...broadcast,
+    state: 'done',
+    counts: { ...none, gone: 1, capped: 1, dormant: 1, removed: 1 },
+  });
+});
+
+// When a share of the recipients was reached, from the intervals in which outcomes are counted.
+
+const startAtMs = 1_800_000_000_000;
+const none = {
+  attempts: 0,
+  ...noOutcomes,
+};
+
+const interval = (
+  startSeconds: number,
+  widthSeconds: number,
+  counted: Partial<OutcomeInterval>,
+): OutcomeInterval => ({
+  startMs: startAtMs + startSeconds * 1000,
+  widthMs: widthSeconds * 1000,
+  pushService: 'fcm.googleapis.com',
+  ...none,
+  ...counted,
+});
+
+const reach = (recipients: number, removed: number, intervals: readonly OutcomeInterval[]) =>
+  measureReach({ recipients, counts: { removed } as Broadcast['counts'], startAtMs }, intervals).map(
+    ({ seconds, precisionSeconds }) => [seconds, precisionSeconds],
+  );
+
+const unknown = [undefined, undefined];
+
+test('a time is the end of the interval in which the share was reached, and as exact as that is narrow', () => {
+  const intervals = [
+    interval(0, 1, { accepted: 49 }),
+    interval(3, 1, { accepted: 1 }),
+    interval(130, 10, { accepted: 44, gone: 3 }),
+    interval(130, 10, { accepted: 1, pushService: 'web.push.apple.com' }),
+    interval(7200, 60, { accepted: 4, expired: 90 }),
+  ];
+  assert.deepEqual(reach(100, 0, intervals), [
+    [4, 1],
+    [140, 10],
+    [7260, 60],
+  ]);
+  // one less
+  assert.deepEqual(reach(100, 0, intervals.slice(0, 4)), [[4, 1], [140, 10], unknown]);
+  assert.deepEqual(reach(101, 0, intervals), [[140, 10], [7260, 60], unknown]);
+});
+
+test('who was removed before their turn is no recipient; attempts that are to be repeated are no outcome', () => {
+  const intervals = [interval(0, 1, { attempts: 90 }), interval(1, 1, { attempts: 50, accepted: 50 })];
+  assert.deepEqual(reach(100, 50, intervals), [
+    [2, 1],
+    [2, 1],
+    [2, 1],
+  ]);
+  assert.deepEqual(reach(100, 0, intervals), [[2, 1], unknown, unknown]);
+  assert.deepEqual(reach(0, 0, []), [unknown, unknown, unknown]);
+});
+
+// What the newest answers of a push service must say before it is an alarm: how many, and how many of them.
+
+interface Answers {
+  readonly accepted?: number;
+  readonly gone?: number;
+  readonly rejected?: number;
+}
+
+/** The alarms over these intervals, the oldest first, one in each millisecond. */
+const alarmsOf = (...intervals: readonly Answers[]) =>
+  findUnanimous(
+    intervals.map((answers, index) => ({
+      startMs: index,
+      widthMs: 1,
+      pushService: 'push.example.net',
+      attempts: 0,
+      ...noOutcomes,
+      ...answers,
+    })),
+  );
+const kindsOf = (...intervals: readonly Answers[]): readonly string[] =>
+  alarmsOf(...intervals).map(({ kind }) => kind);
+
+test('at most 5 % of the answers are acceptances, and at least 95 % call the subscription gone', () => {
+  assert.deepEqual(kindsOf({ accepted: 5, rejected: 95 }), ['accepts-nothing']);
+  assert.deepEqual(kindsOf({ accepted: 6, rejected: 94 }), []);
+  assert.deepEqual(kindsOf({ gone: 95, rejected: 5 }), ['all-gone']);
+  assert.deepEqual(kindsOf({ gone: 95, accepted: 5 }), ['all-gone']);
+  assert.deepEqual(kindsOf({ gone: 94, rejected: 6 }), ['accepts-nothing']);
+  assert.deepEqual(kindsOf({ gone: 94, accepted: 6 }), []);
+});
+
+test('fewer than twenty answers say nothing', () => {
+  assert.deepEqual(kindsOf({ rejected: 19 }), []);
+  assert.deepEqual(kindsOf({ rejected: 20 }), ['accepts-nothing']);
+  assert.deepEqual(kindsOf({ gone: 19 }), []);
+  assert.deepEqual(kindsOf({ gone: 10 }, { gone: 10 }), ['all-gone']);
+});
+
+test('the newest hundred answers decide, whatever was before', () => {
+  assert.deepEqual(kindsOf({ accepted: 1000 }, { rejected: 60 }, { rejected: 40 }), ['accepts-nothing']);
+  assert.deepEqual(kindsOf({ accepted: 1000 }, { rejected: 60 }, { rejected: 39 }), []);
+  assert.deepEqual(kindsOf({ rejected: 1000 }, { accepted: 6, rejected: 94 }), []);
+});
+
+test('an alarm says since when it is so, and of how many messages', () => {
+  const [alarm] = alarmsOf({ accepted: 50 }, { rejected: 30 }, { rejected: 70 }, { rejected: 40 });
+  assert.deepEqual([alarm?.sinceMs, alarm?.count, alarm?.unit], [1, 140, 'message']);
+});

@@ -1,0 +1,94 @@
+// Answers that cannot be read, or that break HTTP: what may have arrived is repeated three times at most, and an operator hears of a push
+// service that goes on so.
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createSecureServer } from 'node:http2';
+import { test } from 'node:test';
+import { createPost, type Result } from '../../src/delivery/message-path/post.ts';
+import { ClockCheck } from '../../src/delivery/reports/clock-check.ts';
+import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
+import { type Row, toRowResult } from '../../src/delivery/worker/record.ts';
+import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
+import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
+import { createTransport } from '../../src/transport/create-transport.ts';
+import { startWire, type Wire } from '../transport/http2-wire.ts';
+import { certificate, serverTls, startServer } from '../transport/peers.ts';
+import { pushBody, pushHeaders } from '../transport/sending.ts';
+import { assertDone, message, openBroadcastBench, vapidKeys } from './broadcast-bench.ts';
+
+/** More than either version's reader takes. */
+const headerField = 'x'.repeat(70_000);
+
+for (const protocol of ['HTTP/2', 'HTTP/1.1'] as const) {
+  test(`a 201 with 70 kB of header fields counts as in doubt after four copies, over ${protocol}`, async (t) => {
+    let copies = 0;
+    const answer = (request: IncomingMessage, response: ServerResponse): void => {
+      request.resume().on('end', () => {
+        copies += 1;
+        response.writeHead(201, Object.fromEntries([1, 2, 3].map((n) => [`x-${n}`, headerField]))).end();
+      });
+    };
+    const peer =
+      protocol === 'HTTP/2'
+        ? await startServer(
+            createSecureServer({ ...serverTls, maxSendHeaderBlockLength: 1_000_000 }, answer as never),
+            'https',
+          )
+        : await startServer(createServer(answer), 'http');
+    t.after(() => peer.close());
+    await using bench = await openBroadcastBench();
+    const endpoint = `${peer.origin}/subscription`;
+    const { p256dh, auth } = generateUserAgentKeys();
+    await bench.store.subscriptions.put({ endpoint, p256dh, auth }, vapidKeys.publicKey);
+    // the pauses after faults of HTTP do not matter here
+    let nowMs = 0;
+    const sender = bench.createSender({
+      pushServices: [peer.origin],
+      ca: [certificate.cert],
+      monotonicNow: () => (nowMs += 5_000),
+      retryPolicy: { firstDelayMs: 10, firstDeferralMs: 10, maxDelayMs: 50, maxDeferralMs: 50 },
+    });
+    const run = await sender.broadcast('all', message);
+    const done = await run.finished;
+    assertDone(done, { doubtful: 1 });
+    assert.equal(copies, 4);
+    assert.equal(done.origins[0]?.attempts, 4);
+    assert.equal(await bench.store.subscriptions.count(), 1);
+  });
+}
+
+// A push service that breaks HTTP again and again: its rows wait, and an operator hears of it.
+
+test('an answer that breaks HTTP is tried again; from the third on rows are deferred with an alarm', async () => {
+  const peer = await startWire((wire: Wire) => {
+    wire.greet();
+    wire.onRequest = () => wire.send(Buffer.alloc(64, 0xff));
+  });
+  const { origin } = peer;
+  const transport = createTransport({ pushServices: [origin], ca: [certificate.cert] });
+  const post = createPost(transport, () => 0, new ClockCheck(() => {}), createEndpointPolicy());
+  const request = { origin, path: '/', headers: pushHeaders, body: pushBody };
+  const results: Result[] = [];
+  for (let count = 0; count < 4; count += 1) {
+    results.push(await new Promise((resolve) => post(request, resolve)));
+  }
+  for (const result of results.slice(0, 3)) {
+    assert.ok(result.kind === 'posted' && result.outcome.kind === 'retry');
+    assert.equal(result.outcome.reason, 'protocol-error');
+    assert.equal(result.outcome.isInDoubt, true);
+  }
+  const last = results[3];
+  assert.ok(last?.kind === 'deferred');
+  assert.equal(last.obstacle, 'protocol-error');
+  assert.ok(last.afterMs >= 60_000);
+  assert.equal(peer.wires.length, 3);
+
+  const row = { destination: { origin }, tries: { attempts: 0, deferrals: 0, expiresAtMs: 1e12 } } as Row;
+  const settings = { retryPolicy: defaultRetryPolicy, now: () => 0, random: () => 0, hold: () => 1 };
+  const stored = toRowResult(row, last, settings);
+  assert.equal(stored.result, 'retry');
+  assert.equal(stored.alarm?.reason, 'protocol-error');
+  assert.match(stored.alarm.detail, /broke HTTP\/2/);
+  await transport.close(0);
+  await peer.close();
+});

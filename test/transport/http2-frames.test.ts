@@ -1,0 +1,261 @@
+// HPACK and its Huffman code: the RFC's own examples, and what Node's server says and understands.
+import assert from 'node:assert/strict';
+import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { FrameWriter } from '../../src/transport/http2/frame-writer.ts';
+import { decodeHuffman, HpackDecoder } from '../../src/transport/http2/hpack-decoder.ts';
+import { HpackEncoder } from '../../src/transport/http2/hpack-encoder.ts';
+import { FrameType, Http2Fault } from '../../src/transport/http2/protocol.ts';
+import { type FieldChoice, ModelEncoder } from './hpack-model.ts';
+import { serverTls, startServer } from './peers.ts';
+import { pushHeaders, sendMany, withPeer } from './sending.ts';
+
+const huffman = (hex: string): string | undefined => {
+  const bytes = Buffer.from(hex, 'hex');
+  return decodeHuffman(bytes, 0, bytes.length);
+};
+
+test('Huffman: the strings of RFC 7541 appendix C', () => {
+  for (const [hex, text] of [
+    ['f1e3c2e5f23a6ba0ab90f4ff', 'www.example.com'],
+    ['a8eb10649cbf', 'no-cache'],
+    ['25a849e95ba97d7f', 'custom-key'],
+    ['25a849e95bb8e8b4bf', 'custom-value'],
+    ['6402', '302'],
+    ['640eff', '307'],
+    ['aec3771a4b', 'private'],
+    ['d07abe941054d444a8200595040b8166e082a62d1bff', 'Mon, 21 Oct 2013 20:13:21 GMT'],
+    ['9d29ad171863c78f0b97c8e9ae82ae43d3', 'https://www.example.com'],
+    [
+      '94e7821dd7f2e6c7b335dfdfcd5b3960d5af27087f3672c1ab270fb5291f9587316065c003ed4ee5b1063d5007',
+      'foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1',
+    ],
+  ] as const) {
+    assert.equal(huffman(hex), text);
+  }
+});
+
+test('Huffman: long codes of RFC 7541 appendix B, and what ends wrongly', () => {
+  // 19 bits of `\`, 28 of 249, 30 of LF, filled up with ones.
+  assert.equal(huffman('fffe1f'), '\\');
+  assert.equal(huffman('ffffffef'), '\u00f9');
+  assert.equal(huffman('fffffff3'), '\n');
+  assert.equal(huffman(''), '');
+  for (const hex of ['ff', '1fff', '00', 'fffffffff0', 'fffffffc'])
+    assert.equal(huffman(hex), undefined, hex);
+});
+
+test('a static field, a literal with an indexed name, and a name that comes twice', () => {
+  const block = Buffer.from('890f0d013040017804616263640001780161', 'hex');
+  const decoder = new HpackDecoder();
+  for (let round = 0; round < 2; round += 1) {
+    const { status, headers, fault } = decoder.decode(
+      Buffer.concat([Buffer.alloc(7), block]),
+      7,
+      7 + block.length,
+    );
+    assert.deepEqual(
+      { status, fault, ...headers },
+      { status: 204, fault: undefined, 'content-length': '0', x: 'abcd, a' },
+    );
+  }
+});
+
+/** RFC 7541 appendix C.5 and C.6: three answers over one table of 256 bytes, without and with Huffman code. */
+const appendixC = [
+  [
+    'C.5',
+    [
+      '4803333032580770726976617465611d4d6f6e2c203231204f637420323031332032303a31333a323120474d546e1768747470733a2f2f7777772e6578616d706c652e636f6d',
+      '4803333037c1c0bf',
+      '88c1611d4d6f6e2c203231204f637420323031332032303a31333a323220474d54c05a04677a69707738666f6f3d4153444a4b48514b425a584f5157454f50495541585157454f49553b206d61782d6167653d333630303b2076657273696f6e3d31',
+    ],
+  ],
+  [
+    'C.6',
+    [
+      '488264025885aec3771a4b6196d07abe941054d444a8200595040b8166e082a62d1bff6e919d29ad171863c78f0b97c8e9ae82ae43d3',
+      '4883640effc1c0bf',
+      '88c16196d07abe941054d444a8200595040b8166e084a62d1bffc05a839bd9ab77ad94e7821dd7f2e6c7b335dfdfcd5b3960d5af27087f3672c1ab270fb5291f9587316065c003ed4ee5b1063d5007',
+    ],
+  ],
+] as const;
+
+/** A block with status 200 and the entry of the dynamic table that is so old. */
+const ofAge = (age: number): Buffer => Buffer.from([0x88, 0x80 | (62 + age)]);
+
+for (const [section, blocks] of appendixC) {
+  test(`the dynamic table: the answers of RFC 7541 appendix ${section}, entries evicted`, () => {
+    const decoder = new HpackDecoder(256);
+    const decode = (hex: string): Record<string, unknown> => {
+      const block = Buffer.from(hex, 'hex');
+      const { status, headers, fault } = decoder.decode(block, 0, block.length);
+      assert.equal(fault, undefined);
+      return { status, ...headers };
+    };
+    const shared = {
+      'cache-control': 'private',
+      date: 'Mon, 21 Oct 2013 20:13:21 GMT',
+      location: 'https://www.example.com',
+    };
+    assert.deepEqual(blocks.slice(0, 2).map(decode), [
+      { status: 302, ...shared },
+      { status: 307, ...shared },
+    ]);
+    assert.deepEqual(decode(blocks[2]), {
+      status: 200,
+      ...shared,
+      date: 'Mon, 21 Oct 2013 20:13:22 GMT',
+      'content-encoding': 'gzip',
+      'set-cookie': 'foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1',
+    });
+    // The table of C.5.3 holds three entries; the fourth is gone.
+    assert.equal(decoder.decode(ofAge(2), 0, 2).headers['date'], 'Mon, 21 Oct 2013 20:13:22 GMT');
+    assert.throws(() => decoder.decode(ofAge(3), 0, 2), Http2Fault);
+  });
+}
+
+const fieldValue = fc.oneof(fc.constantFrom('', '1', 'nginx', 'x'), fc.stringMatching(/^[!-~]{0,300}$/));
+const literal = fc.record(
+  {
+    kind: fc.constantFrom('inserted', 'inserted', 'not inserted', 'never inserted'),
+    namePick: fc.nat(120),
+    name: fc.constantFrom('a', 'server', 'x-y'),
+    value: fieldValue,
+  },
+  { requiredKeys: ['kind', 'name', 'value'] },
+);
+const choice: fc.Arbitrary<FieldChoice> = fc.oneof(
+  literal,
+  fc.record({ kind: fc.constant('indexed'), pick: fc.nat(120) }),
+);
+const blockChoice = fc.tuple(
+  fc.array(choice, { maxLength: 6 }),
+  fc.option(fc.nat(4096), { nil: undefined, freq: 6 }),
+);
+
+test('whatever an encoder writes is read as it was meant, with tables of every size', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(blockChoice, fc.integer({ min: 1, max: 3 })), { maxLength: 30 }),
+      (blocks) => {
+        const encoder = new ModelEncoder(4096);
+        const decoder = new HpackDecoder();
+        for (const [[choices, tableBytes], times] of blocks) {
+          // The same choices again: answers repeat, and the reader remembers the last one.
+          for (let time = 0; time < times; time += 1) {
+            const { bytes, fields } = encoder.block(choices, time === 0 ? tableBytes : undefined);
+            const expected: Record<string, string> = {};
+            for (const [name, text] of fields) {
+              expected[name] = expected[name] === undefined ? text : `${expected[name]}, ${text}`;
+            }
+            const { status, headers, fault } = decoder.decode(bytes, 0, bytes.length);
+            assert.deepEqual({ status, fault, ...headers }, { status: 200, fault: undefined, ...expected });
+          }
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('random blocks are read or are faults, and what they leave in the table does no harm', () => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 20 }), (blocks) => {
+      const decoder = new HpackDecoder();
+      try {
+        for (const bytes of blocks) decoder.decode(Buffer.from(bytes), 0, bytes.length);
+      } catch (error) {
+        assert.ok(error instanceof Http2Fault);
+      }
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('shared fields cost a byte each from the second block on, until a table of another size begins anew', () => {
+  const encoder = new HpackEncoder('push.example.org');
+  const size = (): number => {
+    const { pseudo, fields } = encoder.encode(pushHeaders);
+    return pseudo.length + fields.length;
+  };
+  assert.ok(size() > 400);
+  assert.equal(size(), 3 + 5);
+  assert.equal(size(), 3 + 5);
+  encoder.resize(4096);
+  assert.equal(size(), 3 + 5);
+  encoder.resize(0);
+  const plain = size();
+  assert.ok(plain > 400);
+  assert.equal(size(), plain - 2, 'the two size updates come once');
+  encoder.resize(65_536);
+  assert.ok(size() > 400);
+  assert.equal(size(), 3 + 5);
+});
+
+test("Node's server understands what we write, and we what it writes, whatever the fields and the table's size", async () => {
+  const value = fc.string({
+    unit: fc.constantFrom(...'abcXYZ019 -_=.,;:/~!#$%&*+?@^|<>()[]{}"\\`'),
+    maxLength: 60,
+  });
+  const fields = fc.dictionary(
+    fc.stringMatching(/^x-[a-z]{1,3}$/),
+    value.map((text) => text.trim()),
+    { maxKeys: 8 },
+  );
+  const requests = fc.sample(fields, { numRuns: 60, seed: 7541 });
+  for (const headerTableSize of [0, 64, 500, 4096, 65_536]) {
+    const server = createSecureServer({ ...serverTls, settings: { headerTableSize } });
+    server.on('stream', (stream: ServerHttp2Stream, headers) => {
+      const own = Object.entries(headers).filter(([name]) => name.startsWith('x-'));
+      stream.respond({ ':status': 201, ...Object.fromEntries(own) });
+      stream.end();
+    });
+    await withPeer(await startServer(server, 'https'), async ({ origin }, transport) => {
+      const results = await sendMany(transport, origin, 600, 40, (index) => ({
+        path: `/${index}`,
+        headers: requests[(index * 7) % 60] as Record<string, string>,
+        body: new Uint8Array(0),
+      }));
+      for (const [index, result] of results.entries()) {
+        assert.ok(result.kind === 'response', JSON.stringify(result));
+        const own = Object.entries(result.response.headers).filter(([name]) => name.startsWith('x-'));
+        assert.deepEqual(Object.fromEntries(own), { ...requests[(index * 7) % 60] });
+      }
+    });
+  }
+});
+
+/** Writes a PING of one byte repeated, and takes it. */
+function takePing(writer: FrameWriter, byte: number): { readonly bytes: Buffer; readonly done: () => void } {
+  writer.frame(FrameType.ping, 0, 0, Buffer.alloc(8, byte));
+  let taken: ReturnType<typeof takePing> | undefined;
+  writer.take((bytes, done) => (taken = { bytes, done }));
+  assert.ok(taken);
+  return taken;
+}
+
+test('what the socket still reads stays as it is, however much is written meanwhile', () => {
+  const writer = new FrameWriter();
+  const pings = Array.from({ length: 10_000 }, (_, index) => takePing(writer, index % 256));
+  // Those in the middle are done with.
+  for (const { done } of pings.slice(100, 9900)) done();
+  const later = Array.from({ length: 10_000 }, () => takePing(writer, 0xff));
+  for (const [index, { bytes }] of [...pings.slice(0, 100), ...pings.slice(9900)].entries()) {
+    const place = index < 100 ? index : 9800 + index;
+    assert.deepEqual(bytes.subarray(-8), Buffer.alloc(8, place % 256), `PING ${place}`);
+  }
+  assert.equal(later.length, 10_000);
+});
+
+test('what is written in time needs one slab', () => {
+  const writer = new FrameWriter();
+  const slabs = new Set<ArrayBufferLike>();
+  for (let index = 0; index < 10_000; index += 1) {
+    const { bytes, done } = takePing(writer, index % 256);
+    slabs.add(bytes.buffer);
+    done();
+  }
+  assert.equal(slabs.size, 1);
+});
