@@ -4,6 +4,7 @@ import { type Context, createCommand } from './command.ts';
 import { alarmsCommand } from './commands/alarms.ts';
 import { auditCommand } from './commands/audit.ts';
 import { backupCommand, restoreCommand } from './commands/backup.ts';
+import { bellsCommand } from './commands/bells.ts';
 import { broadcastsCommand } from './commands/broadcasts.ts';
 import { channelsCommand } from './commands/channels.ts';
 import { completionCommand } from './commands/completion.ts';
@@ -103,6 +104,7 @@ export function createProgram(context: Context): Command {
     .addCommand(sendCommand(context))
     .addCommand(broadcastsCommand(context))
     .addCommand(schedulesCommand(context))
+    .addCommand(bellsCommand(context))
     .addCommand(sendingCommand(context))
     .addCommand(workerCommand(context))
     .addCommand(subscriptionsCommand(context))

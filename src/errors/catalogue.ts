@@ -321,6 +321,11 @@ export const libraryErrors = {
     'Give five fields, such as "0 9 * * 1", and an IANA time zone, such as Europe/Berlin.',
   ),
   ERR_CHANNEL_NOT_FOUND: entry('There is no such channel', 'See `deskbell channels list`.'),
+  ERR_BELL_EXISTS: entry(
+    'There is a bell of this name already',
+    'Choose another name, or remove that bell first.',
+  ),
+  ERR_BELL_NOT_FOUND: entry('There is no such bell', 'See `deskbell bells list`.'),
   ERR_SCHEDULE_NOT_FOUND: entry('There is no such schedule', 'See `deskbell schedules list`.'),
   ERR_BROADCAST_STATE: entry(
     'The broadcast is not in a state that allows this',
@@ -397,6 +402,8 @@ export const operatorErrors = {
   ERR_CONFIGURATION: answer(409, libraryErrors.ERR_CONFIGURATION),
   ERR_SCHEDULE_INVALID: answer(400, libraryErrors.ERR_SCHEDULE_INVALID),
   ERR_CHANNEL_NOT_FOUND: answer(404, libraryErrors.ERR_CHANNEL_NOT_FOUND),
+  ERR_BELL_EXISTS: answer(409, libraryErrors.ERR_BELL_EXISTS),
+  ERR_BELL_NOT_FOUND: answer(404, libraryErrors.ERR_BELL_NOT_FOUND),
   ERR_SCHEDULE_NOT_FOUND: answer(404, libraryErrors.ERR_SCHEDULE_NOT_FOUND),
   ERR_MESSAGE_INVALID: answer(400, libraryErrors.ERR_MESSAGE_INVALID),
   ERR_PAYLOAD_TOO_LARGE: answer(400, libraryErrors.ERR_PAYLOAD_TOO_LARGE),

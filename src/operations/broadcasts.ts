@@ -74,6 +74,7 @@ const creatorSchema = Type.Model(
       creator('CreatedByOperator', 'operator', Type.String(), 'An operator, by the API or the console.'),
       creator('CreatedByCommandLine', 'commandLine', Type.String(), 'The command line, on this machine.'),
       creator('CreatedBySchedule', 'schedule', Type.Integer(), 'A schedule.'),
+      creator('CreatedByBell', 'bell', Type.String(), 'A bell, by its name.'),
       creator('CreatedByApplication', 'application', Type.String(), 'An application with the library.'),
     ],
     { description: 'Who made it. Absent if it was not recorded.' },

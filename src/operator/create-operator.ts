@@ -11,6 +11,10 @@ import { assertHost } from '../http/malformed-requests.ts';
 import { type ResponseRules, sendProblems } from '../http/problem.ts';
 import type { SchemaTypeProvider } from '../http/schema.ts';
 import { handleUnknownPaths } from '../http/unknown-paths.ts';
+import { addBells } from '../bells/add-bells.ts';
+import type { BellParts } from '../bells/ring.ts';
+import { bellsPath } from '../operations/bells.ts';
+import { defaultBellsPerMinute } from '../store/bells.ts';
 import { addApi } from './api/add-api.ts';
 import { auditChanges } from './audit-changes.ts';
 import { nameOperators, requireToken } from './authorize.ts';
@@ -60,6 +64,7 @@ export interface HostCheckSettings {
 export function checkHost(app: FastifyInstance, settings: HostCheckSettings): void {
   let known: ReadonlySet<string> | undefined;
   app.addHook('onRequest', (request, _reply, done) => {
+    if (request.routeOptions.config.anyHost) return done();
     known ??= hostsOf(settings, (app.server.address() as AddressInfo).port);
     done(faultOf(request, known, settings.isSecure));
   });
@@ -102,6 +107,8 @@ export interface OperatorOptions
   readonly readWarnings?: ReadWarnings | undefined;
   /** The title of plain-text messages that have none. Default: the name of this machine. */
   readonly defaultTitle?: string | undefined;
+  /** Broadcasts that a bell makes in a minute at most. Default: 30. */
+  readonly bellsPerMinute?: BellParts['perMinute'] | undefined;
   /** Milliseconds between reads of a followed broadcast. Default: 500. */
   readonly progressEveryMs?: number | undefined;
 }
@@ -142,7 +149,7 @@ const rules: ResponseRules = {
  */
 export function createOperator(options: OperatorOptions): FastifyInstance {
   const { store, sender, log, metrics, hashPerson, defaultTitle = hostname() } = options;
-  const { readWarnings = createWarningReader(store) } = options;
+  const { readWarnings = createWarningReader(store), bellsPerMinute = defaultBellsPerMinute } = options;
   const { app, isSecure } = createListener(options);
   const onFault = (error: unknown): void => log.error({ event: 'fault', error });
   const progress = createProgressFeeds(store.broadcasts, onFault, options.progressEveryMs);
@@ -161,6 +168,9 @@ export function createOperator(options: OperatorOptions): FastifyInstance {
   };
   app.register(async (scope) => addApi(scope.withTypeProvider<SchemaTypeProvider>(), context));
   app.register(async (scope) => addConsole(scope, context));
+  app.register(async (scope) =>
+    addBells(scope, [bellsPath], { store, sender, log, perMinute: bellsPerMinute }),
+  );
   return app;
 }
 
@@ -177,6 +187,20 @@ export function createMetricsListener(
     requireToken(scope, options.store.operators);
     addMetricsRoute(scope.withTypeProvider<SchemaTypeProvider>(), options.metrics);
   });
+  return app;
+}
+
+/**
+ * A listener with only bells, at its root too: some clients can be given no path.
+ *
+ * @throws {DeskbellError} ERR_CONFIGURATION if it would be reachable beyond this machine without TLS
+ */
+export function createBellsListener(
+  options: ListenerOptions & Pick<OperatorOptions, 'sender' | 'bellsPerMinute'>,
+): FastifyInstance {
+  const { app } = createListener(options);
+  const { store, sender, log, bellsPerMinute: perMinute = defaultBellsPerMinute } = options;
+  app.register(async (scope) => addBells(scope, ['', bellsPath], { store, sender, log, perMinute }));
   return app;
 }
 

@@ -49,22 +49,33 @@ export interface BroadcastFilter extends OfOperator {
   /** The start in milliseconds since 1970: `sinceMs ≤ start < untilMs`. */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
+  /** Made by this bell. */
+  readonly bell?: string | undefined;
+}
+
+/** A page of broadcasts. */
+export interface FoundBroadcasts extends ListPage<Broadcast> {
+  /** By the id of a broadcast on the page: how many older ones of the same bell come before the next page. */
+  readonly folded: ReadonlyMap<number, number>;
 }
 
 /** Maximum broadcasts per call: a few milliseconds of work. */
 export const searchBatchSize = 5000;
 const readBatchSize = 500;
 
-/** @param range `limit`: how many to find at most @returns `next`: the next `beforeId` */
+/** @param range `limit`: how many to find at most; `foldsBells`: the newest of each bell stands for the others @returns `next`: the next `beforeId` */
 export async function searchBroadcasts(
   store: Pick<BroadcastStore, 'findAll' | 'summaries'>,
   filter: BroadcastFilter,
-  range: { readonly beforeId?: number | undefined; readonly limit: number },
-): Promise<ListPage<Broadcast>> {
+  range: { readonly beforeId?: number | undefined; readonly limit: number; readonly foldsBells?: boolean },
+): Promise<FoundBroadcasts> {
   const fits = compile(filter);
   const ids: number[] = [];
-  const found = async (next?: number): Promise<ListPage<Broadcast>> => ({
+  const newest = new Map<string, number>();
+  const folded = new Map<number, number>();
+  const found = async (next?: number): Promise<FoundBroadcasts> => ({
     items: await store.findAll(ids),
+    folded,
     next,
   });
   let { beforeId } = range;
@@ -75,23 +86,33 @@ export async function searchBroadcasts(
       operatorId: filter.operatorId,
     });
     for (const head of summaries) {
-      if (ids.length === range.limit) return found(beforeId);
+      const bell = range.foldsBells ? bellOf(head) : undefined;
+      const shown = newest.get(bell ?? '');
+      if (shown === undefined && ids.length === range.limit) return found(beforeId);
       beforeId = head.id;
-      if (fits(head)) ids.push(head.id);
+      if (!fits(head)) continue;
+      if (shown !== undefined) folded.set(shown, (folded.get(shown) ?? 0) + 1);
+      else ids.push(head.id);
+      if (bell !== undefined && shown === undefined) newest.set(bell, head.id);
     }
     if (summaries.length < readBatchSize) return found();
   }
   return found(beforeId);
 }
 
+export const bellOf = ({ createdBy }: Pick<BroadcastSummary, 'createdBy'>): string | undefined =>
+  createdBy !== undefined && 'bell' in createdBy ? createdBy.bell : undefined;
+
 function compile({
   text = '',
   state,
+  bell,
   sinceMs = -Infinity,
   untilMs = Infinity,
 }: BroadcastFilter): (head: BroadcastSummary) => boolean {
   const words = text.trim().toLocaleLowerCase();
   return (head) => {
+    if (bell !== undefined && bellOf(head) !== bell) return false;
     if (state !== undefined && stateOf(head) !== state) return false;
     if (head.startAtMs < sinceMs || head.startAtMs >= untilMs) return false;
     if (words === '') return true;

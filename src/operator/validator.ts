@@ -7,6 +7,7 @@ import { parseIsoTime, parseQuietHours } from '../audience/zone-time.ts';
 import { checkTags, checkUser } from '../audience/user-and-tags.ts';
 import { readRecurrence } from '../delivery/schedule/recurrence.ts';
 import type { Formats } from '../errors/describe-schema.ts';
+import { jsonPointer } from '../operations/bells.ts';
 import { controls, isPlainText, plainTextPattern } from '../errors/untrusted-text.ts';
 import { createValidatorCompiler } from '../http/validation.ts';
 import { decodeBase64 } from '../protocol/base64.ts';
@@ -78,6 +79,11 @@ export const operatorFormats: Formats = {
     fits: isPlainText,
     words: 'text without control characters',
     pattern: plainTextPattern,
+  },
+  'json-pointer': {
+    fits: (value: string) => jsonPointer.test(value),
+    words: 'a JSON Pointer (RFC 6901), such as /alert/name',
+    pattern: jsonPointer.source,
   },
   'frequency-cap': {
     fits: checkedBy(parsePerPerson),

@@ -219,9 +219,9 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
       const isOwn = `and exists (select 1 from deskbell.operator_broadcasts o
         where o.broadcast_id = b.id and o.operator_id = :operatorId)`;
       const rows = await database.read<
-        Pick<BroadcastRow, 'id' | 'state' | 'is_preparing' | 'start_at_ms' | 'payload'>
+        Pick<BroadcastRow, 'id' | 'state' | 'is_preparing' | 'start_at_ms' | 'payload' | 'created_by'>
       >(
-        `select id, state, start_at_ms, payload, ${isPreparing} from deskbell.broadcasts b
+        `select id, state, start_at_ms, payload, created_by, ${isPreparing} from deskbell.broadcasts b
          where id < :beforeId ${operatorId === undefined ? '' : isOwn} order by id desc limit :limit`,
         { beforeId, limit, ...(operatorId !== undefined && { operatorId }) },
       );
@@ -230,6 +230,7 @@ export function createBroadcastReader(database: PortableDatabase): BroadcastRead
         ...stateOf(row, database.now()),
         startAtMs: row.start_at_ms,
         payload: row.payload,
+        createdBy: readSourceColumns({ ...row, asked_audience: null }).createdBy,
       }));
     },
   };

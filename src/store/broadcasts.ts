@@ -173,7 +173,10 @@ export interface Broadcast
 export type OpenBroadcasts = Readonly<Record<'preparing' | 'running' | 'scheduled' | 'paused', number>>;
 
 /** What a search looks at. */
-export type BroadcastSummary = Pick<Broadcast, 'id' | 'state' | 'isScheduled' | 'startAtMs' | 'payload'>;
+export type BroadcastSummary = Pick<
+  Broadcast,
+  'id' | 'state' | 'isScheduled' | 'startAtMs' | 'payload' | 'createdBy'
+>;
 
 export interface KeyedBroadcast {
   readonly broadcast: Broadcast;
@@ -287,12 +290,13 @@ export type AskedAudience = 'all' | AudienceExpression | { readonly list: ListKi
 
 /**
  * Who made a broadcast: an operator by name, with the API or the console; the command line on a machine; a schedule by its id;
- * or an application, by the name that it gives itself, else by its machine.
+ * a bell by name; or an application, by the name that it gives itself, else by its machine.
  */
 export type BroadcastCreator =
   | { readonly operator: string }
   | { readonly commandLine: string }
   | { readonly schedule: number }
+  | { readonly bell: string }
   | { readonly application: string };
 
 /** What a new broadcast says of it. */

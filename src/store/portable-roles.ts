@@ -1,5 +1,6 @@
 // All roles of a store that are written once for both databases.
 import { createAlarmStore } from './alarms.ts';
+import { createBells } from './bells.ts';
 import { createAudit, createOperators } from './operators.ts';
 import { createChannels, createReaders } from './readers.ts';
 import { createEndedSubscriptions } from './ended-subscriptions.ts';
@@ -24,6 +25,7 @@ export const createPortableRoles = (database: PortableDatabase) => ({
   alarms: createAlarmStore(database),
   rates: createRateShares(database),
   schedules: createSchedules(database),
+  bells: createBells(database),
   sending: createSending(database),
   heldDeletions: createHeldDeletions(database),
   ended: createEndedSubscriptions(database),

@@ -138,6 +138,8 @@ export interface RemovedPerson {
   readonly broadcasts: number;
   /** Schedules that were for this person alone. */
   readonly schedules: number;
+  /** Bells that were for this person alone. */
+  readonly bells: number;
   /** Places in lists of recipients. */
   readonly recipients: number;
   /** Attempts of broadcasts to others too. */
@@ -218,9 +220,10 @@ function* removeRows(database: PortableDatabase, user: string): Work<Omit<Remove
   yield* drop('person_reaches where person = :person', { person: `user:${user}` });
   const broadcasts = yield* drop(`broadcasts where user_name = :user`, { user });
   const schedules = yield* drop('schedules where user_name = :user', { user });
+  const bells = yield* drop('bells where user_name = :user', { user });
   // a retry may have been all that was left to do
   for (const id of running) yield* finishIfOver(database, id);
-  return { subscriptions: stored.length, ended: ended.length, broadcasts, schedules, ...counts };
+  return { subscriptions: stored.length, ended: ended.length, broadcasts, schedules, bells, ...counts };
 }
 
 /** @returns how many rows are deleted */

@@ -2,6 +2,7 @@
 import { hasMethods } from '../errors/check-options.ts';
 import type { AlarmStore } from './alarms.ts';
 import type { AttemptStore } from './attempts.ts';
+import type { BellStore } from './bells.ts';
 import type { BroadcastStore } from './broadcasts.ts';
 import type { ClientRequests } from './client-requests.ts';
 import type { EndedSubscriptions } from './ended-subscriptions.ts';
@@ -46,6 +47,7 @@ export interface Store {
   readonly attempts: AttemptStore;
   readonly alarms: AlarmStore;
   readonly schedules: ScheduleStore;
+  readonly bells: BellStore;
   readonly sending: Sending;
   readonly leases: Leases;
   readonly ledger: Ledger;

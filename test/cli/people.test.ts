@@ -202,6 +202,7 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
         ended: 0,
         broadcasts: 0,
         schedules: 0,
+        bells: 0,
         recipients: 0,
         attempts: 0,
         receipts: 0,
@@ -209,10 +210,10 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
     ]);
     assert.deepEqual(await exportOwners(run), [{ user: '43', tags: undefined }]);
     const again = await run(['subscriptions', 'remove', '--user', '42']);
-    assert.match(again.stdout, /^Removed:\n +0 {2}subscriptions\n(?: +0 {2}.+\n){6}Backups of the database/);
+    assert.match(again.stdout, /^Removed:\n +0 {2}subscriptions\n(?: +0 {2}.+\n){7}Backups of the database/);
     const counts = { subscriptions: 1, ended: 2, attempts: 3, receipts: 4, recipients: 5, broadcasts: 6 };
     assert.deepEqual(
-      formatRemoved({ ...counts, schedules: 7 })
+      formatRemoved({ ...counts, schedules: 7, bells: 8 })
         .split('\n')
         .slice(1, -1),
       [
@@ -223,6 +224,7 @@ suite('deskbell subscriptions with people', { concurrency: true }, () => {
         '       5  places in lists of recipients',
         '       6  broadcasts to this person alone',
         '       7  schedules for this person alone',
+        '       8  bells for this person alone',
       ],
     );
     for (const words of [['--user', '42', '3'], []]) {

@@ -773,7 +773,16 @@ suite('/v1/subscriptions', () => {
       [removed.status, await removed.json()],
       [
         200,
-        { subscriptions: 2, ended: 0, broadcasts: 2, schedules: 2, recipients: 6, attempts: 0, receipts: 0 },
+        {
+          subscriptions: 2,
+          ended: 0,
+          broadcasts: 2,
+          schedules: 2,
+          bells: 0,
+          recipients: 6,
+          attempts: 0,
+          receipts: 0,
+        },
       ],
     );
     assert.equal(await stage.store.subscriptions.count(), 0);

@@ -1069,3 +1069,42 @@ test('the audit is found by operator, action and day in the address, and leads t
   assert.doesNotMatch(two.html, /rel="next"/);
   assert.match(wordsOf(await visitor.open('/console/audit?until=2020-01-01')), /No change fits/);
 });
+
+test('bells are listed and shown with their last requests, and removed; their broadcasts are one row', async (t) => {
+  const operator = await startOperator(t);
+  const { secret } = await operator.read<{ secret: string }>('/v1/bells', {
+    method: 'POST',
+    body: { name: 'alerts', audience: { tags: { all: ['ops'] } }, urgency: 'high', textFrom: '/a/b' },
+  });
+  const ring = (body: object) =>
+    fetch(`${operator.base}/ring/${secret}`, { method: 'POST', body: JSON.stringify(body) });
+  for (let index = 0; index < 3; index += 1) await ring({ a: { b: `<b>Disk ${index}</b>` } });
+  await ring({ c: 1 });
+  const visitor = await signIn(operator);
+  assert.match((await visitor.open('/console/bells')).html, /href="\/console\/bells\/show\?name=alerts"/);
+  const shown = await visitor.open('/console/bells/show?name=alerts');
+  for (const words of [
+    /&lt;b&gt;Disk 2&lt;\/b&gt;/,
+    /not understood: <code><bdi>\{c: number\}/,
+    /all of the tags ops/,
+  ])
+    assert.match(shown.html, words);
+  assert.ok(!shown.html.includes(secret));
+  // the newest stands for the others
+  const list = await visitor.open('/console/broadcasts');
+  assert.equal(list.html.match(/href="\/console\/broadcasts\/\d+"/g)!.length, 1);
+  assert.match(list.html, /href="\/console\/broadcasts\?bell=alerts">and 3 more<\/a>/);
+  const all = await visitor.open('/console/broadcasts?bell=alerts');
+  assert.equal(all.html.match(/href="\/console\/broadcasts\/\d+"/g)!.length, 4);
+  const { items } = await operator.read<{ items: readonly object[] }>('/v1/broadcasts?bell=alerts');
+  assert.equal(items.length, 4);
+
+  await visitor.open('/console/bells/remove?name=alerts');
+  await visitor.submit('/console/bells/remove', { name: 'alerts' });
+  assert.deepEqual(await operator.store.bells.list(), []);
+  const records = await operator.store.audit.list({ limit: 9 });
+  assert.deepEqual(
+    records.map(({ action, target }) => `${action} ${target}`),
+    ['bell.remove bell alerts', 'bell.add bell alerts'],
+  );
+});

@@ -799,7 +799,13 @@ test('of very many broadcasts all that fit are found, some thousands looked at f
   const [tea, coffee] = [payloadOf('Tea'), payloadOf('Coffee')];
   const all = Array.from({ length: searchBatchSize + 700 }, (_, index): BroadcastSummary => {
     const id = searchBatchSize + 700 - index;
-    return { id, state: 'done', startAtMs: 0, payload: [1, 650, 5000].includes(id) ? tea : coffee };
+    return {
+      id,
+      state: 'done',
+      startAtMs: 0,
+      createdBy: undefined,
+      payload: [1, 650, 5000].includes(id) ? tea : coffee,
+    };
   });
   const store = {
     summaries: async ({ beforeId = Infinity, limit }: { beforeId?: number | undefined; limit: number }) =>

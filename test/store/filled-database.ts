@@ -96,6 +96,10 @@ const fill = `
     values (zeroblob(32), 'Zoë', 9007199254740991, null), (randomblob(32), 'x', 2, '00ff');
   insert into webhook_events (id, type, at_ms, due_at_ms, attempts, broadcast_id, subscription_id, user_name, origin, reason, detail, rows)
     values ('0a', 'alarm', 1, 2, 3, 4, null, null, 'http://a', 'r', 'd', 5), ('0b', 'subscription.gone', 1, 2, 3, null, 6, 'Zoë', null, null, null, null);
+  insert into bells (id, name, secret_hash, audience, user_name, settings, created_at_ms, minute, rung, folded_into, folded_minute, folded, folded_since_ms)
+    values (2, 'Zoë''s', randomblob(32), '{"user":"Zoë"}', 'Zoë', '{"title":"é"}', 1, 2, 3, 4, 5, 6, 7), (3, 'all', randomblob(32), '"all"', null, '{}', 1, 0, 0, null, 0, 0, 0);
+  insert into bell_requests (id, bell_id, at_ms, tool, outcome, broadcast_id, left_out, shape)
+    values (5, 2, 1, 'JSON', 'rung', 4, 'an icon', '{"é":"text"}'), (6, 3, 2, 'Text', 'nothing', null, null, null);
   insert into webhook_watch (id, seen_at_ms) values (1, unixepoch() * 1000);
 `;
 

@@ -233,6 +233,7 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
             ended: 0,
             broadcasts: 0,
             schedules: 0,
+            bells: 0,
             recipients: 0,
             attempts: 0,
             receipts: 0,
@@ -273,6 +274,7 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
           ended: 0,
           broadcasts: 1,
           schedules: 1,
+          bells: 0,
           recipients: 4,
           // the recipient of the list that is not known by its id leaves none
           attempts: 5,

@@ -11,6 +11,7 @@ import { describeUnlistedPushServices } from './unlisted-push-services-suite.ts'
 import { describeRetention } from './retention-suite.ts';
 import { describeAlarms } from './alarms-suite.ts';
 import { describeStatistics } from './statistics-suite.ts';
+import { describeBells } from './bells-suite.ts';
 import { describeOperators } from './operators-suite.ts';
 import { describeWebhookOutbox } from './webhook-outbox-suite.ts';
 import { describeVapidKeys } from './vapid-keys-suite.ts';
@@ -35,6 +36,7 @@ describeUnlistedPushServices('PostgreSQL', prepare);
 describePerPerson('PostgreSQL', prepare);
 describeRetention('PostgreSQL', prepare);
 describeAlarms('PostgreSQL', prepare);
+describeBells('PostgreSQL', prepare);
 describeOperators('PostgreSQL', prepare);
 describeWebhookOutbox('PostgreSQL', prepare);
 describeVapidKeys('PostgreSQL', prepare);

@@ -30,6 +30,7 @@ const others = `
   insert into person_reaches (person, broadcast_id, at_ms, is_accepted) values ('user:other', 3, 5, 1);
   update invitations set user_name = 'other' where user_name = 'x';
   update schedules set user_name = 'other' where id = 2;
+  update bells set user_name = 'other' where id = 3;
   update broadcasts set user_name = 'other' where id = 7;
   -- more broadcasts than are looked through at once, each with a set of nobody else
   insert into broadcasts (id, content_hash, state, payload, ttl_seconds, urgency, rows_in, audience, created_at_ms, start_at_ms, expires_at_ms, removals_after)
@@ -69,7 +70,14 @@ test('a person who is removed is in no table any more, nor in the file', async (
   const tables = new Set(findTraces().map((trace) => trace.split(' ')[0]));
   assert.ok(tables.size >= 12, [...tables].join(' '));
   const before = dumpDatabase(path);
-  for (const table of ['webhook_events', 'ended_subscriptions', 'schedules', 'broadcasts', 'invitations'])
+  for (const table of [
+    'webhook_events',
+    'ended_subscriptions',
+    'schedules',
+    'broadcasts',
+    'invitations',
+    'bells',
+  ])
     assert.ok(
       before[table]!.some((row) => row.includes('"other"')),
       table,
@@ -100,7 +108,7 @@ const isOwn = (id: unknown): boolean => id === stored || id === ended;
 function isTrace(table: string, text: string, endpoint: unknown): boolean {
   const row = JSON.parse(text) as Readonly<Record<string, unknown>>;
   if (table.endsWith('subscriptions') && isOwn(row['id'])) return true;
-  if (isOwn(row['subscription_id'])) return true;
+  if (isOwn(row['subscription_id']) || row['bell_id'] === 2) return true;
   if (table === 'attempt_sets' && (isOwn(row['first_id']) || isOwn(row['last_id']))) return true;
   if (['attempt_sets', 'audience_sets'].includes(table)) {
     const bytes = Uint8Array.from(Object.values(row['ids'] as Readonly<Record<string, number>>));

@@ -71,7 +71,11 @@ function addCommand({ environment, output }: Context): Command {
 }
 
 /** The configured address; otherwise the last one of `serve`; otherwise that of the examples. */
-async function addressToShow({ data, operator, operatorCert }: Configuration): Promise<string> {
+export async function addressToShow({
+  data,
+  operator,
+  operatorCert,
+}: Pick<Configuration, 'data' | 'operator' | 'operatorCert'>): Promise<string> {
   if (operator !== undefined) return `http${operatorCert === undefined ? '' : 's'}://${operator}`;
   return (await readOperatorAddress(data)) ?? 'http://127.0.0.1:8081';
 }

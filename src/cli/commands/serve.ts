@@ -25,6 +25,7 @@ import { ignoreHangup, listenAt, storeOperatorAddress, untilStopped } from '../s
 import {
   assertListenerIsAskedFor,
   machineFiguresReader,
+  openBells,
   openConfiguredOperator,
   type OpenOperator,
   readListenerAccess,
@@ -137,11 +138,12 @@ export function serveCommand(context: Context): Command {
       });
       const access = await readListenerAccess(configuration.operator, configuration);
       const readMachine = machineFiguresReader(configuration, access?.tls?.cert);
+      const bellsAccess = await readListenerAccess(configuration.bells, configuration);
       const metrics =
         access &&
         createMetrics(store, { pushServices: configuration.pushServices, readWarnings, readMachine });
       if (metrics !== undefined) countRegistrations(server, prefix, metrics);
-      const needsSender = configuration.deliver || access !== undefined;
+      const needsSender = configuration.deliver || (access ?? bellsAccess) !== undefined;
       const onFigures = metrics?.recordFigures;
       const writeMessages: MessageLog['write'] = (records) => {
         for (const record of records) log.info(messageEvent(record));
@@ -150,19 +152,24 @@ export function serveCommand(context: Context): Command {
         ? await openSender(configuration, opened, context, { onWarning, onFigures, writeMessages })
         : undefined;
       let operator: OpenOperator | undefined;
+      let bells: OpenOperator | undefined;
       let closing: Promise<unknown> | undefined;
       const close = (): Promise<unknown> =>
-        (closing ??= Promise.all([operator?.close(), sender?.close(), server.close()]));
+        (closing ??= Promise.all([operator?.close(), bells?.close(), sender?.close(), server.close()]));
       try {
+        const { bellsPerMinute } = configuration;
         if (sender && metrics && access) {
-          const parts = { sender, metrics, log, readWarnings, defaultTitle: hostTitle(configuration) };
+          const defaultTitle = hostTitle(configuration);
+          const parts = { sender, metrics, log, readWarnings, defaultTitle, bellsPerMinute };
           operator = await openConfiguredOperator(configuration, access, opened, parts, environment);
           await storeOperatorAddress(data, operator.address);
         }
+        if (sender && bellsAccess)
+          bells = await openBells(bellsAccess, { store, sender, log, bellsPerMinute });
         const address = `${await listenAt(server, { host, port }, '--port')}${prefix}`;
         await output.result(
           flags,
-          { address, pushOnly, operator: operator?.address },
+          { address, pushOnly, operator: operator?.address, bells: bells?.address },
           `Deskbell listens on ${output.style('bold', address)} (${pushOnly ? 'push only' : 'with demonstration endpoints'})`,
         );
         if (registrations === 'invited' && !flags.json) {
@@ -173,6 +180,8 @@ export function serveCommand(context: Context): Command {
         if (operator !== undefined && !flags.json) {
           await output.line(`The operator’s listener is at ${output.style('bold', operator.address)}`);
         }
+        if (bells !== undefined && !flags.json)
+          await output.line(`Bells are at ${output.style('bold', bells.address)}`);
         // close everything at once while the work ends: a request that sends a message ends when the sender gives up
         stop.addEventListener('abort', () => void close().catch(() => {}));
         const onError = (error: unknown): void =>

@@ -96,6 +96,7 @@ export function formatRemoved({
   ended,
   broadcasts,
   schedules,
+  bells,
   recipients,
   attempts,
   receipts,
@@ -108,6 +109,7 @@ export function formatRemoved({
     [recipients, 'place', ' in lists of recipients'],
     [broadcasts, 'broadcast', ' to this person alone'],
     [schedules, 'schedule', ' for this person alone'],
+    [bells, 'bell', ' for this person alone'],
   ] as const;
   const lines = counts.map(
     ([count, one, rest]) => `${String(count).padStart(8)}  ${one}${count === 1 ? '' : 's'}${rest}`,

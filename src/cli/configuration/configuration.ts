@@ -10,6 +10,7 @@ import { createEndpointPolicy, defaultMaxPushServices } from '../../protocol/end
 import { defaultReceiptsPerMinute, defaultRegistrationsPerMinute } from '../../service/push/client-limits.ts';
 import { checkVapidSubject } from '../../protocol/vapid.ts';
 import { checkAddressRanges, checkHosts, parseListenAddress, parsePublicUrl } from './addresses.ts';
+import { defaultBellsPerMinute } from '../../store/bells.ts';
 import { defaultRetention } from '../../store/retention.ts';
 import { checkDatabaseUrl } from '../../store/postgres/database-url.ts';
 import { readAddressSettings } from '../../transport/address-settings.ts';
@@ -307,6 +308,32 @@ const operator = {
     check: parseListenAddress,
   }),
   ...access,
+  bells: text({
+    description:
+      'Address of a listener of its own for bells, which are at its root and at /ring. On the operator’s listener they are at /ring. Beyond ' +
+      'loopback it needs TLS, as that one does.',
+    valid: 'HOST:PORT, such as 127.0.0.1:8082',
+    check: parseListenAddress,
+  }),
+  bellsPerMinute: orLiteral(
+    'off',
+    integer({
+      description:
+        'Notifications of one bell in a minute; what else comes in it is counted in one more. "off": no limit.',
+      default: defaultBellsPerMinute,
+      unit: 'notifications per minute',
+      min: 1,
+      max: 1_000_000,
+    }),
+  ),
+  bellsUrl: text({
+    description:
+      'URL at which bells are reached, with its path: that of a proxy in front of the listener, for instance. Addresses of "deskbell bells ' +
+      'add" begin with it. serve keeps it in the data directory.',
+    defaultLabel: 'the operator’s listener, with the path /ring',
+    valid: 'an https URL, or an http URL of this machine',
+    check: parsePublicUrl,
+  }),
   webhook: text({
     description:
       'URL that events are posted to: a subscription gone, a broadcast done, an alarm. They are posted by the process with ' +

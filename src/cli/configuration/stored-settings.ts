@@ -7,7 +7,12 @@ import { writePrivateFile } from '../../keys/private-file.ts';
 import { isLocal, parsePublicUrl } from './addresses.ts';
 import type { Configuration, SettingName } from './configuration.ts';
 
-const storedSettings = ['publicUrl', 'subject', 'pushServices'] as const satisfies readonly SettingName[];
+const storedSettings = [
+  'publicUrl',
+  'bellsUrl',
+  'subject',
+  'pushServices',
+] as const satisfies readonly SettingName[];
 
 export const storedSettingsPath = (directory: string): string => join(directory, 'settings.json');
 

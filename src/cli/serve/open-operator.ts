@@ -56,7 +56,7 @@ export interface OpenOperator {
 /** What a listener needs to answer requests. */
 export type ListenerParts = Pick<
   OperatorOptions,
-  'sender' | 'metrics' | 'log' | 'readWarnings' | 'defaultTitle'
+  'sender' | 'metrics' | 'log' | 'readWarnings' | 'defaultTitle' | 'bellsPerMinute'
 >;
 
 export type ListenerAccess = Omit<ListenerOptions, 'store' | 'log'>;
@@ -131,6 +131,15 @@ export async function openMetricsListener(
   return listen(createMetricsListener({ ...access, ...parts }), access, '--metrics');
 }
 
+/** Opens a listener with bells alone. @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN */
+export async function openBells(
+  access: ListenerAccess,
+  parts: Pick<OperatorOptions, 'store' | 'sender' | 'log' | 'bellsPerMinute'>,
+): Promise<OpenOperator> {
+  const { createBellsListener } = await import('../../operator/create-operator.ts');
+  return listen(createBellsListener({ ...access, ...parts }), access, '--bells');
+}
+
 /** @throws {DeskbellError} ERR_CONFIGURATION, ERR_LISTEN */
 export async function openOperator(
   access: ListenerAccess,
@@ -145,7 +154,7 @@ export async function openOperator(
 async function listen(
   app: FastifyInstance,
   access: ListenerAccess,
-  flag: '--operator' | '--metrics',
+  flag: '--operator' | '--metrics' | '--bells',
 ): Promise<OpenOperator> {
   const address = await listenAt(app, access, flag);
   return {

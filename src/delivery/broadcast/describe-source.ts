@@ -28,12 +28,13 @@ export function formatAskedAudience(audience: AskedAudience | undefined): string
   return tagTexts.length === 0 ? whose : `${whose} with ${tagTexts.join(' and ')}`;
 }
 
-/** `the operator ada`, `the command line on push-1`, `schedule 3` */
+/** `the operator ada`, `the command line on push-1`, `schedule 3`, `the bell alerts` */
 export function formatCreator(creator: BroadcastCreator | undefined): string {
   if (creator === undefined) return notRecorded;
   if ('operator' in creator) return `the operator ${creator.operator}`;
   if ('commandLine' in creator) return `the command line on ${creator.commandLine}`;
   if ('schedule' in creator) return `schedule ${creator.schedule}`;
+  if ('bell' in creator) return `the bell ${creator.bell}`;
   return `the application ${creator.application}`;
 }
 
@@ -43,13 +44,15 @@ export const thisApplication = (): BroadcastCreator => ({ application: hostname(
 /** The creator of broadcasts made by `deskbell send`. */
 export const thisCommandLine = (): BroadcastCreator => ({ commandLine: hostname() });
 
-const creatorChecks: OptionChecks<Record<'operator' | 'commandLine' | 'schedule' | 'application', unknown>> =
-  {
-    operator: isText,
-    commandLine: isText,
-    schedule: isWholeNumber(1),
-    application: isText,
-  };
+const creatorChecks: OptionChecks<
+  Record<'operator' | 'commandLine' | 'schedule' | 'bell' | 'application', unknown>
+> = {
+  operator: isText,
+  commandLine: isText,
+  schedule: isWholeNumber(1),
+  bell: isText,
+  application: isText,
+};
 
 /** Longest name, in characters. */
 const maxNameLength = 200;

@@ -10,6 +10,15 @@ import { contentResponse, type Operation } from '../../http/description/operatio
 import { readJsonBodies, readTextBodies, sendJson } from '../../http/json-body.ts';
 import { type SchemaTypeProvider, type ServiceApp, Type } from '../../http/schema.ts';
 import { acknowledge, listAlarms } from '../../operations/alarms.ts';
+import {
+  addBell,
+  bellParams,
+  bellWithRequestsView,
+  listBells,
+  removeBell,
+  rotateBell,
+  showBell,
+} from '../../operations/bells.ts';
 import { listChannels, removeChannel, updateChannel } from '../../operations/channels.ts';
 import { decisions, listHeldDeletions } from '../../operations/held-deletions.ts';
 import { personView, updatePerson, userParams } from '../../operations/people.ts';
@@ -88,6 +97,15 @@ export function addApi(app: ServiceApp, parts: OperatorContext): void {
   addBroadcastRoutes(app, parts);
   addOutcomeRoutes(app, parts);
   addScheduleRoutes(app, parts);
+  addOperations(app, parts, [listBells, addBell, rotateBell, removeBell]);
+  operationsOf(app, 'Sending').add('GET /v1/bells/:name', {
+    operationId: 'getBell',
+    summary: 'A bell, and its last ten requests',
+    params: bellParams,
+    answer: bellWithRequestsView,
+    errors: ['ERR_BELL_NOT_FOUND'],
+    handle: async ({ params: { name } }) => bellWithRequestsView.toJson(await showBell(parts.store, name)),
+  });
   addSubscriptionRoutes(app, parts);
   addOperations(app, parts, [listChannels, updateChannel, removeChannel]);
   operationsOf(app, 'Subscriptions').add('GET /v1/people/:user', {

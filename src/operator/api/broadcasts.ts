@@ -59,6 +59,7 @@ const listQuery = {
   state: Type.Optional(
     Type.Unsafe<(typeof broadcastStates)[number]>({ type: 'string', enum: broadcastStates }),
   ),
+  bell: Type.Optional(Type.String({ description: 'Made by this bell.' })),
   since: time('Whose start is not before it.'),
   until: time('Whose start is before it.'),
 };
@@ -151,11 +152,12 @@ export function addBroadcastRoutes(app: ServiceApp, parts: OperatorContext): voi
     query: listQuery,
     view: broadcastView,
     roles: watchers,
-    read: ({ query: { text, state, since, until }, operator }, { limit, cursor }) => {
+    read: ({ query: { text, state, bell, since, until }, operator }, { limit, cursor }) => {
       const filter = {
         operatorId: ownerIdOf(operator),
         text,
         state,
+        bell,
         sinceMs: since === undefined ? undefined : Date.parse(since),
         untilMs: until === undefined ? undefined : Date.parse(until),
       };

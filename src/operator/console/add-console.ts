@@ -19,6 +19,7 @@ import { addAuditPage, addKeysPage } from './pages/installation.ts';
 import { addAlarmPage } from './alarms.ts';
 import { addBroadcastPages } from './pages/broadcast.ts';
 import { addBroadcastsPage } from './pages/broadcasts.ts';
+import { addBellPages } from './pages/bells.ts';
 import { addChannelPages } from './pages/channels.ts';
 import { addSchedulePages } from './pages/schedules.ts';
 import { addSendPages } from './pages/send.ts';
@@ -47,6 +48,7 @@ export async function addConsole(app: FastifyInstance, parts: OperatorContext): 
       addSubscriptionPages(scope, parts);
       addPeoplePages(scope, parts);
       addChannelPages(scope, parts);
+      addBellPages(scope, parts);
       addPushServicesPage(scope, parts, addLive);
       addHeldDeletionPages(scope, parts);
       addKeysPage(scope, parts);

@@ -60,6 +60,7 @@ const texts = {
   confirmed: (count: number) => `Deleted ${countOf(count, 'subscription')}.`,
   discarded: (count: number) => `Kept ${countOf(count, 'subscription')}.`,
   channelRemoved: () => 'Removed the channel.',
+  bellRemoved: () => 'Removed the bell.',
   removed: (count: number) => `Removed ${countOf(count, 'subscription')}.`,
 } as const;
 

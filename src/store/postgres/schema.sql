@@ -727,6 +727,47 @@ create index audit_by_time on deskbell.audit (at_ms, id);
 create index audit_by_operator on deskbell.audit (operator, at_ms, id);
 create index audit_by_action on deskbell.audit (action, at_ms, id);
 
+-- Bells ------------------------------------------------------------------------------------------------------------------------
+
+-- addresses with a secret: what is posted there becomes a broadcast to one audience
+create table deskbell.bells (
+  id bigint generated always as identity primary key,
+  name text not null unique,
+  secret_hash bytea not null unique check (octet_length(secret_hash) = 32),
+  -- JSON: "all", or the expression of user and tags
+  audience text not null,
+  -- the only person that it is for
+  user_name text,
+  -- JSON: channel, defaults of the message, and where its texts stand in JSON
+  settings text not null,
+  created_at_ms bigint not null,
+  -- how many requests came in that minute since 1970
+  minute bigint not null default 0,
+  rung bigint not null default 0,
+  -- the broadcast that counts those over the limit, in that minute; how many, and since when
+  folded_into bigint,
+  folded_minute bigint not null default 0,
+  folded bigint not null default 0,
+  folded_since_ms bigint not null default 0
+);
+create index bells_by_user on deskbell.bells (user_name) where user_name is not null;
+
+-- the last requests of each bell
+create table deskbell.bell_requests (
+  id bigint generated always as identity primary key,
+  bell_id bigint not null references deskbell.bells (id) on delete cascade,
+  at_ms bigint not null,
+  tool text not null,
+  outcome text not null,
+  -- it may have been deleted
+  broadcast_id bigint,
+  -- null: nothing
+  left_out text,
+  -- members and types of JSON that was not understood
+  shape text
+);
+create index bell_requests_by_bell on deskbell.bell_requests (bell_id, id);
+
 -- Triggers: subscriptions ------------------------------------------------------------------------------------------------------
 
 -- ids are given out before their rows are committed: whoever needs to know that no row with a lower id will appear

@@ -681,6 +681,47 @@ create index audit_by_time on audit (at_ms);
 create index audit_by_operator on audit (operator, at_ms, id);
 create index audit_by_action on audit (action, at_ms, id);
 
+-- Bells ------------------------------------------------------------------------------------------------------------------------
+
+-- addresses with a secret: what is posted there becomes a broadcast to one audience
+create table bells (
+  id integer primary key autoincrement,
+  name text not null unique,
+  secret_hash blob not null unique check (length(secret_hash) = 32),
+  -- JSON: "all", or the expression of user and tags
+  audience text not null,
+  -- the only person that it is for
+  user_name text,
+  -- JSON: channel, defaults of the message, and where its texts stand in JSON
+  settings text not null,
+  created_at_ms integer not null,
+  -- how many requests came in that minute since 1970
+  minute integer not null default 0,
+  rung integer not null default 0,
+  -- the broadcast that counts those over the limit, in that minute; how many, and since when
+  folded_into integer,
+  folded_minute integer not null default 0,
+  folded integer not null default 0,
+  folded_since_ms integer not null default 0
+) strict;
+create index bells_by_user on bells (user_name) where user_name is not null;
+
+-- the last requests of each bell
+create table bell_requests (
+  id integer primary key autoincrement,
+  bell_id integer not null references bells (id) on delete cascade,
+  at_ms integer not null,
+  tool text not null,
+  outcome text not null,
+  -- it may have been deleted
+  broadcast_id integer,
+  -- null: nothing
+  left_out text,
+  -- members and types of JSON that was not understood
+  shape text
+) strict;
+create index bell_requests_by_bell on bell_requests (bell_id, id);
+
 -- Triggers: subscriptions ------------------------------------------------------------------------------------------------------
 
 create trigger subscription_gained after insert on subscriptions begin

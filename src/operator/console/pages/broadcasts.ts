@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
 import { formatCount } from '../../../errors/format-count.ts';
 import { html, type Html } from '../../../http/description/html.ts';
-import { type BroadcastFilter, searchBroadcasts } from '../../searches.ts';
+import { bellOf, type BroadcastFilter, searchBroadcasts } from '../../searches.ts';
 import type { Broadcast, OpenBroadcasts } from '../../../store/broadcasts.ts';
 import { broadcastStates } from '../../../operations/broadcasts.ts';
 import type { OperatorContext } from '../../context.ts';
@@ -21,13 +21,15 @@ import {
   table,
   tile,
   time,
+  untrusted,
   urlWith,
 } from '../components.ts';
-import { idField, textField, textFields, type Fields } from '../forms.ts';
+import { idField, optionalField, textField, textFields, type Fields } from '../forms.ts';
 import { dayFields, readDays, toInterval } from '../local-time-input.ts';
 import { outcomesOf } from '../preview.ts';
 import { changes, pages, sendPage } from '../page.ts';
 import { titleOf } from '../outcomes-table.ts';
+import { bellsUrl } from './bells.ts';
 
 const pageRows = 25;
 
@@ -36,24 +38,27 @@ export function addBroadcastsPage(app: FastifyInstance, { store, readWarnings }:
     const { query } = request;
     const session = sessionOf(request);
     const beforeId = idField(query, 'before');
-    const [{ items, next }, { standing }] = await Promise.all([
-      searchBroadcasts(store.broadcasts, readFilter(query), { beforeId, limit: pageRows }),
+    const filter = readFilter(query);
+    const range = { beforeId, limit: pageRows, foldsBells: filter.bell === undefined };
+    const [{ items, folded, next }, { standing }] = await Promise.all([
+      searchBroadcasts(store.broadcasts, filter, range),
       readAlarms(store, readWarnings),
     ]);
     const alarmed = new Set(
       standing.flatMap(({ rank, broadcastIds }) => (rank === 'note' ? [] : broadcastIds)),
     );
-    const given = { ...textFields(query, ['text', 'state']), ...readDays(query) };
+    const given = { ...textFields(query, ['text', 'state', 'bell']), ...readDays(query) };
     const isSearch = isFiltered({ ...given, zone: '' }) || beforeId !== undefined;
     return sendPage(reply, {
       title: 'Broadcasts',
+      lead: html`<p class="quiet">What was sent, by <a href="${bellsUrl}">bells</a> too.</p>`,
       actions: changes(session, html`<a class="button primary" href="${pages.Send}">Send a message</a>`),
       content: html`
         ${renderCounts(await store.broadcasts.countOpen())} ${renderFilters(given)}
         ${table(
           'Broadcasts',
           columns,
-          items.map((broadcast) => renderRow(broadcast, alarmed.has(broadcast.id))),
+          items.map((broadcast) => renderRow(broadcast, alarmed.has(broadcast.id), folded.get(broadcast.id))),
           isSearch ? 'No broadcast fits.' : 'Nothing has been broadcast yet.',
         )}
         ${
@@ -97,12 +102,13 @@ const columns = {
   Start: 'short',
 } as const;
 
-/** @param isAlarmed an alarm that it has raised stands still */
-function renderRow(broadcast: Broadcast, isAlarmed: boolean): readonly (string | Html)[] {
+/** @param isAlarmed an alarm that it has raised stands still @param folded how many others of its bell it stands for */
+function renderRow(broadcast: Broadcast, isAlarmed: boolean, folded = 0): readonly (string | Html)[] {
   const { id, recipients, alarms, startAtMs } = broadcast;
   return [
     String(id),
-    html`<a href="/console/broadcasts/${id}">${titleOf(broadcast)}</a>`,
+    html`<a href="/console/broadcasts/${id}">${titleOf(broadcast)}</a>
+      ${folded > 0 && renderFolded(broadcast, folded)}`,
     html`${stateBadge(broadcast)} ${alarms.length > 0 && badge('alarm', isAlarmed ? 'bad' : 'plain')}`,
     formatCount(recipients),
     html`${progressBar(broadcast)} ${outcomesOf(broadcast)}`,
@@ -110,9 +116,18 @@ function renderRow(broadcast: Broadcast, isAlarmed: boolean): readonly (string |
   ];
 }
 
+function renderFolded(broadcast: Broadcast, count: number): Html {
+  const bell = bellOf(broadcast)!;
+  return html`<div class="small">
+    <a href="${urlWith(pages.Broadcasts, { bell })}">and ${formatCount(count)} more</a> of the bell
+    ${untrusted(bell)}
+  </div>`;
+}
+
 const renderFilters = (given: Fields): Html =>
   searchForm(pages.Broadcasts, [
     searchField(given, 'text', 'Words'),
+    ...(given['bell'] ? [searchField(given, 'bell', 'Bell')] : []),
     selectField(given, 'state', 'State', broadcastStates),
     ...dayFields(given, 'Started from'),
   ]);
@@ -121,6 +136,7 @@ function readFilter(query: unknown): BroadcastFilter {
   const state = textField(query, 'state');
   return {
     text: textField(query, 'text'),
+    bell: optionalField(query, 'bell'),
     state: broadcastStates.find((known) => known === state),
     ...toInterval(readDays(query)),
   };

@@ -1,0 +1,260 @@
+// Real tools ring real bells: what Apprise, shoutrrr, Alertmanager, ntfy and Gotify send is recognised and made a notification. Those that are not on
+// the path are skipped: apprise is from PyPI, prometheus-alertmanager from Debian, and Go builds both shoutrrr, ntfy and gotify-cli.
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { find } from '../scripts/install-test-tools.ts';
+import { createBellsListener } from '../src/operator/create-operator.ts';
+import { createBellSecret, hashBellSecret } from '../src/store/bells.ts';
+import { makeCertificate } from '../src/push-service/http/certificate.ts';
+import { codeBlocks } from '../test/documentation/pages.ts';
+import { startStage } from '../test/operator/running-operator.ts';
+import { freePort } from '../tools/listening.ts';
+import { until } from '../tools/until.ts';
+
+const execute = promisify(execFile);
+const timeout = 120_000;
+
+/** A program, and why tests with it are skipped. */
+function program(...names: readonly string[]): { readonly path: string; readonly skip: string | false } {
+  const path = find({ names, debianPackage: '' });
+  return { path: path ?? '', skip: path === undefined && `${names.join(' or ')} is not on the path.` };
+}
+
+/** Bells at the root and at /ring, once with a certificate and once without. */
+async function startBells(t: TestContext) {
+  const { store, sender, pushService, userAgent } = await startStage(t, [{ user: 'me' }]);
+  const secret = createBellSecret();
+  const { id } = await store.bells.add({
+    name: 'alerts',
+    audience: 'all',
+    secretHash: hashBellSecret(secret),
+  });
+  const log = { info: () => {}, error: (record: object) => assert.fail(JSON.stringify(record)) };
+  const listen = async (tls?: ReturnType<typeof makeCertificate>): Promise<string> => {
+    const app = createBellsListener({ store, sender, log, host: '127.0.0.1', port: 0, tls });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    t.after(() => app.close());
+    return `127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  };
+  /** The newest request and what was made of it. */
+  const newest = async () => {
+    const [request] = await store.bells.requests(id);
+    const [broadcast] = await store.broadcasts.list({ limit: 1 });
+    const payload = JSON.parse(Buffer.from(broadcast?.payload ?? '{}').toString()) as Record<string, unknown>;
+    return { ...request, ...payload } as Readonly<Record<string, unknown>>;
+  };
+  const certificate = makeCertificate(['127.0.0.1']);
+  return {
+    secret,
+    secure: await listen(certificate),
+    plain: await listen(),
+    newest,
+    store,
+    id,
+    sender,
+    pushService,
+    userAgent,
+  };
+}
+
+const apprise = program('apprise');
+test('Apprise', { skip: apprise.skip, timeout }, async (t) => {
+  const { secret, secure, newest } = await startBells(t);
+  for (const [url, tool] of [
+    [`ntfys://${secure}/${secret}?verify=no&image=no`, 'ntfy, as JSON'],
+    [`gotifys://${secure}/ring/${secret}?verify=no`, 'Gotify'],
+    [`gotifys://${secure}/${secret}?verify=no&priority=8`, 'Gotify'],
+    [`jsons://${secure}/ring/${secret}?verify=no`, 'Apprise'],
+    [`forms://${secure}/${secret}?verify=no`, 'Apprise'],
+  ] as const) {
+    await execute(apprise.path, ['-vvv', '-n', 'failure', '-t', 'Backup „Tee“', '-b', `by ${tool}`, url]);
+    const { tool: recognised, title, message } = await newest();
+    assert.deepEqual([recognised, title, message], [tool, 'Backup „Tee“', `by ${tool}`], url);
+  }
+});
+
+const shoutrrr = program('shoutrrr');
+test('shoutrrr', { skip: shoutrrr.skip, timeout }, async (t) => {
+  const { secret, plain, newest } = await startBells(t);
+  for (const [url, tool, hasTitle] of [
+    [`ntfy://${plain}/ring/${secret}?scheme=http`, 'text, as for ntfy', true],
+    [`gotify://${plain}/ring/${secret}?disabletls=yes`, 'Gotify', true],
+    [`gotify://${plain}/${secret}?disabletls=yes`, 'Gotify', true],
+    [`generic+http://${plain}/ring/${secret}?template=json`, 'other JSON, or a form', true],
+    [`generic+http://${plain}/${secret}`, 'text, as for ntfy', false],
+  ] as const) {
+    await execute(shoutrrr.path, ['send', '--url', url, '--title', 'Watchtower', '--message', `by ${tool}`]);
+    const { tool: recognised, title, message } = await newest();
+    assert.deepEqual(
+      [recognised, title, message],
+      [tool, hasTitle ? 'Watchtower' : 'alerts', `by ${tool}`],
+      url,
+    );
+  }
+});
+
+const alertmanager = program('alertmanager', 'prometheus-alertmanager');
+test('Alertmanager', { skip: alertmanager.skip, timeout }, async (t) => {
+  const { secret, plain, newest } = await startBells(t);
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-alertmanager-'));
+  const port = await freePort();
+  await writeFile(
+    join(folder, 'alertmanager.yml'),
+    `route: {receiver: bell, group_by: [alertname], group_wait: 1s, group_interval: 1s}
+receivers: [{name: bell, webhook_configs: [{url: 'http://${plain}/ring/${secret}', send_resolved: true}]}]
+`,
+  );
+  const flags = [
+    `--config.file=${folder}/alertmanager.yml`,
+    `--storage.path=${folder}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+    '--cluster.listen-address=',
+  ];
+  const process = spawn(alertmanager.path, flags, { stdio: 'ignore' });
+  t.after(async () => {
+    process.kill();
+    await rm(folder, { recursive: true });
+  });
+  const send = async (endsAt?: string): Promise<boolean> => {
+    const alerts = ['db1', 'db2'].map((instance) => ({
+      labels: { alertname: 'DiskFull', severity: 'critical', instance },
+      annotations: { summary: `Disk of ${instance} is full` },
+      endsAt,
+    }));
+    const body = JSON.stringify(alerts);
+    const { ok } = await fetch(`http://127.0.0.1:${port}/api/v2/alerts`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    return ok;
+  };
+  await until(() => send().then(Boolean, () => false), 'Alertmanager');
+  await until(async () => (await newest())['outcome'] === 'rung', 'the alerts');
+  const { tool, title, message, tag } = await newest();
+  assert.deepEqual(
+    [tool, title, message],
+    ['Alertmanager', 'DiskFull (2)', 'Disk of db1 is full\nDisk of db2 is full'],
+  );
+  await send(new Date().toISOString());
+  await until(async () => String((await newest())['title']).startsWith('Resolved'), 'the end of the alerts');
+  const resolved = await newest();
+  assert.deepEqual(
+    [resolved['title'], resolved['tag'], resolved['silent']],
+    ['Resolved: DiskFull (2)', tag, true],
+  );
+});
+
+const ntfy = program('ntfy');
+test('the command ntfy', { skip: ntfy.skip, timeout }, async (t) => {
+  const { secret, plain, newest } = await startBells(t);
+  await execute(ntfy.path, [
+    'publish',
+    '--title',
+    'Pipe',
+    '--tags',
+    'tada',
+    '--priority',
+    'high',
+    `http://${plain}/ring/${secret}`,
+    'Done',
+  ]);
+  const { tool, title, message } = await newest();
+  assert.deepEqual([tool, title, message], ['text, as for ntfy', '🎉 Pipe', 'Done']);
+});
+
+const gotify = program('gotify', 'gotify-cli');
+test('the command gotify', { skip: gotify.skip, timeout }, async (t) => {
+  const { secret, plain, newest } = await startBells(t);
+  await execute(gotify.path, [
+    'push',
+    '--url',
+    `http://${plain}/ring`,
+    '--token',
+    secret,
+    '--title',
+    'CLI',
+    '--priority',
+    '8',
+    'Done',
+  ]);
+  const { tool, title, message } = await newest();
+  assert.deepEqual([tool, title, message], ['Gotify', 'CLI', 'Done']);
+});
+
+const curl = program('curl');
+test(
+  'what docs/bells.md has for shells: the function and the command of an agent, to a browser',
+  { skip: curl.skip, timeout },
+  async (t) => {
+    const { secret, plain, newest, sender, userAgent } = await startBells(t);
+    const home = await mkdtemp(join(tmpdir(), 'deskbell-home-'));
+    t.after(() => rm(home, { recursive: true }));
+    await writeFile(join(home, '.bell'), `url = "http://${plain}/ring/${secret}"\n`);
+    const blocks = codeBlocks.filter(({ path, language }) => path === 'docs/bells.md' && language === 'sh');
+    const define = blocks.find(({ code }) => code.startsWith('ring() {'))!.code;
+    const run = (script: string) =>
+      execute('bash', ['-c', script], { env: { ...process.env, HOME: home }, cwd: tmpdir() });
+    const stop = new AbortController();
+    const working = sender.work(stop.signal);
+    const shown = userAgent.nextMessage();
+    await run(`${define}\nring false || test $? = 1`);
+    const { title, message } = await newest();
+    assert.deepEqual([title, message], ['false', 'exit code 1 in tmp']);
+    assert.match(Buffer.from((await shown).data!).toString(), /exit code 1 in tmp/);
+    await run(`${define}\ntrue; ring`);
+    assert.equal((await newest())['title'], 'Done');
+    await run(blocks.at(-1)!.code);
+    assert.deepEqual(
+      [(await newest())['title'], (await newest())['message']],
+      ['Agent', 'waits for you in tmp'],
+    );
+    stop.abort();
+    await working;
+  },
+);
+
+const caddy = program('caddy');
+test(
+  'Caddy of docs/bells.md passes bells on, and has no secret in its logs',
+  { skip: caddy.skip, timeout },
+  async (t) => {
+    const { secret, plain, newest } = await startBells(t);
+    const folder = await mkdtemp(join(tmpdir(), 'deskbell-caddy-'));
+    const port = await freePort();
+    const { code } = codeBlocks.find(
+      ({ path, language }) => path === 'docs/bells.md' && language === 'caddy',
+    )!;
+    const configuration = code
+      .replace('{\n', '{\n\tadmin off\n')
+      .replace('bell.example.org {', `http://127.0.0.1:${port} {\n\tlog`)
+      .replace('127.0.0.1:8081', plain)
+      // nothing answers there
+      .replace('127.0.0.1:8080', `127.0.0.1:${await freePort()}`);
+    await writeFile(join(folder, 'Caddyfile'), configuration);
+    const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+    const server = spawn(caddy.path, ['run', '--config', join(folder, 'Caddyfile')], { env });
+    let written = '';
+    server.stderr.on('data', (chunk: Buffer) => (written += chunk.toString()));
+    t.after(async () => {
+      server.kill();
+      await rm(folder, { recursive: true, force: true });
+    });
+    const post = async (path: string): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: 'Tea' })).status;
+    await until(() => post(`/ring/${secret}`).catch(() => 0), 'Caddy');
+    assert.equal((await newest())['message'], 'Tea');
+    assert.equal(await post(`/else/${secret}?token=${secret}`), 502);
+    await until(
+      () => written.includes('/else/***?token=***') && written.includes('dial tcp'),
+      () => written,
+    );
+    assert.ok(!written.includes(secret));
+  },
+);

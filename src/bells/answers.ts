@@ -1,0 +1,73 @@
+// What tools are answered: some fail on a status other than 200, on a body that is not JSON, or on members that they do not know.
+import { randomBytes } from 'node:crypto';
+import { type Posted, type RequestHead, textOf } from './posted.ts';
+
+/** A request that rings nothing. */
+export class BellError extends Error {
+  /** HTTP. */
+  readonly status: number;
+  /** As ntfy numbers it. */
+  readonly code: number;
+
+  constructor(status: number, code: number, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly type: 'application/json' | 'text/plain';
+  readonly body: string;
+}
+
+const json = (body: object, status = 200): Answer => ({
+  status,
+  type: 'application/json',
+  body: JSON.stringify(body),
+});
+
+/** Gotify's clients and ntfy's have forms of their own, the latter without any other member. */
+export const answerError = ({ path }: RequestHead, { status, code, message }: BellError): Answer =>
+  json(
+    path[0] === 'message'
+      ? { error: 'The bell did not ring', errorCode: status, errorDescription: message }
+      : { code, http: status, error: message },
+    status,
+  );
+
+/** What was made of a request. */
+export interface Made {
+  readonly title: string;
+  readonly text: string;
+  readonly outcome: string;
+  readonly broadcastId: number | undefined;
+  readonly bellId: number;
+  readonly nowMs: number;
+}
+
+export const answers = {
+  JSON: ({ outcome }: Made): Answer => json({ outcome }),
+  ntfy: ({ title, text: message, nowMs }: Made, { path, fields }: Posted): Answer =>
+    ntfyEvent('message', nowMs, path[0] ?? fields?.['topic'], { title, message }),
+  Gotify: (
+    { title, text: message, broadcastId: id = 0, bellId: appid, nowMs }: Made,
+    { fields }: Posted,
+  ): Answer => {
+    const priority = Number(textOf(fields?.['priority'])) || 0;
+    return json({ id, appid, message, title, priority, extras: {}, date: new Date(nowMs).toISOString() });
+  },
+  Slack: (): Answer => ({ status: 200, type: 'text/plain', body: 'ok' }),
+  Discord: (): Answer => ({ status: 204, type: 'text/plain', body: '' }),
+};
+
+/** An event of ntfy, whose ids have 12 characters. */
+export const ntfyEvent = (event: string, nowMs: number, topic: unknown, members: object): Answer =>
+  json({
+    id: randomBytes(9).toString('base64url'),
+    time: Math.floor(nowMs / 1000),
+    event,
+    topic: textOf(topic) ?? '',
+    ...members,
+  });

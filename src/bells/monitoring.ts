@@ -1,0 +1,83 @@
+// What monitoring systems send: alerts of one group, and states of one monitor.
+import type { JsonObject } from '../protocol/json-object.ts';
+import type { Urgency } from '../protocol/request.ts';
+import { listOf, objectOf, type Posted, type Shown, textOf } from './posted.ts';
+
+/** Alerts that are named in one notification. */
+const namedAlerts = 5;
+
+const urgencies: Readonly<Record<string, Urgency>> = {
+  critical: 'high',
+  page: 'high',
+  error: 'high',
+  info: 'low',
+  none: 'low',
+};
+
+/** Alertmanager, and Grafana, which has the same members and some of its own. */
+export function readAlerts({ fields }: Posted, isGrafana: boolean): Shown | undefined {
+  if (!Array.isArray(fields?.['alerts']) || 'orgId' in fields !== isGrafana) return undefined;
+  if (!isGrafana && textOf(fields['version']) !== '4') return undefined;
+  const alerts = listOf(fields['alerts']);
+  const firing = alerts.filter(({ status }) => status !== 'resolved');
+  const isResolved = firing.length === 0;
+  const named = isResolved ? alerts : firing;
+  const first = named[0] ?? {};
+  const labels = { ...objectOf(first['labels']), ...objectOf(fields['commonLabels']) };
+  const count = named.length + Number(textOf(fields['truncatedAlerts']) ?? 0);
+  const name = textOf(labels['alertname']) ?? textOf(fields['title']) ?? 'Alert';
+  const lines = [...new Set(named.slice(0, namedAlerts).map((alert) => describeAlert(alert, count)))];
+  const more = count - Math.min(named.length, namedAlerts);
+  const resolved = alerts.length - firing.length;
+  return {
+    title: `${isResolved ? 'Resolved: ' : ''}${name}${count > 1 ? ` (${count})` : ''}`,
+    text: [
+      ...lines,
+      ...(more > 0 ? [`and ${more} more`] : []),
+      ...(!isResolved && resolved > 0 ? [`${resolved} resolved`] : []),
+    ].join('\n'),
+    url:
+      count > 1
+        ? fields['externalURL']
+        : (first['panelURL'] ?? first['dashboardURL'] ?? first['generatorURL'] ?? fields['externalURL']),
+    urgency: isResolved ? 'low' : urgencies[textOf(labels['severity']) ?? ''],
+    key: textOf(fields['groupKey']) ?? name,
+    isQuiet: isResolved,
+  };
+}
+
+/** `db1: Disk is full`; what is not annotated is told by its labels. */
+function describeAlert({ labels: given, annotations: notes }: JsonObject, count: number): string {
+  const { alertname: _name, ...labels } = objectOf(given);
+  const { summary, description, message } = objectOf(notes);
+  const texts = [summary, description, message].flatMap((text) => textOf(text) ?? []);
+  if (texts.length === 0) {
+    const entries = Object.entries(labels).filter(([name]) => !name.startsWith('__'));
+    return entries.map(([name, value]) => `${name}=${textOf(value)}`).join(', ');
+  }
+  const instance = textOf(labels['instance']) ?? '';
+  if (count === 1) return texts.slice(0, 2).join('\n');
+  return texts[0]!.includes(instance) ? texts[0]! : `${instance}: ${texts[0]!}`;
+}
+
+const monitorStates = ['is down', 'is up', 'is pending', 'is in maintenance'];
+
+/** Uptime Kuma. Without a heartbeat it warns of a certificate or a domain; without a monitor too, it is a test. */
+export function readMonitor({ fields = {} }: Posted): Shown | undefined {
+  const message = textOf(fields['msg']);
+  if (message === undefined || !('monitor' in fields)) return undefined;
+  const { id, name, url } = objectOf(fields['monitor']);
+  const { status, msg } = objectOf(fields['heartbeat']);
+  const isUp = status === 1;
+  const state = typeof status === 'number' ? monitorStates[status] : undefined;
+  const title = textOf(name);
+  if (state === undefined) return { title, text: message, url };
+  return {
+    title: title && `${title} ${state}`,
+    text: textOf(msg) ?? message,
+    url,
+    urgency: isUp ? 'low' : status === 0 ? 'high' : undefined,
+    key: textOf(id),
+    isQuiet: isUp,
+  };
+}

@@ -1,0 +1,170 @@
+// The parameters of ntfy: in header fields, the query or JSON. What a notification of Deskbell cannot have is named as left out.
+import { countOf } from '../errors/format-count.ts';
+import { decodePercent } from '../errors/untrusted-text.ts';
+import { isJsonObject } from '../protocol/json-object.ts';
+import { BellError } from './answers.ts';
+import { type Posted, type RequestHead, type Shown, textOf } from './posted.ts';
+
+/** By the name in JSON: what it is called in header fields and the query. The first that is not empty counts. */
+const aliases = {
+  message: 'x-message message m',
+  title: 'x-title title t',
+  priority: 'x-priority priority prio p',
+  tags: 'x-tags tags tag ta',
+  delay: 'x-delay delay x-at at x-in in',
+  click: 'x-click click',
+  icon: 'x-icon icon',
+  actions: 'x-actions actions action',
+  attach: 'x-attach attach a',
+  filename: 'x-filename filename file f',
+  email: 'x-email x-e-mail email e-mail mail e',
+  call: 'x-call call',
+  sequence_id: 'x-sequence-id sequence-id sid',
+} as const;
+
+type Parameters = Readonly<Partial<Record<keyof typeof aliases, unknown>>>;
+
+/** The parameters in header fields and query. */
+export function readParameters({ headers, query }: RequestHead): Parameters {
+  const found = Object.entries(aliases).flatMap(([name, words]) => {
+    const names = words.split(' ');
+    const given = [...names.map((alias) => headers[alias]), ...names.map((alias) => query.get(alias))];
+    const texts = given.flatMap((value) => textOf(value ?? '') ?? []).map(decodeHeader);
+    // RFC 9218 has a header field of this name for something else
+    const first = texts.find((text) => name !== 'priority' || !/^u=|^i$/.test(text));
+    return first === undefined ? [] : [[name, first]];
+  });
+  return Object.fromEntries(found);
+}
+
+/** Node reads bytes as Latin-1; clients write UTF-8, or encoded words (RFC 2047 §2). */
+function decodeHeader(text: string): string {
+  const bytes = Buffer.from(text, 'latin1');
+  const isBytes = /^[\0-\xff]*$/.test(text) && Buffer.from(bytes.toString()).equals(bytes);
+  return (isBytes ? bytes.toString() : text)
+    .replaceAll(/(=\?[^?\s]+\?[BQ]\?[^?\s]*\?=)\s+(?==\?)/gi, '$1')
+    .replaceAll(/=\?[\w-]+\?([BQ])\?([^?\s]*)\?=/gi, (_, form: string, word: string) => {
+      if (form.toUpperCase() === 'B') return Buffer.from(word, 'base64').toString();
+      const percent = word
+        .replaceAll('%', '%25')
+        .replaceAll('_', ' ')
+        .replaceAll(/=(?=[\dA-F]{2})/gi, '%');
+      return decodePercent(percent) ?? word;
+    });
+}
+
+/** From 1 on. Cloudflare’s and other words are none. */
+const priorities = ['min', 'low', 'default', 'high', 'max'];
+const urgencies = ['very-low', 'low', 'normal', 'high', 'high'] as const;
+
+/** Short codes that tools and the examples of ntfy use. */
+const emojis = new Map(
+  (
+    '+1 👍 computer 💻 green_circle 🟢 heavy_check_mark ✔️ loudspeaker 📢 no_entry ⛔ partying_face 🥳 red_circle 🔴 ' +
+    'rotating_light 🚨 skull 💀 tada 🎉 test_tube 🧪 triangular_flag_on_post 🚩 warning ⚠️ white_check_mark ✅ x ❌'
+  )
+    .matchAll(/(\S+) (\S+)/g)
+    .map(([, name = '', emoji = '']) => [name, emoji]),
+);
+
+/** Parameters that no notification has. */
+const notShown = { attach: 'an attachment', icon: 'an icon', email: 'an e-mail', call: 'a call' } as const;
+
+/** @param given the text, if the parameters have none */
+export function toShown(
+  parameters: Parameters,
+  { path, bytes, method }: Posted,
+  nowMs: number,
+  given = 'triggered',
+): Shown | BellError {
+  const delayMs = readDelay(textOf(parameters.delay), nowMs);
+  if (delayMs instanceof BellError) return delayMs;
+  const isBinary = bytes.includes(0);
+  const { tags } = parameters;
+  const names = Array.isArray(tags)
+    ? tags.map(String)
+    : (textOf(tags)?.split(',') ?? []).map((tag) => tag.trim());
+  const prefix = names
+    .flatMap((name) => emojis.get(name) ?? [])
+    .map((emoji) => `${emoji} `)
+    .join('');
+  const words = names.filter((name) => name !== '' && !emojis.has(name));
+  const message = textOf(parameters.message)?.replaceAll(String.raw`\n`, '\n');
+  const body = message ?? (isBinary ? (textOf(parameters.filename) ?? 'A file') : given);
+  const text = words.length === 0 ? body : `${body}\n(${words.join(', ')})`;
+  const title = textOf(parameters.title);
+  const priority = textOf(parameters.priority)?.toLowerCase().replace('urgent', 'max') ?? '';
+  const key = textOf(parameters.sequence_id) ?? (path.length === 2 && method !== 'GET' ? path[1] : undefined);
+  const actions = readActions(parameters.actions);
+  const views = actions.filter(({ action, label }) => action === 'view' && textOf(label) !== undefined);
+  const left = actions.length - views.length;
+  return {
+    title: title && prefix + title,
+    text: title === undefined ? prefix + text : text,
+    url: parameters.click,
+    urgency:
+      urgencies[priorities.includes(priority) ? priorities.indexOf(priority) : Number(priority || '0') - 1],
+    key,
+    isSequence: key !== undefined,
+    delayMs,
+    actions: views.slice(0, 3).map(({ label, url }) => ({ title: String(label), url: textOf(url) })),
+    leftOut: [
+      ...Object.entries(notShown).flatMap(([name, what]) =>
+        textOf(parameters[name as keyof Parameters]) !== undefined || (isBinary && name === 'attach')
+          ? what
+          : [],
+      ),
+      ...(left > 0 ? [countOf(left, 'action')] : []),
+    ],
+  };
+}
+
+interface Action {
+  readonly action?: unknown;
+  readonly label?: unknown;
+  readonly url?: unknown;
+}
+
+const maxActionCharacters = 4000;
+
+/** JSON, or ntfy's short form: `view, Label, https://…, clear=true; http, …`, in which quoted values may have commas. */
+function readActions(given: unknown): readonly Action[] {
+  const text = textOf(given)?.slice(0, maxActionCharacters) ?? '';
+  if (Array.isArray(given)) return given.filter(isJsonObject);
+  try {
+    return readActions(JSON.parse(text) as unknown[]);
+  } catch {
+    return text.split(';').flatMap((part) => {
+      const values = part.matchAll(/("[^"]*"|'[^']*'|[^,"']+)(?:,|$)/g);
+      const [action, label, url] = Array.from(values, ([, value = '']) =>
+        value.trim().replace(/^(["'])(.*)\1$/, '$2'),
+      );
+      return action === undefined || action === '' ? [] : [{ action, label, url }];
+    });
+  }
+}
+
+const unitsMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const [minDelayMs, maxDelayMs] = [10_000, 3 * unitsMs.d];
+
+/** Seconds since 1970, or a time to wait, such as `30s`, `10m`, `2 hours`. Other words are refused. */
+function readDelay(text: string | undefined, nowMs: number): number | BellError | undefined {
+  if (text === undefined) return undefined;
+  const [, count, unit = ''] =
+    /^(\d{1,9})\s*([smhd])(?:ec(?:ond)?s?|in(?:ute)?s?|(?:ou)?rs?|ays?)?$/i.exec(text) ?? [];
+  const delayMs = /^\d{9,11}$/.test(text)
+    ? Number(text) * 1000 - nowMs
+    : Number(count) * unitsMs[unit.toLowerCase() as keyof typeof unitsMs];
+  if (delayMs >= minDelayMs && delayMs <= maxDelayMs) return delayMs;
+  return new BellError(
+    400,
+    40004,
+    'invalid delay parameter: give 10s to 3d, or a time in seconds since 1970',
+  );
+}
+
+/** JSON at the root: its topic is the bell. */
+export const readNtfyJson = (posted: Posted, nowMs: number): Shown | BellError | undefined =>
+  posted.path.length === 0 && textOf(posted.fields?.['topic']) !== undefined
+    ? toShown(posted.fields!, posted, nowMs)
+    : undefined;

@@ -1,0 +1,224 @@
+// Rings a bell: what was recognised becomes a message that fits, and a broadcast, stored before there is an answer. Over the limit of a
+// minute, requests are counted in one broadcast.
+import { hash } from 'node:crypto';
+import type { MatchingAudience } from '../delivery/broadcast/audience.ts';
+import type { BroadcastOptions } from '../delivery/broadcast/create-broadcast.ts';
+import type { Sender } from '../delivery/sender.ts';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import { countOf } from '../errors/format-count.ts';
+import type { JsonObject } from '../protocol/json-object.ts';
+import { maxPlaintextBytes } from '../protocol/message-encryption.ts';
+import { encodePayload } from '../protocol/message/encode-payload.ts';
+import { measureMessage } from '../protocol/message/measure-message.ts';
+import type { Message } from '../protocol/message/message.ts';
+import { readMessage } from '../protocol/message/read-message.ts';
+import type { Bell, Fold, NewBellRequest } from '../store/bells.ts';
+import type { Store } from '../store/store.ts';
+import { BellError, type Made } from './answers.ts';
+import { type Posted, type Shown, textOf } from './posted.ts';
+import { type Tool, tools } from './tools.ts';
+
+export interface BellParts {
+  readonly store: Pick<Store, 'bells' | 'broadcasts' | 'now'>;
+  readonly sender: Pick<Sender, 'createBroadcast'>;
+  /** Broadcasts that a bell makes in a minute at most. */
+  readonly perMinute: number | 'off';
+}
+
+const maxTitleBytes = 400;
+const maxLabelBytes = 60;
+const maxUrlBytes = 1000;
+/** Of the text, however long title, link and buttons are. */
+const minTextBytes = 1500;
+
+/** Bytes that are left for the text. */
+const room = (message: Message): number => maxPlaintextBytes - measureMessage(message)[0]!.bytes;
+
+/** The message of a bell, in at most one push message. */
+export function toMessage(bell: Bell, { title, text, key, isQuiet, isSilent, ...shown }: Shown): Message {
+  const actions = shown.actions?.flatMap((action) => {
+    const url = linkOf(action.url);
+    return url === undefined ? [] : { title: cutToBytes(action.title, maxLabelBytes), url };
+  });
+  const plain: Message = {
+    title: cutToBytes(clean(title ?? bell.title ?? bell.name), maxTitleBytes),
+    message: '',
+    // a notification that was not read is not replaced by another
+    tag: key === undefined ? null : tagOf(bell, key),
+    renotify: key !== undefined && !isQuiet ? true : undefined,
+    requireInteraction: isQuiet ? false : undefined,
+    silent: isQuiet || isSilent ? true : undefined,
+  };
+  const linked = { ...plain, url: linkOf(shown.url) ?? bell.url };
+  const whole = { ...linked, actions: actions?.length ? actions : undefined };
+  const message = [whole, linked].find((candidate) => room(candidate) >= minTextBytes) ?? plain;
+  return { ...message, message: cutToBytes(clean(text), room(message)) };
+}
+
+const tagOf = ({ id }: Bell, key: string): string =>
+  `bell-${id}-${hash('sha256', key, 'base64url').slice(0, 16)}`;
+
+/** Absolute and http(s), in ASCII. */
+function linkOf(given: unknown): string | undefined {
+  const { protocol, hostname, href } = URL.parse(textOf(given) ?? '') ?? {
+    protocol: '',
+    hostname: '',
+    href: '',
+  };
+  return /^https?:$/.test(protocol) && hostname !== '' && href.length <= maxUrlBytes ? href : undefined;
+}
+
+/** Without control characters, but for line breaks and tabs. */
+const clean = (text: string): string =>
+  text
+    .toWellFormed()
+    .replaceAll('\r\n', '\n')
+    .replaceAll(/[^\P{Cc}\n\t]/gu, '');
+
+const characters = new Intl.Segmenter();
+const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2;
+
+/** Cuts before a character as people see it, so that text takes at most so many bytes as JSON. */
+function cutToBytes(text: string, maxBytes: number): string {
+  if (bytesOf(text) <= maxBytes) return text;
+  let end = 0;
+  let bytes = bytesOf('…');
+  // each UTF-16 code unit takes a byte at least
+  for (const { segment, index } of characters.segment(text.slice(0, maxBytes))) {
+    bytes += bytesOf(segment);
+    if (bytes > maxBytes) break;
+    end = index + segment.length;
+  }
+  return `${text.slice(0, end)}…`;
+}
+
+/** What is made of a request, by the first tool that knows it. */
+function recognise(bell: Bell, posted: Posted, nowMs: number) {
+  const { fields } = posted;
+  const own = textAt(fields, bell.textFrom);
+  const ofBell: Pick<Tool, 'name' | 'answer' | 'read'> = {
+    name: 'fields of the bell',
+    read: () => (own === undefined ? undefined : { text: own }),
+  };
+  for (const { name, answer, read } of [ofBell, ...tools]) {
+    const shown = read(posted, nowMs);
+    if (shown === undefined) continue;
+    if (shown === 'nothing' || shown instanceof BellError) return { name, answer, shown };
+    const title = textAt(fields, bell.titleFrom) ?? shown.title;
+    return { name, answer, shown: { ...shown, title, url: textAt(fields, bell.urlFrom) ?? shown.url } };
+  }
+  throw new Error('Anything is text.');
+}
+
+/** @see RFC 6901 §4 */
+function textAt(fields: JsonObject | undefined, pointer: string | undefined): string | undefined {
+  if (pointer === undefined) return undefined;
+  let value: unknown = fields;
+  for (const part of pointer.split('/').slice(1)) {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    value =
+      typeof value === 'object' && value && Object.hasOwn(value, name) ? value[name as never] : undefined;
+  }
+  return typeof value === 'object' && value ? JSON.stringify(value) : textOf(value);
+}
+
+/** Header fields by which hosts name a delivery; a repeated one is the same request. */
+const deliveryHeaders = ['x-github-delivery', 'x-gitea-delivery', 'x-forgejo-delivery'];
+
+export interface Bells {
+  /** @throws {BellError} */
+  ring(bell: Bell, posted: Posted): Promise<Made & Required<Pick<Tool, 'answer'>>>;
+  /** Cancels what waits with a key: `DELETE` and `clear` of ntfy. */
+  cancel(bell: Bell, key: string): Promise<void>;
+}
+
+export function createBells({ store, sender, perMinute }: BellParts): Bells {
+  const { bells, broadcasts } = store;
+  /** Broadcasts that count, while they are made. */
+  const opening = new Map<string, Promise<number>>();
+
+  const create = async (bell: Bell, message: Message, options: BroadcastOptions) =>
+    sender.createBroadcast(bell.audience as 'all' | MatchingAudience, message, {
+      channel: bell.channel,
+      createdBy: { bell: bell.name },
+      ...options,
+    });
+
+  const cancel: Bells['cancel'] = async (bell, key) => {
+    const tag = tagOf(bell, key);
+    for (const { id, startAtMs, payload } of await broadcasts.listOpen(500))
+      if (startAtMs > store.now() && readMessage(payload)?.tag === tag) await broadcasts.cancel(id);
+  };
+
+  /** Counts a request. @returns the broadcast that counts, for one over the limit */
+  const count = async (bell: Bell, { title, message }: Message): Promise<number | undefined> => {
+    const toFold = ({ count: requests, sinceMs }: Fold): Message => ({
+      ...toMessage(bell, {
+        title: `${bell.title ?? bell.name}: ${requests} more`,
+        text: `In ${countOf(Math.ceil((store.now() - sinceMs + 1) / 60_000), 'minute')}. The last one: ${title}: ${message}`,
+        key: 'more',
+      }),
+      renotify: undefined,
+    });
+    const encode = (fold: Fold): Uint8Array => encodePayload(toFold(fold));
+    const admitted = await bells.admit(bell.id, perMinute === 'off' ? Infinity : perMinute, encode);
+    if (admitted === 'rings' || typeof admitted === 'number')
+      return admitted === 'rings' ? undefined : admitted;
+    const { startAtMs, ...fold } = admitted;
+    const name = `${bell.id} ${startAtMs}`;
+    const open = async (): Promise<number> => {
+      const options = { urgency: bell.urgency, startAt: new Date(startAtMs) };
+      const { broadcast } = await create(bell, toFold(fold), options);
+      await bells.foldInto(bell.id, broadcast.id, startAtMs, encode);
+      return broadcast.id;
+    };
+    const opened = opening.get(name) ?? open();
+    opening.set(name, opened);
+    return opened.finally(() => opening.delete(name));
+  };
+
+  const send = async (bell: Bell, { headers }: Posted, shown: Shown) => {
+    const message = toMessage(bell, shown);
+    const texts = { title: message.title, text: message.message };
+    const counting = await count(bell, message);
+    if (counting !== undefined) return { ...texts, outcome: 'folded', broadcastId: counting } as const;
+    if (shown.isSequence) await cancel(bell, shown.key!);
+    const options: BroadcastOptions = {
+      urgency: shown.urgency ?? bell.urgency,
+      topic: message.tag ?? undefined,
+      startAt: shown.delayMs === undefined ? undefined : new Date(store.now() + shown.delayMs),
+    };
+    const delivery = deliveryHeaders.map((name) => textOf(headers[name])).find(Boolean);
+    const idempotencyKey = delivery && `bell/${bell.id}/${delivery.slice(0, 100)}`;
+    const { broadcast, isNew } = await create(bell, message, { ...options, idempotencyKey }).catch(
+      (error: unknown) => {
+        // another content under the same number is no repetition
+        if (error instanceof DeskbellError && error.code === 'ERR_IDEMPOTENCY_KEY')
+          return create(bell, message, options);
+        throw error;
+      },
+    );
+    return { ...texts, outcome: isNew ? 'rung' : 'repeated', broadcastId: broadcast.id } as const;
+  };
+
+  return {
+    cancel,
+    ring: async (bell, posted) => {
+      const nowMs = store.now();
+      const { name: tool, answer = 'JSON', shown } = recognise(bell, posted, nowMs);
+      const note = (request: Omit<NewBellRequest, 'tool'>) => bells.note(bell.id, { tool, ...request });
+      if (shown instanceof BellError) {
+        await note({ outcome: 'refused', leftOut: shown.message });
+        throw shown;
+      }
+      const isShown = shown !== 'nothing';
+      const made = isShown
+        ? await send(bell, posted, shown)
+        : ({ title: '', text: '', outcome: 'nothing', broadcastId: undefined } as const);
+      const { outcome, broadcastId } = made;
+      const { leftOut = [], shape } = isShown ? shown : {};
+      await note({ outcome, broadcastId, leftOut: leftOut.join(', ') || undefined, shape });
+      return { ...made, answer, bellId: bell.id, nowMs };
+    },
+  };
+}

@@ -1,0 +1,178 @@
+// What bells understand, in this order: how each tool is recognised, and what is made of what it sends. docs/bells.md has its table from
+// here.
+import { type answers, BellError } from './answers.ts';
+import { isSigned, readGitEvent } from './git-hosts.ts';
+import {
+  readApprise,
+  readDiscord,
+  readGotify,
+  readSlack,
+  readUnknown,
+  readUsual,
+  usualNames,
+} from './messengers.ts';
+import { readAlerts, readMonitor } from './monitoring.ts';
+import { readNtfyJson, readParameters, toShown } from './ntfy.ts';
+import { type Nothing, type Posted, type Shown, textOf } from './posted.ts';
+
+/** With words for docs/bells.md. */
+export interface Tool {
+  readonly name: string;
+  readonly recognisedBy: string;
+  readonly title: string;
+  readonly text: string;
+  readonly link?: string;
+  readonly urgency?: string;
+  /** Default: nothing. */
+  readonly replaces?: string;
+  /** Default: JSON. */
+  readonly answer?: keyof typeof answers;
+  /** @returns undefined if it is of another tool, an error if it is to be refused */
+  read(posted: Posted, nowMs: number): Shown | Nothing | BellError | undefined;
+}
+
+const ofGit = {
+  title: 'the repository',
+  text: 'who did what, and to what; of builds only the end',
+  link: 'what it is about',
+  urgency: 'builds: high if they fail, low if not',
+  replaces: 'the same issue, pull request, build or branch; builds that succeed: silently',
+};
+
+/** Forgejo and Gitea have GitHub’s names too. @param isRight whether the signature fits */
+function readSigned(posted: Posted, event: string, isRight: boolean): Shown | Nothing | BellError {
+  if (isRight) return readGitEvent(posted, event);
+  const remedy = 'make the secret of the webhook the last part of its address, or empty';
+  return new BellError(401, 40101, `unauthorized: the signature does not fit; ${remedy}`);
+}
+
+const ofAlerts = {
+  title: '`alertname`, and how many alerts',
+  text: 'up to five `summary`, `description` or labels',
+  urgency: 'by the label `severity`; resolved: low',
+  replaces: '`groupKey`; resolved: silently',
+};
+
+const quoted = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ');
+
+export const tools: readonly Tool[] = [
+  {
+    name: 'Forgejo, Gitea',
+    recognisedBy: 'the header `X-Forgejo-Event` or `X-Gitea-Event`; `X-Gitea-Signature` must fit',
+    ...ofGit,
+    read: (posted) => {
+      const { headers, secret, json } = posted;
+      const event = textOf(headers['x-forgejo-event'] ?? headers['x-gitea-event']);
+      const signature = headers['x-forgejo-signature'] ?? headers['x-gitea-signature'];
+      return event === undefined ? event : readSigned(posted, event, isSigned(signature, secret, json));
+    },
+  },
+  {
+    name: 'GitHub',
+    recognisedBy: 'the header `X-GitHub-Event`; `X-Hub-Signature-256` must fit',
+    ...ofGit,
+    read: (posted) => {
+      const { headers, secret, bytes } = posted;
+      const event = textOf(headers['x-github-event']);
+      const isRight = isSigned(headers['x-hub-signature-256'], secret, bytes);
+      return event === undefined ? event : readSigned(posted, event, isRight);
+    },
+  },
+  {
+    name: 'Grafana',
+    recognisedBy: '`alerts` and `orgId`',
+    ...ofAlerts,
+    link: 'panel, dashboard or generator',
+    read: (posted) => readAlerts(posted, true),
+  },
+  {
+    name: 'Alertmanager',
+    recognisedBy: '`alerts` and `version` "4"',
+    ...ofAlerts,
+    link: '`generatorURL`; of several alerts `externalURL`',
+    read: (posted) => readAlerts(posted, false),
+  },
+  {
+    name: 'Uptime Kuma',
+    recognisedBy: '`monitor` and `msg`',
+    title: 'the monitor, and whether it is up',
+    text: '`heartbeat.msg`, or `msg`',
+    link: 'the URL of the monitor',
+    urgency: 'down: high; up: low',
+    replaces: '`monitor.id`; up: silently. Warnings of certificates: nothing',
+    read: readMonitor,
+  },
+  {
+    name: 'Gotify',
+    recognisedBy: 'the path `/message`',
+    title: '`title`',
+    text: '`message`',
+    link: '`extras.client::notification.click.url`',
+    urgency: '`priority`: 0 very low and silent, 1 to 3 low, 4 to 7 normal, 8 and more high',
+    answer: 'Gotify',
+    read: readGotify,
+  },
+  {
+    name: 'ntfy, as JSON',
+    recognisedBy: '`topic`, at the root',
+    title: '`title`',
+    text: '`message`, and the `tags`',
+    link: '`click`; `view` actions are buttons',
+    urgency: '`priority`: 1 very low, 2 low, 3 normal, 4 and 5 high',
+    replaces: '`sequence_id`',
+    answer: 'ntfy',
+    read: readNtfyJson,
+  },
+  {
+    name: 'Apprise',
+    recognisedBy: '`version` "1.…" and `type`',
+    title: '`title`',
+    text: '`message`',
+    urgency: '`type`: failure high, success low',
+    read: readApprise,
+  },
+  {
+    name: 'as for Slack',
+    recognisedBy: '`text`, `attachments` or `blocks`, and no `title`',
+    title: 'that of the first attachment',
+    text: '`text`, blocks and attachments',
+    link: '`title_link`, or the first link',
+    answer: 'Slack',
+    read: readSlack,
+  },
+  {
+    name: 'as for Discord',
+    recognisedBy: '`content` or `embeds`',
+    title: 'that of the first embed',
+    text: '`content` and `description`',
+    link: '`url` of the first embed',
+    answer: 'Discord',
+    read: readDiscord,
+  },
+  {
+    name: 'other JSON, or a form',
+    recognisedBy: quoted(usualNames.text),
+    title: quoted(usualNames.title),
+    text: 'the first of these',
+    link: quoted(usualNames.url),
+    read: readUsual,
+  },
+  {
+    name: 'unknown JSON',
+    recognisedBy: 'an object with none of these',
+    title: 'the name of the bell',
+    text: 'the JSON, shortened',
+    read: readUnknown,
+  },
+  {
+    name: 'text, as for ntfy',
+    recognisedBy: 'anything else',
+    title: '`Title`',
+    text: 'the body or `Message`, and the `Tags`',
+    link: '`Click`; `view` actions are buttons',
+    urgency: '`Priority`, as above',
+    replaces: '`Sequence-ID`, or what follows the secret in the path',
+    answer: 'ntfy',
+    read: (posted, nowMs) => toShown(readParameters(posted), posted, nowMs, posted.text || undefined),
+  },
+];

@@ -1,0 +1,303 @@
+// Bells: addresses with a secret, each for one audience, and their last requests. Only the hash of a secret is stored.
+import { hash, randomBytes } from 'node:crypto';
+import { DeskbellError } from '../errors/deskbell-error.ts';
+import type { Urgency } from '../protocol/request.ts';
+import { changeRows, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
+import type { ScheduleAudience } from './schedules.ts';
+
+/** What a bell adds to what it is sent. */
+export interface BellSettings {
+  /** Reaches only readers who have this channel on. */
+  readonly channel?: string | undefined;
+  /** Title of messages that come without one. */
+  readonly title?: string | undefined;
+  /** What a click opens if the message says nothing. */
+  readonly url?: string | undefined;
+  /** Urgency of messages that come without one. */
+  readonly urgency?: Urgency | undefined;
+  /** JSON Pointers (RFC 6901) into the body, for tools that Deskbell does not know. */
+  readonly textFrom?: string | undefined;
+  readonly titleFrom?: string | undefined;
+  readonly urlFrom?: string | undefined;
+}
+
+export interface Bell extends BellSettings {
+  /** Never used again. */
+  readonly id: number;
+  readonly name: string;
+  readonly audience: ScheduleAudience;
+  readonly createdAtMs: number;
+  /** When its last request came; `undefined`: none did yet. */
+  readonly lastRequestAtMs: number | undefined;
+}
+
+/** `folded`: counted in a notification with others. `cancelled`: what waited is not sent. `nothing`: there was nothing to show. */
+export const bellOutcomes = ['rung', 'folded', 'repeated', 'cancelled', 'nothing', 'refused'] as const;
+export type BellOutcome = (typeof bellOutcomes)[number];
+
+/** What came of a request to a bell. */
+export interface NewBellRequest {
+  /** Such as `Alertmanager`. */
+  readonly tool: string;
+  readonly outcome: BellOutcome;
+  readonly broadcastId?: number | undefined;
+  /** What of the request is not in the notification, in words. */
+  readonly leftOut?: string | undefined;
+  /** Members and types of JSON that was not understood, without values. */
+  readonly shape?: string | undefined;
+}
+
+export interface BellRequest extends NewBellRequest {
+  readonly atMs: number;
+}
+
+/** Broadcasts that a bell makes in a minute at most. */
+export const defaultBellsPerMinute = 30;
+
+/** Requests that are kept of each bell. */
+export const keptRequests = 10;
+
+/** Requests over the limit: how many, and since when. */
+export interface Fold {
+  readonly count: number;
+  readonly sinceMs: number;
+}
+
+/**
+ * How a request goes on: within the limit; counted in the broadcast with this id, which waits; or a broadcast that counts is to be made,
+ * with `foldInto`.
+ */
+export type Admission = 'rings' | number | (Fold & { readonly startAtMs: number });
+
+export interface BellStore {
+  /** @throws {DeskbellError} ERR_BELL_EXISTS if the name is taken */
+  add(
+    bell: Omit<Bell, 'id' | 'createdAtMs' | 'lastRequestAtMs'> & { readonly secretHash: Uint8Array },
+  ): Promise<Bell>;
+  /** In the order of names. */
+  list(): Promise<readonly Bell[]>;
+  /** @throws {DeskbellError} ERR_BELL_NOT_FOUND */
+  get(name: string): Promise<Bell>;
+  findBySecret(secretHash: Uint8Array): Promise<Bell | undefined>;
+  /** The former secret is not valid any more. @throws {DeskbellError} ERR_BELL_NOT_FOUND */
+  rotate(name: string, secretHash: Uint8Array): Promise<void>;
+  /** @returns false if there is none of this name; broadcasts that it has made stay */
+  remove(name: string): Promise<boolean>;
+  /**
+   * Counts a request. Those of a minute that are over the limit are counted in one broadcast, which is sent after that minute: its
+   * payload is replaced for each of them.
+   *
+   * @param encode the payload of the broadcast that counts
+   */
+  admit(id: number, perMinute: number, encode: (fold: Fold) => Uint8Array): Promise<Admission>;
+  /** Names the broadcast that counts the requests of this minute, and those that came meanwhile. @param startAtMs as `admit` gave it */
+  foldInto(
+    id: number,
+    broadcastId: number,
+    startAtMs: number,
+    encode: (fold: Fold) => Uint8Array,
+  ): Promise<void>;
+  /** Keeps what came of a request, with the last ten. */
+  note(id: number, request: NewBellRequest): Promise<void>;
+  /** Newest first. */
+  requests(id: number): Promise<readonly BellRequest[]>;
+}
+
+interface BellRow {
+  readonly id: number;
+  readonly name: string;
+  /** JSON. */
+  readonly audience: string;
+  /** JSON. */
+  readonly settings: string;
+  readonly created_at_ms: number;
+  readonly last_at_ms: number | null;
+}
+
+const minuteMs = 60_000;
+/** A broadcast that counts begins so long after its minute: until then, no worker has read its payload. */
+const foldMarginMs = 5000;
+
+const secretCharacters = 14;
+
+/** The form of a secret: also that of a topic of ntfy and of a token of Gotify. */
+export const bellSecretPattern = /^A[\w-]{14}$/;
+
+/** 84 random bits. */
+export const createBellSecret = (): string =>
+  `A${randomBytes(12).toString('base64url').slice(0, secretCharacters)}`;
+
+/** 32 bytes. The secret is random, so that nobody can guess it from its hash. */
+export const hashBellSecret = (secret: string): Uint8Array => hash('sha256', secret, 'buffer');
+
+export function createBells(database: PortableDatabase): BellStore {
+  const find = async (condition: string, values: PortableValues): Promise<readonly Bell[]> => {
+    const rows = await database.read<BellRow>(
+      `select id, name, audience, settings, created_at_ms,
+         (select max(at_ms) from deskbell.bell_requests where bell_id = b.id) as last_at_ms
+       from deskbell.bells b where ${condition}`,
+      values,
+    );
+    return rows.map(toBell);
+  };
+
+  return {
+    add: async ({ name, audience, secretHash, ...settings }) => {
+      // the same secret again is the same call, whose answer was lost
+      const [row] = await database.writeOnce<{ readonly id: number }>(
+        `insert into deskbell.bells as b (name, secret_hash, audience, user_name, settings, created_at_ms)
+         values (:name, :secretHash, :audience, :user, :settings, :nowMs)
+         on conflict (name) do update set name = b.name where b.secret_hash = excluded.secret_hash
+         returning id`,
+        {
+          name,
+          secretHash,
+          audience: JSON.stringify(audience),
+          user: audience === 'all' ? null : (audience.user ?? null),
+          settings: JSON.stringify(settings),
+          nowMs: database.now(),
+        },
+      );
+      const [bell] = row === undefined ? [] : await find('id = :id', { id: row.id });
+      if (bell !== undefined) return bell;
+      throw new DeskbellError('ERR_BELL_EXISTS', `There is a bell ${name} already.`);
+    },
+
+    list: async () => (await find('true', {})).toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+
+    get: async (name) => {
+      const [bell] = await find('name = :name', { name });
+      if (bell !== undefined) return bell;
+      throw notFound(name);
+    },
+
+    findBySecret: async (secretHash) => (await find('secret_hash = :secretHash', { secretHash }))[0],
+
+    rotate: async (name, secretHash) => {
+      const rows = await database.writeOnce(
+        'update deskbell.bells set secret_hash = :secretHash where name = :name returning id',
+        { name, secretHash },
+      );
+      if (rows.length === 0) throw notFound(name);
+    },
+
+    remove: async (name) => {
+      const rows = await database.writeOnce('delete from deskbell.bells where name = :name returning id', {
+        name,
+      });
+      return rows.length > 0;
+    },
+
+    admit: (id, perMinute, encode) =>
+      database.transaction(() => admit(id, perMinute, encode, database.now())),
+
+    foldInto: (id, broadcastId, startAtMs, encode) =>
+      database.transaction(function* () {
+        const [row] = yield* run<FoldRow>(
+          `update deskbell.bells set folded_into = :broadcastId where id = :id and folded_minute = :minute
+           returning *`,
+          { id, broadcastId, minute: minuteOf(startAtMs - foldMarginMs) - 1 },
+        );
+        if (row !== undefined) yield* setPayload(broadcastId, encode(toFold(row)));
+      }),
+
+    note: (id, { tool, outcome, broadcastId = null, leftOut = null, shape = null }) =>
+      database.transaction(function* () {
+        yield* run(
+          `insert into deskbell.bell_requests (bell_id, at_ms, tool, outcome, broadcast_id, left_out, shape)
+           select id, cast(:nowMs as bigint), :tool, :outcome, cast(:broadcastId as bigint), :leftOut, :shape
+           from deskbell.bells where id = :id`,
+          { id, nowMs: database.now(), tool, outcome, broadcastId, leftOut, shape },
+        );
+        yield* run(
+          `delete from deskbell.bell_requests where bell_id = :id and id <= (
+             select id from deskbell.bell_requests where bell_id = :id order by id desc limit 1 offset ${keptRequests})`,
+          { id },
+        );
+      }),
+
+    requests: async (id) => {
+      const rows = await database.read<RequestRow>(
+        'select * from deskbell.bell_requests where bell_id = :id order by id desc',
+        { id },
+      );
+      return rows.map(toRequest);
+    },
+  };
+}
+
+interface FoldRow {
+  readonly rung: number;
+  readonly folded_into: number | null;
+  readonly folded_minute: number;
+  readonly folded: number;
+  readonly folded_since_ms: number;
+}
+
+const minuteOf = (atMs: number): number => Math.floor(atMs / minuteMs);
+const toFold = (row: FoldRow): Fold => ({ count: row.folded, sinceMs: row.folded_since_ms });
+
+/** @returns how many broadcasts are changed: one that was cancelled counts no more */
+const setPayload = (broadcastId: number, payload: Uint8Array): Work<number> =>
+  changeRows(
+    `update deskbell.broadcasts set payload = :payload where id = :broadcastId and state <> 'cancelled'`,
+    { broadcastId, payload },
+  );
+
+function* admit(
+  id: number,
+  perMinute: number,
+  encode: (fold: Fold) => Uint8Array,
+  nowMs: number,
+): Work<Admission> {
+  const minute = minuteOf(nowMs);
+  const [counted] = yield* run<FoldRow>(
+    `update deskbell.bells set rung = case when minute = :minute then rung + 1 else 1 end, minute = :minute
+     where id = :id returning *`,
+    { id, minute },
+  );
+  if (counted === undefined || counted.rung <= perMinute) return 'rings';
+  // the count goes on from minute to minute, as long as there is something to count
+  const [row] = yield* run<FoldRow>(
+    `update deskbell.bells set folded_minute = :minute,
+       folded = case when folded_minute >= :before then folded else 0 end + 1,
+       folded_since_ms = case when folded_minute >= :before then folded_since_ms else :nowMs end,
+       folded_into = case when folded_minute = :minute then folded_into end
+     where id = :id returning *`,
+    { id, minute, before: minute - 1, nowMs },
+  );
+  const fold = toFold(row!);
+  const broadcastId = row!.folded_into;
+  if (broadcastId !== null && (yield* setPayload(broadcastId, encode(fold))) > 0) return broadcastId;
+  return { ...fold, startAtMs: (minute + 1) * minuteMs + foldMarginMs };
+}
+
+interface RequestRow {
+  readonly at_ms: number;
+  readonly tool: string;
+  readonly outcome: BellOutcome;
+  readonly broadcast_id: number | null;
+  readonly left_out: string | null;
+  readonly shape: string | null;
+}
+
+const toRequest = (row: RequestRow): BellRequest => ({
+  atMs: row.at_ms,
+  tool: row.tool,
+  outcome: row.outcome,
+  broadcastId: row.broadcast_id ?? undefined,
+  leftOut: row.left_out ?? undefined,
+  shape: row.shape ?? undefined,
+});
+
+const toBell = (row: BellRow): Bell => ({
+  id: row.id,
+  name: row.name,
+  audience: JSON.parse(row.audience) as ScheduleAudience,
+  ...(JSON.parse(row.settings) as BellSettings),
+  createdAtMs: row.created_at_ms,
+  lastRequestAtMs: row.last_at_ms ?? undefined,
+});
+
+const notFound = (name: string): DeskbellError =>
+  new DeskbellError('ERR_BELL_NOT_FOUND', `There is no bell ${name}.`);
