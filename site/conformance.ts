@@ -5,7 +5,7 @@ import type { Page } from './page.ts';
 
 export async function conformancePage(): Promise<Page> {
   const markdown = render(await readRequirements());
-  return { path: 'conformance.html', source: 'test/conformance', title: 'Conformance', markdown };
+  return { path: 'conformance.md', source: 'test/conformance', title: 'Conformance', markdown };
 }
 
 function render(all: readonly Requirement[]): string {

@@ -1,7 +1,7 @@
 // docs/library.md as pages: one for each entry of the package, which lists what it exports, and one for each export.
 import { posix } from 'node:path';
 import { anchorOf } from '../scripts/write-page.ts';
-import type { NavigationGroup, Page } from './page.ts';
+import { addressOf, type NavigationGroup, type Page } from './page.ts';
 
 export const librarySource = 'docs/library.md';
 
@@ -12,16 +12,16 @@ export interface ExportPage extends Page {
 
 const isExport = (page: Page): page is ExportPage => 'entry' in page;
 
-/** @throws {Error} where two exports of an entry would have one file on systems that ignore case */
+/** @throws {Error} if two exports of an entry would have one file on systems that ignore case */
 export function libraryPages(markdown: string): readonly Page[] {
   const [overview = '', ...entries] = markdown.split(/^## /m);
-  const pages: Page[] = [makePage('library.html', 'Library', overview)];
+  const pages: Page[] = [makePage('library.md', 'Library', overview)];
   for (const text of entries) {
     const [header = '', ...exports] = text.split(/^### /m);
     const entry = header.trim();
     const described = exports.map((each) => describeExport(entry, each));
     const list = described.map(
-      ({ title, path, markdown: own }) => `- [\`${title}\`](/${path})${summaryOf(own)}`,
+      ({ title, path, markdown: own }) => `- [\`${title}\`](${addressOf({ path })})${summaryOf(own)}`,
     );
     const [, about = ''] = new RegExp(`^- \\[\`${entry}\`\\]\\([^)]*\\): (.*)$`, 'm').exec(overview) ?? [];
     const capital = about.charAt(0).toUpperCase() + about.slice(1);
@@ -36,38 +36,51 @@ export function libraryPages(markdown: string): readonly Page[] {
   return pages;
 }
 
-/** The page that has the anchor of docs/library.md; names that several entries export lead to the first one. */
-export function pageOfAnchor(anchor: string, pages: readonly Page[]): Page | undefined {
-  return pages
+/** @throws {Error} if no page has the anchor of docs/library.md; names that several entries export lead to the first one */
+export function pageOfAnchor(anchor: string, pages: readonly Page[]): Page {
+  const found = pages
     .filter(({ source }) => source === librarySource)
     .find(({ title }) => anchorOf(title) === anchor);
+  if (found === undefined) throw new Error(`${librarySource} has no ${anchor}.`);
+  return found;
 }
 
-/** Pages of the exports that code on this page can name: those of its own entry first. */
-export function namesFor(from: Page, pages: readonly Page[]): ReadonlyMap<string, string> {
+/** Links to the exports that the code on this page names: those of its own entry first. */
+export function linkNames(from: Page, pages: readonly Page[]): string {
+  if (!isExport(from)) return '';
   const exports = pages.filter(isExport);
-  const own = exports.filter(({ entry }) => isExport(from) && entry === from.entry);
-  return new Map(
-    [...exports.toReversed(), ...own]
-      .filter(({ path }) => path !== from.path)
-      .map(({ title, path }) => [title, path]),
+  const own = exports.filter(({ entry }) => entry === from.entry);
+  const known = new Map([...exports.toReversed(), ...own].map((page) => [page.title, page]));
+  const code = Array.from(from.markdown.matchAll(/^```.*?^```$/gms), ([block]) => block).join('\n');
+  const named = new Set(code.match(/\w+/g)?.filter((word) => word !== from.title && known.has(word)));
+  if (named.size === 0) return '';
+  const links = Array.from(named, (name) => `[\`${name}\`](${addressOf(known.get(name)!)})`);
+  return `\n\nSee ${links.join(', ')}.\n`;
+}
+
+/** The sidebars of the library: on a page of an entry the other exports are one click away. */
+export function exportsOf(pages: readonly Page[]): Readonly<Record<string, readonly NavigationGroup[]>> {
+  const groups = Map.groupBy(pages.filter(isExport), ({ entry }) => entry);
+  return Object.fromEntries(
+    Array.from(groups, ([entry, exports]) => {
+      const items = exports.map((page) => ({ text: page.title, link: addressOf(page) }));
+      const overview = { text: 'All entries', link: '/library' };
+      const group = {
+        text: entry,
+        items: [overview, { text: entry, link: addressOf({ path: entryPath(entry) }) }, ...items],
+      };
+      return [addressOf({ path: `${entryPath(entry).replace(/\.md$/, '')}/` }), [group]];
+    }),
   );
 }
 
-/** On a page of the library the other exports of the same entry are one click away. */
-export function exportsBeside(from: Page, pages: readonly Page[]): readonly NavigationGroup[] {
-  if (!isExport(from)) return [];
-  const links = pages.filter((page) => isExport(page) && page.entry === from.entry);
-  return [{ title: from.entry, links: [{ title: 'All exports', path: entryPath(from.entry) }, ...links] }];
-}
-
-const entryPath = (entry: string): string => `library/${posix.basename(entry)}.html`;
+const entryPath = (entry: string): string => `library/${posix.basename(entry)}.md`;
 
 function describeExport(entry: string, text: string): ExportPage {
   const [name = ''] = text.split('\n');
-  const path = `library/${posix.basename(entry)}/${name}.html`;
+  const path = `library/${posix.basename(entry)}/${name}.md`;
   const body = text.slice(name.length).trim();
-  const from = `Exported by [\`${entry}\`](/${entryPath(entry)}).`;
+  const from = `Exported by [\`${entry}\`](${addressOf({ path: entryPath(entry) })}).`;
   return { ...makePage(path, name, `# ${name}\n\n${body}\n\n${from}`), entry };
 }
 

@@ -4,20 +4,20 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { basename, extname, join, posix } from 'node:path';
 import { conformancePage } from './conformance.ts';
 import { libraryPages, librarySource } from './library.ts';
-import type { NavigationGroup, Page } from './page.ts';
+import { addressOf, type NavigationGroup, type Page } from './page.ts';
 
 export const root = join(import.meta.dirname, '..');
 
 const index = 'docs/README.md';
 const named: Readonly<Record<string, string>> = {
-  'README.md': 'index.html',
-  [index]: 'documentation.html',
-  'CHANGELOG.md': 'changelog.html',
-  'CONTRIBUTING.md': 'contributing.html',
-  'SECURITY.md': 'reporting-vulnerabilities.html',
+  'README.md': 'index.md',
+  [index]: 'documentation.md',
+  'CHANGELOG.md': 'changelog.md',
+  'CONTRIBUTING.md': 'contributing.md',
+  'SECURITY.md': 'reporting-vulnerabilities.md',
 };
 
-export function readText(path: string): string {
+function readText(path: string): string {
   return readFileSync(join(root, path), 'utf8');
 }
 
@@ -27,7 +27,7 @@ export async function readPages(): Promise<readonly Page[]> {
     (path) => path !== librarySource,
   );
   const pages = [...new Set(sources)].map((source): Page => ({
-    path: named[source] ?? `${basename(source, '.md')}.html`,
+    path: named[source] ?? basename(source),
     source,
     title: titleOf(readText(source)),
     markdown: readText(source),
@@ -35,30 +35,27 @@ export async function readPages(): Promise<readonly Page[]> {
   return [...pages, ...libraryPages(readText(librarySource)), await conformancePage(), ...linkedFiles(pages)];
 }
 
-/** @returns the groups of the index, with the start page before and what concerns the project after them */
+/** @returns the groups of the index, and what concerns the project after them */
 export function readNavigation(pages: readonly Page[]): readonly NavigationGroup[] {
-  const [introduction = '', ...groups] = readText(index).split(/^## /m);
+  const [, ...groups] = readText(index).split(/^## /m);
+  const project = groups.at(-1)?.split('\n\n').at(-1) ?? '';
   const linksIn = (text: string) =>
     Array.from(text.matchAll(/\]\(([\w./-]+\.md)\)/g), ([, target = '']) => {
       const source = posix.join('docs', target);
-      const { title, path } = pages.find((page) => page.source === source) ?? { title: source, path: source };
-      return { title, path };
+      const page = pages.find((each) => each.source === source);
+      if (page === undefined) throw new Error(`${index} lists ${target}, which is no page.`);
+      return { text: page.title, link: addressOf(page) };
     });
-  const [first = '', project = ''] = [introduction, groups.at(-1)?.split('\n\n').at(-1)];
   return [
-    { title: 'Start', links: [{ title: 'What it is', path: 'index.html' }, ...linksIn(first)] },
-    ...groups.map((group) => {
-      const [title = ''] = group.split('\n');
-      return { title, links: linksIn(group.replace(project, '')) };
-    }),
-    {
-      title: 'Project',
-      links: [...linksIn(project), ...pages.filter(({ path }) => path === 'conformance.html')],
-    },
+    ...groups.map((group) => ({
+      text: group.slice(0, group.indexOf('\n')),
+      items: linksIn(group.replace(project, '')),
+    })),
+    { text: 'Project', items: [...linksIn(project), { text: 'Conformance', link: '/conformance' }] },
   ];
 }
 
-export function titleOf(markdown: string): string {
+function titleOf(markdown: string): string {
   return /^# (.+)$/m.exec(markdown)?.[1] ?? '';
 }
 
@@ -71,7 +68,7 @@ function linkedFiles(pages: readonly Page[]): readonly Page[] {
   );
   return [...new Set(targets)]
     .filter((path) => !/\.(?:md|png|svg)$/.test(path) && existsSync(join(root, path)))
-    .map((path) => ({ path: `files/${path}.html`, source: path, title: path, markdown: showFile(path) }));
+    .map((path) => ({ path: `files/${path.replaceAll('.', '-')}.md`, source: path, title: path, markdown: showFile(path) }));
 }
 
 function showFile(path: string): string {

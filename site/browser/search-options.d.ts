@@ -1,3 +1,0 @@
-import type { Options } from 'minisearch';
-
-export declare const searchOptions: Options;
