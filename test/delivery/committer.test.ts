@@ -16,27 +16,23 @@ import { Workload, type WorkloadParts } from '../../src/delivery/worker/workload
 import type { Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 
-const { commitRows, commitAcceptedRows } = defaultWorkerSettings;
+const { commitRows, commitOtherRows } = defaultWorkerSettings;
 const resultOf = (result: RowResult['result']) => ({ result }) as RowResult;
 
-/** @returns how many results a commit waits for, the first of which is this one */
-function resultsUntilDue(committer: Committer, first: RowResult): number {
-  committer.countResult(first);
-  for (let count = 2; ; count += 1) {
-    committer.countResult(resultOf('accepted'));
-    if (committer.isDue) return count;
-  }
-}
-
-test('acceptances are committed many at a time, and fewer where anything else is among them', () => {
+test('a commit waits for 1,024 results, whether all are accepted or not, but for no more than 256 others', () => {
   const settings = defaultWorkerSettings;
   const workload = new Workload({ settings } as WorkloadParts);
   const committer = new Committer({ settings } as CommitterParts, workload, () => {});
-  assert.equal(resultsUntilDue(committer, resultOf('accepted')), commitAcceptedRows);
-  committer.commitAll();
-  assert.equal(resultsUntilDue(committer, resultOf('gone')), commitRows);
-  committer.commitAll();
-  assert.equal(resultsUntilDue(committer, resultOf('accepted')), commitAcceptedRows);
+  const resultsUntilDue = (others: number): number => {
+    for (let count = 1; ; count += 1) {
+      committer.countResult(resultOf(count <= others ? 'gone' : 'accepted'));
+      if (!committer.isDue) continue;
+      committer.commitAll();
+      return count;
+    }
+  };
+  const counts = [0, 1, commitOtherRows - 1, commitOtherRows, 0].map(resultsUntilDue);
+  assert.deepEqual(counts, [commitRows, commitRows, commitRows, commitOtherRows, commitRows]);
 });
 
 test('messages are logged once their outcome is stored, and not where another worker has the lease', async () => {

@@ -127,8 +127,8 @@ export const smallWorker: Partial<WorkerSettings> = {
   retryLeaseRows: 25,
   readRows: 25,
   batchRows: 8,
-  commitRows: 25,
-  commitAcceptedRows: 50,
+  commitRows: 50,
+  commitOtherRows: 25,
   stopGraceMs: 100,
 };
 

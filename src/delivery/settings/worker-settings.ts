@@ -14,10 +14,11 @@ export const defaultWorkerSettings = {
   readRows: 1024,
   /** Encrypted together and posted together: switching between crypto and sockets row by row costs nearly twice. */
   batchRows: 64,
-  /** A commit is made after this many results, or after `commitEveryMs`. */
-  commitRows: 256,
-  /** The same as long as every result is an acceptance, which costs a commit nothing but the sync of the disk. */
-  commitAcceptedRows: 1024,
+  /** A commit is made after this many results, … */
+  commitRows: 1024,
+  /** … after this many that are not acceptances, each of which may be a row of its own, … */
+  commitOtherRows: 256,
+  /** … or after this time. */
   commitEveryMs: 200,
   /** How long a row without an answer may keep those behind it from being committed, and so from being counted. */
   maxCommitDelayMs: 1000,

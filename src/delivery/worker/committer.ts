@@ -26,7 +26,7 @@ export class Committer {
   readonly #onCommit: () => void;
   #fault: { readonly cause: unknown } | undefined;
   #uncommittedResults = 0;
-  #areAllAccepted = true;
+  #uncommittedOthers = 0;
 
   /** @param onCommit called after each commit, also if it has failed */
   constructor(parts: CommitterParts, workload: Workload, onCommit: () => void) {
@@ -41,13 +41,13 @@ export class Committer {
 
   /** So many results have come that they are worth a commit. */
   get isDue(): boolean {
-    const { commitRows, commitAcceptedRows } = this.#parts.settings;
-    return this.#uncommittedResults >= (this.#areAllAccepted ? commitAcceptedRows : commitRows);
+    const { commitRows, commitOtherRows } = this.#parts.settings;
+    return this.#uncommittedResults >= commitRows || this.#uncommittedOthers >= commitOtherRows;
   }
 
   countResult({ result }: RowResult): void {
     this.#uncommittedResults += 1;
-    this.#areAllAccepted &&= result === 'accepted';
+    if (result !== 'accepted') this.#uncommittedOthers += 1;
   }
 
   /** @throws what the store has thrown */
@@ -57,7 +57,7 @@ export class Committer {
 
   commitAll(): void {
     this.#uncommittedResults = 0;
-    this.#areAllAccepted = true;
+    this.#uncommittedOthers = 0;
     for (const assignment of this.#workload.assignments) {
       if (assignment.committed === undefined) void this.#commit(assignment, this.#mayDetach);
     }
