@@ -99,6 +99,7 @@ test('PostgreSQL has every table and column that is copied by the same name and 
     'commits',
     'console_sessions',
     'held_marks',
+    'locks',
     'schema_version',
     'senders',
     'waiting_rows',

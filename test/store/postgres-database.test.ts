@@ -401,6 +401,13 @@ describe('a new PostgreSQL database', () => {
         .replace('on database deskbell ', `on database ${name} `)
         .replaceAll('for role deskbell ', `for role ${url.username} `),
     );
+    // every role that can connect may take these locks, so nothing may wait for them
+    await database.run(`
+      do $$ declare lock text; begin
+        for lock in select oid::regprocedure from pg_proc where proname like 'pg%advisory%' loop
+          execute format('revoke execute on function %s from public', lock);
+        end loop;
+      end $$`);
     try {
       url.username = role;
       url.password = 'another';
@@ -410,9 +417,13 @@ describe('a new PostgreSQL database', () => {
       const registration = { subscription: madeUpSubscription(1), vapidPublicKey, invitation: tokenHash };
       const { id } = await store.subscriptions.register({ ...registration, assign: { user: 'me' } });
       await store.readers.setPerson('me', { data: { plan: 'gold' } });
-      const { broadcast } = await store.broadcasts.create(madeUpBroadcast(Date.now()));
-      await commitSlices(store, broadcast.id, accepted);
-      assert.equal((await store.broadcasts.get(broadcast.id)).counts.accepted, 1);
+      const draft = madeUpBroadcast(Date.now(), { perPerson: '1/day' });
+      const { broadcast } = await store.broadcasts.create(draft);
+      const retry = { delayMs: 0, attempts: 1, deferrals: 0, expiresAtMs: draft.expiresAtMs };
+      await commitSlices(store, broadcast.id, (row) => ({ ...accepted(row), result: 'retry', retry }));
+      assert.equal((await store.leases.leaseRetries({ leaseMs, limit: 10 }))?.rows.length, 1);
+      assert.equal(await store.leases.leaseRetries({ leaseMs, limit: 10 }), undefined);
+      await store.sending.pause('asked');
       await store.audit.list({ limit: 1 });
       await store.retention.prune({});
       assert.equal(await store.subscriptions.removeById(id), true);
@@ -428,7 +439,7 @@ describe('a new PostgreSQL database', () => {
     }
   });
 
-  test('is left as it is by the doctor, who tells of users that may connect only because everybody may', async () => {
+  test('is left as it is by the doctor', async () => {
     const look = async () =>
       (await checkData(import.meta.dirname, database.url)).find(({ subject }) => subject === 'database')!;
     for (const time of ['first', 'second'])
@@ -441,36 +452,32 @@ describe('a new PostgreSQL database', () => {
     const { keys, subscriptions, pause } = (await inspectDatabase(database.url)).content!;
     assert.deepEqual(keys, [{ publicKey: vapidPublicKey, state: 'current' }]);
     assert.deepEqual([subscriptions.get(vapidPublicKey), pause?.reason], [1, 'asked']);
+    assert.match(`${(await look()).status} ${(await look()).detail}`, /^ok .*, schema \d+$/);
+  });
+
+  test('has no table that a role can lock which may only connect, nor one that a role can which may read', async () => {
+    await (await openPostgresStore({ url: database.url })).close();
     const url = new URL(database.url);
-    const name = url.pathname.slice(1);
-    const stranger = `stranger_${name}`;
-    await database.run(`
-      create role ${stranger} login password 'stranger';
-      create role group_of_${stranger};
-      create role root_of_${stranger} login superuser;
-      create role friend_of_${stranger} login in role "${url.username}"`);
+    const role = `stranger_${url.pathname.slice(1)}`;
+    await database.run(`create role ${role} login password 'stranger'`);
     try {
-      url.username = stranger;
-      url.password = 'stranger';
-      const lock = async (): Promise<void> => {
-        await using client = await connect(url.href);
-        // what registrations wait for needs no right on any table
-        await client.query("select pg_advisory_lock(hashtext('deskbell subscriptions'), 1)");
-      };
-      await lock();
-      assert.deepEqual((await inspectDatabase(database.url)).strangers, [stranger]);
-      const warned = await look();
-      assert.match(`${warned.status} ${warned.detail}`, /^warning every user of its server may connect/);
-      assert.match(warned.cure!, /^revoke connect on database … from public; grant it to those that need it/);
-      await database.run(`revoke connect on database ${name} from public`);
-      await assert.rejects(lock, { code: '42501' });
-      assert.deepEqual((await inspectDatabase(database.url)).strangers, []);
-      // whoever was let in by name is meant
-      await database.run(`grant connect on database ${name} to ${stranger}`);
-      assert.deepEqual((await inspectDatabase(database.url)).strangers, []);
-    } finally {
+      [url.username, url.password] = [role, 'stranger'];
+      await using stranger = await connect(url.href);
+      const { rows: tables } = await stranger.query<{ name: string }>(
+        `select 'deskbell.' || relname as name from pg_class
+         where relnamespace = 'deskbell'::regnamespace and relkind in ('r', 'p')`,
+      );
+      assert.ok(tables.length > 80);
+      const lock = (table: string, mode: string) =>
+        stranger.query(`do $$ begin lock table ${table} in ${mode} mode; end $$`);
+      for (const { name } of tables)
+        await assert.rejects(lock(name, 'access share'), { code: '42501' }, name);
       await database.run(`
-        drop owned by ${stranger}; drop role ${stranger}, group_of_${stranger}, root_of_${stranger}, friend_of_${stranger}`);
+        grant usage on schema deskbell to ${role}; grant select on all tables in schema deskbell to ${role}`);
+      for (const { name } of tables)
+        await assert.rejects(lock(name, 'row share'), { code: '42501' }, name);
+    } finally {
+      await database.run(`drop owned by ${role}; drop role ${role}`);
     }
   });
 
@@ -584,7 +591,7 @@ describe('a PostgreSQL store', () => {
   test('is migrated however long a statement of the migration takes, or waits for another process that migrates', async (t) => {
     await using newer = closing(await PostgresDatabase.open({ url: database.url, statementTimeoutMs: 1000 }));
     await using other = await connect(database.url);
-    await other.query(`select pg_advisory_lock(hashtext('deskbell migrations'), 0)`);
+    await other.query('begin; lock table deskbell.schema_version in row exclusive mode');
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const migrated = migrate(newer, migrations, changed);
     await Promise.race([untilOneWaits(other, 'the migration to wait'), migrated]);
@@ -592,7 +599,7 @@ describe('a PostgreSQL store', () => {
     await other.query('select pg_sleep(1.1)');
     t.mock.timers.tick(3_600_000);
     t.mock.timers.reset();
-    await other.query(`select pg_advisory_unlock(hashtext('deskbell migrations'), 0)`);
+    await other.query('commit');
     await within(migrated, 'the migration');
     assert.deepEqual(await functionSchemas(newer), [changed.schema, current.schema]);
   });
@@ -1038,15 +1045,12 @@ describe('a PostgreSQL store', () => {
     };
     await using other = await connect(database.url);
     // as another page of the first one has it
-    await other.query('begin');
-    await other.query("select pg_advisory_xact_lock_shared(hashtext('deskbell person reaches'), 0)");
+    await other.query('begin; lock table deskbell.reaches_lock in row exclusive mode');
     const first = await startSlice();
     assert.equal((await store.ledger.readRows(first, first.cursor, 10)).length, 10);
     const second = await startSlice();
     const reading = store.ledger.readRows(second, second.cursor, 10);
-    const isWaiting = async () =>
-      (await other.query("select from pg_locks where locktype = 'advisory' and not granted")).rowCount === 1;
-    await until(isWaiting, 'the lock to be asked for');
+    await untilOneWaits(other, 'the lock to be asked for');
     await other.query('commit');
     assert.ok((await reading).every(({ isCapped }) => isCapped));
   });

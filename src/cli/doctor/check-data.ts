@@ -120,7 +120,7 @@ const migrationCure =
   'The next command or start migrates it. An older Deskbell cannot open it after that: back it up before.';
 
 function describePostgres(state: PostgresState, label: string): Outcome {
-  const { schema, newestSchema, warnings, strangers } = state;
+  const { schema, newestSchema, warnings } = state;
   const [warned] = warnings;
   if (warned !== undefined) return warning(warned, 'Synchronize the clocks of both machines.');
   if (schema === 0) return warning(`${label} has no tables of Deskbell yet`, migrationCure);
@@ -130,11 +130,7 @@ function describePostgres(state: PostgresState, label: string): Outcome {
       migrationCure,
     );
   }
-  if (strangers.length === 0) return ok(`${label}, schema ${schema}`);
-  return warning(
-    `every user of its server may connect to ${label}, such as "${strangers[0]}", and stop registrations by holding a lock`,
-    'revoke connect on database … from public; grant it to those that need it (docs/postgresql.md).',
-  );
+  return ok(`${label}, schema ${schema}`);
 }
 
 async function checkKeys(directory: string, content: DatabaseContent | undefined): Promise<Outcome> {

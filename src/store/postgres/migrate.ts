@@ -21,7 +21,7 @@ const maxMigrationMs = 24 * 60 * 60 * 1000;
 const lockTimeoutMs = 500;
 const pauseMs = 1000;
 
-/** Another session has locked a table that the migration changes. */
+/** Another session has locked a table that the migration changes, or makes the first tables. */
 class GaveWay extends Error {}
 
 /**
@@ -68,9 +68,7 @@ const migrateOnce = (
 ): Promise<boolean> =>
   database.transaction(async (query) => {
     await query('set local statement_timeout = 0');
-    await lockMigrations(query);
-    const version = await readVersion(query, database.label, newestVersion(migrations));
-    if (version === 0) await createSchema(query, database.label);
+    const version = await lockVersion(query, database.label, newestVersion(migrations));
     const [next] = sqlAfter(version, schema, migrations);
     if (next === undefined) {
       await installFunctions(query, functions);
@@ -85,6 +83,16 @@ const migrateOnce = (
     await query('update deskbell.schema_version set version = $1', [versionAfter(version)]);
     return false;
   }, maxMigrationMs);
+
+/** Nobody else migrates until the transaction ends. @returns 0 if nothing of ours was there @throws {GaveWay} */
+async function lockVersion(query: Query, label: string, newest: number): Promise<number> {
+  if ((await readVersion(query, label, newest)) === 0) {
+    await createSchema(query, label);
+    return 0;
+  }
+  await lockMigrations(query);
+  return readVersion(query, label, newest);
+}
 
 /** A lock that is not available, or a deadlock. */
 const isLocked = (code: string | undefined): boolean => code === '55P03' || code === '40P01';
@@ -128,15 +136,24 @@ export async function readVersion(
 const tablesOfOurs = `
   select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'deskbell'`;
 
+/** @throws {GaveWay} if somebody else has made it at the same time */
 async function createSchema(query: Query, label: string): Promise<void> {
-  const [other] = await query(`${tablesOfOurs} limit 1`);
+  try {
+    await query('create schema if not exists deskbell');
+    await query('create table deskbell.schema_version (version int not null)');
+  } catch (error) {
+    throw exists(codeOf(error)) ? new GaveWay('The schema is there.', { cause: error }) : error;
+  }
+  const [other] = await query(`${tablesOfOurs} and c.relname <> 'schema_version' limit 1`);
   if (other !== undefined) {
     throw new DeskbellError(
       'ERR_STORE_CORRUPT',
       `The database ${label} has a schema "deskbell" of another program.`,
     );
   }
-  await query('create schema if not exists deskbell');
-  await query('create table deskbell.schema_version (version int not null)');
   await query('insert into deskbell.schema_version (version) values (0)');
 }
+
+/** A schema or table of that name; the third is what PostgreSQL says if both are made at once. */
+const exists = (code: string | undefined): boolean =>
+  code === '42P06' || code === '42P07' || code === '23505';

@@ -27,7 +27,7 @@ export function createPortableDatabase(database: PostgresDatabase): PortableData
   const transaction: PortableDatabase['transaction'] = (work, lock?: string) =>
     database.once(async (query) => {
       if (lock !== undefined)
-        await query('select pg_advisory_xact_lock(hashtext($1), 0)', [`deskbell ${lock}`]);
+        await query('select from deskbell.locks where place = hashtext($1) & 255 for no key update', [lock]);
       return runWork(query, work());
     });
   const runAlone = <Row>(sql: string, values = {}) => runWith<Row>(database.query, { sql, values });

@@ -69,20 +69,7 @@ export async function checkServer(
 
 export interface PostgresState extends DatabaseState {
   readonly warnings: readonly string[];
-  /** Other users of the server that may connect to the database because everybody may. */
-  readonly strangers: readonly string[];
 }
-
-/** Locks of PostgreSQL that are not on rows are open to whoever may connect: registrations would wait for them. */
-const findStrangers = `
-    select rolname as name
-      from pg_roles
-     where rolcanlogin
-       -- leaves out this user, its members, and superusers
-       and not pg_has_role(oid, current_user, 'usage')
-       and exists (select from pg_database, aclexplode(coalesce(datacl, acldefault('d', datdba)))
-                    where datname = current_database() and grantee = 0 and privilege_type = 'CONNECT')
-     order by rolname`;
 
 /** @throws {DeskbellError} ERR_PACKAGE_MISSING, ERR_CONFIGURATION, ERR_STORE_UNAVAILABLE, ERR_STORE_TOO_NEW */
 export async function inspectDatabase(url: string): Promise<PostgresState> {
@@ -92,14 +79,7 @@ export async function inspectDatabase(url: string): Promise<PostgresState> {
     await checkServer(database, (warning) => warnings.push(warning), { isPatient: false });
     const schema = await database.transaction((query) => readVersion(query, database.label));
     const content = schema === schemaVersion ? await readContent(database) : undefined;
-    const strangers = await database.query<{ readonly name: string }>(findStrangers);
-    return {
-      schema,
-      newestSchema: schemaVersion,
-      content,
-      warnings,
-      strangers: strangers.map(({ name }) => name),
-    };
+    return { schema, newestSchema: schemaVersion, content, warnings };
   } finally {
     await database.close();
   }

@@ -5,6 +5,21 @@
 -- processes add to are sums over rows with different shards: with one row, each commit would wait for the one before.
 -- Rows that many workers write at the same time have no foreign keys: each check would lock the row that all of them refer to.
 
+-- Locks ------------------------------------------------------------------------------------------------------------------------
+
+-- Every role that can connect may take advisory locks. To lock these tables and rows takes the right to write them.
+
+-- Tables without columns are locked as a whole: "row exclusive" by any number of transactions at once, or "share row exclusive"
+-- by one.
+create table deskbell.subscriptions_lock ();
+create table deskbell.reaches_lock ();
+
+-- changes that only one transaction at a time may make lock a row each, by a hash of their name
+create table deskbell.locks (
+  place int primary key
+);
+insert into deskbell.locks (place) select generate_series(0, 255);
+
 -- VAPID keys -------------------------------------------------------------------------------------------------------------------
 
 create table deskbell.vapid_keys (
@@ -770,11 +785,11 @@ create index bell_requests_by_bell on deskbell.bell_requests (bell_id, id);
 
 -- Triggers: subscriptions ------------------------------------------------------------------------------------------------------
 
--- ids are given out before their rows are committed: whoever needs to know that no row with a lower id will appear
--- takes this lock alone for a moment (see "last_subscription_id"); the same holds for ids of removals
+-- Ids are given out before their rows are committed. Whoever needs to know that no row with a lower id will appear, neither of
+-- a subscription nor of a removal, takes the lock alone for a moment (freeze_subscriptions).
 create function deskbell.announce_subscriptions() returns trigger language plpgsql as $$
 begin
-  perform pg_advisory_xact_lock_shared(hashtext('deskbell subscriptions'), 1);
+  lock table deskbell.subscriptions_lock in row exclusive mode;
   return null;
 end $$;
 create trigger subscriptions_announced before insert on deskbell.subscriptions
@@ -903,11 +918,11 @@ create function deskbell.count_waiting(of_broadcast bigint, service int, added b
     values (of_broadcast, coalesce(service, 0), pg_backend_pid() % 256, added)
     on conflict (broadcast_id, push_service_id, shard) do update set rows = w.rows + excluded.rows
 $$;
--- Notes that a retry is due at this time. Whoever stores retries shares this lock; whoever looks for them to say when the
--- next one is due has it alone.
+-- Notes that a retry is due at this time. Whoever stores retries shares a lock on the broadcast's row; whoever looks for the
+-- next one that is due has it alone (note_due_retries).
 create function deskbell.wake_retries(of_broadcast bigint, new_due_at_ms bigint) returns void language plpgsql as $$
 begin
-  perform pg_advisory_xact_lock_shared(hashtext('deskbell work'), (of_broadcast % 2147483647)::int);
+  perform from deskbell.broadcasts where id = of_broadcast for key share;
   update deskbell.work set retries_at_ms = new_due_at_ms
     where broadcast_id = of_broadcast and (retries_at_ms is null or retries_at_ms > new_due_at_ms);
 end $$;

@@ -226,7 +226,7 @@ export function createPostgresSubscriptions(
   const lockOwn = async ({ endpoint, auth }: FormerSubscription, query: Query) => {
     const hash = hashEndpoint(endpoint);
     // before any row, as in put_subscriptions
-    await query(`select pg_advisory_xact_lock_shared(hashtext('deskbell subscriptions'), 1)`);
+    await query('lock table deskbell.subscriptions_lock in row exclusive mode');
     const found = await query(
       `select 1 from deskbell.subscriptions
        where endpoint_hash = $1 and ${functions}.is_same_secret(auth, $2) for update`,

@@ -6,7 +6,7 @@
 create function deskbell_functions.freeze_subscriptions(out last_id bigint, out removals_after bigint, out rows bigint)
 language plpgsql as $$
 begin
-  perform pg_advisory_xact_lock(hashtext('deskbell subscriptions'), 1);
+  lock table deskbell.subscriptions_lock in share row exclusive mode;
   select case when is_called then last_value else 0 end into last_id from deskbell.subscriptions_id_seq;
   select case when is_called then last_value else 0 end into removals_after from deskbell.removals_id_seq;
   select coalesce(sum(subscriptions), 0) into rows from deskbell.subscription_counts;

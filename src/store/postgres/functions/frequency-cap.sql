@@ -19,9 +19,9 @@ begin
   -- finds this one, and so waits for them.
   if exists (select from deskbell.broadcasts
              where per_person is not null and state in ('running', 'paused') and id <> p_broadcast) then
-    perform pg_advisory_xact_lock(hashtext('deskbell person reaches'), 0);
+    lock table deskbell.reaches_lock in share row exclusive mode;
   else
-    perform pg_advisory_xact_lock_shared(hashtext('deskbell person reaches'), 0);
+    lock table deskbell.reaches_lock in row exclusive mode;
   end if;
   with people as materialized (
     select h.number, coalesce('user:' || s.user_name, 'subscription:' || s.id) as person

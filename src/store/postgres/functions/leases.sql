@@ -116,7 +116,8 @@ create function deskbell_functions.note_due_retries(p_broadcast bigint) returns 
 set enable_seqscan = off set enable_bitmapscan = off
 as $$
 begin
-  if not pg_try_advisory_xact_lock(hashtext('deskbell work'), (p_broadcast % 2147483647)::int) then return; end if;
+  perform from deskbell.broadcasts where id = p_broadcast for update skip locked;
+  if not found then return; end if;
   update deskbell.work set
     retries_at_ms = (select min(r.due_at_ms) from deskbell.retries r where r.broadcast_id = p_broadcast)
   where broadcast_id in (select broadcast_id from deskbell.work where broadcast_id = p_broadcast for no key update skip locked);

@@ -37,7 +37,7 @@ declare
   inserted int;
 begin
   -- an insert takes this lock, too: before any row, so that nobody waits in a circle with one who freezes an audience
-  perform pg_advisory_xact_lock_shared(hashtext('deskbell subscriptions'), 1);
+  lock table deskbell.subscriptions_lock in row exclusive mode;
   insert into deskbell.vapid_keys (public_key)
     select distinct given.key from unnest(public_keys) as given (key)
     where not exists (select from deskbell.vapid_keys v where v.public_key = given.key)

@@ -42,9 +42,9 @@ export async function keepFunctions(
   });
 }
 
-/** Until the transaction ends. */
+/** Until the transaction ends. Others go on reading the version. */
 export async function lockMigrations(query: Query): Promise<void> {
-  await query(`select pg_advisory_xact_lock(hashtext('deskbell migrations'), 0)`);
+  await query('lock table deskbell.schema_version in share row exclusive mode');
 }
 
 // another user's schemas can be neither commented nor dropped
