@@ -80,6 +80,9 @@ export interface FormerSubscription {
   readonly auth: Uint8Array;
 }
 
+/** So many rows with one public key are looked at, which a stranger can make. */
+export const maxRowsOfKey = 16;
+
 export interface SubscriptionSearch {
   /** As `checkExpression` gives it. */
   readonly matching: AudienceExpression;
@@ -123,6 +126,8 @@ export interface SubscriptionStore {
   putAll(rows: readonly NewSubscription[]): Promise<number>;
   /**
    * The same for a request of a browser. Its right to the row is looked at in the transaction that writes keys, user and tags.
+   * A new endpoint with the keys of a stored subscription is that of the same browser: if one row alone has both keys at the same push
+   * service, and is anonymous or of the same user, it is replaced, and what it has moves as from a former one.
    *
    * @throws {DeskbellError} ERR_ENDPOINT_IN_USE if it has none, ERR_NOT_INVITED if its invitation cannot be used, and nothing is
    *   changed; ERR_SUBSCRIPTION_LIMIT

@@ -16,6 +16,7 @@ import { openSqliteSource, openSqliteTarget } from '../../src/store/copy/sqlite-
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { copyDatabase } from '../../src/store/sqlite/backup.ts';
 import { inspectDatabase } from '../../src/store/sqlite/inspect-database.ts';
+import { schema } from '../../src/store/sqlite/migrations.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { dumpDatabase, fillDatabase } from './filled-database.ts';
@@ -105,6 +106,29 @@ test('PostgreSQL has every table and column that is copied by the same name and 
     'waiting_rows',
     'work',
   ]);
+});
+
+test('PostgreSQL deletes what SQLite deletes together with a broadcast', async () => {
+  using sqlite = new DatabaseSync(':memory:');
+  sqlite.exec(schema);
+  const cascading = sqlite
+    .prepare(
+      `select m.name from sqlite_schema m, pragma_foreign_key_list(m.name) k
+       where m.type = 'table' and k."table" = 'broadcasts' and k.on_delete = 'CASCADE'`,
+    )
+    .all();
+  const { url } = await newDatabase();
+  const [row] = await readRows<{ forgotten: string; cascading: readonly string[] }>(
+    url,
+    `select (select prosrc from pg_proc where oid = 'deskbell.forget_broadcasts'::regproc) as forgotten,
+       (select array_agg(conrelid::regclass::text) from pg_constraint
+        where confrelid = 'deskbell.broadcasts'::regclass and confdeltype = 'c') as cascading`,
+  );
+  assert.ok(cascading.length > 10);
+  for (const { name } of cascading) {
+    const table = `deskbell.${String(name)}`;
+    assert.ok(row?.forgotten.includes(`delete from ${table} `) || row?.cascading.includes(table), table);
+  }
 });
 
 describe('a copy', () => {

@@ -89,6 +89,9 @@ export function describeInvitations(name: string, prepare: () => Promise<StoreUn
       await register(2, { invitation: undefined });
       await register(3, { invitation: undefined });
       await assert.rejects(register(4), { code: 'ERR_SUBSCRIPTION_LIMIT' });
+      // the same browser at a new endpoint takes the place of its row
+      const subscription = { ...madeUpSubscription(1), endpoint: endpointOf(9) };
+      await register(1, { invitation: undefined, subscription });
       assert.equal(await store.invitations.findUser(tokenHash, endpointOf(2)), 'me');
     });
 

@@ -310,6 +310,25 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         assert.equal(after?.counts.removed, 1);
       });
 
+      test('a running broadcast to this person alone is gone, and holds up the retries of no other', async () => {
+        await put(1, ada);
+        await put(2, { user: 'bob' });
+        const { broadcast } = await createBroadcast(undefined);
+        const retry = { delayMs: 0, attempts: 1, deferrals: 0, expiresAtMs: nowMs + 3_600_000 };
+        const toRetry = (recipient: Recipient): RowResult => ({
+          recipient,
+          origin,
+          attempts: 1,
+          result: 'retry',
+          retry,
+        });
+        await commitSlices(store, broadcast.id, toRetry);
+        await createMatching(store, { user: 'ada' }, madeUpBroadcast(nowMs - 1000, { user: 'ada' }));
+        await store.people.remove('ada');
+        const lease = await store.leases.leaseRetries({ leaseMs: 1000, limit: 10 });
+        assert.deepEqual([lease?.broadcastId, lease?.rows.length], [broadcast.id, 1]);
+      });
+
       test('subscriptions that had ended are deleted with their attempts', async () => {
         const { id } = await put(1, ada);
         const { broadcast } = await createBroadcast(undefined);

@@ -139,6 +139,72 @@ export function describeRegistrations(name: string, prepare: () => Promise<Store
       assert.deepEqual(ownerOf(await read(1)), { user: 'bob', tags: [] });
     });
 
+    /** The keys of one subscription at an endpoint of its own. */
+    const moved = (index: number, path: string, origin = 'https://fcm.googleapis.com') => ({
+      ...madeUpSubscription(index),
+      endpoint: `${origin}/fcm/send/${path}`,
+    });
+    const all = () => store.subscriptions.page({ afterId: 0, limit: 10 });
+
+    test('a new endpoint with the keys of one row is that of the same browser, and replaces the row', async () => {
+      const { id } = await register({
+        assign: ada,
+        language: 'de',
+        timeZone: 'Europe/Berlin',
+        channels: { news: false },
+      });
+      const subscription = moved(1, 'second');
+      const stored = await register({ subscription, assign: { user: 'ada' }, timeZone: 'UTC' });
+      assert.deepEqual(await all(), [stored]);
+      assert.notEqual(stored.id, id);
+      assert.deepEqual(ownerOf(stored), { user: 'ada', tags: [] });
+      assert.deepEqual([stored.language, stored.timeZone, stored.channels], ['de', 'UTC', { news: false }]);
+      await store.people.assign(stored.id, { user: null, tags: ['beta'] });
+      const third = await register({ subscription: moved(1, 'third') });
+      assert.deepEqual(await all(), [third]);
+      assert.deepEqual(ownerOf(third), { user: undefined, tags: ['beta'] });
+      const invited = await register({ subscription: moved(1, 'fourth'), assign: { user: 'bob' } });
+      assert.deepEqual(await all(), [invited]);
+    });
+
+    test('those of one turn with the same keys replace each other', async () => {
+      const paths = ['a', 'b', 'c'];
+      const stored = await Promise.all(
+        paths.map((path) => register({ subscription: moved(1, path), timeZone: 'UTC' })),
+      );
+      assert.deepEqual(await all(), [stored[2]]);
+    });
+
+    const others: readonly (readonly [string, Partial<Registration>, Partial<Registration>])[] = [
+      ['of another user', { assign: ada }, { assign: { user: 'bob' } }],
+      ['of a user, if nobody has signed in', { assign: ada }, {}],
+      ['at another push service', {}, { subscription: moved(1, 'x', 'https://push.example') }],
+      ['at another port', {}, { subscription: moved(1, 'x', 'https://fcm.googleapis.com:8443') }],
+      ['with another auth', {}, { subscription: { ...moved(1, 'x'), auth: madeUpSubscription(2).auth } }],
+      [
+        'with another key of the same beginning',
+        {},
+        { subscription: { ...moved(1, 'x'), p256dh: madeUpSubscription(1).p256dh.with(64, 9) } },
+      ],
+    ];
+    for (const [whose, first, second] of others) {
+      test(`a new endpoint does not replace a row ${whose}`, async () => {
+        const known = await register(first);
+        const stored = await register({ subscription: moved(1, 'x'), ...second });
+        assert.deepEqual(await all(), [known, stored]);
+      });
+    }
+
+    test('a new endpoint replaces none of several rows with its keys, and import and other code keep both', async () => {
+      await store.subscriptions.putAll([
+        { subscription: moved(1, 'a'), vapidPublicKey },
+        { subscription: moved(1, 'b'), vapidPublicKey },
+      ]);
+      await store.subscriptions.put(moved(1, 'c'), vapidPublicKey);
+      await register({ subscription: moved(1, 'd') });
+      assert.equal(await store.subscriptions.count(), 4);
+    });
+
     test('of two processes that register one subscription at once, each has its answer and the later one holds', async () => {
       for (let index = 0; index < 100; index += 1) {
         const subscription = madeUpSubscription(index);

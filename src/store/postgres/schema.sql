@@ -63,6 +63,8 @@ create table deskbell.subscriptions (
 create index subscriptions_by_id on deskbell.subscriptions (id);
 create index subscriptions_by_user on deskbell.subscriptions (user_name, id) where user_name is not null;
 create index subscriptions_by_tag on deskbell.subscriptions using gin (tags) where tags is not null;
+-- by eight bytes of the browser's public key, which are as good as all of it, and no secret
+create index subscriptions_by_key on deskbell.subscriptions (substr(p256dh, 2, 8));
 -- subscriptions of one push service, by its host and port, in the order of ids
 create index subscriptions_by_push_service on deskbell.subscriptions ((split_part(endpoint, '/', 3) collate "C"), id);
 
@@ -981,6 +983,7 @@ create trigger broadcasts_notified_of after insert or update of state on deskbel
 
 create function deskbell.forget_broadcasts() returns trigger language plpgsql as $$
 begin
+  delete from deskbell.work where broadcast_id in (select id from removed);
   delete from deskbell.preparations where broadcast_id in (select id from removed);
   delete from deskbell.slices where broadcast_id in (select id from removed);
   delete from deskbell.retries where broadcast_id in (select id from removed);

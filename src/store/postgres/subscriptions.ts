@@ -20,7 +20,7 @@ import {
   type SubscriptionStore,
   toSubscription,
 } from '../subscriptions.ts';
-import type { PostgresDatabase, Query } from './database.ts';
+import type { PostgresDatabase, Query, Value } from './database.ts';
 import { audienceCondition } from './member-finder.ts';
 import { runWith, runWork } from './portable-database.ts';
 
@@ -154,8 +154,11 @@ export function createPostgresSubscriptions(
     replaced: number,
   ): Promise<void> => {
     const [known] = await query<{ readonly rows: number }>(
-      'select count(*) as rows from deskbell.subscriptions where endpoint_hash = any ($1)',
-      [rows.map(({ hash }) => hash)],
+      `with known as (select array(
+         select endpoint_hash from deskbell.subscriptions where endpoint_hash = any ($1)) as hashes)
+       select cardinality(hashes) + (
+         select count(*) from ${functions}.same_browsers($1, $2, $3, $4, $5, hashes)) as rows from known`,
+      columnsOf(rows),
     );
     const added = rows.length - (known?.rows ?? 0) - replaced;
     const nowMs = database.clock.now();
@@ -175,14 +178,10 @@ export function createPostgresSubscriptions(
     replaced = 0,
   ): Promise<readonly PutRow[]> => {
     if (budget !== undefined) await takeCapacity(budget, rows, query, replaced);
-    return query<PutRow>(`select * from ${functions}.put_subscriptions($1, $2, $3, $4, $5, $6, $7)`, [
-      database.now(),
-      rows.map(({ hash }) => hash),
-      rows.map(({ subscription }) => subscription.endpoint),
-      rows.map(({ subscription }) => Buffer.from(subscription.p256dh)),
-      rows.map(({ subscription }) => Buffer.from(subscription.auth)),
+    return query<PutRow>(`select * from ${functions}.put_subscriptions($7, $1, $2, $3, $4, $6, $5)`, [
+      ...columnsOf(rows),
       rows.map(({ vapidPublicKey }) => vapidPublicKey),
-      rows.map(({ options }) => options),
+      database.now(),
     ]);
   };
 
@@ -248,7 +247,8 @@ export function createPostgresSubscriptions(
       const row = toNewRow(registration, toOptions(registration));
       if (invitation !== undefined || former !== undefined)
         return queue.run(() => putAlone(row, registration));
-      const stored = await queue.add([row.hash], row);
+      // of two with the same keys, the second one replaces the first
+      const stored = await queue.add([row.hash, toHex(row.subscription.p256dh)], row);
       if (stored === undefined) throw endpointInUse();
       return stored;
     },
@@ -342,6 +342,14 @@ export function createPostgresSubscriptions(
     },
   };
 }
+
+const columnsOf = (rows: readonly NewRow[]): readonly Value[] => [
+  rows.map(({ hash }) => hash),
+  rows.map(({ subscription }) => subscription.endpoint),
+  rows.map(({ subscription }) => Buffer.from(subscription.p256dh)),
+  rows.map(({ subscription }) => Buffer.from(subscription.auth)),
+  rows.map(({ options }) => options),
+];
 
 const isStored = async (hash: string, query: Query): Promise<boolean> =>
   (await query('select 1 from deskbell.subscriptions where endpoint_hash = $1', [hash])).length > 0;

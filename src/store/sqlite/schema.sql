@@ -38,6 +38,8 @@ create table subscriptions (
   channels text
 ) strict;
 create index subscriptions_by_user on subscriptions (user_name) where user_name is not null;
+-- by eight bytes of the browser's public key, which are as good as all of it, and no secret
+create index subscriptions_by_key on subscriptions (substr(p256dh, 2, 8));
 -- subscriptions of one push service, by its origin with a slash, in the order of ids
 create index subscriptions_by_push_service on subscriptions (substr(endpoint, 1, instr(substr(endpoint, 9), '/') + 8));
 

@@ -1,6 +1,7 @@
 // Subscriptions in SQLite.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { normalizeEndpoint } from '../../protocol/endpoint.ts';
+import { normalizeEndpoint, splitEndpoint } from '../../protocol/endpoint.ts';
+import { isSameSecret } from '../../protocol/same-secret.ts';
 import { checkUserAndTags, type AudienceExpression } from '../../audience/user-and-tags.ts';
 import { consumeInvitation, notInvited } from '../invitations.ts';
 import {
@@ -8,6 +9,7 @@ import {
   checkVapidPublicKey,
   type FormerSubscription,
   InsertBudget,
+  maxRowsOfKey,
   type Registration,
   type SearchedSubscriptions,
   type StoredSubscription,
@@ -35,6 +37,14 @@ type PutRow = Pick<
   SubscriptionRow,
   'id' | 'created_at_ms' | 'updated_at_ms' | 'language' | 'time_zone' | 'channels'
 >;
+
+interface Takeover {
+  /** The former subscription, whose right the new one takes with it. */
+  readonly owned?: Pick<SubscriptionRow, 'id'> | undefined;
+  readonly sameBrowser?: KeyRow | undefined;
+}
+
+type KeyRow = Pick<SubscriptionRow, 'id' | 'endpoint' | 'p256dh' | 'auth' | 'user_name'>;
 
 const toStored = (row: RowWithTags): StoredSubscription =>
   toSubscription(row, JSON.parse(row.tags) as string[]);
@@ -65,17 +75,18 @@ export function createSqliteSubscriptions(
 
   /**
    * @param visitMs when its browser was here, 0 for an import of a row that is new
-   * @param takesPlace another row is deleted with it
+   * @param takeover rows whose place it takes: they are deleted with it
    */
   const write = (
     { subscription, vapidPublicKey, assign, former, createdAtMs, language, timeZone, channels }: Registration,
     endpoint: string,
     visitMs: number,
-    takesPlace = false,
+    { owned, sameBrowser }: Takeover = {},
   ): PutRow => {
     const { p256dh, auth } = subscription;
     checkVapidPublicKey(vapidPublicKey);
-    const isAdded = !takesPlace && statements.findRight.first({ endpoint }) === undefined;
+    const isReplacing = owned !== undefined || sameBrowser !== undefined;
+    const isAdded = !isReplacing && statements.findRight.first({ endpoint }) === undefined;
     if (budget !== undefined && isAdded) takeCapacity(budget);
     const nowMs = database.now();
     const row = statements.put.first({
@@ -91,20 +102,22 @@ export function createSqliteSubscriptions(
     });
     if (row === undefined) throw new Error('The subscription was not stored.');
     if (assign !== undefined) runWork(database, assignOwner(portable, row.id, checkUserAndTags(assign)));
-    if (former !== undefined)
-      runWork(database, moveFromFormer(portable, endpoint, former, assign === undefined));
+    for (const each of [sameBrowser, former].filter((given) => given !== undefined))
+      runWork(database, moveFromFormer(portable, endpoint, each, assign === undefined));
     return row;
   };
 
   const put = (
     registration: Registration,
     endpoint = normalizeEndpoint(registration.subscription.endpoint),
-    takesPlace = false,
+    takeover: Takeover = {},
   ): StoredSubscription => {
     const { subscription, vapidPublicKey, assign, former } = registration;
     const { p256dh, auth } = subscription;
-    const row = write(registration, endpoint, database.now(), takesPlace);
-    const isPlain = row.created_at_ms === row.updated_at_ms && assign === undefined && former === undefined;
+    const row = write(registration, endpoint, database.now(), takeover);
+    const isNew = row.created_at_ms === row.updated_at_ms;
+    const isPlain =
+      isNew && assign === undefined && former === undefined && takeover.sameBrowser === undefined;
     return isPlain
       ? toSubscription({ ...row, endpoint, p256dh, auth, public_key: vapidPublicKey, user_name: null }, [])
       : toStored(statements.findById.first({ id: row.id })!);
@@ -120,12 +133,28 @@ export function createSqliteSubscriptions(
     const row = statements.findRight.first({ endpoint });
     if (row !== undefined) checkRight({ auth: row.auth, user: row.user_name ?? undefined }, registration);
     const { invitation, former, replacesFormer = false } = registration;
-    const replaced = replacesFormer && former ? findOwned(former) : undefined;
-    if (replacesFormer && row === undefined && replaced === undefined) throw notInvited();
+    const owned = replacesFormer && former ? findOwned(former) : undefined;
+    if (replacesFormer && row === undefined && owned === undefined) throw notInvited();
     if (invitation !== undefined) consume(invitation, endpoint);
-    const stored = put(registration, endpoint, replaced !== undefined);
-    if (replaced !== undefined && replaced.id !== stored.id) statements.removeById.run({ id: replaced.id });
+    const sameBrowser = row === undefined ? findSameBrowser(registration, endpoint) : undefined;
+    const stored = put(registration, endpoint, { owned, sameBrowser });
+    for (const replaced of [owned, sameBrowser])
+      if (replaced !== undefined && replaced.id !== stored.id)
+        statements.removeById.run({ id: replaced.id });
     return stored;
+  };
+
+  /** The row of the browser that registers a new endpoint, as `SubscriptionStore.register` describes it. */
+  const findSameBrowser = ({ subscription, assign }: Registration, endpoint: string): KeyRow | undefined => {
+    const { p256dh, auth } = subscription;
+    const { origin } = splitEndpoint(endpoint);
+    const rows = statements.byKey.all({ p256dh }).filter((row) => {
+      const hasSameKeys = Buffer.compare(row.p256dh, p256dh) === 0 && isSameSecret(row.auth, auth);
+      return hasSameKeys && splitEndpoint(row.endpoint).origin === origin;
+    });
+    const [row] = rows;
+    const isOfUser = row?.user_name === null || row?.user_name === assign?.user;
+    return rows.length === 1 && isOfUser ? row : undefined;
   };
 
   /** Ids that meet the expression, range by range: each in a turn of the event loop, so that nothing here waits for a million rows. */
@@ -303,6 +332,10 @@ function prepareStatements(database: SqliteDatabase) {
       { endpoint: string },
       { id: number; auth: Uint8Array; user_name: string | null }
     >('select id, auth, user_name from subscriptions where endpoint = :endpoint'),
+    byKey: database.prepare<{ p256dh: Uint8Array }, KeyRow>(
+      `select id, endpoint, p256dh, auth, user_name from subscriptions
+       where substr(p256dh, 2, 8) = substr(:p256dh, 2, 8) limit ${maxRowsOfKey}`,
+    ),
     removeById: database.prepare<{ id: number }>('delete from subscriptions where id = :id'),
     count: database.prepare<NoValues, { count: number }>(
       'select coalesce(sum(subscriptions), 0) as count from subscription_counts',

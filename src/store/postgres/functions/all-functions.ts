@@ -13,6 +13,7 @@ import { addColumns, broadcastWidths, listColumns, outcomeColumns, outcomeWidths
 import { settlements } from '../../broadcasts.ts';
 import { membersOf } from '../../slices.ts';
 import { noAction, receiptWindowMs } from '../../receipts.ts';
+import { maxRowsOfKey } from '../../subscriptions.ts';
 import { partitions, schemaVersion, workChannel } from '../migrations.ts';
 
 export interface DatabaseFunctions {
@@ -64,6 +65,7 @@ const values: Readonly<Record<string, SqlValue>> = {
   judgedPages,
   ...pushServicePolicy,
   clientPlaces,
+  maxRowsOfKey,
   exactSlices,
   sliceStep,
   everyWindow: Number.MAX_SAFE_INTEGER,

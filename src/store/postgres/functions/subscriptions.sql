@@ -10,6 +10,35 @@ create function deskbell_functions.is_same_secret(one bytea, other bytea) return
   select sha256(one) = sha256(other)
 $$;
 
+-- The row that a browser had before it registered a new endpoint.
+create type deskbell_functions.same_browser as (
+  hash uuid, former_hash uuid, p256dh bytea, user_name text, tags text[], language text, time_zone text, channels text
+);
+
+-- For endpoints that are not among those known: the row with both keys at the same push service, if there is one such row alone and
+-- it is anonymous or of the same user. No index has all partitions, so each is asked.
+create function deskbell_functions.same_browsers(
+  hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[], options jsonb[], known uuid[]
+) returns setof deskbell_functions.same_browser language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select given.hash, s.endpoint_hash, s.p256dh, s.user_name, s.tags, s.language, s.time_zone, s.channels
+    from unnest(hashes, endpoints, p256dhs, auths, options) as given (hash, endpoint, p256dh, auth, options)
+    cross join lateral (
+      select k.*, count(*) over () as rows
+      from (select * from deskbell.subscriptions o
+            where substr(o.p256dh, 2, 8) = substr(given.p256dh, 2, 8) limit :maxRowsOfKey) k
+      where k.p256dh = given.p256dh and deskbell_functions.is_same_secret(k.auth, given.auth)
+        and substring(k.endpoint from '^[^/]*//[^/]*') = substring(given.endpoint from '^[^/]*//[^/]*')
+    ) s
+    where given.options ? 'proof' and not given.hash = any (known)
+      and s.rows = 1 and (s.user_name is null or s.user_name = given.options #>> '{assign,user}');
+end $$;
+
 -- Inserts rows, or replaces the keys of those whose endpoint is there; rows that come twice are to be taken as they come
 -- last, and those that are not permitted do not come. No endpoint is given twice. A statement that may need any partition
 -- opens all of them, which costs as much as inserting ten rows: the first one asks what is there, and the others are left
@@ -34,6 +63,7 @@ declare
   others uuid[];
   changed uuid[] := '{}';
   refused uuid[] := '{}';
+  same deskbell_functions.same_browser[] := '{}';
   inserted int;
 begin
   -- an insert takes this lock, too: before any row, so that nobody waits in a circle with one who freezes an audience
@@ -83,6 +113,10 @@ begin
     end if;
 
     exit when cardinality(changed) + cardinality(refused) = cardinality(hashes);
+    if exists (select from unnest(options) as given (options) where given.options ? 'proof') then
+      same := array(select s from deskbell_functions.same_browsers(
+        hashes, endpoints, p256dhs, auths, options, changed || refused) s);
+    end if;
     return query
       insert into deskbell.subscriptions as s
         (endpoint_hash, created_at_ms, updated_at_ms, vapid_key_id, endpoint, p256dh, auth, user_name, tags, language, time_zone, channels)
@@ -90,17 +124,24 @@ begin
       select given.hash, least((given.options ->> 'createdAtMs')::bigint, now_ms),
              case when given.options ? 'isImported' then 0 else now_ms end, v.id,
              given.endpoint, given.p256dh, given.auth,
-             given.options #>> '{assign,user}', deskbell_functions.read_tags(given.options #> '{assign,tags}'),
-             given.options ->> 'language', given.options ->> 'timeZone', given.options ->> 'channels'
+             case when given.options ? 'assign' then given.options #>> '{assign,user}' else f.user_name end,
+             case when given.options ? 'assign' then deskbell_functions.read_tags(given.options #> '{assign,tags}') else f.tags end,
+             coalesce(given.options ->> 'language', f.language), coalesce(given.options ->> 'timeZone', f.time_zone),
+             coalesce(given.options ->> 'channels', f.channels)
       from unnest(hashes, endpoints, p256dhs, auths, public_keys, options) with ordinality
           as given (hash, endpoint, p256dh, auth, public_key, options, number)
         join deskbell.vapid_keys v on v.public_key = given.public_key
+        left join unnest(same) f on f.hash = given.hash
       where not given.hash = any (changed || refused)
       order by given.number
       on conflict (endpoint_hash) do nothing
       returning s.endpoint_hash, s.id, s.created_at_ms, s.updated_at_ms, s.user_name, s.tags,
         s.language, s.time_zone, s.channels;
     get diagnostics inserted = row_count;
+    if cardinality(same) > 0 then
+      delete from deskbell.subscriptions s using unnest(same) f
+        where s.endpoint_hash = f.former_hash and s.p256dh = f.p256dh and s.user_name is not distinct from f.user_name;
+    end if;
     exit when cardinality(changed) + cardinality(refused) + inserted = cardinality(hashes);
   end loop;
 
