@@ -148,15 +148,23 @@ describe('a copy', () => {
     assert.deepEqual(dumpDatabase(path), original, 'the source is as it was');
   });
 
-  test('gives ids out behind those of the source, also of rows that were deleted', async () => {
+  test('has the keys of the source, and gives ids out behind its ids, also behind those of deleted rows', async () => {
     const path = newPath();
     await fillDatabase(path);
+    const keysOf = async (store: Store) => [
+      await store.vapidKeys.list(),
+      await store.subscriptions.page({ afterId: 0, limit: 10 }),
+    ];
+    const source = await openStore(path);
+    const keys = await keysOf(source);
+    await source.close();
     const database = await newDatabase();
     await copy(path, database.url);
     const back = newPath();
     await copy(database.url, back);
     for (const place of [database.url, back]) {
       const store = await openStore(place);
+      assert.deepEqual(await keysOf(store), keys);
       const { id } = await store.subscriptions.put(madeUpSubscription(99), 'K3');
       assert.equal(id, 7, 'after the deleted subscription 6');
       const { broadcast } = await store.broadcasts.create(madeUpBroadcast(Date.now()));
