@@ -27,19 +27,14 @@ type SqlValue = number | string | readonly number[] | { readonly sql: string };
 
 /** In the order of their use of each other. In the package their text is part of the code. */
 const files = [
-  readFileSync(new URL('./clock.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./subscriptions.sql', import.meta.url), 'utf8'),
-  readFileSync(new URL('./audiences.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./push-services.sql', import.meta.url), 'utf8'),
-  readFileSync(new URL('./outcome-counts.sql', import.meta.url), 'utf8'),
+  readFileSync(new URL('./outcomes.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./gone-marks.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./broadcasts.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./leases.sql', import.meta.url), 'utf8'),
-  readFileSync(new URL('./frequency-cap.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./read-page.sql', import.meta.url), 'utf8'),
-  readFileSync(new URL('./attempts.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./commit-page.sql', import.meta.url), 'utf8'),
-  readFileSync(new URL('./receipts.sql', import.meta.url), 'utf8'),
   readFileSync(new URL('./client-requests.sql', import.meta.url), 'utf8'),
 ];
 

@@ -1,5 +1,10 @@
 -- Stores and removes subscriptions.
 
+-- the time, by the clock of the database unless the caller has its own
+create function deskbell_functions.clock(p_now_ms bigint) returns bigint language sql volatile as $$
+  select coalesce(p_now_ms, (extract(epoch from clock_timestamp()) * 1000)::bigint)
+$$;
+
 -- a JSON array of tags as it is stored
 create function deskbell_functions.read_tags(given jsonb) returns text[] language sql immutable strict as $$
   select array_agg(tag order by tag collate "C") from jsonb_array_elements_text(given) tag
