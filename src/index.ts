@@ -58,7 +58,7 @@ export type { PostgresStoreOptions } from './store/postgres/open-store.ts';
 export type { SqliteStoreOptions } from './store/sqlite/open-store.ts';
 export type { GoneHook } from './delivery/reports/gone-hook.ts';
 export type { ReceiptCounts, ReceiptEvent, ReceiptStore } from './store/receipts.ts';
-export type { EndedSubscription, EndedSubscriptions } from './store/ended-subscriptions.ts';
+export type { EndedSubscription, EndedSubscriptions } from './store/held-deletions.ts';
 export type { Channel, Choices } from './audience/channels.ts';
 export type { Person, PersonChange } from './audience/person.ts';
 export type { PersonData } from './audience/reader-facts.ts';

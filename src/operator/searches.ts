@@ -10,7 +10,7 @@ import type {
   BroadcastSummary,
   OfOperator,
 } from '../store/broadcasts.ts';
-import type { EndedSubscription } from '../store/ended-subscriptions.ts';
+import type { EndedSubscription } from '../store/held-deletions.ts';
 import type { Store } from '../store/store.ts';
 import type {
   SearchedSubscriptions,

@@ -1,13 +1,13 @@
 // Reads what came of rows from the sets that commits have stored.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
-  attemptOutcomes,
   type AnswerCount,
   type AttemptOutcome,
+  attemptOutcomes,
   type AttemptRecord,
   type AttemptStore,
+  maxSetRows,
 } from './attempts.ts';
-import { maxSetRows } from './attempt-sets.ts';
 import { decodeIds, indexOfId } from './id-set.ts';
 import type { PortableDatabase } from './portable-sql.ts';
 

@@ -1,7 +1,10 @@
 // What came of each row of a broadcast. A commit stores its rows in sets: those with the same outcome, answer and number of
 // the attempt (`attempt-sets.ts`). The newest set that has a row says what came of it last, all that have it are its history.
 // Kept for every row until retention drops them.
-import { settlements, type NewestFirst } from './broadcasts.ts';
+import { createHash } from 'node:crypto';
+import { isSettlement, type NewestFirst, settlements } from './broadcasts.ts';
+import { encodeIds } from './id-set.ts';
+import type { RowResult } from './ledger.ts';
 import type { ReceiptEvent } from './receipts.ts';
 
 /** Final outcomes, and `retry`: the row is tried again. */
@@ -154,4 +157,149 @@ export interface AttemptStore {
    * @returns the newest broadcast first, each with those of the subscriptions that were in its audience; `next`: the next `beforeId`
    */
   outcomesTo(subscriptionIds: readonly number[], range: NewestFirst): Promise<RowOutcomes>;
+}
+
+// What a commit stores about the results of its rows: a set of subscriptions for each outcome, answer and number of the attempt, and
+// each answer once for its broadcast. Rows that are no stored subscriptions have no id: their answers are counted, and they are
+// in no set.
+
+/** Different words of push services that one process stores for a broadcast; further ones are left out. */
+export const maxWordsPerBroadcast = 500;
+/** Broadcasts whose words are remembered. */
+const maxBroadcasts = 100;
+
+/** Of one set, so that the number of an attempt fits in its id (`attempt-reader.ts`). */
+export const maxSetRows = 2 ** 16;
+
+export interface StoredAnswer extends Answer {
+  /** Made of its members, so that nobody needs to look it up. */
+  readonly id: number;
+  /** How many rows of the commit got it; 0 for acceptances. */
+  readonly rows: number;
+}
+
+export interface AttemptSet {
+  readonly answerId: number;
+  readonly outcome: AttemptOutcome;
+  readonly attempt: number;
+  /** When the first attempt was made; absent if nothing was sent. */
+  readonly sinceMs: number | undefined;
+  readonly firstId: number;
+  readonly lastId: number;
+  readonly rows: number;
+  readonly ids: Uint8Array;
+}
+
+export interface GatheredAttempts {
+  readonly answers: readonly StoredAnswer[];
+  readonly sets: readonly AttemptSet[];
+}
+
+interface Group {
+  readonly answerId: number;
+  readonly answer: Answer;
+  readonly attempt: number;
+  sinceMs: number | undefined;
+  rows: number;
+  readonly ids: number[];
+}
+
+/** @returns a function that gathers what is stored of rows of one commit */
+export function createAttemptGatherer(): (
+  broadcastId: number,
+  rows: readonly RowResult[],
+) => GatheredAttempts {
+  const words = new Map<number, Set<string>>();
+
+  const mayStore = (broadcastId: number, detail: string): boolean => {
+    let known = words.get(broadcastId);
+    if (known === undefined) {
+      if (words.size >= maxBroadcasts) words.clear();
+      words.set(broadcastId, (known = new Set()));
+    }
+    if (known.size < maxWordsPerBroadcast) known.add(detail);
+    return known.has(detail);
+  };
+
+  return (broadcastId, rows) => {
+    const groups = new Map<string, Group>();
+    // most rows have the same as the one before at their push service: making a key of it costs more than all else
+    const latest = new Map<string, Group>();
+    for (const row of rows) {
+      const outcome = outcomeOf(row);
+      if (outcome === undefined) continue;
+      const { origin, recipient, attempts, record } = row;
+      const { attempt = attempts, atMs, status, reason } = record ?? {};
+      const detail =
+        record?.detail !== undefined && mayStore(broadcastId, record.detail) ? record.detail : undefined;
+      const answer = { origin, outcome, status, reason, detail };
+      let group = latest.get(origin);
+      if (group === undefined || group.attempt !== attempt || !isSame(group.answer, answer)) {
+        const key = `${outcome} ${attempt} ${status} ${reason} ${origin} ${detail}`;
+        group = groups.get(key) ?? newGroup(answer, attempt, atMs);
+        groups.set(key, group);
+        latest.set(origin, group);
+      }
+      if (atMs !== undefined && group.sinceMs !== undefined && atMs < group.sinceMs) group.sinceMs = atMs;
+      group.rows += 1;
+      if (recipient.subscriptionId !== undefined) group.ids.push(recipient.subscriptionId);
+    }
+    return { answers: toAnswers([...groups.values()]), sets: [...groups.values()].flatMap(toSets) };
+  };
+}
+
+const newGroup = (answer: Answer, attempt: number, sinceMs: number | undefined): Group => ({
+  answer,
+  answerId: idOf(answer),
+  attempt,
+  sinceMs,
+  rows: 0,
+  ids: [],
+});
+
+const isSame = (one: Answer, other: Answer): boolean =>
+  one.outcome === other.outcome &&
+  one.status === other.status &&
+  one.reason === other.reason &&
+  one.detail === other.detail;
+
+/** `undefined` if the row has no result yet. */
+export function outcomeOf({ result, attempts }: RowResult): AttemptOutcome | undefined {
+  if (isSettlement(result)) return result;
+  return attempts > 0 && (result === 'retry' || result === 'refused') ? 'retry' : undefined;
+}
+
+/** In the order of their ids, so that commits do not wait for each other in a circle. */
+function toAnswers(groups: readonly Group[]): readonly StoredAnswer[] {
+  const answers = new Map<number, StoredAnswer>();
+  for (const { answer, answerId: id, rows } of groups) {
+    const counted = (answers.get(id)?.rows ?? 0) + (answer.outcome === 'accepted' ? 0 : rows);
+    answers.set(id, { ...answer, id, rows: counted });
+  }
+  return [...answers.values()].sort((one, other) => one.id - other.id);
+}
+
+/** 48 bits of a hash: two answers of one broadcast practically never have the same. */
+function idOf({ origin, outcome, status, reason, detail }: Answer): number {
+  const text = JSON.stringify([origin, outcome, status ?? null, reason ?? null, detail ?? null]);
+  return createHash('sha256').update(text).digest().readUIntBE(0, 6);
+}
+
+function toSets({ answer, answerId, attempt, sinceMs, ids }: Group): readonly AttemptSet[] {
+  if (ids.some((id, index) => index > 0 && id <= ids[index - 1]!)) ids.sort((one, other) => one - other);
+  const sets: AttemptSet[] = [];
+  for (let start = 0; start < ids.length; start += maxSetRows) {
+    const part = ids.length > maxSetRows ? ids.slice(start, start + maxSetRows) : ids;
+    sets.push({
+      answerId,
+      outcome: answer.outcome,
+      attempt,
+      sinceMs,
+      firstId: part[0]!,
+      lastId: part.at(-1)!,
+      rows: part.length,
+      ids: encodeIds(part),
+    });
+  }
+  return sets;
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { startGoneReports } from '../../src/delivery/reports/gone-hook.ts';
-import type { EndedSubscription } from '../../src/store/ended-subscriptions.ts';
+import type { EndedSubscription } from '../../src/store/held-deletions.ts';
 import { deliver } from './broadcast-bench.ts';
 import { broadcastToAll, message, openStageWithRecorder, vapidKeys } from './fault-stage.ts';
 

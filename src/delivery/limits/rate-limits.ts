@@ -5,7 +5,7 @@
 import { isGooglePushService } from '../../protocol/known-push-services.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
 import type { RowResult } from '../../store/ledger.ts';
-import { burstSeconds, type RateShares } from '../../store/rate-shares.ts';
+import { burstSeconds, type RateShares } from '../../store/push-services.ts';
 import type { MaxRates } from '../settings/settings.ts';
 import type { NotSent } from './not-sent.ts';
 

@@ -1,6 +1,6 @@
 // Tells an application of subscriptions that have left the store as gone. Any thread or process may have deleted them; the
 // store keeps them until they have been reported, so each is reported at least once.
-import type { EndedSubscription, EndedSubscriptions } from '../../store/ended-subscriptions.ts';
+import type { EndedSubscription, EndedSubscriptions } from '../../store/held-deletions.ts';
 
 /** Called for each subscription that its push service has ended. If it throws, it is called again later. */
 export type GoneHook = (subscription: EndedSubscription) => void | Promise<void>;

@@ -5,8 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase, Pool, PoolClient } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import type { ConnectionOptions } from './connection-options.ts';
-import { createClient, defaultMaxConnections, openPool } from './connection.ts';
+import { type ConnectionOptions, createClient, defaultMaxConnections, openPool } from './connection.ts';
 import { codeOf, isPassing, toStoreError } from './database-errors.ts';
 import { describeDatabase } from './database-url.ts';
 

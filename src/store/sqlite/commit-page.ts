@@ -1,6 +1,6 @@
 // Stores the results of a page of rows in one transaction: the cursor of the slice, counts, retries, marks on subscriptions that
 // are gone, attempts, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
-import { type AttemptSet, createAttemptGatherer, type StoredAnswer } from '../attempt-sets.ts';
+import { type AttemptSet, createAttemptGatherer, type StoredAnswer } from '../attempts.ts';
 import {
   type Alarm,
   type BroadcastState,
@@ -15,7 +15,7 @@ import type { PortableDatabase, Work } from '../portable-sql.ts';
 import { drawOrderEnd } from '../push-services.ts';
 import { addColumns, listColumns, listParameters, noOutcomes } from '../statistics.ts';
 import type { SqliteDatabase } from './database.ts';
-import type { FrequencyCaps } from './frequency-cap.ts';
+import type { FrequencyCaps } from './read-page.ts';
 import { createAnswerNotes } from './gone-marks.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
 import { runWork } from './portable-database.ts';

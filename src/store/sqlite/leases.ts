@@ -2,22 +2,22 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BroadcastReader } from '../broadcast-reader.ts';
-import { membersOf } from '../slices.ts';
-import { decodeIds } from '../id-set.ts';
-import type { IfRefused } from '../push-services.ts';
 import {
   anyBroadcast,
+  type Lease,
+  type Leases,
   leasesPerTurn,
   lookForEndEveryMs,
   lookForWorkEveryMs,
-  toRowReader,
-  type Lease,
-  type Leases,
+  membersOf,
   type ReaderColumns,
   type RetryLease,
   type RetryRow,
   type SliceLease,
+  toRowReader,
 } from '../leases.ts';
+import { decodeIds } from '../id-set.ts';
+import type { IfRefused } from '../push-services.ts';
 import { createPushServices } from './push-services.ts';
 import { createPageReader } from './read-page.ts';
 import { addRemoved, finishIfOver } from '../finish-broadcast.ts';

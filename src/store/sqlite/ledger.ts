@@ -1,14 +1,13 @@
 // The ledger in SQLite: reads the rows of slices, and commits what came of them.
 import { countSingleAnswers, type Ledger, type SingleAnswers } from '../ledger.ts';
-import { idsAfter } from '../slices.ts';
+import { idsAfter } from '../leases.ts';
 import { judgeMarks } from '../deletion-guard.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import { createAnswerNotes, type NotedAnswers } from './gone-marks.ts';
 import { createOutcomeCounts } from './outcome-counts.ts';
 import { createPageCommit } from './commit-page.ts';
-import { createFrequencyCaps } from './frequency-cap.ts';
+import { createFrequencyCaps, createPageReader } from './read-page.ts';
 import { createPushServices } from './push-services.ts';
-import { createPageReader } from './read-page.ts';
 import type { SqliteDatabase } from './database.ts';
 import { runWork } from './portable-database.ts';
 

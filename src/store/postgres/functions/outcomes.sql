@@ -1,4 +1,4 @@
--- What came of messages: counts over time (../../statistics.ts), sets of rows (../../attempt-sets.ts) and receipts (../../receipts.ts).
+-- What came of messages: counts over time (../../statistics.ts), sets of rows (../../attempts.ts) and receipts (../../receipts.ts).
 
 -- adds to an interval of one push service; true if it is the first in this interval and shard
 create function deskbell_functions.count_interval(
