@@ -1,5 +1,5 @@
 // What came of each row of a broadcast. A commit stores its rows in sets: those with the same outcome, answer and number of
-// the attempt (`attempt-sets.ts`). The newest set that has a row says what came of it last, all that have it are its history.
+// the attempt. The newest set that has a row says what came of it last, all that have it are its history.
 // Kept for every row until retention drops them.
 import { createHash } from 'node:crypto';
 import { isSettlement, type NewestFirst, settlements } from './broadcasts.ts';

@@ -56,7 +56,7 @@ export interface RowResult {
   readonly retry?: StoredRetry | undefined;
   /** With `heldBack` and `refused`. */
   readonly suspension?: Suspension | undefined;
-  /** What is stored of the attempt, or of the decision that there is none, besides its result (`attempt-sets.ts`). */
+  /** What is stored of the attempt, or of the decision that there is none, besides its result (`attempts.ts`). */
   readonly record?: RowRecord | undefined;
   /** About its push service, unless `origin` is empty. */
   readonly alarm?: { readonly origin?: ''; readonly reason: string; readonly detail: string } | undefined;
