@@ -80,35 +80,55 @@ const sentAt = ({ record }: RowResult): number => record?.atMs ?? 0;
 
 const isAccepted = ({ result }: RowResult): boolean => result === 'accepted';
 
+/** Answers of one page or one moment: of the table `answer_windows`, or counted without a window. */
 interface WindowRow extends AnswerCounts {
-  readonly id: number;
+  /** Undefined: not stored. */
+  readonly id: number | undefined;
   /** Null: not judged yet. */
   readonly number: number | null;
   /** Of pages of broadcasts. */
   readonly is_of_pages: number;
+  /** When the first message was sent that was accepted, and the last one to a subscription that is gone. */
   readonly from_ms: number;
   readonly marks_ms: number;
   /** Marks in it wait. */
   readonly has_marks: number | boolean;
 }
 
-/** A window in its place among those of the origin, the oldest first. */
+/** Answers that are judged together. */
 interface Window extends AnswerCounts {
-  /** Undefined: not stored yet. */
-  readonly id: number | undefined;
   readonly isOfPages: boolean;
-  readonly hasMarks: boolean;
-  /** When the first message was sent that was accepted, and the last one to a subscription that is gone. */
   readonly fromMs: number;
   readonly marksMs: number;
-  /** Marks of single messages have been added now. */
-  readonly hasNewSingleMarks: boolean;
-  /** Acceptances have been added now. */
-  readonly hasNewAcceptances: boolean;
-  /** Unnumbered windows that have become part of it. */
-  readonly joined: readonly number[];
-  readonly isChanged: boolean;
+  /** What it was joined from. */
+  readonly parts: readonly WindowRow[];
 }
+
+/** @param counts of its answers, those that speak for no mark */
+const toWindow = (row: WindowRow, counts: AnswerCounts = row): Window => ({
+  answers: counts.answers,
+  accepted: counts.accepted,
+  isOfPages: Boolean(row.is_of_pages),
+  fromMs: row.from_ms,
+  marksMs: row.marks_ms,
+  parts: [row],
+});
+
+const join = (last: Window, next: Window): Window => ({
+  answers: last.answers + next.answers,
+  accepted: last.accepted + next.accepted,
+  isOfPages: last.isOfPages,
+  fromMs: Math.min(last.fromMs, next.fromMs),
+  marksMs: Math.max(last.marksMs, next.marksMs),
+  parts: [...last.parts, ...next.parts],
+});
+
+const isNew = ({ number }: WindowRow): boolean => number === null;
+const hasMarks = ({ parts }: Window): boolean => parts.some((part) => part.has_marks);
+const hasNewSingleMarks = ({ parts }: Window): boolean =>
+  parts.some((part) => isNew(part) && part.is_of_pages === 0 && part.has_marks);
+const hasNewAcceptances = ({ parts }: Window): boolean =>
+  parts.some((part) => isNew(part) && part.accepted > 0);
 
 /** `pages`: unless somebody else judges now. `single`: single messages. `over`: nothing more is to come for a while. */
 export type JudgedAfter = 'pages' | 'single' | 'over';
@@ -135,20 +155,22 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
     { origin },
   );
   const windows = lineUp(rows, counted);
-  const ids = yield* storeWindows(origin, windows, rows);
-  const few = windows.some((window) => window.hasNewAcceptances && isHealthy(window)) ? 0 : guard.few_deleted;
+  const ids = yield* storeWindows(origin, windows);
+  const few = windows.some((window) => hasNewAcceptances(window) && isHealthy(window))
+    ? 0
+    : guard.few_deleted;
 
   const lastComplete = windows.findLastIndex(
     ({ answers, isOfPages }) => answers >= (isOfPages ? minWindowAnswers : windowAnswers),
   );
   const isDue = (window: Window, index: number): boolean =>
-    window.hasMarks &&
+    hasMarks(window) &&
     (after === 'over' ||
       index < lastComplete ||
       // it may be long until the next answers
-      (window.hasNewSingleMarks && !isHealthy(window)));
+      (hasNewSingleMarks(window) && !isHealthy(window)));
   const due = windows.flatMap((window, index) => (isDue(window, index) ? [index] : []));
-  const mayDeleteFew = due.length > 0 || windows.some(({ hasNewSingleMarks }) => hasNewSingleMarks);
+  const mayDeleteFew = due.length > 0 || windows.some(hasNewSingleMarks);
   const deletedFew = mayDeleteFew ? yield* deleteFew(database, origin, few) : undefined;
   if (few + (deletedFew ?? 0) !== guard.few_deleted) {
     yield* run('update deskbell.deletion_guards set few_deleted = :rows where origin = :origin', {
@@ -173,8 +195,8 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
     }
   }
   // the windows before the last two say nothing any more; what comes after a broadcast, perhaps days later, is judged by itself
-  const past = windows.flatMap(({ hasMarks }, index) => {
-    const isJudged = deletedFew !== undefined || !hasMarks || due.includes(index);
+  const past = windows.flatMap((window, index) => {
+    const isJudged = deletedFew !== undefined || !hasMarks(window) || due.includes(index);
     return isJudged && (after === 'over' || index < windows.length - 3) ? [ids[index]!] : [];
   });
   if (past.length > 0)
@@ -211,110 +233,72 @@ function* takeUncounted({ skipLocked }: PortableDatabase, origin: string): Work<
 
 /** Adds what was counted, and then the windows that have no number yet, to the numbered ones. */
 function lineUp(rows: readonly WindowRow[], counted: AnswerCounts): readonly Window[] {
-  const toWindow = (row: WindowRow): Window => ({
-    id: row.id,
-    answers: row.answers,
-    accepted: row.accepted,
-    isOfPages: Boolean(row.is_of_pages),
-    hasMarks: Boolean(row.has_marks),
-    fromMs: row.from_ms,
-    marksMs: row.marks_ms,
-    hasNewSingleMarks: row.number === null && !row.is_of_pages && Boolean(row.has_marks),
-    hasNewAcceptances: row.number === null && row.accepted > 0,
-    joined: [],
-    isChanged: row.number === null,
-  });
-  const windows = rows.filter(({ number }) => number !== null).map(toWindow);
+  const windows = rows.filter((row) => !isNew(row)).map((row) => toWindow(row));
   const add = (next: Window): void => {
     const last = windows.at(-1);
-    if (last === undefined || !mayJoin(last, next)) {
-      windows.push(next);
-      return;
-    }
-    windows[windows.length - 1] = {
-      id: last.id ?? next.id,
-      answers: last.answers + next.answers,
-      accepted: last.accepted + next.accepted,
-      isOfPages: last.isOfPages,
-      hasMarks: last.hasMarks || next.hasMarks,
-      fromMs: Math.min(last.fromMs, next.fromMs),
-      marksMs: Math.max(last.marksMs, next.marksMs),
-      hasNewSingleMarks: last.hasNewSingleMarks || next.hasNewSingleMarks,
-      hasNewAcceptances: last.hasNewAcceptances || next.hasNewAcceptances,
-      joined: last.id === undefined || next.id === undefined ? last.joined : [...last.joined, next.id],
-      isChanged: true,
-    };
+    if (last !== undefined && mayJoin(last, next)) windows.splice(-1, 1, join(last, next));
+    else windows.push(next);
   };
-  const areMarksWaiting = windows.some(({ hasMarks }) => hasMarks);
-  const { answers, accepted } = counted;
-  const usable = areMarksWaiting ? { answers: answers - accepted, accepted: 0 } : counted;
-  if (usable.answers > 0) {
-    add({
+  const accepted = windows.some(hasMarks) ? 0 : counted.accepted;
+  const answers = counted.answers - counted.accepted + accepted;
+  if (answers > 0) {
+    const noWindow = {
       id: undefined,
-      ...usable,
-      isOfPages: false,
-      hasMarks: false,
-      fromMs: 0,
-      marksMs: 0,
-      hasNewSingleMarks: false,
-      hasNewAcceptances: usable.accepted > 0,
-      joined: [],
-      isChanged: true,
-    });
+      number: null,
+      is_of_pages: 0,
+      from_ms: 0,
+      marks_ms: 0,
+      has_marks: false,
+    };
+    add(toWindow({ ...noWindow, answers, accepted }));
   }
-  for (const row of rows) {
-    if (row.number !== null) continue;
-    const next = toWindow(row);
+  for (const row of rows.filter(isNew)) {
+    // acceptances from before a mark that waits
     const isLate =
-      !next.hasMarks && windows.some(({ hasMarks, marksMs }) => hasMarks && marksMs > next.fromMs);
-    add(isLate ? { ...next, answers: next.answers - next.accepted, accepted: 0 } : next);
+      !row.has_marks && windows.some((window) => hasMarks(window) && window.marksMs > row.from_ms);
+    add(toWindow(row, isLate ? { answers: row.answers - row.accepted, accepted: 0 } : row));
   }
   return windows;
 }
 
 function mayJoin(last: Window, next: Window): boolean {
   if (!last.isOfPages) return !next.isOfPages && last.answers < windowAnswers;
-  if (!next.isOfPages) return next.accepted === 0 && !next.hasMarks;
-  if (!last.hasMarks) return !next.hasMarks;
+  if (!next.isOfPages) return next.accepted === 0 && !hasMarks(next);
+  if (!hasMarks(last)) return !hasMarks(next);
   const speaksForLast = next.accepted === 0 || next.fromMs >= last.marksMs;
   // so few acceptances of an earlier page speak for no more marks than would be deleted in any case
-  const speaksForNext = !next.hasMarks || last.accepted === 0 || next.answers < minWindowAnswers;
+  const speaksForNext = !hasMarks(next) || last.accepted === 0 || next.answers < minWindowAnswers;
   return last.answers < minWindowAnswers && speaksForLast && speaksForNext;
 }
 
-/** @returns the ids of the windows */
-function* storeWindows(
-  origin: string,
-  windows: readonly Window[],
-  rows: readonly WindowRow[],
-): Work<readonly number[]> {
-  const before = rows.findLast(({ number }) => number !== null)?.number ?? 0;
-  const known = rows.filter(({ number }) => number !== null).length;
+/** Numbers new windows behind those that have numbers, and makes one of those that are joined. @returns the ids of the windows */
+function* storeWindows(origin: string, windows: readonly Window[]): Work<readonly number[]> {
   const ids: number[] = [];
-  for (const [index, window] of windows.entries()) {
-    const { id, answers, accepted, joined } = window;
-    const number = index < known ? rows[index]!.number! : before + 1 + index - known;
+  let number = 0;
+  for (const { parts, answers, accepted, marksMs } of windows) {
+    number = parts[0]!.number ?? number + 1;
+    const [known, ...joined] = parts.flatMap((part) => part.id ?? []);
     const values = { answers, accepted, number };
+    let id = known;
     if (id === undefined) {
       const [made] = yield* run<{ readonly id: number }>(
         `insert into deskbell.answer_windows (origin, number, answers, accepted, is_of_pages)
          values (:origin, :number, :answers, :accepted, 0) returning id`,
         { origin, ...values },
       );
-      ids.push(made!.id);
-    } else {
-      if (window.isChanged)
-        yield* run(
-          `update deskbell.answer_windows set number = :number, answers = :answers, accepted = :accepted, marks_ms = :marksMs where id = :id`,
-          { id, ...values, marksMs: window.marksMs },
-        );
-      ids.push(id);
+      id = made!.id;
+    } else if (parts.some(isNew)) {
+      yield* run(
+        `update deskbell.answer_windows set number = :number, answers = :answers, accepted = :accepted, marks_ms = :marksMs where id = :id`,
+        { id, ...values, marksMs },
+      );
     }
+    ids.push(id);
     for (const part of joined) {
       yield* run(
         `update deskbell.gone_marks set answer_window = :id
          where origin = :origin and is_held = false and answer_window = :part`,
-        { origin, id: ids[index]!, part },
+        { origin, id, part },
       );
       yield* run('delete from deskbell.answer_windows where id = :part', { part });
     }
