@@ -1,8 +1,7 @@
 -- Creates broadcasts and their audiences.
 
--- The highest id such that all rows up to it are committed, rolled back or deleted, the last removal of one of them, and how many
--- subscriptions there are then. Waits for registrations and removals that are open, and lets no other one begin in the meantime; it
--- holds the lock for this statement only.
+-- The highest id given out, the last removal, and the number of subscriptions, at a moment when no transaction adds or removes any.
+-- Waits for those that are open; others wait until this statement has ended.
 create function deskbell_functions.freeze_subscriptions(out last_id bigint, out removals_after bigint, out rows bigint)
 language plpgsql as $$
 begin
@@ -12,7 +11,7 @@ begin
   select coalesce(sum(subscriptions), 0) into rows from deskbell.subscription_counts;
 end $$;
 
--- Adds subscriptions that need not be stored to a list. What is in it already is skipped.
+-- Adds subscriptions, stored or not, to a list. Those that are in it are skipped.
 create function deskbell_functions.add_members(
   audience bigint, hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[]
 ) returns boolean language plpgsql

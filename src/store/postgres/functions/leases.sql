@@ -1,14 +1,14 @@
 -- Leases slices and retries to workers.
 
--- Notes in the table of work that a slice was leased, the first free one from a number on; null: none was free.
+-- Notes in the table of work which slice was leased, the first free one from a number on; null: none was free.
 create function deskbell_functions.note_leased(p_broadcast bigint, from_slice int, leased int)
 returns void language plpgsql as $$
 declare
   known deskbell.work;
 begin
-  -- in steps, so that with an old snapshot few versions of the row are stepped over
+  -- in steps: while an old snapshot is held, each update leaves a version of the row to step over
   if leased > :exactSlices and from_slice > 0 and leased % :sliceStep > 0 then return; end if;
-  -- where another one changes the row now, the next lease does this
+  -- if somebody else is changing the row, the next lease notes it
   select * into known from deskbell.work where broadcast_id = p_broadcast for no key update skip locked;
   if not found or leased < known.next_slice then return; end if;
   update deskbell.work set
@@ -21,8 +21,8 @@ begin
   where broadcast_id = p_broadcast;
 end $$;
 
--- Leases the next free slice; by number first, so that a small broadcast does not wait for a large one that began
--- earlier. p_broadcast: a broadcast, or 0 for any; high_first: those with high priority before the others, or after them.
+-- Leases the next free slice: the lowest number of all broadcasts, so that a small broadcast does not wait for a large one that
+-- began earlier. p_broadcast: 0 for any; high_first: whether high priority comes before or after the others.
 create function deskbell_functions.lease_slice(
   p_now_ms bigint, lease_ms bigint, p_token text, p_broadcast bigint, high_first boolean
 ) returns table (
@@ -74,7 +74,7 @@ begin
   end loop;
 end $$;
 
--- Rows of a broadcast at these positions, in their order, with what is known of their tries.
+-- Rows of a broadcast at these positions, in this order, with their attempts so far.
 create function deskbell_functions.retry_rows(p_broadcast bigint, at_positions bigint[])
 returns table (
   "position" bigint, subscription_id bigint, endpoint text, keys text, vapid_key_id int, updated_at_ms bigint,
@@ -123,9 +123,8 @@ begin
   where broadcast_id in (select broadcast_id from deskbell.work where broadcast_id = p_broadcast for no key update skip locked);
 end $$;
 
--- Leases due retries of one running broadcast, the longest due first, or probes. p_broadcast: a broadcast, or 0 for any;
--- ahead_ms: rows that were put off, not after an attempt, count as due so much earlier. A broadcast of which nothing is left is
--- one row without a position: it has to be finished.
+-- Leases due retries of one running broadcast, the longest due first, or probes. p_broadcast: 0 for any; ahead_ms: rows that were
+-- put off without an attempt are due so much earlier. One row without a position: nothing is left of the broadcast, end it.
 create function deskbell_functions.lease_retries(
   p_now_ms bigint, lease_ms bigint, p_token text, max_rows int, p_broadcast bigint, ahead_ms bigint
 )
@@ -206,8 +205,7 @@ begin
   end loop;
 end $$;
 
--- Locks the retries that are leased under a token in the order in which commits do, so that they do not wait for each other in
--- a circle.
+-- Locks the retries that are leased under a token in the order in which commits do, which prevents deadlocks.
 create function deskbell_functions.lock_leased(p_broadcast bigint, p_token text) returns void language plpgsql as $$
 begin
   perform from deskbell.retries where broadcast_id = p_broadcast and token = p_token order by position for update;
@@ -224,7 +222,7 @@ begin
   update deskbell.retries set due_at_ms = until_ms where broadcast_id = p_broadcast and token = p_token;
 end $$;
 
--- gives the slice and the rows under this token back, for workers that wait
+-- gives the slice and the rows under this token back
 create function deskbell_functions.release(p_now_ms bigint, p_broadcast bigint, p_token text, slice int)
 returns void language plpgsql as $$
 declare
@@ -242,7 +240,7 @@ begin
   if not found then return; end if;
   perform deskbell.wake_retries(p_broadcast, now_ms);
   update deskbell.work set slices_at_ms = 0 where broadcast_id = p_broadcast;
-  -- as long as it is 0, nobody waits: whoever did has been told
+  -- if it was 0, workers have been told already
   if work_before.slices_at_ms is distinct from 0 then perform pg_notify(:workChannel, p_broadcast::text); end if;
 end $$;
 

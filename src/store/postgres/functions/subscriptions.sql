@@ -10,7 +10,7 @@ create function deskbell_functions.read_tags(given jsonb) returns text[] languag
   select array_agg(tag order by tag collate "C") from jsonb_array_elements_text(given) tag
 $$;
 
--- Takes as long whichever byte differs: what is compared are hashes, of which nobody can choose a beginning.
+-- Compares hashes, whose bytes nobody can choose: the time says nothing about where two secrets differ.
 create function deskbell_functions.is_same_secret(one bytea, other bytea) returns boolean language sql immutable as $$
   select sha256(one) = sha256(other)
 $$;
@@ -44,13 +44,16 @@ begin
       and s.rows = 1 and (s.user_name is null or s.user_name = given.options #>> '{assign,user}');
 end $$;
 
--- Inserts rows, or replaces the keys of those whose endpoint is there; rows that come twice are to be taken as they come
--- last, and those that are not permitted do not come. No endpoint is given twice. A statement that may need any partition
--- opens all of them, which costs as much as inserting ten rows: the first one asks what is there, and the others are left
--- out where they have nothing to do.
--- options: null, or {assign: {user, tags}}, and {proof: {auth, user}} where the row that is there
--- may be changed with its auth or by its user alone; with auth in hexadecimal digits; {createdAtMs} for a row that is
--- new; {isImported} where no browser was here, which a new row says by being updated at 0; {language, timeZone}, without which a row keeps its own; and {channels} for a row that has no choice for them.
+-- Inserts rows, or replaces the keys of those whose endpoint is stored. No endpoint is given twice. Returns the rows as they are
+-- then, without those that may not be changed; if a hash is returned twice, the last row is right. A statement that may need any
+-- partition opens all of them, which costs as much as ten inserts, so none runs that has nothing to do.
+-- options: null, or an object with any of
+--   assign       {user, tags} replace those of the row
+--   proof        {auth, user}: a stored row may be changed only with its auth (hexadecimal digits) or by its user
+--   createdAtMs  of a new row
+--   isImported   no browser was here: a new row has updated_at_ms 0
+--   language, timeZone   otherwise a row keeps its own
+--   channels     choices, for channels of which the row has none
 create function deskbell_functions.put_subscriptions(
   p_now_ms bigint, hashes uuid[], endpoints text[], p256dhs bytea[], auths bytea[], public_keys text[], options jsonb[]
 ) returns table (
@@ -71,7 +74,7 @@ declare
   same deskbell_functions.same_browser[] := '{}';
   inserted int;
 begin
-  -- an insert takes this lock, too: before any row, so that nobody waits in a circle with one who freezes an audience
+  -- before any row is locked: otherwise this and freeze_subscriptions could wait for each other
   lock table deskbell.subscriptions_lock in row exclusive mode;
   insert into deskbell.vapid_keys (public_key)
     select distinct given.key from unnest(public_keys) as given (key)
@@ -89,7 +92,6 @@ begin
       from unnest(hashes, auths, options) as given (hash, auth, options)
       join deskbell.subscriptions s on s.endpoint_hash = given.hash
       where not given.hash = any (changed || refused)
-      -- nobody changes them between the proof and the update
       order by s.endpoint_hash for no key update of s
     )
     select coalesce(array_agg(hash) filter (where is_permitted), '{}'),
@@ -97,7 +99,7 @@ begin
       into permitted, others from there;
     refused := refused || others;
 
-    -- first those that are there: an insert that finds its row would use up an id, and so spread ids thin
+    -- updates first: an insert whose row exists would use up an id
     if cardinality(permitted) > 0 then
       update deskbell.subscriptions s set
         p256dh = given.p256dh,
@@ -125,7 +127,7 @@ begin
     return query
       insert into deskbell.subscriptions as s
         (endpoint_hash, created_at_ms, updated_at_ms, vapid_key_id, endpoint, p256dh, auth, user_name, tags, language, time_zone, channels)
-      -- the dates of an import may be those of a clock that is ahead
+      -- the clock of whoever exported the rows may have been ahead
       select given.hash, least((given.options ->> 'createdAtMs')::bigint, now_ms),
              case when given.options ? 'isImported' then 0 else now_ms end, v.id,
              given.endpoint, given.p256dh, given.auth,
@@ -159,7 +161,7 @@ begin
   end if;
 end $$;
 
--- No index knows in which partition an id is: each is asked, and the row is deleted by its hash.
+-- Each partition is searched for the id; the row is then deleted by its hash.
 create function deskbell_functions.remove_subscription(p_id bigint) returns boolean language plpgsql as $$
 begin
   delete from deskbell.subscriptions s
@@ -168,16 +170,16 @@ begin
   return found;
 end $$;
 
--- Subscriptions of a host, whose endpoints begin with a prefix, behind an id, in the order of ids.
+-- Subscriptions of a host whose endpoints have the prefix, in the order of ids, from an id on.
 create function deskbell_functions.push_service_page(host text, prefix text, after bigint, max_rows int)
 returns setof deskbell.subscriptions language plpgsql
--- planning for all partitions takes longer than reading a page of them: it is done once, for the index of hosts and ids
+-- planning for all partitions takes longer than reading a page
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 as $$
 begin
   return query
-    -- rows are compared, not columns: so that no index but that of both is in this order
+    -- compared as rows, so that only the index of both columns has this order
     select s.* from deskbell.subscriptions s
     where (split_part(s.endpoint, '/', 3) collate "C", s.id) > (host, after)
       and (split_part(s.endpoint, '/', 3) collate "C", s.id) <= (host, :everyWindow)
