@@ -1,5 +1,5 @@
-// The data behind alarms: alarms that broadcasts have raised, work and schedules that are overdue, and which alarms somebody has
-// acknowledged. `delivery/alarms/` decides which alarms stand.
+// What alarms are made of: those that broadcasts have raised, overdue work and schedules, and acknowledgements. `delivery/alarms/`
+// decides which alarms stand.
 import { run, type PortableDatabase } from './portable-sql.ts';
 import { countsDifferReason } from './broadcasts.ts';
 import { isNotPaused } from './sending.ts';
@@ -27,7 +27,7 @@ export interface TokenAnswers {
   readonly acceptedAtMs: number;
 }
 
-/** A running broadcast with work that nobody has leased. */
+/** A running broadcast with work that is free. */
 export interface DueBroadcast {
   readonly id: number;
   /** When its work became free, as far as that is known; else its start. */
@@ -45,7 +45,7 @@ export interface DueWork {
   readonly lastSentAtMs: number;
 }
 
-/** At most so many broadcasts and schedules are read. */
+/** Of broadcasts and schedules. */
 export const maxDue = 20;
 
 export interface Acknowledgement {
@@ -98,7 +98,7 @@ function toDue({ id, startAtMs, freeAtMs, begun }: DueRow, nowMs: number): DueBr
   return { id, sinceMs: Math.max(startAtMs ?? nowMs, freeSinceMs), hasBegun: begun !== null };
 }
 
-/** The broadcasts that are first in an index of the table of work. */
+/** The first broadcasts of an index of the table of work. */
 const firstOf = (condition: string, column: string): string =>
   `select * from (select broadcast_id, coalesce(slices_at_ms, 0) as at_ms from deskbell.work
                   where ${condition} order by ${column} limit ${maxDue}) w`;

@@ -1,5 +1,4 @@
-// What came of each row of a broadcast. A commit stores its rows in sets: those with the same outcome, answer and number of
-// the attempt. The newest set that has a row says what came of it last, all that have it are its history.
+// What came of each row of a broadcast. A commit stores its rows in sets with the same outcome, answer and number of the attempt. The newest set that has a row says what came of it last, all that have it are its history.
 // Kept for every row until retention drops them.
 import { createHash } from 'node:crypto';
 import { isSettlement, type NewestFirst, settlements } from './broadcasts.ts';
@@ -24,17 +23,17 @@ export interface Answer {
   readonly detail?: string | undefined;
 }
 
-/** One attempt, or the decision that there is none: no endpoint, no keys, no payload. */
+/** One attempt, or the decision not to make one. Without endpoint, keys and payload. */
 export interface AttemptRecord extends Answer {
   /** Later ones of a broadcast have higher ids. */
   readonly id: number;
   readonly broadcastId: number;
   readonly subscriptionId: number;
-  /** When it was stored. It was made after `sinceMs`. */
+  /** When it was stored. */
   readonly atMs: number;
-  /** When the first attempt was made of those that were stored with it. */
+  /** When the first attempt of its set was made. */
   readonly sinceMs: number;
-  /** 1 for the first; if nothing was sent, how many there were before. */
+  /** From 1; if nothing was sent, how many there were before. */
   readonly attempt: number;
 }
 
@@ -78,9 +77,9 @@ export interface RowWait {
    *  reader, or the end of their quiet hours. `turn`: nothing was sent yet, since its push service cannot be reached, a rate limit is
    *  used up or another sender has to send it. */
   readonly for: 'pushService' | 'retry' | 'localTime' | 'turn';
-  /** When it is tried again; absent if that depends on its push service. */
+  /** When that is; absent if it depends on the push service. */
   readonly untilMs?: number | undefined;
-  /** It is `expired` then. */
+  /** When it expires. */
   readonly expiresAtMs: number;
   readonly attempts: number;
 }
@@ -90,9 +89,9 @@ export interface RowOutcome {
   readonly broadcastId: number;
   readonly subscriptionId: number;
   readonly state: RowState;
-  /** Of its push service; absent if neither an attempt nor the store has it. */
+  /** Absent if neither an attempt nor the store has it. */
   readonly origin?: string | undefined;
-  /** Whose the subscription is; absent if it is anonymous or has left the store. */
+  /** Absent if it is anonymous or has left the store. */
   readonly user?: string | undefined;
   /** Of a row that is `inactive`: over how many broadcasts. */
   readonly skipInactive?: number | undefined;
@@ -100,11 +99,11 @@ export interface RowOutcome {
   readonly isLater?: true | undefined;
   /** Of a row that is `waiting`. */
   readonly wait?: RowWait | undefined;
-  /** All of them, the newest first; the first one is what led to the state. */
+  /** Newest first. */
   readonly attempts: readonly AttemptRecord[];
   /** What its browser has reported of the notification. Absent if the broadcast asks for no receipts. */
   readonly receipts?: readonly ReceiptEvent[] | 'noLongerKept' | undefined;
-  /** Its push service calls it gone, and it is kept until an operator decides: since when. */
+  /** Since when its push service calls it gone and an operator has to decide. */
   readonly heldSinceMs?: number | undefined;
 }
 
@@ -159,11 +158,10 @@ export interface AttemptStore {
   outcomesTo(subscriptionIds: readonly number[], range: NewestFirst): Promise<RowOutcomes>;
 }
 
-// What a commit stores about the results of its rows: a set of subscriptions for each outcome, answer and number of the attempt, and
-// each answer once for its broadcast. Rows that are no stored subscriptions have no id: their answers are counted, and they are
-// in no set.
+// What a commit stores: these sets, and each answer once for its broadcast. Rows that are no stored subscriptions have no id: they are
+// in no set, and only their answers are counted.
 
-/** Different words of push services that one process stores for a broadcast; further ones are left out. */
+/** Different answers that one process stores in words; others lose their words. */
 export const maxWordsPerBroadcast = 500;
 /** Broadcasts whose words are remembered. */
 const maxBroadcasts = 100;
@@ -223,7 +221,7 @@ export function createAttemptGatherer(): (
 
   return (broadcastId, rows) => {
     const groups = new Map<string, Group>();
-    // most rows have the same as the one before at their push service: making a key of it costs more than all else
+    // a key costs more than all else, and most rows have that of the row before at their push service
     const latest = new Map<string, Group>();
     for (const row of rows) {
       const outcome = outcomeOf(row);
@@ -279,7 +277,7 @@ function toAnswers(groups: readonly Group[]): readonly StoredAnswer[] {
   return [...answers.values()].sort((one, other) => one.id - other.id);
 }
 
-/** 48 bits of a hash: two answers of one broadcast practically never have the same. */
+/** 48 bits of a hash. */
 function idOf({ origin, outcome, status, reason, detail }: Answer): number {
   const text = JSON.stringify([origin, outcome, status ?? null, reason ?? null, detail ?? null]);
   return createHash('sha256').update(text).digest().readUIntBE(0, 6);

@@ -1,9 +1,9 @@
-// Control of broadcasts, each of which is one push message to an audience: they are created, found, listed, paused, resumed
-// and cancelled here. Workers get their work from `leases.ts` and store results by `ledger.ts`.
+// Broadcasts, each of which is one push message to an audience: created, found, listed, paused, resumed and cancelled. Workers
+// get their work from `leases.ts` and store results with `ledger.ts`.
 //
 //   state of a broadcast   preparing → running ⇄ paused;  running → done;  preparing, running, paused → cancelled
 //
-// One to an expression is `preparing` until its audience is complete, and may be paused meanwhile.
+// A broadcast to an expression is `preparing` until its audience is complete, and can be paused meanwhile.
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Urgency } from '../protocol/request.ts';
@@ -12,10 +12,10 @@ import type { StoredOptions } from './delivery-options.ts';
 import type { ReceiptCounts } from './receipts.ts';
 import type { AudienceSplit, LeftOut } from './split-audience.ts';
 
-/** `cancelled` and `done` are final. `preparing`: its audience is being looked for, and nothing is sent yet. */
+/** `cancelled` and `done` are final. `preparing`: its audience is being found, and nothing is sent yet. */
 export type BroadcastState = 'preparing' | 'running' | 'paused' | 'cancelled' | 'done';
 
-/** True once nothing of the broadcast will be sent any more. */
+/** Nothing more of the broadcast will be sent. */
 export function isOver({ state }: { readonly state: BroadcastState }): boolean {
   return state === 'done' || state === 'cancelled';
 }
@@ -33,7 +33,7 @@ export const settlements = [
 ] as const;
 
 /**
- * `accepted`: the push service took the message over. `gone`: the subscription has ended, and is marked (`held-deletions.ts`).
+ * `accepted`: by the push service. `gone`: the subscription has ended, and is marked (`held-deletions.ts`).
  * `rejected`: never to be tried again. `expired`: past the TTL. `exhausted`: out of attempts.
  * `capped`: not sent, since the person has been reached as often as the broadcast allows (`audience/frequency-cap.ts`).
  * `doubtful`: in doubt. It was sent, repeated three times, and no answer came that can be read: it may have arrived.
@@ -59,7 +59,7 @@ export interface OriginCounts extends Readonly<Record<Settlement, number>> {
   readonly attempts: number;
 }
 
-/** What an operator should know of: stored once per broadcast, origin and reason. */
+/** What an operator should know, stored once for each broadcast, origin and reason. */
 export interface Alarm {
   readonly origin: string;
   /** As in `Outcome`. */
@@ -67,7 +67,7 @@ export interface Alarm {
   /** The push service's own words. */
   readonly detail: string;
   readonly firstAtMs: number;
-  /** How many rows it is about. */
+  /** How many rows it concerns. */
   readonly rows: number;
 }
 
@@ -84,25 +84,25 @@ export interface NewBroadcast extends BroadcastMessage, OtherOptions, NewBroadca
   readonly idempotencyKey?: string | undefined;
   /** SHA-256 of the message and its audience, which must be equal for the same key. */
   readonly contentHash: Uint8Array;
-  /** No row is taken before it. */
+  /** Nothing is sent before. */
   readonly startAtMs: number;
-  /** Rows without an outcome by then are expired. */
+  /** Rows without an outcome are expired then. */
   readonly expiresAtMs: number;
   /** The names of the message's actions, if its rows ask for receipts. */
   readonly receiptActions?: readonly string[] | undefined;
-  /** The person that it is for alone. */
+  /** The only person that it is for. */
   readonly user?: string | undefined;
-  /** About how many rows a slice has. */
+  /** Of a slice, about. */
   readonly sliceRows: number;
   /** What is sent instead of the payload to those who read a language. */
   readonly texts?: ReadonlyMap<string, Uint8Array> | undefined;
   /** The payload has placeholders, and so have the texts. */
   readonly hasPlaceholders?: boolean | undefined;
-  /** By what the audience is split while it is prepared. */
+  /** How the audience is split while it is prepared. */
   readonly split?: AudienceSplit | undefined;
 }
 
-/** Whether its audience is looked for, or split, before anything is sent. */
+/** Its audience is found or split before anything is sent. */
 export const isPrepared = ({ matching, split }: NewBroadcast): boolean =>
   matching !== undefined || split !== undefined;
 
@@ -117,11 +117,11 @@ export interface BroadcastText {
 export interface TimeToCome {
   readonly atMs: number;
   readonly recipients: number;
-  /** Of those whose clocks agree, one; the broadcast's own where theirs is not known. */
+  /** One of those whose clocks agree; the broadcast's own for readers whose zone is not known. */
   readonly timeZones: readonly string[];
 }
 
-/** A broadcast as it is stored: its message, its state, and what has come of its audience so far. */
+/** A stored broadcast: its message, its state, and what has come of its audience so far. */
 export interface Broadcast
   extends BroadcastMessage, OtherOptions, Pick<NewBroadcast, 'idempotencyKey' | 'startAtMs' | 'expiresAtMs'> {
   readonly id: number;
@@ -130,9 +130,9 @@ export interface Broadcast
   readonly isScheduled?: true | undefined;
   readonly createdAtMs: number;
   readonly finishedAtMs?: number | undefined;
-  /** As it was asked for; `undefined`: it was not recorded. */
+  /** `undefined`: not recorded. */
   readonly audience: AskedAudience | undefined;
-  /** `undefined`: not recorded, as above. */
+  /** `undefined`: not recorded. */
   readonly createdBy: BroadcastCreator | undefined;
   /** What is sent instead of the message's own text, by language; `undefined` if there is none. */
   readonly texts?: readonly BroadcastText[] | undefined;
@@ -140,28 +140,27 @@ export interface Broadcast
   readonly hasPlaceholders?: boolean | undefined;
   /** Rows of the audience at creation; the counts below add up to it. */
   readonly recipients: number;
-  /** Who was left out beside them by `skipInactive`; `undefined` if it was not asked for. */
+  /** How many `skipInactive` left out; `undefined` without it. */
   readonly inactive?: number | undefined;
   readonly counts: Readonly<Record<Settlement, number>> & {
     /** Without an outcome yet; when `done` or `cancelled` 0. */
     readonly pending: number;
     /** Removed from the store before their turn. */
     readonly removed: number;
-    /** When `done`: what the other counts lack of the audience, or below 0 what they have beyond it. Always 0, unless there is a
-     *  fault. */
+    /** When `done`: the audience minus all other counts. Always 0, unless there is a fault. */
     readonly unaccounted: number;
     /** Not sent, since the broadcast was cancelled. */
     readonly cancelled: number;
   };
   /** Of the pending rows: stored one by one, to be sent later. */
   readonly waiting: number;
-  /** Of the waiting rows: tried before, to be tried again. The others are held back, or put off without having been tried yet. */
+  /** Waiting rows that were tried before. The others are held back, or were put off without a try. */
   readonly toRetry: number;
   /** Of the pending rows: those whose readers' time, or the end of their quiet hours, is to come; `atMs` is the first such time. */
   readonly later?: { readonly rows: number; readonly atMs: number } | undefined;
   /** When the next of the waiting rows is tried, if that is to come and known; not of those that are held back. */
   readonly nextTryAtMs?: number | undefined;
-  /** Of the waiting rows: held back, since their push service refuses our token or key. */
+  /** Waiting rows whose push service refuses our token or key. */
   readonly heldBack: readonly { readonly origin: string; readonly rows: number }[];
   readonly origins: readonly OriginCounts[];
   readonly alarms: readonly Alarm[];
@@ -169,7 +168,7 @@ export interface Broadcast
   readonly receipts: readonly ReceiptCounts[] | undefined;
 }
 
-/** How many broadcasts are not over, by their states as they are shown. */
+/** Broadcasts that are not over, counted by state. */
 export type OpenBroadcasts = Readonly<Record<'preparing' | 'running' | 'scheduled' | 'paused', number>>;
 
 /** What a search looks at. */
@@ -185,7 +184,7 @@ export interface KeyedBroadcast {
 }
 
 /**
- * The broadcast that has the key already, if it has the same message and audience.
+ * The stored broadcast, if its message and audience are the same.
  *
  * @throws {DeskbellError} ERR_IDEMPOTENCY_KEY
  */
@@ -209,38 +208,38 @@ export interface Recipient extends Subscription {
   /** The VAPID public key that it was made with; `undefined` if that is not known. */
   readonly vapidPublicKey: string | undefined;
   readonly updatedAtMs: number;
-  /** The person has been reached as often as the broadcast allows: not to be sent to. */
+  /** The person has been reached as often as the broadcast allows: nothing is sent. */
   readonly isCapped?: boolean | undefined;
 }
 
-/** What a list gives, the newest first: ids below `beforeId`. */
+/** Of a list, newest first: ids below `beforeId`. */
 export interface NewestFirst {
   readonly beforeId?: number | undefined;
   readonly limit: number;
 }
 
-/** Which broadcasts a list gives: all, or those of one operator. */
+/** All broadcasts, or those of one operator. */
 export interface OfOperator {
   readonly operatorId?: number | undefined;
 }
 
 /** Creates, finds and controls broadcasts. */
 export interface BroadcastStore {
-  /** Creates a list of recipients; it is deleted where no broadcast uses it within a day. */
+  /** Creates a list of recipients, which is deleted if no broadcast uses it within a day. */
   openAudience(): Promise<number>;
-  /** Adds subscriptions that need not be stored. What is in the list already is skipped. */
+  /** Adds subscriptions, stored or not. Those that are in the list are skipped. */
   addToAudience(audienceId: number, members: readonly Subscription[]): Promise<void>;
   /** Fills an empty list with ids of stored subscriptions. @param ids ascending, each once */
   addIds(audienceId: number, ids: readonly number[], sliceRows: number): Promise<void>;
   /**
-   * Looks at the next ids for the audience of a broadcast that is preparing, in a short transaction.
+   * Adds the next members to the audience of a broadcast that is preparing, in a short transaction.
    *
    * @param holder who does it, a UUID: others leave it alone for some seconds
    * @returns false if the holder has nothing more to do: the audience is complete, the broadcast was paused or cancelled, or
    *   somebody else prepares it
    */
   prepare(id: number, holder: string): Promise<boolean>;
-  /** A broadcast that is preparing and that nobody prepares now. */
+  /** A broadcast that waits for somebody to prepare it. */
   findUnprepared(): Promise<number | undefined>;
   /**
    * Writes the broadcast and its slices in one transaction; no work per row. One to an expression is to be prepared.
@@ -263,9 +262,9 @@ export interface BroadcastStore {
   findByKey(idempotencyKey: string): Promise<KeyedBroadcast | undefined>;
   /** Newest first. */
   list(range: NewestFirst): Promise<readonly Broadcast[]>;
-  /** How many there are that are not over. */
+  /** Those that are not over. */
   countOpen(): Promise<OpenBroadcasts>;
-  /** Those that run, are scheduled or paused, newest first: however many others there are, only these are looked at. */
+  /** Those that run, are scheduled or paused, newest first. */
   listOpen(limit: number): Promise<readonly Broadcast[]>;
   /** The ids of a list of ids, ascending, as far as their subscriptions were not removed as a person's; `undefined` if there are
    *  more than `limit`, or none is kept. */
@@ -280,9 +279,9 @@ export interface BroadcastStore {
   cancel(id: number): Promise<Broadcast>;
 }
 
-// Where a broadcast comes from: whom it was asked to be sent to, and who made it. Both databases store it as JSON.
+// Whom a broadcast was asked to be sent to, and who created it, stored as JSON.
 
-/** What a list of recipients was made of. Its members are not part of what is shown. */
+/** What a list of recipients was made of. */
 export type ListKind = 'ids' | 'subscriptions';
 
 /** Whom a broadcast was asked to be sent to: every subscription, those of an expression, or a list. */

@@ -1,4 +1,4 @@
-// A database apart from its rows: what is read of it without a migration, its schema's version, an unfinished copy, a full disk.
+// What both databases have beside their tables: the version of the schema, the mark of an unfinished copy, the error of a full disk.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { SendingPause } from './sending.ts';
 import type { StoredVapidKey } from './vapid-keys.ts';
@@ -11,7 +11,7 @@ export interface DatabaseContent {
   readonly pause: SendingPause | undefined;
 }
 
-/** How far a database has come, without it being changed. */
+/** Read without a migration. */
 export interface DatabaseState {
   /** The version of its tables, and the newest one. */
   readonly schema: number;
@@ -19,8 +19,6 @@ export interface DatabaseState {
   /** What is in it; unknown before the schema is the newest. */
   readonly content: DatabaseContent | undefined;
 }
-
-// Which version the tables of a database have, and which versions this Deskbell can bring to its own.
 
 /** The version that `schema.sql` makes; each migration adds 1. Databases with a lower version are of commits before 1.0.0. */
 const firstVersion = 1000;
@@ -58,19 +56,14 @@ export function checkVersion(version: number, newest: number, label: string): nu
   return version;
 }
 
-// The mark of a database that is the target of a copy and not complete: a table, which is looked for whenever a database is
-// opened.
-
-/** Holds one row: the place of the source, the schema that the copy is made for, and its progress as JSON. */
+/** A table with one row while the database is the target of a copy: place of the source, schema, progress as JSON. */
 export const unfinishedCopy = 'unfinished_copy';
 
 /** The refusal of everybody but the copy itself. */
 export const unfinishedCopyError = (label: string): DeskbellError =>
   new DeskbellError('ERR_COPY_UNFINISHED', `The database ${label} is a copy that is not complete`);
 
-// The error of a store whose disk is full: the same write succeeds once there is room.
-
-/** Thrown by `database-errors.ts` of each database. */
+/** The disk is full: the same write succeeds once there is room. */
 export class DiskFullError extends DeskbellError {
   constructor(database: string, cause: unknown) {
     const detail = `The database ${database} cannot grow: its disk is full; nothing was stored.`;

@@ -1,11 +1,10 @@
-// What operators decide: subscriptions that their push service called gone, but the deletion guard did not believe.
+// Subscriptions that their push service called gone and the deletion guard did not believe: operators decide.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { type PortableDatabase, type PortableValues, run } from './portable-sql.ts';
 
-/** Of the alarm that a broadcast raises where subscriptions are held. */
+/** Of the alarm that a broadcast raises if subscriptions are held. */
 export const heldDeletionsReason = 'deletions-held';
 
-/** The same alarm's words: subscriptions that the push service calls gone are kept, since it accepts almost nothing. */
 export const heldDeletionsDetail = (origin: string): string =>
   'it calls subscriptions gone and accepts almost nothing; they are kept until you run ' +
   `"deskbell held-deletions confirm ${origin}" or "discard"`;
@@ -27,7 +26,7 @@ export interface HeldDeletions {
   discard(origin: string): Promise<number>;
 }
 
-/** `is_held` is compared so that both databases find it by their index. */
+/** Compared with a value, as in the condition of the index. */
 const held = `select subscription_id from deskbell.gone_marks
   where origin = :origin and is_held = true limit :batchRows`;
 
@@ -62,8 +61,8 @@ export function requireHeldDeletions(subscriptions: number, origin: string): num
   });
 }
 
-// Subscriptions that left the store because their push service called them gone, until somebody has taken note. A
-// trigger of the schema writes them, whoever deletes a subscription that is marked gone.
+// Subscriptions that were deleted as gone, until an application has taken note. A trigger stores them, whoever deletes a
+// subscription that is marked gone.
 
 /** A subscription that its push service has ended (404 or 410) and that was deleted. */
 export interface EndedSubscription {
@@ -76,7 +75,7 @@ export interface EndedSubscription {
   readonly goneAtMs: number;
 }
 
-/** Nobody needs to take note: what is older than 30 days is deleted. */
+/** They are deleted after 30 days in any case. */
 export interface EndedSubscriptions {
   /** Those with an id above `afterId` (default: all) in the order of ids, at most `limit`. */
   list(limit: number, afterId?: number): Promise<readonly EndedSubscription[]>;

@@ -1,22 +1,22 @@
-// Who works on what: slices of audiences and due retries, leased by any number of workers in any number of threads,
-// processes and machines. A job engine can implement it. Types, and the numbers that both databases share.
+// Leases: slices of audiences and due retries that a worker has to itself for a while, of any number of workers in any number of
+// threads, processes and machines. Types, and the numbers that both databases share.
 import type { Broadcast, Recipient } from './broadcasts.ts';
 import type { IfRefused } from './push-services.ts';
 
-/** Of so many leases that a worker gets, all but one are of broadcasts with high priority while these have free slices. */
+/** Of this many leases of a worker, all but one prefer broadcasts with high priority. */
 export const leasesPerTurn = 4;
 
-/** Of a broadcast's first slices, PostgreSQL notes each that was leased, … */
+/** PostgreSQL notes each of a broadcast's first slices when it is leased, … */
 export const exactSlices = 16;
-/** … of the others one in so many. */
+/** … and one of this many of the others. */
 export const sliceStep = 16;
 
-/** Stands for "any broadcast". */
+/** Any broadcast. */
 export const anyBroadcast = 0;
 
-/** Work is looked for so often where nobody tells of it. */
+/** How often work is looked for if there are no notices of it. */
 export const lookForWorkEveryMs = 250;
-/** Whoever waits for the end of one broadcast, which another worker may bring about, looks more often. */
+/** The same for the end of one broadcast, which another worker may bring about. */
 export const lookForEndEveryMs = 50;
 
 /** The right to work on some rows for a while. When its time runs out, another worker may lease them. */
@@ -26,23 +26,23 @@ export interface Lease {
   readonly fenceToken: string;
 }
 
-/** With the number of the slice, if it is of one. */
+/** With the number of its slice; absent for retries. */
 export type HeldLease = Lease & { readonly slice?: number | undefined };
 
 /** A contiguous range of an audience. */
 export interface SliceLease extends Lease {
   readonly broadcast: Broadcast;
   readonly slice: number;
-  /** Rows up to here are settled or stored as retries. */
+  /** Rows up to this position are settled or stored as retries. */
   readonly cursor: number;
   readonly throughPosition: number;
   /** Its rows, if the audience is some of the stored subscriptions. */
   readonly members?: MemberSet | undefined;
-  /** What holds for all of its rows, where it differs by reader. */
+  /** Text and time zone of all its rows. */
   readonly reader?: RowReader | undefined;
 }
 
-/** What was written down of the reader of a row when the broadcast was made. */
+/** Text and time zone of a row's reader, fixed when the broadcast was created. */
 export interface RowReader {
   /** Of the text to send; absent: the message's own. */
   readonly language?: string | undefined;
@@ -56,7 +56,7 @@ export interface ReaderColumns {
   readonly time_zone: string | null;
 }
 
-/** @returns undefined if nothing was written down */
+/** @returns undefined if it has neither */
 export const toRowReader = ({ language, time_zone: timeZone }: ReaderColumns): RowReader | undefined =>
   language === null && timeZone === null
     ? undefined
@@ -67,7 +67,7 @@ export interface RetryRow extends Recipient {
   readonly attempts: number;
   readonly deferrals: number;
   readonly expiresAtMs: number;
-  /** Times that its push service has refused our token or key for it. */
+  /** How often its push service has refused our token or key for it. */
   readonly refusals: number;
   /** Attempts that may have arrived, and have no answer. */
   readonly doubts: number;
@@ -80,7 +80,7 @@ export interface RetryRow extends Recipient {
 export interface RetryLease extends Lease {
   readonly broadcast: Broadcast;
   readonly rows: readonly RetryRow[];
-  /** They were suspended, and are sent to find out whether their push service accepts messages again. */
+  /** They were suspended, and test whether their push service accepts messages again. */
   readonly areProbes: boolean;
 }
 
@@ -92,32 +92,29 @@ export interface WorkRequest {
 }
 
 /**
- * `ready`: a slice or a retry may be free now, which whoever tries to lease both finds out. `idle`: not yet, ask again. `over`: the broadcast that was asked for is
- * not running.
+ * `ready`: a slice or a retry may be free now. `idle`: not yet, ask again. `over`: the broadcast is not running.
  */
 export type WorkState = 'ready' | 'idle' | 'over';
 
-/** Every time here is taken from the clock of the database, which all workers share, never from a worker's own. */
+/** All times are those of the database's clock, which all workers share. */
 export interface Leases {
   /**
-   * The next free slice of a running broadcast whose time has come. Three times of four, broadcasts with high priority come
-   * first; once in four, the others do. Among these, the broadcast of which the fewest slices have been leased comes first, so
-   * that a small one does not wait for a large one that began earlier.
+   * The next free slice of a running broadcast whose time has come. Broadcasts with high priority come first three times of four,
+   * then those with the fewest leased slices, so that a small one does not wait for a large one that began earlier.
    */
   leaseSlice(request: WorkRequest): Promise<SliceLease | undefined>;
-  /** Retries of one running broadcast that are due, the longest due first. Rows whose subscription has left the store
-   *  are dropped. Suspended rows come first, as probes, if it is time for these. With `aheadMs`, rows that were put
-   *  off, not after an attempt, count as due so much earlier. */
+  /** Due retries of one running broadcast, the longest due first; suspended rows come before them, if it is time for probes. Rows
+   *  without a subscription are dropped. `aheadMs`: rows that were put off without an attempt are due so much earlier. */
   leaseRetries(
     request: WorkRequest & { readonly limit: number; readonly aheadMs?: number | undefined },
   ): Promise<RetryLease | undefined>;
-  /** Keeps the slice and the rows leased under this token for longer. */
+  /** Extends the lease of the slice and the rows under this token. */
   renew(lease: HeldLease, leaseMs: number): Promise<void>;
-  /** Gives the slice and the rows under this token back before their time runs out. */
+  /** Ends that lease early. */
   release(lease: HeldLease): Promise<void>;
   /**
-   * Waits until there may be work: until the next slice or retry is due, or for a short while, since other processes
-   * may add work at any time. Ends early, with `idle`, when `signal` is aborted.
+   * Waits until the next slice or retry is due, or for a short while, since other processes may add work. Ends early, with `idle`,
+   * when `signal` is aborted.
    */
   waitForWork(request: {
     readonly broadcastId?: number | undefined;
@@ -125,11 +122,11 @@ export interface Leases {
   }): Promise<WorkState>;
 }
 
-// How an audience is cut into slices, without looking at its rows.
+// Cuts an audience into slices without reading its rows.
 
-/** A sixth of a second of one thread: the last slices end at about the same time, and a lease costs one commit. */
+/** A sixth of a second of one thread: the last slices end at about the same time, and leases are few. */
 export const defaultSliceRows = 2000;
-/** Slices of a broadcast at most. */
+/** Of a broadcast. */
 export const maxSlices = 10_000;
 
 /** The positions of an audience, or of a part of it, and how many of them are rows. */
@@ -146,15 +143,15 @@ export interface Slice {
 
 /** Whom a slice is for. */
 export interface MemberSet {
-  /** Of PostgreSQL, that all of them are in; absent: any. */
+  /** PostgreSQL's partition that has all of them; absent: any. */
   readonly partition?: number | undefined;
   /** Ascending. */
   readonly ids: readonly number[];
 }
 
 /**
- * In SQL, the ids of a slice of a broadcast `b` with the set `a`; null if its rows are not in sets. If a set is missing, no
- * row is read rather than all.
+ * In SQL, the ids of a slice of a broadcast `b` with the set `a`; null if its rows are not in sets. Without its set, no row is
+ * read, instead of all.
  */
 export const membersOf = (noBytes: string): string =>
   `case when b.audience_id is not null and b.rows_in <> 'list' then coalesce(a.ids, ${noBytes}) end`;

@@ -1,5 +1,5 @@
-// The rows of an audience and their results. A row is settled once and counted once: in the same transaction as
-// the cursor of its slice, or as its retry. Types, and what counts as an answer.
+// The rows of an audience and their results. Each row is settled and counted once, in the transaction that moves the cursor of its
+// slice or deletes its retry. Types, and what counts as an answer.
 //
 //   a row of an audience   in a slice → settled, or stored as a retry → settled
 import type { Subscription } from '../protocol/subscription.ts';
@@ -11,15 +11,15 @@ import type { Lease, RowReader, SliceLease } from './leases.ts';
 
 /** When a row is tried again, and how often it has been. */
 export interface StoredRetry {
-  /** From now on by the clock of the database. */
+  /** From now. */
   readonly delayMs: number;
   readonly attempts: number;
-  /** Times that it was deferred without anything being sent. */
+  /** How often it was put off without being sent. */
   readonly deferrals: number;
   readonly expiresAtMs: number;
-  /** Times that its push service has refused our token or key for it; without it 0. They are no attempts. */
+  /** How often its push service has refused our token or key for it, which are no attempts. Default: 0. */
   readonly refusals?: number | undefined;
-  /** Of the attempts, those that may have arrived and have no answer; without it 0. */
+  /** Attempts that may have arrived and have no answer. Default: 0. */
   readonly doubts?: number | undefined;
   /** As the slice of the row has it. */
   readonly reader?: RowReader | undefined;
@@ -29,7 +29,7 @@ export interface StoredRetry {
 export interface Suspension {
   /** The key that would sign. */
   readonly vapidPublicKey: string;
-  /** A random whole number from 0 to below `drawOrderEnd`: rows with the least are drawn as probes first. */
+  /** A random whole number below `drawOrderEnd`: rows with the lowest become probes first. */
   readonly drawOrder: number;
 }
 
@@ -40,7 +40,7 @@ export interface RowRecord extends Pick<Answer, 'status' | 'reason' | 'detail'> 
   readonly attempt: number;
 }
 
-/** The result of one attempt or decision for one row. */
+/** What came of one attempt at a row, or of the decision not to make one. */
 export interface RowResult {
   readonly recipient: Recipient;
   readonly origin: string;
@@ -52,11 +52,11 @@ export interface RowResult {
    * token or key for it (`push-services.ts`); if it is suspended by now, so is the row, otherwise tried again.
    */
   readonly result: Settlement | 'retry' | 'detached' | 'heldBack' | 'refused';
-  /** With all but settlements. */
+  /** Of all but settlements. */
   readonly retry?: StoredRetry | undefined;
-  /** With `heldBack` and `refused`. */
+  /** Of `heldBack` and `refused`. */
   readonly suspension?: Suspension | undefined;
-  /** What is stored of the attempt, or of the decision that there is none, besides its result (`attempts.ts`). */
+  /** What else is stored of it (`attempts.ts`). */
   readonly record?: RowRecord | undefined;
   /** About its push service, unless `origin` is empty. */
   readonly alarm?: { readonly origin?: ''; readonly reason: string; readonly detail: string } | undefined;
@@ -72,12 +72,12 @@ export function isAnswer({ attempts, result, record }: RowResult): boolean {
   return attempts > 0 && (result === 'accepted' || result === 'gone' || isAboutMessage);
 }
 
-/** Each page names where the one before it ended: where the database has lost that one, it does not take this one. */
+/** A page names where the one before it ended, so that it is refused if the database has lost that one. */
 export interface PageOfSlice {
   readonly number: number;
   /** Where the cursor stands. */
   readonly fromCursor: number;
-  /** Where it moves to: further on. */
+  /** Where it moves to. */
   readonly cursor: number;
   /** If the slice has `members`: how many of them in between were not found when they were read. */
   readonly missing?: number | undefined;
@@ -89,11 +89,11 @@ export interface PageCommit extends Lease {
   readonly rows: readonly RowResult[];
   /** What push services have answered since the worker's last commit. */
   readonly answers?: readonly PushServiceAnswers[] | undefined;
-  /** The lease lasts at least this much longer. */
+  /** How long the lease lasts from now on. */
   readonly leaseMs: number;
 }
 
-/** What a worker learns from its commit. */
+/** The answer to a commit. */
 export interface CommitAnswer {
   /** The slice is another worker's, or its cursor stands elsewhere, since the database has lost a commit; or nothing is leased
    *  under the token any more. Nothing of this commit was stored, and the worker must drop what it has leased. */
@@ -112,7 +112,7 @@ export interface SingleAnswers {
   readonly gone: number;
   /** It refused our token or key. */
   readonly refused: number;
-  /** Anything else that the push service itself answered. */
+  /** Other answers of the push service itself. */
   readonly other: number;
   /** Those that it called gone, to be found in the store by endpoint and keys; they need not be there, nor all be named. */
   readonly goneSubscriptions: readonly Subscription[];
@@ -120,13 +120,13 @@ export interface SingleAnswers {
   readonly acceptedEndpoints: readonly string[];
 }
 
-/** What they add to the outcomes of its messages. */
+/** What these add to the outcomes of its messages. */
 export function countSingleAnswers({ accepted, gone, refused, other }: SingleAnswers): typeof noOutcomes {
   return { ...noOutcomes, attempts: accepted + gone + refused + other, accepted, gone, rejected: refused };
 }
 
 export interface AnswerCommit {
-  /** A UUID of its own: a commit that is made again within minutes changes nothing. */
+  /** A UUID: the same commit again within minutes changes nothing. */
   readonly id: string;
   /** One for each origin. */
   readonly origins: readonly SingleAnswers[];

@@ -29,15 +29,15 @@ export interface StoredSubscription extends Subscription {
   readonly user: string | undefined;
   /** In the order of their names. */
   readonly tags: readonly string[];
-  /** As the browser says. That of the person, if there is one, holds before it. */
+  /** As the browser says. A person's own comes before it. */
   readonly language: string | undefined;
-  /** As the browser says, in the same way. */
+  /** The same. */
   readonly timeZone: string | undefined;
-  /** Choices that were made here. Those of the person hold before them. */
+  /** Made in this browser. Those of the person come before them. */
   readonly channels: Choices;
 }
 
-/** What is to be stored by code that may change every row. */
+/** What code stores that may change every row. */
 export interface NewSubscription {
   readonly subscription: Subscription;
   readonly vapidPublicKey: string;
@@ -49,26 +49,26 @@ export interface NewSubscription {
   readonly language?: string | undefined;
   /** The IANA name. Default: a row keeps its own. */
   readonly timeZone?: string | undefined;
-  /** Choices for channels of which the row has none: its own hold. */
+  /** Choices for channels for which the row has none. */
   readonly channels?: Choices | undefined;
 }
 
 /**
- * What a browser asks to store, or a stranger: knowing an endpoint proves nothing. If the endpoint has a row with another
- * `auth`, one of these is to be right: `former` names that very row with its `auth`, or `provenUser` is its user.
+ * What a browser asks to store, or a stranger: knowing an endpoint proves nothing. If its row has another `auth`, `former` must
+ * name that row with its `auth`, or `provenUser` must be its user.
  */
 export interface Registration extends NewSubscription {
   /**
-   * The row that this one takes the place of. Where `auth` is its own, its language, time zone and choices move here, each
-   * unless this one has its own, and its user and tags, unless this one has any, or `assign` is given.
+   * The row that this one replaces in the browser. If `auth` is its own, its language, time zone and choices move here unless this one
+   * has its own; user and tags move too, unless this one has any or `assign` is given.
    */
   readonly former?: FormerSubscription | undefined;
   /**
-   * Its right to be registered is that of `former`, which it takes with it: that row is deleted. Without the row, ERR_NOT_INVITED,
-   * unless this one is there already: then the same call is repeated, whose answer was lost.
+   * It is registered only because `former` is, which is deleted. Without that row ERR_NOT_INVITED, unless this one is stored: then
+   * the answer to the same call was lost.
    */
   readonly replacesFormer?: boolean | undefined;
-  /** Who the request comes from, if that is proved, as by a subscriber token. */
+  /** Who the request is proved to come from, by a subscriber token for example. */
   readonly provenUser?: string | undefined;
   /** Hash of the token of an invitation, which is consumed with it. */
   readonly invitation?: Uint8Array | undefined;
@@ -88,10 +88,10 @@ export interface SubscriptionSearch {
   readonly matching: AudienceExpression;
   /** Origin in its normal form. */
   readonly pushService: string;
-  /** Which of the two leads to the rows: the rarer one finds more in less time. */
+  /** Which of the two finds the rows; the rarer one is faster. */
   readonly by: 'matching' | 'pushService';
   readonly afterId: number;
-  /** How many rows are looked at, at most. */
+  /** To look at, at most. */
   readonly rows: number;
 }
 
@@ -107,8 +107,8 @@ export interface SearchedSubscriptions {
 /** Stores, finds and deletes subscriptions. */
 export interface SubscriptionStore {
   /**
-   * Inserts, or replaces the keys of the row with the same endpoint, in whatever spelling of scheme, host and port: for
-   * code that may change every row. Durable when the promise resolves.
+   * Inserts a row, or replaces the keys of the one with the same endpoint in any spelling of scheme, host and port. For code that may
+   * change every row. Durable when the promise resolves.
    *
    * @throws {DeskbellError} ERR_SUBSCRIPTION_LIMIT if a new row is one too many; ERR_FIELD_VALUE, ERR_FIELD_TYPE for a user,
    *   tags or a key that cannot be stored
@@ -119,13 +119,13 @@ export interface SubscriptionStore {
     options?: Pick<NewSubscription, 'assign'>,
   ): Promise<StoredSubscription>;
   /**
-   * The same for many rows of an import in one transaction, in their order. No browser has been here for them.
+   * The same for many rows of an import, in one transaction and in their order.
    *
    * @returns how many rows are new
    */
   putAll(rows: readonly NewSubscription[]): Promise<number>;
   /**
-   * The same for a request of a browser. Its right to the row is looked at in the transaction that writes keys, user and tags.
+   * The same for a request of a browser, whose right to the row is checked in the same transaction.
    * A new endpoint with the keys of a stored subscription is that of the same browser: if one row alone has both keys at the same push
    * service, and is anonymous or of the same user, it is replaced, and what it has moves as from a former one.
    *
@@ -149,12 +149,12 @@ export interface SubscriptionStore {
     /** Only the rows that meet it; as `checkExpression` gives it. */
     readonly matching?: AudienceExpression | undefined;
   }): Promise<readonly StoredSubscription[]>;
-  /** The same of one push service: as many rows are looked at as there are in the page. @param origin in its normal form */
+  /** The same of one push service. @param origin in its normal form */
   pageOfPushService(
     origin: string,
     range: { readonly afterId: number; readonly limit: number },
   ): Promise<readonly StoredSubscription[]>;
-  /** Looks at as many rows as are asked for, which one of two conditions leads to, for those that meet both. */
+  /** Looks at so many rows that meet one of two conditions, for those that meet both. */
   search(range: SubscriptionSearch): Promise<SearchedSubscriptions>;
 }
 
@@ -177,8 +177,6 @@ export function requireSubscription(
   if (subscription !== undefined) return subscription;
   throw new DeskbellError('ERR_SUBSCRIPTION_NOT_FOUND', `There is no subscription ${id}.`);
 }
-
-// A row of a subscription, as every database gives it.
 
 export interface SubscriptionRow {
   readonly id: number;
@@ -215,8 +213,8 @@ export const toSubscription = (row: SubscriptionRow, tags: readonly string[]): S
   channels: readChoices(row.channels),
 });
 
-// Whether a registration may change the row of its endpoint. A browser never changes the keys of an endpoint, and others
-// than the browser know the endpoint too: its push service, whoever reads a log.
+// Whether a registration may change the row of its endpoint. A browser never changes the keys of an endpoint, and others know the
+// endpoint too: its push service, or whoever reads a log.
 
 /** Of the row with the endpoint of the registration. */
 interface OwnedRow {
@@ -243,7 +241,7 @@ export function hasRight(row: OwnedRow, registration: Registration): boolean {
   );
 }
 
-/** What a registration has to show beside its own `auth`: that of the row, or its user. */
+/** What a registration shows beside its own `auth`: that of the row, or its user. */
 export function provenBy({ subscription, former, provenUser }: Registration): ShownProof {
   const isOfRow =
     former !== undefined && normalizeEndpoint(former.endpoint) === normalizeEndpoint(subscription.endpoint);
@@ -256,8 +254,8 @@ export const endpointInUse = (): DeskbellError =>
     'This endpoint is registered with other keys. Unsubscribe and subscribe again: the new subscription has another endpoint.',
   );
 
-// The optional limit on stored subscriptions. Rows that are there can always be updated. Rows are counted at every
-// thousandth insert, since counting a million takes milliseconds: several processes may exceed the limit by a thousand each.
+// The optional limit on stored subscriptions, which never stops an update. They are counted at every thousandth insert, so each of
+// several processes may exceed the limit by a thousand.
 
 const insertsPerCount = 1000;
 const countAgainAfterMs = 1000;

@@ -1,10 +1,9 @@
-// The public halves of VAPID pairs, and which of them services offer: what all processes on a database agree on. The private
-// halves are in files (`keys/vapid-key-files.ts`).
+// Public VAPID keys, and which of them services offer. The private keys are in files (`keys/vapid-key-files.ts`).
 //
 //   next → current → previous → retired
 //
-// A key becomes `next` when its pair is where every sender finds it, and only then `current`: no browser subscribes with a
-// key that a sender cannot sign with.
+// A key becomes `next` once every sender can find its pair, and `current` after that: no browser subscribes with a key that a
+// sender cannot sign with.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 

@@ -1,5 +1,5 @@
-// Events for the operator's webhook, stored if they happen, in the same transaction, whichever process that is; they leave
-// once they are delivered. Nothing is stored unless somebody has asked for deliveries within the last days.
+// Events for the operator's webhook. Triggers store them in the transaction of what happened, if somebody has asked for deliveries
+// within the last days.
 import type { Alarm } from './broadcasts.ts';
 import { changeRows, run, type PortableDatabase, type PortableValues, type Work } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
@@ -32,12 +32,12 @@ export interface WebhookBacklog {
   readonly waiting: number;
   /** When the oldest of them happened; absent if there are none. */
   readonly oldestAtMs: number | undefined;
-  /** Ever since events are counted: not delivered, and never will be. */
+  /** Events that were never delivered, of all time. */
   readonly dropped: number;
 }
 
 export interface WebhookOutbox {
-  /** Has events stored from now on, for some days after the last call. Those that are days old are dropped. */
+  /** Has events stored for some days from now on, and drops those that are days old. */
   watch(): Promise<void>;
   /** Events that are due, oldest first; nobody else gets them for `leaseMs`. */
   lease(range: { readonly limit: number; readonly leaseMs: number }): Promise<readonly WebhookEvent[]>;
@@ -45,7 +45,7 @@ export interface WebhookOutbox {
   postpone(id: string, delayMs: number): Promise<void>;
   /** It was delivered. */
   remove(id: string): Promise<void>;
-  /** It was tried often enough, and never will be delivered. */
+  /** It is given up. */
   drop(id: string): Promise<void>;
   count(): Promise<number>;
   backlog(): Promise<WebhookBacklog>;

@@ -21,7 +21,6 @@ import { createOutcomeCounts } from './outcome-counts.ts';
 import { runWork } from './portable-database.ts';
 import { type PushServices, wakeRetries } from './push-services.ts';
 
-// What came of rows, as a commit stores it in SQLite.
 /** @returns a function to be called inside a transaction */
 function createAttemptWriter(
   database: SqliteDatabase,

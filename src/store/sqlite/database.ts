@@ -1,5 +1,4 @@
-// One open SQLite file: prepares each statement once, reads at once, and writes in transactions that are shared by all
-// that is asked for in one turn of the event loop, and so share one sync of the disk.
+// One open SQLite file. Reads run at once; writes of one turn of the event loop share a transaction, and so one sync of the disk.
 import { statfsSync, type Stats, statSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -23,10 +22,7 @@ interface StatementOptions {
   readonly arrays?: boolean;
 }
 
-/**
- * A statement for running many times: see `SqliteDatabase.prepare`. A store has 200 of them, of which a process or a thread
- * runs a few: those that it never runs cost it nothing.
- */
+/** A statement that is prepared when it first runs: a store has 200 of them, and most processes run a few. */
 export function prepareStatement<Given extends Values, Row = never>(
   database: DatabaseSync,
   sql: string,

@@ -16,7 +16,6 @@ import { checkVersion, migrationsAfter, unfinishedCopy, unfinishedCopyError } fr
 import { hindranceOf, isBusy, toStoreError } from './database-errors.ts';
 import { migrations, schema, schemaVersion } from './migrations.ts';
 
-// What a file must be before it is used as a database, or as the log or index beside one.
 /** A FIFO would be waited for. @throws {DeskbellError} ERR_STORE_CORRUPT */
 export function assertRegular(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
