@@ -1,6 +1,5 @@
-// Judges subscriptions that their push service called gone. A push service that answers "gone" for everything (a fault, or a
-// proxy in front of it) must not empty the store: `gone` marks a subscription, and the mark is judged by the other answers of
-// the push service.
+// Judges subscriptions that their push service called gone. A fault or a proxy that answers "gone" to everything must not empty the
+// store: `gone` marks a subscription, and the push service's other answers decide about the mark.
 //
 //   marked → deleted   the origin accepted at least 5 % of the answers before, with and after the mark's,
 //                      or fewer than 20 subscriptions are marked there
@@ -9,10 +8,10 @@
 //
 // A marked subscription counts as gone and stays in later audiences.
 //
-// Whoever stores answers only adds to the database and waits for no other transaction: while marks wait or are made, the answers
-// of a page from its first mark on, as a window that has no number yet; otherwise counts. A transaction that has the origin to
-// itself numbers these windows, joins small ones, and judges. A window is healthy only by acceptances of messages that were sent
-// after those to its marks, or with them; what was counted while marks waited is ignored, since it may be older.
+// A commit waits for no other transaction: it adds the answers of its page from the first mark on as a window without a number, or,
+// if no marks wait, adds to counts. A second transaction, one at a time for each origin, numbers these windows, joins small ones,
+// and judges. Only acceptances of messages that were sent after those to its marks, or with them, make a window healthy; what was
+// counted while marks waited may be older, and is ignored.
 import { isAnswer, type RowResult } from './ledger.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
 
@@ -21,7 +20,7 @@ export const deletionGuardPolicy = {
   windowAnswers: 100,
   /** At least one of this many answers was an acceptance: 5 %. */
   answersPerAcceptance: 20,
-  /** So few deletions are no mass deletion, whatever the origin's other answers are. */
+  /** Fewer deletions are believed, whatever the origin's other answers are. */
   fewMarks: 20,
   /** A window with fewer answers is inconclusive; pages with so few are joined. */
   minWindowAnswers: 20,
@@ -36,7 +35,7 @@ export interface AnswerCounts {
   readonly accepted: number;
 }
 
-/** How the answers of one push service to a page can speak for the deletion of what is gone. */
+/** Of one push service to a page. */
 export interface JudgedAnswers extends AnswerCounts {
   /** Answers to messages that were sent before the first one to a subscription that is gone. */
   readonly before: AnswerCounts;
@@ -47,9 +46,8 @@ export interface JudgedAnswers extends AnswerCounts {
 }
 
 /**
- * Where something is gone, acceptances are counted if their messages were sent after the first one of these; where much is gone, after
- * half of them: answers do not come quite in the order of the messages, and a push service may begin to call everything gone in the
- * middle of a page.
+ * Acceptances count if their messages were sent after the first message to a subscription that is gone, or, if many are gone, after
+ * half of these: a push service may begin to call everything gone in the middle of a page, and answers come out of order.
  *
  * @returns by origin
  */
@@ -104,7 +102,7 @@ interface Window extends AnswerCounts {
   readonly parts: readonly WindowRow[];
 }
 
-/** @param counts of its answers, those that speak for no mark */
+/** @param counts of its answers, those that may speak for a mark */
 const toWindow = (row: WindowRow, counts: AnswerCounts = row): Window => ({
   answers: counts.answers,
   accepted: counts.accepted,
@@ -130,7 +128,7 @@ const hasNewSingleMarks = ({ parts }: Window): boolean =>
 const hasNewAcceptances = ({ parts }: Window): boolean =>
   parts.some((part) => isNew(part) && part.accepted > 0);
 
-/** `pages`: unless somebody else judges now. `single`: single messages. `over`: nothing more is to come for a while. */
+/** `pages`: unless another transaction judges now. `single`: single messages. `over`: no answers will come for a while. */
 export type JudgedAfter = 'pages' | 'single' | 'over';
 
 /**
@@ -194,7 +192,7 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
       );
     }
   }
-  // the windows before the last two say nothing any more; what comes after a broadcast, perhaps days later, is judged by itself
+  // only the last windows are compared with what comes next, and none after a broadcast: the next one may be days later
   const past = windows.flatMap((window, index) => {
     const isJudged = deletedFew !== undefined || !hasMarks(window) || due.includes(index);
     return isJudged && (after === 'over' || index < windows.length - 3) ? [ids[index]!] : [];
@@ -204,7 +202,7 @@ export function* judgeMarks(database: PortableDatabase, origin: string, after: J
   return held;
 }
 
-/** Answers without a mark are of no use once the broadcasts that got them are over. Those that are being written stay. */
+/** Drops counts of answers once their broadcasts are over. Those that are being written stay. */
 export function* dropUncounted(
   database: PortableDatabase,
   origins: string,

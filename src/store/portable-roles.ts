@@ -16,7 +16,6 @@ import { createVapidKeys } from './vapid-keys.ts';
 import { createVisits } from './visits.ts';
 import { createWebhookOutbox } from './webhook-outbox.ts';
 
-/** The roles that are whole with this database alone. */
 export const createPortableRoles = (database: PortableDatabase) => ({
   now: database.now,
   channels: createChannels(database),

@@ -1,6 +1,5 @@
-// Audiences of stored subscriptions, written down as sets of ids: those of an expression range by range, each in a short
-// transaction, so that any process goes on where another one has ended. Nothing is sent before the last range. What differs by
-// reader is split on the way (`split-audience.ts`), also if the audience is all or a list of ids.
+// Prepares audiences: stores the ids of their members as sets, range by range in short transactions, so that any process can go on if
+// one ends. Nothing is sent before the last range. Audiences whose readers differ are split (`split-audience.ts`).
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
 import type { BroadcastStore } from './broadcasts.ts';
 import { decodeIds, encodeIds } from './id-set.ts';
@@ -146,7 +145,7 @@ interface FoundRange extends Omit<SearchedRange, 'sliceRows'> {
 }
 
 /**
- * Whoever is first with these ids stores them: if a range takes longer than the lease, somebody gets on.
+ * The first to have these ids stores them, even if its lease has ended.
  *
  * @returns whether the holder is to go on
  */
@@ -195,7 +194,7 @@ function* addRange(
   return false;
 }
 
-/** When each slice is free, how many get each text, and until when the last may get theirs. */
+/** When each slice is free, how many get each text, and when the last ones may get theirs. */
 function* noteGroups(
   broadcastId: number,
   firstNumber: number,
@@ -232,7 +231,7 @@ function* noteGroups(
   );
 }
 
-/** It starts with the first who get it, and so does the time of its receipts. Sets of a list have been split, and are not needed any more. */
+/** Broadcast and receipts start with the first who get it. Sets that were split are dropped. */
 function* endSplit(broadcastId: number, audienceId: number): Work<void> {
   const first = '(select min(lease_until_ms) from deskbell.slices where broadcast_id = :broadcastId)';
   yield* run(

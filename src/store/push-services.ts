@@ -1,6 +1,6 @@
-// What is known of the answers of push services, shared by all workers and processes. A push service that refuses our
-// token or key refuses everybody's message, and is not asked for each row; but some rows, which anybody may have
-// registered, are refused whatever the token is. A refusal alone is therefore never final.
+// What all workers and processes know of push services' answers. A push service that refuses our token or key refuses all messages, so
+// it need not be asked for each row. But a stranger may have registered rows that are refused whatever the token is, so a refusal
+// alone is never final.
 //
 //   push service   OPEN  messages are sent. `refusalsToSuspend` refusals in a row, without an acceptance → SUSPENDED
 //                  SUSPENDED  rows are stored as suspended. Now and then a few of them are drawn as probes: rows that the push
@@ -80,10 +80,10 @@ export const suspensionPolicy = {
   lastProbeRows: 100,
 } as const;
 
-/** Rows with the least draw order are drawn as probes first. From 0 to below this; less by this where the row was accepted before. */
+/** Draw orders are below this; those of rows that were accepted before are less by it. The lowest become probes first. */
 export const drawOrderEnd = 2 ** 49;
 
-/** What happens if the push service refuses the row again. */
+/** What a further refusal of the row means. */
 export type IfRefused = 'suspend' | 'retry' | 'reject';
 
 /** A row that was refused, or is drawn as a probe. */
@@ -111,13 +111,13 @@ export function decideRefusal({
   return waitedMs >= suspensionPolicy.patienceMs && onlyNeverAccepted && isKeyGood ? 'reject' : 'suspend';
 }
 
-// Limits on how many messages a push service gets in a time, for all workers of all processes together. Workers take shares
-// of a limit, each of a fraction of a second, and say how many rows wait for it.
+// Rate limits of push services, for all workers of all processes together. Workers take shares of a fraction of a second, and say how
+// many rows wait.
 
 /** What may be saved up, as seconds of the rate; at least one message. */
 export const burstSeconds = 0.25;
 
-/** So long without a message, the queue is not there: its broadcast was paused or cancelled. */
+/** After this long without a message there is no queue: its broadcast was paused or cancelled. */
 const abandonedAfterMs = 5000;
 
 export interface RateRequest {

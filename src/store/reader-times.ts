@@ -40,7 +40,7 @@ export const lifetimeOf = (ttlSeconds: number): number => Math.max(ttlSeconds * 
 export const hasReaderTimes = ({ localTime, quietHours }: StoredOptions): boolean =>
   localTime !== undefined || quietHours !== undefined;
 
-/** @returns says when readers in a time zone get the broadcast; of one that is not known, the broadcast's own holds */
+/** @returns says when readers in a time zone get the broadcast; an unknown zone is the broadcast's own */
 export function createReaderTimes(options: TimeOptions): (timeZone: string | undefined) => ReaderTime {
   const { localTime, ifTimePassed = 'nextDay', quietHours, startAtMs, ttlSeconds } = options;
   const wallMs = localTime === undefined ? undefined : parseWallTime(localTime);

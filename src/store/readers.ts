@@ -1,5 +1,5 @@
-// Readers: what is known of who reads, and what they have chosen. A reader is a person, or a subscription without one. Language,
-// time zone and each choice are the person's, else the subscription's; a choice that neither has made is the channel's default.
+// Readers: a person, or a subscription without one. Language, time zone and each choice are the person's, else the subscription's;
+// a choice that neither has made is the channel's default.
 import {
   type Channel,
   checkChannel,
@@ -17,8 +17,7 @@ import { type PortableDatabase, run, type Work } from './portable-sql.ts';
 import { isInactive } from './receipts.ts';
 import { readChoices, type StoredSubscription } from './subscriptions.ts';
 
-// Channels: what readers switch on and off. A channel that is removed leaves the choices that were made for it: nobody sees them,
-// and where a channel of its name is made anew, they hold again.
+// Channels: what readers switch on and off. Choices stay when a channel is removed, and count again if it is added again.
 /** Channels, at most 100. */
 export interface ChannelStore {
   /** In the order of their names. */
@@ -100,9 +99,8 @@ export interface ReaderFacts {
 /** A stored subscription as it was read, or a person. */
 export type Reader = Pick<StoredSubscription, 'id' | 'user' | 'channels'> | { readonly user: string };
 
-/** What is known of readers, and what they have chosen. */
 export interface ReaderStore {
-  /** Without data and choices where nothing is known. */
+  /** Without data and choices if nothing is known. */
   person(user: string): Promise<Person>;
   /**
    * @returns the person as it is afterwards
@@ -111,7 +109,7 @@ export interface ReaderStore {
    */
   setPerson(user: string, change: PersonChange): Promise<Person>;
   /**
-   * What holds for who reads these subscriptions, by their ids; without those that are not stored. One query for all.
+   * What holds for the readers of these subscriptions, by id; without those that are not stored. One query.
    *
    * @param skipInactive over so many broadcasts it is asked who is inactive
    */
@@ -119,7 +117,7 @@ export interface ReaderStore {
     subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[],
     skipInactive?: number,
   ): Promise<ReadonlyMap<number, ReaderFacts>>;
-  /** The data of who reads these subscriptions, by their ids; without those of whom there is none. One query for all. */
+  /** The data of the readers of these subscriptions, by id, if there is any. One query. */
   dataOf(
     subscriptions: readonly Pick<StoredSubscription, 'id' | 'endpoint'>[],
   ): Promise<Readonly<Record<number, PersonData>>>;
@@ -143,7 +141,7 @@ interface FactRow {
   readonly channels: string | null;
 }
 
-/** Of a subscription with what is known of its person. */
+/** A subscription and its person. */
 interface ReaderRow extends FactRow {
   readonly id: number;
   /** Choices of the subscription. */

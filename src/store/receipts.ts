@@ -1,5 +1,5 @@
-// What browsers report of the notifications of a broadcast. The store counts a report once for each message, subscription
-// and event; whether it is genuine is decided before it gets here.
+// What browsers report of notifications. A report is counted once for each message, subscription and event; the caller has checked
+// that it is genuine.
 
 import { leftOutCodes } from './split-audience.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
@@ -17,7 +17,7 @@ export interface Receipt {
   readonly action?: string | undefined;
 }
 
-/** What was reported of a broadcast's notifications that came by one push service. */
+/** Of a broadcast's notifications, by push service. */
 export interface ReceiptCounts extends Readonly<Record<ReceiptEvent, number>> {
   readonly origin: string;
   /** Of `clicked`: the clicks on each action, by its name. */
@@ -70,10 +70,9 @@ export const leftOutCode = (lastShown: number | undefined, hasChannelOn: string)
   `case when not (${hasChannelOn}) then ${leftOutCodes.channelOff}
         when ${isInactive(lastShown)} then ${leftOutCodes.inactive} else 0 end`;
 
-/** From the start of a broadcast: what comes later is not counted, and which subscription reported what is forgotten. */
+/** From the start of a broadcast. Later reports are not counted, and who reported what is forgotten. */
 export const receiptWindowMs = 30 * 24 * 60 * 60 * 1000;
 
-/** Counts what browsers report of notifications. */
 export interface ReceiptStore {
   /**
    * Counts receipts, each once. Left out are those of broadcasts that do not ask for them or began more than
@@ -83,8 +82,7 @@ export interface ReceiptStore {
    */
   add(receipts: readonly Receipt[]): Promise<number>;
   /**
-   * Forgets, of broadcasts whose time is over, which subscriptions the counts came from: some thousand rows in a short
-   * transaction.
+   * Forgets who reported what of broadcasts whose time is over: some thousand rows in a short transaction.
    *
    * @returns whether there may be more
    */

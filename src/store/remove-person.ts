@@ -4,8 +4,6 @@ import { addRemoved, finishIfOver } from './finish-broadcast.ts';
 import { decodeIds, encodeIds } from './id-set.ts';
 import { changeRows, type PortableDatabase, type PortableValues, run, type Work } from './portable-sql.ts';
 
-// Takes subscriptions out of sets of ids, those of attempts and those of audiences, in short transactions, so that nobody waits
-// for it.
 /** A table with sets of ids. */
 interface SetTable {
   readonly name: string;
@@ -16,7 +14,7 @@ interface SetTable {
   readonly key: string;
   /** What is done to a set without members. */
   readonly ifEmpty: 'delete' | 'keep';
-  /** What follows where a subscription was taken out of a set. */
+  /** Run when a subscription was taken out of a set. */
   readonly afterwards?: (owner: number, key: number, subscriptionId: number) => Work<void>;
 }
 
@@ -73,8 +71,8 @@ async function forget(
 }
 
 /**
- * A member that was not read yet counts as removed. Whoever has leased the slice knows the former members, and would count it again:
- * the slice is leased anew.
+ * A member that was not read yet counts as removed. Its slice must be leased anew, since a worker that has it knows the former members
+ * and would count it again.
  */
 function* countUnread(audienceId: number, number: number, subscriptionId: number): Work<void> {
   const slices = yield* run<{ readonly broadcast_id: number }>(

@@ -1,4 +1,4 @@
-// How long the store keeps the data of broadcasts that are over. It deletes in short transactions, so that nobody waits.
+// How long data is kept. It is deleted in short transactions, so that nobody waits.
 import { alarmsKeptMs, endedAtMs, isPast } from './alarms.ts';
 import { keyLifetimeMs } from './message-requests.ts';
 import { changeRows, run, type PortableDatabase, type Work } from './portable-sql.ts';
@@ -13,19 +13,19 @@ export interface RetentionLimits {
   readonly attemptsBeforeMs?: number | undefined;
   /** Audit records from before. */
   readonly auditBeforeMs?: number | undefined;
-  /** When persons were reached by broadcasts with a cap before, which no cap looks back to any more. */
+  /** Reaches of persons that no frequency cap counts any more. */
   readonly contactsBeforeMs?: number | undefined;
 }
 
 export interface Retention {
   /**
-   * Deletes some of what is older, who reported receipts of broadcasts that started 30 days ago, invitations that have expired,
-   * subscriptions that ended 30 days ago, webhook events of three days ago, and requests for single messages of a day ago.
+   * Deletes some of what is older; also who reported receipts of broadcasts that started 30 days ago, expired invitations, subscriptions
+   * that ended 30 days ago, webhook events after three days, and requests for single messages after a day.
    *
    * @returns whether there may be more
    */
   prune(limits: RetentionLimits): Promise<boolean>;
-  /** Gives some of the room that is free in the database back to the disk. @returns whether there may be more */
+  /** Gives some free space of the database back to the disk. @returns whether there may be more */
   shrink(): Promise<boolean>;
 }
 
@@ -37,14 +37,14 @@ const pruneBatchRows = 2000;
 /** Of a thousand rows each. */
 const pruneBatchSets = 500;
 
-/** Whoever writes a list down makes its broadcast by then. */
+/** A list without a broadcast is kept this long. */
 const unusedForMs = 24 * 60 * 60 * 1000;
-/** Applications have read about subscriptions that have ended by then. */
+/** How long applications can read about subscriptions that have ended. */
 const endedKeptMs = 30 * 24 * 60 * 60 * 1000;
-/** Whoever freezes an audience has made its broadcast long before. */
+/** Longer than it takes to create a broadcast to a frozen audience. */
 const freezingMs = 60 * 60 * 1000;
 
-/** A table that nobody looks into after a while. */
+/** A table whose rows are deleted after a while. */
 export interface AgingTable {
   readonly name: string;
   readonly key: string;
@@ -132,8 +132,8 @@ function* pruneBroadcast(beforeMs: number): Work<boolean> {
 }
 
 /**
- * Some of a list of recipients that nobody needs: its broadcast is over and, if it has ids of subscriptions, its attempts are
- * dropped; or there is none.
+ * Some of a list of recipients without a broadcast, or whose broadcast is over and, if it has ids of subscriptions, has no attempts any
+ * more.
  */
 function* dropUnusedAudience(unusedBeforeMs: number): Work<boolean> {
   const [unused] = yield* run<{ readonly id: number }>(
@@ -178,7 +178,7 @@ const pruneRemovals = (beforeMs: number): Work<number> =>
     { beforeMs },
   );
 
-/** Alarms of broadcasts that have been over for long, so that nobody looks at them again. @returns how many */
+/** Marks alarms of broadcasts that have long been over. @returns how many */
 const notePastAlarms = (pastMs: number): Work<number> =>
   changeRows(
     `update deskbell.alarms set is_past = 1 where (broadcast_id, origin, reason) in (

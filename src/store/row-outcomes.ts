@@ -8,9 +8,9 @@ import { createQuietTimes, lifetimeOf } from './reader-times.ts';
 import { type LeftOut, reasonOf } from './split-audience.ts';
 import { type ReceiptEvent, receiptEvents } from './receipts.ts';
 
-// What the store has of rows that says what came of them: places in audiences, retries, attempts, the subscription itself and what
-// its browser has reported. Attempts are read last, so that a row which is settled meanwhile is found there.
-/** What is to be known of a broadcast. */
+// Attempts are read last, so that a row that is settled meanwhile is found there.
+
+/** A broadcast. */
 interface RowsHead {
   readonly id: number;
   readonly state: 'running' | 'paused' | 'cancelled' | 'done';
@@ -31,7 +31,7 @@ interface RowsHead {
   readonly time_zone: string | null;
 }
 
-/** A row that is stored to be tried again. */
+/** A retry. */
 interface RetryRow {
   readonly due_at_ms: number;
   readonly attempts: number;
@@ -73,7 +73,7 @@ interface GatheredFacts {
   receipts: ReceiptEvent[];
 }
 
-/** Of a row of which nothing is known. */
+/** Of a row about which nothing is known. */
 const noFacts = (): GatheredFacts => ({
   attempts: [],
   retry: undefined,
@@ -310,7 +310,7 @@ export function createAttempts(database: PortableDatabase): AttemptStore {
   };
 }
 
-/** Whether it is known that the row was in the audience, or would have been, had it not been inactive. */
+/** It is known that the row was in the audience, or would have been if it had been active. */
 const wasRecipient = ({ state, attempts }: RowOutcome, { isMember }: RowFacts): boolean =>
   attempts.length > 0 ||
   isMember ||
@@ -343,7 +343,7 @@ function stateOf(head: RowsHead, row: RowFacts, nowMs: number): RowState {
   return retry.token !== null && retry.due_at_ms > nowMs ? 'inFlight' : 'waiting';
 }
 
-/** Of a row that no attempt has settled, and that is not stored to be tried again. */
+/** Of a row without a settling attempt and without a retry. */
 function unsettledState(head: RowsHead, row: RowFacts, nowMs: number): RowState {
   const { attempts, isMember, leftOut, stored, freeAtMs } = row;
   const isOver = head.state === 'done' || head.state === 'cancelled';

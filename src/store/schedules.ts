@@ -1,4 +1,4 @@
-// Schedules: broadcasts that recur. Each time of a schedule is an occurrence; when it has come, a broadcast is made for it.
+// Schedules: broadcasts that recur. At each occurrence a broadcast is created.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { Message } from '../protocol/message/message.ts';
 import type { AudienceExpression } from '../audience/user-and-tags.ts';
@@ -6,7 +6,7 @@ import { optionColumns, readOptionRow, toOptionRow, type StoredOptions } from '.
 import { run, type PortableDatabase } from './portable-sql.ts';
 import { isNotPaused } from './sending.ts';
 
-/** Whom each occurrence is for, looked at when its time has come. */
+/** Whom each occurrence is for, found when its time has come. */
 export type ScheduleAudience = 'all' | AudienceExpression;
 
 export interface NewSchedule extends StoredOptions {
@@ -21,7 +21,7 @@ export interface NewSchedule extends StoredOptions {
   readonly nextAtMs: number;
 }
 
-/** A broadcast that recurs, as it is stored. */
+/** A stored schedule. */
 export interface Schedule extends NewSchedule {
   /** Never used again. */
   readonly id: number;
@@ -33,7 +33,7 @@ export interface Schedule extends NewSchedule {
 }
 
 export interface DueSchedule extends Schedule {
-  /** The time now, by the clock of the database, which all processes share. */
+  /** Now, by the clock of the database. */
   readonly nowMs: number;
 }
 
@@ -45,7 +45,7 @@ export interface ScheduleStore {
   /** @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND if there is none */
   get(id: number): Promise<Schedule>;
   /**
-   * From now on it makes no broadcasts. One that is being made is still sent. Pausing what is paused changes nothing.
+   * Creates no further broadcasts. Pausing what is paused changes nothing.
    *
    * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND
    */

@@ -1,6 +1,5 @@
-// Whether a store sends by itself. A copy of a store (restored, or made of its disk) must not send what the original sends, so
-// its sending is paused until somebody resumes it: schedules and webhook events wait, and the broadcasts that were running are
-// paused, with all that is still to be tried again. What somebody sends by a command or a request is sent.
+// Whether a store sends by itself. A copy of a store must not send what the original sends, so its sending can be paused until somebody
+// resumes it: schedules and webhook events wait, and running broadcasts are paused. What somebody sends explicitly is still sent.
 import { changeRows, type PortableDatabase, run, type Work } from './portable-sql.ts';
 
 /** `restored`: the store was made of a backup. `asked`: somebody has paused it. */
@@ -27,7 +26,7 @@ export interface Sending {
   resume(options: { readonly withBroadcasts: boolean }): Promise<readonly number[]>;
 }
 
-/** To be put where something is leased that would be sent without anybody asking for it. */
+/** A condition for leases of what nobody has asked to send. */
 export const isNotPaused = 'not exists (select 1 from deskbell.sending_pause)';
 
 export interface SendingPauseRow {
@@ -101,8 +100,7 @@ export const toSendingPause = ({ since_ms, reason, broadcast_ids }: SendingPause
   broadcastIds: JSON.parse(broadcast_ids) as readonly number[],
 });
 
-// Who sends now, in whatever process and on whatever machine, and what each knows of push services: reported every few
-// seconds, so that operators see all of them from any process. Nothing is decided by it.
+// Who sends now, on any machine, and what each knows of push services: reported every few seconds, for operators to see.
 
 /** What one sender knows of one push service. */
 export interface ReportedPushService {

@@ -1,10 +1,9 @@
-// Figures over time: counted if they arise, in the same transaction, and kept in few rows, so that reading them never
-// looks at subscriptions or audiences.
+// Figures over time, counted in the transaction of what they count and kept in few rows.
 import { type OriginCounts, settlements } from './broadcasts.ts';
 import { type PortableDatabase, type PortableValues, run, type Work } from './portable-sql.ts';
 
-// The columns in which outcomes are counted, and the SQL that follows from them. Whoever adds an outcome adds it to `settlements`,
-// and a column of its name to the tables of both databases.
+// The columns in which outcomes are counted, and the SQL made of them. A new outcome needs an entry in `settlements`, and a column of
+// its name in both databases.
 export const outcomeColumns = ['attempts', ...settlements] as const;
 
 type OutcomeColumn = (typeof outcomeColumns)[number];
@@ -191,8 +190,8 @@ const noRows = { pendingRows: 0, laterRows: 0, retryRows: 0, deferredRows: 0, su
 const keyOfInterval = 'broadcast_id, width_ms, start_ms, push_service';
 
 /**
- * Adds up the shards of intervals that nothing is counted in any more, which no other transaction writes: those of a broadcast that is
- * over, and those of a day in which messages of all broadcasts were counted.
+ * Adds up the shards of intervals that no other transaction writes any more: those of a broadcast that is over, and those of all messages
+ * of a day that is over.
  */
 export function* mergeIntervals(broadcastId: number, nowMs: number): Work<void> {
   const { widthMs } = outcomeWidths.coarse;

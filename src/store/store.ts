@@ -34,8 +34,7 @@ export interface StoreAddress {
 /** A database of Deskbell, in SQLite or PostgreSQL. Each member is one role of it. */
 export interface Store {
   /**
-   * The time that counts for whatever is stored, milliseconds since 1970. With PostgreSQL it is the server's, the same on all
-   * machines; it costs no round trip.
+   * The store's time, milliseconds since 1970. With PostgreSQL it is the server's, the same on all machines, without a round trip.
    */
   readonly now: () => number;
   readonly subscriptions: SubscriptionStore;

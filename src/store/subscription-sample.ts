@@ -1,10 +1,9 @@
 // A random sample of the subscriptions, for figures that need not be exact. It reads a bounded number of rows, however many there are
 // and however their ids are spread.
 //
-// It is made of windows: the rows behind an id that is drawn at random. A row after a gap is found by more draws than a row without
-// one, so each row counts for as many subscriptions as follows from its chance to be found (the Hansen-Hurwitz estimator). That chance
-// is known exactly, since a window also reads the ids before the drawn one. The first two rounds only learn where the rows are, so that
-// the last one draws where there are rows, and not in gaps.
+// It reads windows: the rows behind ids drawn at random. A row after a gap is found by more draws than others, so each row is weighted
+// by its chance to be found (the Hansen-Hurwitz estimator), which is known exactly, since a window also reads the ids before the drawn
+// one. The first two rounds only learn where the rows are, so that the last one seldom draws in gaps.
 import type { PortableDatabase } from './portable-sql.ts';
 
 export interface SubscriptionSample {

@@ -1,11 +1,11 @@
-// What the copy needs of each database, and what it does with it alike: marks the target as an unfinished copy, and writes rows
-// together with the progress that includes them.
+// What a copy needs of each database, and what is the same in both: marking the target as an unfinished copy, and writing rows together
+// with the progress.
 import { hash } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { unfinishedCopy } from '../database-content.ts';
 import { type CopiedTable, type CopyRow, inOrder, tablesToBeEmpty, toCopyValue } from './copied-tables.ts';
 
-// How many rows of a table were read, and what they were: a chain of hashes, so that it can be continued from any row on.
+/** A chain of hashes over the rows of a table, which can be continued from any row on. */
 export interface TableChecksum {
   readonly rows: number;
   /** SHA-256 in hexadecimal digits over the tally before and the row; empty before the first row. */

@@ -10,9 +10,8 @@ import { callFunction, type PostgresDatabase } from './database.ts';
 import { createMemberFinder } from './member-finder.ts';
 import { partitions } from './migrations.ts';
 
-// Which rows a broadcast is for, and in which slices. Ids are given out before their rows are committed; so the highest id
-// is taken at a moment when no registration is open. From then on nothing appears up to it, and what is counted is what is
-// sent to, however long it takes to cut it into slices. What is deleted from then on counts as removed.
+// Which rows a broadcast is for, and in which slices. Ids are given out before their rows are committed, so the highest id is read
+// when no registration is open: no row up to it appears later, and what is deleted later counts as removed.
 export interface SlicedAudience {
   readonly rows: number;
   /** As in the table of broadcasts. Rows of sets are in "all". */

@@ -128,8 +128,8 @@ export class WorkNotices {
 /** In place of a broadcast's number: any may have changed. */
 export const everyBroadcast = 0;
 
-// Passes notices of new work on from the main thread to the process's other threads, so that a process has one connection
-// for them. A thread of a process whose main thread has not opened the database hears nothing, and so polls.
+// The main thread passes notices on to the other threads, so that a process has one connection for them. If the main thread has not
+// opened the database, the others poll.
 
 /** The notices of new work in one thread. */
 export type Notices = Pick<WorkNotices, 'isHearing' | 'listen' | 'close'>;

@@ -1,12 +1,11 @@
-// Which of a database's hosts is connected to: the one that takes writes. libpq does this for a URL with several hosts;
-// `pg` does not. Hosts are tried in turn: each connection goes to the host that the last one was made to, until that
-// cannot be reached or has become a standby. The next attempt, which whoever asked makes in a moment, goes to the host after it.
+// Connects to the host of a database that accepts writes, which libpq does for a URL with several hosts and `pg` does not. Each
+// connection goes to the host of the last one, until that cannot be reached or has become a standby: the next attempt goes to the
+// next host.
 //
-// A former primary may take writes too: it was cut off from its cluster, or started again on its own, after a standby had been
-// promoted. Each promotion begins a timeline with a higher number, so of two hosts that take writes the one with the higher
-// timeline is used. The hosts that are not connected to are asked with the first connection, and every few seconds as long as
-// there are connections; if one of them was promoted later, connections to the former primary are cut. Nothing is
-// remembered of a host that has become a standby or cannot be reached: its cluster may have returned to the former primary.
+// A former primary may accept writes too, if it was cut off from its cluster or started on its own after a standby was promoted. Each
+// promotion begins a higher timeline, so of two hosts that accept writes the one with the higher timeline is used. The other hosts are
+// asked at the first connection and every few seconds while there are connections; if one was promoted later, connections to the
+// former primary are cut. Nothing is remembered of hosts that fail: their cluster may have returned to the former primary.
 import type { Client, ClientConfig } from 'pg';
 import { codeOf } from './database-errors.ts';
 
