@@ -70,6 +70,11 @@ async function copy(from: string, to: string, options: Partial<CopyOptions> = {}
   }
 }
 
+const keysOf = async (store: Store) => [
+  await store.vapidKeys.list(),
+  await store.subscriptions.page({ afterId: 0, limit: 10 }),
+];
+
 /** Types of PostgreSQL that have the form of a type of SQLite. */
 const sameForm: Readonly<Record<string, readonly string[]>> = {
   INTEGER: ['bigint', 'integer', 'boolean'],
@@ -151,10 +156,6 @@ describe('a copy', () => {
   test('has the keys of the source, and gives ids out behind its ids, also behind those of deleted rows', async () => {
     const path = newPath();
     await fillDatabase(path);
-    const keysOf = async (store: Store) => [
-      await store.vapidKeys.list(),
-      await store.subscriptions.page({ afterId: 0, limit: 10 }),
-    ];
     const source = await openStore(path);
     const keys = await keysOf(source);
     await source.close();

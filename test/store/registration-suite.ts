@@ -16,6 +16,11 @@ const withKeysOf = (index: number, keys: number) => ({
   ...madeUpSubscription(keys),
   endpoint: madeUpSubscription(index).endpoint,
 });
+/** The keys of one subscription at an endpoint of its own. */
+const moved = (index: number, path: string, origin = 'https://fcm.googleapis.com') => ({
+  ...madeUpSubscription(index),
+  endpoint: `${origin}/fcm/send/${path}`,
+});
 const ownerOf = ({ user, tags }: Partial<StoredSubscription> = {}) => ({ user, tags });
 
 export function describeRegistrations(name: string, prepare: () => Promise<StoreUnderTest>): void {
@@ -139,11 +144,6 @@ export function describeRegistrations(name: string, prepare: () => Promise<Store
       assert.deepEqual(ownerOf(await read(1)), { user: 'bob', tags: [] });
     });
 
-    /** The keys of one subscription at an endpoint of its own. */
-    const moved = (index: number, path: string, origin = 'https://fcm.googleapis.com') => ({
-      ...madeUpSubscription(index),
-      endpoint: `${origin}/fcm/send/${path}`,
-    });
     const all = () => store.subscriptions.page({ afterId: 0, limit: 10 });
 
     test('a new endpoint with the keys of one row is that of the same browser, and replaces the row', async () => {
