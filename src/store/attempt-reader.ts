@@ -6,8 +6,8 @@ import {
   attemptOutcomes,
   type AttemptRecord,
   type AttemptStore,
-  maxSetRows,
 } from './attempts.ts';
+import { maxSetRows } from './attempt-sets.ts';
 import { decodeIds, indexOfId } from './id-set.ts';
 import type { PortableDatabase } from './portable-sql.ts';
 

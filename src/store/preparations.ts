@@ -5,7 +5,7 @@ import type { BroadcastStore } from './broadcasts.ts';
 import { decodeIds, encodeIds } from './id-set.ts';
 import { run, type PortableDatabase, type Work } from './portable-sql.ts';
 import { receiptWindowMs } from './receipts.ts';
-import { countMembers, type MemberSet } from './leases.ts';
+import { countMembers, type MemberSet } from './slices.ts';
 import {
   leftOutCodes,
   splitSets,

@@ -2,7 +2,7 @@
 // and when they get it; those who are left out are kept apart, by reason. Each part is written down as sets of its own, so that who moves meanwhile still gets exactly one message.
 import { toWallTime } from '../audience/zone-time.ts';
 import { chooseLanguage } from '../protocol/language.ts';
-import type { MemberSet } from './leases.ts';
+import type { MemberSet } from './slices.ts';
 import { createReaderTimes, zoneOf, type ReaderTime, type TimeOptions } from './reader-times.ts';
 
 /** What an audience is split by. It is stored as JSON while the audience is prepared. */

@@ -49,7 +49,7 @@ test('messages are logged once their outcome is stored, and not where another wo
     const committed = Promise.withResolvers<void>();
     const parts = {
       settings,
-      destinations: { takeAnswers: () => [], setStates: () => {} },
+      destinations: { takeAnswers: () => [], setStates: () => {}, storeDormant: async () => {} },
       ledger: { commit: async () => ({ isLeaseLost, state: 'running' }) },
       messageLog: { of: 'all', write: (records: readonly unknown[]) => logged.push(...records) },
       now: () => 0,
@@ -71,7 +71,7 @@ test('a worker that is stopped waits for a commit without keeping its thread bus
   workload.assignments.add({ ...assignment, recordCommitted: () => {} } as unknown as Assignment);
   const parts = {
     settings,
-    destinations: { takeAnswers: () => [], setStates: () => {} },
+    destinations: { takeAnswers: () => [], setStates: () => {}, storeDormant: async () => {} },
     ledger: { commit: () => stored.promise },
     leases: { release: async () => {} },
     now: () => 0,

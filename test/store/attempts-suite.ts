@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AttemptRecord, RowOutcome, RowOutcomes, RowState } from '../../src/store/attempts.ts';
-import { maxWordsPerBroadcast } from '../../src/store/attempts.ts';
+import { maxWordsPerBroadcast } from '../../src/store/attempt-sets.ts';
 import {
   type NewBroadcast,
   type Recipient,

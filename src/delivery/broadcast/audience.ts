@@ -12,7 +12,7 @@ import {
 } from '../../audience/user-and-tags.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
-import { defaultSliceRows } from '../../store/leases.ts';
+import { defaultSliceRows } from '../../store/slices.ts';
 import { readSubscription, type SubscriptionInput } from '../message-path/subscription-input.ts';
 
 type Several<Member> = Iterable<Member> | AsyncIterable<Member>;

@@ -15,7 +15,7 @@ import {
   type DeliveryOptions,
 } from '../../store/delivery-options.ts';
 import { lifetimeOf } from '../../store/reader-times.ts';
-import { defaultSliceRows } from '../../store/leases.ts';
+import { defaultSliceRows } from '../../store/slices.ts';
 import { checkIdempotencyKey, isLikeOperatorKey, operatorKey } from './idempotency-key.ts';
 import { checkAudience, hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
 import { checkCreator, thisApplication } from './describe-source.ts';

@@ -2,7 +2,8 @@
 import { checkOptions, isFunction, mustBe, type OptionCheck } from '../../errors/check-options.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
 import type { PushResponse } from '../../protocol/push-response.ts';
-import { type AttemptOutcome, outcomeOf } from '../../store/attempts.ts';
+import { type AttemptOutcome } from '../../store/attempts.ts';
+import { outcomeOf } from '../../store/attempt-sets.ts';
 import type { RowResult } from '../../store/ledger.ts';
 
 /** `failed`: those that were not accepted, each time they are tried. */

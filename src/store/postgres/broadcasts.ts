@@ -5,7 +5,7 @@ import { hashEndpoint, normalizeEndpoint } from '../../protocol/endpoint.ts';
 import type { BroadcastWriter } from '../broadcast-control.ts';
 import { isPrepared, type NewBroadcast, toSourceColumns } from '../broadcasts.ts';
 import { toOptionRow } from '../delivery-options.ts';
-import { cutSlices, type Extent, maxSlices, type Slice } from '../leases.ts';
+import { cutSlices, type Extent, maxSlices, type Slice } from '../slices.ts';
 import { callFunction, type PostgresDatabase } from './database.ts';
 import { createMemberFinder } from './member-finder.ts';
 import { partitions } from './migrations.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
-import { createAttemptGatherer, type GatheredAttempts } from '../attempts.ts';
+import { createAttemptGatherer, type GatheredAttempts } from '../attempt-sets.ts';
 import type { Alarm, Recipient } from '../broadcasts.ts';
 import { judgeAnswers, judgeMarks } from '../deletion-guard.ts';
 import { finishIfOver, judgeBroadcast, judgePages, nothingIsLeft } from '../finish-broadcast.ts';
@@ -18,7 +18,7 @@ import {
 } from '../ledger.ts';
 import { parsePerPerson } from '../../audience/frequency-cap.ts';
 import { outcomeColumns } from '../statistics.ts';
-import { idsAfter } from '../leases.ts';
+import { idsAfter } from '../slices.ts';
 import type { AgingTable } from '../retention.ts';
 import type { PushServiceState } from '../push-services.ts';
 import { callFunction, type PostgresDatabase, type Value } from './database.ts';

@@ -4,7 +4,7 @@ import type { AudienceExpression } from '../../audience/user-and-tags.ts';
 import type { MemberFinder } from '../preparations.ts';
 import { leftOutCode } from '../receipts.ts';
 import type { ReadersOfSet } from '../split-audience.ts';
-import { countMembers, cutSet, joinIds, type MemberSet } from '../leases.ts';
+import { countMembers, cutSet, joinIds, type MemberSet } from '../slices.ts';
 import type { PostgresDatabase, Value } from './database.ts';
 import { partitions } from './migrations.ts';
 

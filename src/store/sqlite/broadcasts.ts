@@ -8,7 +8,7 @@ import { optionColumns, toOptionRow } from '../delivery-options.ts';
 import type { MemberFinder } from '../preparations.ts';
 import { leftOutCode, receiptWindowMs } from '../receipts.ts';
 import type { ReadersOfSet } from '../split-audience.ts';
-import { cutSet, cutSlices, type Extent, joinIds, maxSlices } from '../leases.ts';
+import { cutSet, cutSlices, type Extent, joinIds, maxSlices } from '../slices.ts';
 import { createAudienceFilter } from './audience-filter.ts';
 import type { NoValues, SqliteDatabase } from './database.ts';
 import { runPortable } from './portable-database.ts';

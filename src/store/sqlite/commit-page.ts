@@ -1,6 +1,6 @@
 // Stores the results of a page of rows in one transaction: the cursor of the slice, counts, retries, marks on subscriptions that
 // are gone, attempts, alarms. A row is counted here and nowhere else, and only by the worker that holds it.
-import { type AttemptSet, createAttemptGatherer, type StoredAnswer } from '../attempts.ts';
+import { type AttemptSet, createAttemptGatherer, type StoredAnswer } from '../attempt-sets.ts';
 import {
   type Alarm,
   type BroadcastState,

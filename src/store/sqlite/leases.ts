@@ -9,13 +9,13 @@ import {
   leasesPerTurn,
   lookForEndEveryMs,
   lookForWorkEveryMs,
-  membersOf,
   type ReaderColumns,
   type RetryLease,
   type RetryRow,
   type SliceLease,
   toRowReader,
 } from '../leases.ts';
+import { membersOf } from '../slices.ts';
 import { decodeIds } from '../id-set.ts';
 import type { IfRefused } from '../push-services.ts';
 import { createPushServices } from './push-services.ts';

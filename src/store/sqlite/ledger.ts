@@ -1,6 +1,6 @@
 // The ledger in SQLite: reads the rows of slices, and commits what came of them.
 import { countSingleAnswers, type Ledger, type SingleAnswers } from '../ledger.ts';
-import { idsAfter } from '../leases.ts';
+import { idsAfter } from '../slices.ts';
 import { judgeMarks } from '../deletion-guard.ts';
 import type { PortableDatabase } from '../portable-sql.ts';
 import { createAnswerNotes, type NotedAnswers } from './gone-marks.ts';
