@@ -474,7 +474,8 @@ describe('a new PostgreSQL database', () => {
         await assert.rejects(lock(name, 'access share'), { code: '42501' }, name);
       await database.run(`
         grant usage on schema deskbell to ${role}; grant select on all tables in schema deskbell to ${role}`);
-      for (const { name } of tables) await assert.rejects(lock(name, 'row share'), { code: '42501' }, name);
+      for (const { name } of tables)
+        await assert.rejects(lock(name, 'row share'), { code: '42501' }, name);
     } finally {
       await database.run(`drop owned by ${role}; drop role ${role}`);
     }
@@ -639,47 +640,6 @@ describe('a PostgreSQL store', () => {
     assert.equal(await store.subscriptions.count(), 1);
     const [version] = await readRows(database.url, 'select version from deskbell.schema_version');
     assert.deepEqual(version, { version: schemaVersion + 1 });
-  });
-
-  test('gets an index while others write and a dump is open, also if one who built it before has died', async (t) => {
-    await addSubscriptions(store, 20);
-    const migrators = await Promise.all(
-      [1, 2].map(() => PostgresDatabase.open({ url: database.url, maxConnections: 1 })),
-    );
-    const looking = await PostgresDatabase.open({ url: database.url });
-    t.after(() => Promise.all([...migrators, looking].map((each) => each.close())));
-    await looking.query('create index subscriptions_by_zone_3 on deskbell.subscriptions_3 (id)');
-    await looking.query(`update pg_index set indisvalid = false
-      where indexrelid = 'deskbell.subscriptions_by_zone_3'::regclass`);
-    await using dump = await connect(database.url);
-    await dump.query('begin isolation level repeatable read');
-    await dump.query('select count(*) from deskbell.subscriptions');
-    const { rows } = await dump.query<{ pid: number }>('select pg_backend_pid() as pid');
-    const warnings: string[] = [];
-    const index = { index: 'subscriptions_by_zone', on: 'subscriptions', by: '(time_zone, id)' };
-    const added = [...migrations, index, { ...index, index: 'audit_by_target', on: 'audit', by: '(target)' }];
-    const migrating = [looking, ...migrators].map((each) =>
-      migrate(each, added, undefined, (warning) => warnings.push(warning)),
-    );
-    const forDump = new RegExp(`waits for session ${rows[0]?.pid} of the database \\(`);
-    await until(() => warnings.some((warning) => forDump.test(warning)), 'the index to wait for the dump');
-    await within(store.subscriptions.put(madeUpSubscription(20), vapidPublicKey), 'a registration meanwhile');
-    await dump.query('commit');
-    await within(Promise.all(migrating), 'the index');
-    const [built] = await looking.query<{
-      readonly parts: number;
-      readonly valid: boolean;
-      definition: string;
-    }>(
-      `select count(*) filter (where c.relname like 'subscriptions_by_zone_%') as parts, bool_and(i.indisvalid) as valid,
-         max(pg_get_indexdef(i.indexrelid)) filter (where c.relname = 'subscriptions_by_zone_3') as definition
-       from pg_index i join pg_class c on c.oid = i.indexrelid
-       where c.relname like 'subscriptions_by_zone%' or c.relname = 'audit_by_target'`,
-    );
-    assert.deepEqual([built?.parts, built?.valid], [32, true]);
-    assert.match(built!.definition, /\(time_zone, id\)$/);
-    const [version] = await readRows(database.url, 'select version from deskbell.schema_version');
-    assert.deepEqual(version, { version: schemaVersion + 2 });
   });
 
   test('waits for registrations that are open, so that none is sent uncounted or counted unsent', async () => {

@@ -3,9 +3,9 @@
 // is run with `once`.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClientBase, Pool, PoolClient } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { type ConnectionOptions, createClient, defaultMaxConnections, openPool } from './connection.ts';
+import { type ConnectionOptions, defaultMaxConnections, openPool } from './connection.ts';
 import { codeOf, isPassing, toStoreError } from './database-errors.ts';
 import { describeDatabase } from './database-url.ts';
 
@@ -179,22 +179,6 @@ export class PostgresDatabase {
     }
   }
 
-  /**
-   * Runs statements outside of any transaction, on a connection of their own, however long they take.
-   *
-   * @throws what the server or the driver says
-   */
-  async alone<Result>(work: (query: Query) => Promise<Result>, answerWithinMs: number): Promise<Result> {
-    const client = await createClient(this.#options);
-    try {
-      await client.connect();
-      await client.query('set statement_timeout = 0');
-      return await work(queryOf(client, answerWithinMs));
-    } finally {
-      await client.end();
-    }
-  }
-
   async #askTime(): Promise<number> {
     const [row] = await this.queryBriefly<{ readonly now_ms: number }>(
       'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
@@ -267,7 +251,7 @@ export class PostgresDatabase {
 }
 
 const queryOf =
-  (client: ClientBase, answerWithinMs?: number): Query =>
+  (client: PoolClient, answerWithinMs?: number): Query =>
   async <Row extends object>(text: string, values: readonly Value[] = []) => {
     // `pg` knows the last one, its types do not
     const statement = { text, values: values as unknown[], query_timeout: answerWithinMs };

@@ -1,11 +1,10 @@
 // Brings the tables and functions of a database to the newest version, once, however many processes begin at the same time.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DatabaseError } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import {
   checkVersion,
-  migrationsAfter,
   newestVersion,
+  sqlAfter,
   unfinishedCopy,
   unfinishedCopyError,
   versionAfter,
@@ -13,7 +12,7 @@ import {
 import { codeOf } from './database-errors.ts';
 import { describeFunctions, type DatabaseFunctions } from './functions/all-functions.ts';
 import { areInUse, installFunctions, lockMigrations } from './functions/use-functions.ts';
-import { type Migration, migrations as allMigrations, type NewIndex, schema } from './migrations.ts';
+import { migrations as allMigrations, schema } from './migrations.ts';
 import type { PostgresDatabase, Query } from './database.ts';
 
 /** A migration of a large table takes long, and so do those wait who begin meanwhile. */
@@ -26,8 +25,7 @@ const pauseMs = 1000;
 class GaveWay extends Error {}
 
 /**
- * Each migration is a transaction of its own; an index is built while others write. What does not get its locks at once gives way and
- * is tried again, without end.
+ * Each migration is a transaction of its own. One that does not get its locks at once gives way and is tried again, without end.
  *
  * @param migrations after the schema
  * @param functions may change without a migration
@@ -36,7 +34,7 @@ class GaveWay extends Error {}
  */
 export async function migrate(
   database: PostgresDatabase,
-  migrations: readonly Migration[] = allMigrations,
+  migrations: readonly string[] = allMigrations,
   functions = describeFunctions(newestVersion(migrations)),
   onWarning: (warning: string) => void = () => {},
 ): Promise<void> {
@@ -48,136 +46,43 @@ export async function migrate(
   });
   if (isDone) return;
   let told = '';
-  const tell = (session: string | undefined): void => {
-    if (session !== undefined && session !== told)
-      onWarning(`The migration of the database ${database.label} waits for ${session}.`);
-    told = session ?? '';
-  };
   for (;;) {
     try {
-      if (await migrateOnce(database, migrations, functions, tell)) return;
+      if (await migrateOnce(database, migrations, functions)) return;
     } catch (error) {
       if (!(error instanceof GaveWay)) throw error;
-      tell(await findSession(database.query, holdsTable));
+      const session = await findBlocker(database);
+      if (session !== undefined && session !== told)
+        onWarning(`The migration of the database ${database.label} waits for ${session}.`);
+      told = session ?? '';
       await sleep(pauseMs * (0.5 + Math.random()));
     }
   }
 }
 
-/** Tells of the session that is waited for, if there is one. */
-type Tell = (session: string | undefined) => void;
-
 /** @returns whether all is done @throws {GaveWay} */
 const migrateOnce = (
   database: PostgresDatabase,
-  migrations: readonly Migration[],
+  migrations: readonly string[],
   functions: DatabaseFunctions,
-  tell: Tell,
 ): Promise<boolean> =>
   database.transaction(async (query) => {
-    await query('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0');
+    await query('set local statement_timeout = 0');
     const version = await lockVersion(query, database.label, newestVersion(migrations));
-    const [next] = migrationsAfter<Migration>(version, schema, migrations);
+    const [next] = sqlAfter(version, schema, migrations);
     if (next === undefined) {
       await installFunctions(query, functions);
       return true;
     }
-    if (typeof next === 'string') await givingWay(query, () => query(next));
-    else await buildIndex(database, query, next, tell);
+    await query(`set local lock_timeout = ${lockTimeoutMs}`);
+    try {
+      await query(next);
+    } catch (error) {
+      throw isLocked(codeOf(error)) ? new GaveWay('A table is locked.', { cause: error }) : error;
+    }
     await query('update deskbell.schema_version set version = $1', [versionAfter(version)]);
     return false;
   }, maxMigrationMs);
-
-/** Waits for no lock for long. @throws {GaveWay} */
-async function givingWay(query: Query, work: () => Promise<unknown>): Promise<void> {
-  await query(`set local lock_timeout = ${lockTimeoutMs}`);
-  await orGiveWay(work, isLocked);
-}
-
-async function orGiveWay(work: () => Promise<unknown>, isOthers: (error: unknown) => boolean): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    throw isOthers(error) ? new GaveWay('Another session is in the way.', { cause: error }) : error;
-  }
-}
-
-/** A lock that is not available, or a deadlock. */
-const isLocked = (error: unknown): boolean => ['55P03', '40P01'].includes(codeOf(error) ?? '');
-
-/** The same thing was made by another session: a schema, a table or index, or anything at the same moment. */
-const isMade = (error: unknown): boolean =>
-  ['42P06', '42P07'].includes(codeOf(error) ?? '') ||
-  (codeOf(error) === '23505' && (error as DatabaseError).constraint?.startsWith('pg_') === true);
-
-/**
- * Builds an index of each partition, and then that of the table, of which they become parts. It waits for transactions that are open,
- * and none waits for it.
- *
- * @param query of the transaction that has the lock of migrations. It has no snapshot, which the index would wait for
- * @throws {GaveWay}
- */
-async function buildIndex(
-  database: PostgresDatabase,
-  query: Query,
-  { index, on, by }: NewIndex,
-  tell: Tell,
-): Promise<void> {
-  const tables = await query<{ readonly name: string }>(
-    `select relname as name from pg_partition_tree($1) t join pg_class c on c.oid = t.relid
-     where t.isleaf order by c.oid`,
-    [`deskbell.${on}`],
-  );
-  const parts = tables.map(({ name }, number) => ({
-    table: name,
-    part: name === on ? index : `${index}_${number}`,
-  }));
-  await watched(database, tell, async (alone) => {
-    for (const { table, part } of parts) {
-      const [known] = await alone<{ readonly indisvalid: boolean }>(
-        'select indisvalid from pg_index where indexrelid = to_regclass($1)',
-        [`deskbell.${part}`],
-      );
-      if (known?.indisvalid === true) continue;
-      // of a process that has died; its server may be building it still
-      if (known !== undefined)
-        await alone(`set lock_timeout = ${lockTimeoutMs}; drop index deskbell.${part}`);
-      await alone('set lock_timeout = 0');
-      await alone(`create index concurrently ${part} on deskbell.${table} ${by}`);
-    }
-  });
-  if (parts.every(({ part }) => part === index)) return;
-  await givingWay(query, async () => {
-    await query(`create index ${index} on only deskbell.${on} ${by}`);
-    for (const { part } of parts)
-      await query(`alter index deskbell.${index} attach partition deskbell.${part}`);
-  });
-}
-
-/** Runs statements on a connection of their own, and tells of the sessions that they wait for. @throws {GaveWay} */
-async function watched(
-  database: PostgresDatabase,
-  tell: Tell,
-  work: (query: Query) => Promise<void>,
-): Promise<void> {
-  await database.alone(
-    (alone) =>
-      database.alone(async (watching) => {
-        const [{ pid } = { pid: 0 }] = await alone<{ readonly pid: number }>(
-          'select pg_backend_pid() as pid',
-        );
-        const isInTheWay = `a.pid = any (pg_blocking_pids(${pid}))`;
-        const look = (): void => void findSession(watching, isInTheWay).then(tell, () => {});
-        const timer = setInterval(look, pauseMs);
-        try {
-          await orGiveWay(() => work(alone), isLocked);
-        } finally {
-          clearInterval(timer);
-        }
-      }, maxMigrationMs),
-    maxMigrationMs,
-  );
-}
 
 /** Nobody else migrates until the transaction ends. @returns 0 if nothing of ours was there @throws {GaveWay} */
 async function lockVersion(query: Query, label: string, newest: number): Promise<number> {
@@ -189,17 +94,19 @@ async function lockVersion(query: Query, label: string, newest: number): Promise
   return readVersion(query, label, newest);
 }
 
-/** A session `a` that has locked one of our tables. */
-const holdsTable = `exists (
-  select from pg_locks l join pg_class c on c.oid = l.relation and c.relnamespace = to_regnamespace('deskbell')
-  where l.pid = a.pid and l.granted and l.database = (select oid from pg_database where datname = current_database()))`;
+/** A lock that is not available, or a deadlock. */
+const isLocked = (code: string | undefined): boolean => code === '55P03' || code === '40P01';
 
-/** The session with the oldest transaction of those that are meant. Times of other users' sessions are hidden. */
-async function findSession(query: Query, condition: string): Promise<string | undefined> {
-  const [session] = await query<{ pid: number; application: string; seconds: number | null }>(`
+/** The session with the oldest transaction that has locked a table. Times of other users' sessions are hidden. */
+async function findBlocker(database: PostgresDatabase): Promise<string | undefined> {
+  const session = await database.first<{ pid: number; application: string; seconds: number | null }>(`
     select a.pid, a.application_name as application,
            extract(epoch from clock_timestamp() - a.xact_start)::int as seconds
-    from pg_stat_activity a where a.pid <> pg_backend_pid() and ${condition}
+    from pg_locks l
+    join pg_class c on c.oid = l.relation and c.relnamespace = 'deskbell'::regnamespace
+    join pg_stat_activity a on a.pid = l.pid
+    where l.granted and a.pid <> pg_backend_pid()
+      and l.database = (select oid from pg_database where datname = current_database())
     order by a.xact_start, a.pid limit 1`);
   if (session === undefined) return undefined;
   const { pid, application, seconds } = session;
@@ -229,12 +136,14 @@ export async function readVersion(
 const tablesOfOurs = `
   select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'deskbell'`;
 
-/** @throws {GaveWay} if another process has made it at the same time */
+/** @throws {GaveWay} if somebody else has made it at the same time */
 async function createSchema(query: Query, label: string): Promise<void> {
-  await orGiveWay(async () => {
+  try {
     await query('create schema if not exists deskbell');
     await query('create table deskbell.schema_version (version int not null)');
-  }, isMade);
+  } catch (error) {
+    throw exists(codeOf(error)) ? new GaveWay('The schema is there.', { cause: error }) : error;
+  }
   const [other] = await query(`${tablesOfOurs} and c.relname <> 'schema_version' limit 1`);
   if (other !== undefined) {
     throw new DeskbellError(
@@ -244,3 +153,7 @@ async function createSchema(query: Query, label: string): Promise<void> {
   }
   await query('insert into deskbell.schema_version (version) values (0)');
 }
+
+/** A schema or table of that name; the third is what PostgreSQL says if both are made at once. */
+const exists = (code: string | undefined): boolean =>
+  code === '42P06' || code === '42P07' || code === '23505';
