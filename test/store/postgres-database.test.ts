@@ -474,8 +474,7 @@ describe('a new PostgreSQL database', () => {
         await assert.rejects(lock(name, 'access share'), { code: '42501' }, name);
       await database.run(`
         grant usage on schema deskbell to ${role}; grant select on all tables in schema deskbell to ${role}`);
-      for (const { name } of tables)
-        await assert.rejects(lock(name, 'row share'), { code: '42501' }, name);
+      for (const { name } of tables) await assert.rejects(lock(name, 'row share'), { code: '42501' }, name);
     } finally {
       await database.run(`drop owned by ${role}; drop role ${role}`);
     }

@@ -139,8 +139,7 @@ export function createSqliteSubscriptions(
     const sameBrowser = row === undefined ? findSameBrowser(registration, endpoint) : undefined;
     const stored = put(registration, endpoint, { owned, sameBrowser });
     for (const replaced of [owned, sameBrowser])
-      if (replaced !== undefined && replaced.id !== stored.id)
-        statements.removeById.run({ id: replaced.id });
+      if (replaced !== undefined && replaced.id !== stored.id) statements.removeById.run({ id: replaced.id });
     return stored;
   };
 
