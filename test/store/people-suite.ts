@@ -315,14 +315,7 @@ export function describePeople(name: string, prepare: () => Promise<StoreUnderTe
         await put(2, { user: 'bob' });
         const { broadcast } = await createBroadcast(undefined);
         const retry = { delayMs: 0, attempts: 1, deferrals: 0, expiresAtMs: nowMs + 3_600_000 };
-        const toRetry = (recipient: Recipient): RowResult => ({
-          recipient,
-          origin,
-          attempts: 1,
-          result: 'retry',
-          retry,
-        });
-        await commitSlices(store, broadcast.id, toRetry);
+        await commitSlices(store, broadcast.id, withResult(origin, 'retry', { retry }));
         await createMatching(store, { user: 'ada' }, madeUpBroadcast(nowMs - 1000, { user: 'ada' }));
         await store.people.remove('ada');
         const lease = await store.leases.leaseRetries({ leaseMs: 1000, limit: 10 });
