@@ -68,7 +68,12 @@ function linkedFiles(pages: readonly Page[]): readonly Page[] {
   );
   return [...new Set(targets)]
     .filter((path) => !/\.(?:md|png|svg)$/.test(path) && existsSync(join(root, path)))
-    .map((path) => ({ path: `files/${path.replaceAll('.', '-')}.md`, source: path, title: path, markdown: showFile(path) }));
+    .map((path) => ({
+      path: `files/${path.replaceAll('.', '-')}.md`,
+      source: path,
+      title: path,
+      markdown: showFile(path),
+    }));
 }
 
 function showFile(path: string): string {
