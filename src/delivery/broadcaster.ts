@@ -14,13 +14,12 @@ import { groupSenderOptions, type GuardedOptions } from './settings/sender-optio
 import { restartAfterFaults } from './worker/restart-after-faults.ts';
 import { createRunWorkers } from './worker/run-workers.ts';
 
-/** How long the caller that creates a broadcast waits for its audience. */
+/** How long a caller that creates a broadcast waits for its audience. */
 const maxCreationMs = 2000;
 
 const isBroadcastId = mustBe('the ID of a broadcast', Number.isSafeInteger);
 const isSignal = mustBe('an AbortSignal', (value) => value instanceof AbortSignal);
 
-/** What a sender does with broadcasts. */
 export type Broadcaster = Omit<Sender, 'send' | 'sendPayload'>;
 
 /**
@@ -46,12 +45,11 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
       await runWorkers({ broadcastId: id, rows: prepared.counts.pending }, signal);
     });
     const finished = ended.then(() => broadcasts.get(id));
-    // who does not wait for it hears of a fault by `progress` ending early or by the store
+    // callers that do not await it learn of a fault from `progress` ending early or from the store
     finished.catch(() => {});
     return { broadcast, isNew, finished, stop, progress: () => watchProgress(broadcasts, id, finished) };
   };
 
-  /** Other options are checked where they are used. */
   const requireReceiptKey = (given: { readonly receipts?: boolean | undefined } | null | undefined): void => {
     if (given?.receipts !== true || settings.receiptKey !== undefined) return;
     throw new DeskbellError(
@@ -67,7 +65,7 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
     return { ...made, broadcast: await prepare(made.broadcast.id) };
   };
 
-  /** Goes on in the background. @returns the broadcast, after two seconds at the latest */
+  /** Continues in the background. @returns the broadcast, after at most two seconds */
   const prepare = async (id: number): Promise<Broadcast> => {
     const { ended } = jobs.start(async (signal) => void (await prepareBroadcast(broadcasts, id, signal)));
     // if it fails, a worker continues it
@@ -114,7 +112,7 @@ export function openBroadcaster(options: GuardedOptions): Broadcaster {
 
 export interface Job {
   readonly ended: Promise<void>;
-  /** Resolves when it has ended, however. */
+  /** Resolves when it has ended, for whatever reason. */
   stop(): Promise<void>;
 }
 

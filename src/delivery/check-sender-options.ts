@@ -1,5 +1,4 @@
-// What each option of a sender may be, so that a wrong one fails when the sender is made. The transport's checks are
-// its own.
+// Checks the options of a sender, so that a wrong one fails when the sender is made. The transport checks its own.
 import { encryptionMethods } from '../accelerator/encryption-methods.ts';
 import {
   checkOptions,
@@ -37,10 +36,10 @@ const vapidChecks: OptionChecks<SenderVapid> = {
 
 const isPositive = isNumber(1, Number.MAX_SAFE_INTEGER);
 
-/** Numbers under the names that `defaults` has. */
+/** An object with some of the numbers of `defaults`. */
 function isPartOf(defaults: object): OptionCheck {
   const checks = Object.fromEntries(Object.keys(defaults).map((name) => [name, isPositive]));
-  // what is given has a value
+  // every member that is given must have a value
   return (value, name) => checkOptions(value, checks, { name, required: Object.keys(Object(value)) });
 }
 
@@ -68,7 +67,7 @@ const senderChecks: OptionChecks<SenderOptions> = {
   worker: isPartOf(defaultWorkerSettings),
 };
 
-/** @throws {DeskbellError} ERR_CONFIGURATION, naming the option, what is wrong with it and what to give instead */
+/** @throws {DeskbellError} ERR_CONFIGURATION, with the option, what is wrong with it and what to give instead */
 export function checkSenderOptions(options: SenderOptions): void {
   checkOptions(options, senderChecks, { required: ['vapid'] });
   if (options.onGone !== undefined && options.store === undefined) {

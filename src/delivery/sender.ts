@@ -1,6 +1,5 @@
-// The sender, as applications have it: single messages and broadcasts over one configuration. Making one finds what is
-// wrong with its options; the rest (transport, encryption, workers) is loaded with the first message or broadcast, so
-// that importing the sender is cheap.
+// The sender for applications: single messages and broadcasts with one configuration. `createSender` checks its options; the rest
+// (transport, encryption, workers) is loaded with the first message or broadcast, so that importing the sender is cheap.
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createVapidAuthorizer } from '../protocol/vapid.ts';
 import { readAddressSettings } from '../transport/address-settings.ts';
@@ -50,11 +49,11 @@ export function createSender(options: SenderOptions): Sender {
   );
   const broadcaster = lazily(async () => (await import('./broadcaster.ts')).openBroadcaster(guarded));
   const { store, onGone, onWarning } = guarded;
-  // From now on, whether anything is sent or not.
+  // From now on, even if nothing is sent.
   const goneReports = store && onGone && startGoneReports(store.ended, onGone, onWarning);
 
   const close = async (): Promise<void> => {
-    // What was given to the sender while it was loaded comes before.
+    // includes what was given to the sender while it was loaded
     const [messages, broadcasts] = await Promise.all([single.opened(), broadcaster.opened()]);
     await Promise.all([messages?.close(), broadcasts?.close()]);
     await goneReports?.close();
@@ -72,15 +71,15 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-/** Loaded when it is first needed: who makes broadcasts need not wait for what sends single messages. */
+/** Loaded on first use: making broadcasts need not load what sends single messages. */
 interface Lazy<Part> {
   /** @throws {DeskbellError} ERR_CLOSED */
   open(): Promise<Part>;
-  /** Nothing if it was not needed, or could not be loaded. */
+  /** `undefined` if it was not used; resolves to undefined if it could not be loaded. */
   opened(): Promise<Part | undefined> | undefined;
 }
 
-/** Finds what would be refused later, so that a wrong option fails when the sender is made. */
+/** Finds faults that would otherwise surface later. */
 function assertUsable(options: SenderOptions): void {
   checkSenderOptions(options);
   readAddressSettings(options);

@@ -1,4 +1,4 @@
-// What an operator has to know of the installation as a whole, whichever broadcast is sent: for logs, the console and /readyz.
+// Warnings about the installation as a whole, whichever broadcast is sent: for logs, the console and /readyz.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import {
   describeMissingKeys,
@@ -18,14 +18,14 @@ export interface InstallationWarning {
 
 export type ReadWarnings = () => Promise<readonly InstallationWarning[]>;
 
-/** They are asked for by everybody who looks at a page, and change seldom. */
+/** Every page asks for them, and they seldom change. */
 const cacheMs = 5000;
 
 type WarnedStore = Pick<Store, 'sending' | 'vapidKeys' | 'senders' | 'check'>;
 
 /**
- * @param keyDirectory whose key files are compared with what the store needs; without it they are not
- * @returns reads the warnings, again after some seconds
+ * @param keyDirectory the directory whose key files are compared with what the store needs; without it they are not compared
+ * @returns reads the warnings, anew after some seconds
  */
 export function createWarningReader(store: WarnedStore, keyDirectory?: string): ReadWarnings {
   let cached: ReturnType<ReadWarnings> | undefined;
@@ -88,12 +88,11 @@ const reasons = {
   asked: 'by "deskbell sending pause"',
 } as const satisfies Record<SendingPause['reason'], string>;
 
-/** In one sentence. */
 export const describePause = ({ sinceMs, reason }: Omit<SendingPause, 'broadcastIds'>): string =>
   `Sending has been paused since ${new Date(sinceMs).toISOString()} (${reasons[reason]}): schedules and webhook events wait, and ` +
   'earlier broadcasts are paused.';
 
-/** The same where its time stands beside it. */
+/** The same, for places that show its time beside it. */
 export const explainPause = ({ reason }: Pick<SendingPause, 'reason'>): string =>
   `Reason: ${reasons[reason]}. Schedules and webhook events wait, and earlier broadcasts are paused.`;
 

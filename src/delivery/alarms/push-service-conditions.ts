@@ -1,5 +1,5 @@
-// What is wrong at push services: they cannot be reached, refuse our token, accept nothing, call nearly all subscriptions gone,
-// or have deletions that wait.
+// What is wrong at push services: they cannot be reached, refuse our token, accept nothing, report nearly all subscriptions as gone, or
+// have deletions that are held.
 import { deletionGuardPolicy } from '../../store/deletion-guard.ts';
 import { heldDeletionsReason, type HeldOrigin } from '../../store/held-deletions.ts';
 import type { TokenAnswers } from '../../store/alarms.ts';
@@ -75,7 +75,7 @@ function remedyFor(obstacle: string | undefined, machines: readonly string[]): s
   return `Check name resolution, firewall and proxy of ${machines.join(', ')}.`;
 }
 
-/** @param broadcastsOf those that have met it */
+/** @param broadcastsOf the broadcasts that have met it */
 export const heldAlarms = (
   held: readonly HeldOrigin[],
   broadcastsOf: (origin: string) => readonly number[],
@@ -105,7 +105,7 @@ export const suspendedSince = (answers: readonly TokenAnswers[]): ReadonlyMap<st
 /** How far back answers count. */
 export const judgedMs = 24 * 60 * 60 * 1000;
 
-/** So many answers are enough to judge by. */
+/** This many answers are enough to judge by. */
 const judgedAnswers = 100;
 
 /** At most one answer in this many differs: 5 %. */
@@ -133,10 +133,10 @@ const unanimous = {
 } as const satisfies Partial<Record<AlarmKind, object>>;
 
 /**
- * What the newest answers of push services say, and since when they have said it.
+ * What the newest answers of push services say, and since when.
  *
  * @param intervals in order
- * @param isNamed says whether another alarm says it already
+ * @param isNamed whether another alarm already reports the push service
  */
 export function findUnanimous(
   intervals: readonly OutcomeInterval[],

@@ -34,7 +34,6 @@ export interface Alarms {
   readonly lateness: Lateness;
 }
 
-/** What the conditions are read from. */
 export type AlarmSources = Pick<
   Store,
   'alarms' | 'heldDeletions' | 'senders' | 'sending' | 'statistics' | 'unlisted' | 'now'
@@ -119,7 +118,7 @@ export async function findAlarm(
 }
 
 /**
- * Takes note that an operator knows of an alarm.
+ * Records that an operator knows about an alarm.
  *
  * @param acknowledgement `note`: up to `maxNoteLength` characters
  * @throws {DeskbellError} ERR_ALARM_NOT_FOUND if none with this id stands
@@ -166,7 +165,7 @@ const fromWarning = (
   };
 };
 
-/** With what the broadcasts say that have met it. */
+/** With the details from the broadcasts that have met it. */
 const refusedTokens = (
   suspended: ReadonlyMap<string, number>,
   raised: readonly RaisedAlarm[],
@@ -177,9 +176,9 @@ const refusedTokens = (
     return fromRaised({ origin, reason: vapidRefusedReason, detail, sinceMs, rows, broadcastIds });
   });
 
-/** Of what broadcasts have raised: whether nothing else says it, and nothing shows that it is over. */
+/** Whether an alarm raised by broadcasts still stands: no condition covers it, and nothing shows that it is over. */
 function stillStands({ origin, reason, sinceMs }: RaisedAlarm, answers: readonly TokenAnswers[]): boolean {
-  // a condition of its own says it for as long as it lasts
+  // covered by a condition of its own as long as it lasts
   if (reason === heldDeletionsReason || reason === 'connection') return false;
   if (reason !== vapidRefusedReason) return true;
   return !answers.some(
@@ -199,7 +198,7 @@ function fromRaised({ origin, reason, detail, sinceMs, rows, broadcastIds }: Rai
     pushService,
     what: pushService === '' ? what : `${pushService}: ${what}`,
     remedy,
-    // a broadcast's own words repeat what is said already
+    // the detail of a broadcast repeats the rest
     detail: origin === '' ? '' : detail,
     sinceMs,
     count: rows,

@@ -1,9 +1,9 @@
-// An alarm that stands: something is wrong now. What it is, since when, about how many, where it is cured, and who knows of it.
+// An alarm that stands: what is wrong, since when, about how many, where to fix it, and who has acknowledged it.
 import { countOf } from '../../errors/format-count.ts';
 import type { Acknowledgement } from '../../store/alarms.ts';
 import type { InstallationWarning } from './installation-warnings.ts';
 
-/** Conditions of the installation, of its work, and of push services. Alarms that broadcasts raise have their reason as kind. */
+/** Conditions of the installation, its work and its push services. For alarms raised by broadcasts, the reason is the kind. */
 export const alarmKinds = [
   'store-failed',
   'sending-paused',
@@ -63,7 +63,7 @@ const isAlarmKind = (kind: string): kind is AlarmKind => Object.hasOwn(ranks, ki
 export const rankOf = (kind: string): AlarmRank => (isAlarmKind(kind) ? ranks[kind] : 'note');
 
 export interface StandingAlarm {
-  /** The same as long as it stands: its kind and its push service. */
+  /** Kind and push service; constant as long as the alarm stands. */
   readonly id: string;
   /** One of `alarmKinds`, or the reason of an alarm that broadcasts have raised. */
   readonly kind: string;
@@ -76,21 +76,20 @@ export interface StandingAlarm {
   readonly remedy: string;
   /** A push service's or a resolver's own words; may be empty. */
   readonly detail: string;
-  /** Absent if nobody has noted it. */
+  /** Absent if no time was recorded. */
   readonly sinceMs: number | undefined;
-  /** About how many: of several broadcasts with the same alarm, the largest number. */
+  /** An estimate: if several broadcasts have the same alarm, the largest number. */
   readonly count: number;
   readonly unit: 'message' | 'subscription' | 'broadcast' | 'schedule' | 'installation' | 'machine';
-  /** There may be more than `count`. */
+  /** The real number may be larger than `count`. */
   readonly isAtLeast: boolean;
   /** Ascending. */
   readonly broadcastIds: readonly number[];
-  /** Path of the console's page where it is cured. */
+  /** Path of the console page where it can be fixed. */
   readonly link: string;
   readonly acknowledgement: Acknowledgement | undefined;
 }
 
-/** A condition returns it in this form. */
 export type FoundAlarm = Omit<
   StandingAlarm,
   'id' | 'rank' | 'acknowledgement' | 'detail' | 'isAtLeast' | 'broadcastIds' | 'pushService'
@@ -111,10 +110,9 @@ export function toStanding(found: FoundAlarm): StandingAlarm {
   };
 }
 
-/** The longest note of an acknowledgement. */
 export const maxNoteLength = 500;
 
-/** A condition that has ended and begun again, or that concerns twice as many, is not what was acknowledged. */
+/** False for a condition that has ended and begun again, or that now concerns twice as many. */
 export function isAcknowledged(
   { sinceMs = 0, count, broadcastIds }: StandingAlarm,
   acknowledgement: Acknowledgement,
@@ -128,7 +126,7 @@ export function isAcknowledged(
 
 const isTwice = (now: number, then: number): boolean => now > then && now >= 2 * then;
 
-/** `1,665 messages`, `50 broadcasts or more`; empty for the installation as a whole, and where nothing is counted. */
+/** `1,665 messages`, `50 broadcasts or more`; empty if nothing is counted */
 export function formatAlarmCount({ count, unit, isAtLeast }: StandingAlarm): string {
   if (unit === 'installation' || count === 0) return '';
   return countOf(count, unit) + (isAtLeast ? ' or more' : '');

@@ -3,17 +3,17 @@ import { maxDue, type DueWork } from '../../store/alarms.ts';
 import type { StoredSenderReport } from '../../store/sending.ts';
 import type { FoundAlarm } from './standing-alarm.ts';
 
-/** Work is begun within seconds: what nobody has taken up by then is late. */
+/** Work normally begins within seconds; after this time it is late. */
 export const lateAfterMs = 60_000;
 
-/** How long the longest has been due, milliseconds; 0 if nothing is late. */
+/** How long the oldest has been due, in milliseconds; 0 if nothing is late. */
 export interface Lateness {
   readonly broadcastMs: number;
   readonly scheduleMs: number;
 }
 
 /**
- * @param senders who is there to deliver
+ * @param senders the senders that could deliver
  * @param nowMs by the clock of the store
  */
 export function findLateWork(
@@ -22,7 +22,7 @@ export function findLateWork(
   nowMs: number,
 ): { readonly alarms: readonly FoundAlarm[]; readonly lateness: Lateness } {
   const hasWorker = senders.some(({ kind }) => kind === 'worker');
-  // with a worker, what has begun goes on; without one, nothing was sent since the last message
+  // with a worker, what has begun continues; without one, nothing was sent since the last message
   const waiting = broadcasts
     .filter(({ hasBegun }) => !hasWorker || !hasBegun)
     .map((due) => (hasWorker ? due : { ...due, sinceMs: Math.max(due.sinceMs, lastSentAtMs) }));

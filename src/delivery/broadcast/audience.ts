@@ -1,6 +1,6 @@
-// Whom a broadcast is for. Subscriptions are written to the store as they stream in, so that they may be any number; ids are
-// gathered first, eight bytes each; an expression is looked up when the broadcast is stored (`prepare-broadcasts.ts`). The hash of list or expression shows whether two broadcasts with
-// one idempotency key have the same audience.
+// The audience of a broadcast. Subscriptions are written to the store as they stream in, so there may be any number; ids are gathered
+// first, eight bytes each; an expression is evaluated when the broadcast is stored (`prepare-broadcasts.ts`). The hash of list or
+// expression shows whether two broadcasts with one idempotency key have the same audience.
 import { createHash, type Hash } from 'node:crypto';
 import { checkOptions, isCheckedElsewhere, wrong, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -18,8 +18,8 @@ import { readSubscription, type SubscriptionInput } from '../message-path/subscr
 type Several<Member> = Iterable<Member> | AsyncIterable<Member>;
 
 /**
- * All subscriptions of the store, some of them by id, those of a user or with tags, or subscriptions that need not be
- * stored. Who has which user and tags is looked at once, when the broadcast is created.
+ * All subscriptions of the store, some of them by id, those of a user or with tags, or subscriptions that need not be stored. Users and
+ * tags are read once, when the broadcast is created.
  */
 export type Audience =
   | 'all'
@@ -39,7 +39,7 @@ const audienceChecks: OptionChecks<Record<'ids' | 'subscriptions' | 'user' | 'ta
   tags: isCheckedElsewhere,
 };
 
-/** @throws {DeskbellError} ERR_FIELD_VALUE: a member is unknown, or the members are of two kinds of audience */
+/** @throws {DeskbellError} ERR_FIELD_VALUE if a member is unknown or the members are of two kinds of audience */
 export function checkAudience(audience: Audience): void {
   if (audience === 'all') return;
   const code = 'ERR_FIELD_VALUE';
@@ -52,24 +52,22 @@ export function checkAudience(audience: Audience): void {
 export interface WrittenAudience {
   /** Absent for all. */
   readonly audienceId?: number;
-  /** Whom the list is still to be filled with. */
+  /** What the list is still to be filled from. */
   readonly matching?: AudienceExpression | undefined;
-  /** What the list has been filled with. */
   readonly list?: ListKind;
-  /** The person that it is for alone. */
+  /** Set if it is for one person only. */
   readonly user?: string | undefined;
-  /** Equal for equal members in equal order, and for equal expressions. */
+  /** Equal for the same members in the same order, and for equal expressions. */
   readonly hash: Buffer;
 }
 
 const batchSize = 1000;
 
 /**
- * Writes an audience down.
+ * Writes an audience to the store.
  *
- * @param isSplit what its readers get differs, so that members are looked for also if they are all
- * @throws {DeskbellError} ERR_FIELD_VALUE for an id, a user or a tag that is none, ERR_FIELD_TYPE,
- *   ERR_SUBSCRIPTION_INVALID
+ * @param isSplit readers get different texts or times, so members are listed even if they are all
+ * @throws {DeskbellError} ERR_FIELD_VALUE for an invalid id, user or tag, ERR_FIELD_TYPE, ERR_SUBSCRIPTION_INVALID
  */
 export async function writeAudience(
   audience: Audience,
@@ -137,7 +135,7 @@ function checkId(id: number): number {
   );
 }
 
-/** Each member begins with its kind and has a length that its kind or its text tells: no two lists look alike. */
+/** Each member begins with its kind and has a length that follows from its kind or text, so no two lists hash alike. */
 function updateHash(hash: Hash, member: number | Subscription): void {
   if (typeof member === 'number') hash.update(`id ${member}\n`);
   else hash.update(`to ${member.endpoint}\n`).update(member.p256dh).update(member.auth);

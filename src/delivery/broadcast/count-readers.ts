@@ -1,5 +1,5 @@
-// What a broadcast that differs by reader would come to, before it is made: how many get which text, and how many are left out, wait
-// for the end of quiet hours, or would get nothing since these end too late.
+// Predicts a broadcast that differs by reader: how many get which text, and how many are left out, wait for the end of quiet hours, or get
+// nothing because these end too late.
 import { formatCount, formatEstimate } from '../../errors/format-count.ts';
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import { encodeMessage } from '../../protocol/message/encode-payload.ts';
@@ -17,19 +17,18 @@ import { checkPlaceholders, findChannel, resolveTimes, startOfList, toSplit } fr
 import { lookUp } from '../../errors/look-up.ts';
 
 export interface ReaderCounts {
-  /** Its recipients: all who are not left out. */
+  /** Its recipients: everyone who is not left out. */
   readonly reached: AudienceSize;
-  /** Subscriptions of the audience that were looked at. */
   readonly lookedAt: number;
-  /** They are a sample: the other numbers are estimates, for the whole audience. */
+  /** If true, `lookedAt` is a sample and the other numbers are estimates for the whole audience. */
   readonly isEstimate: boolean;
-  /** Who gets the text of a language; the message's own text is of `undefined`. */
+  /** How many get the text of a language; `undefined` is the message's own text. */
   readonly byText: ReadonlyMap<string | undefined, number>;
-  /** Who has the channel off. */
+  /** How many have the channel off. */
   readonly channelOff: number;
-  /** Who is left out, having clicked on none of the last broadcasts shown there. Absent if it is not asked for. */
+  /** How many are left out because they clicked on none of the last broadcasts shown there. Absent if not requested. */
   readonly inactive?: number;
-  /** Whose local time is over, and who is left out for it. */
+  /** How many are left out because their local time has passed. */
   readonly timePassed: number;
   /** Of those who get it: on the next day, since their local time is over. */
   readonly nextDay: number;
@@ -37,7 +36,7 @@ export interface ReaderCounts {
   readonly atOnce: number;
   /** Of those who get it: later, when their quiet hours end. */
   readonly heldByQuietHours: number;
-  /** Who gets nothing, since their quiet hours end after the TTL. */
+  /** How many get nothing because their quiet hours end after the TTL. */
   readonly expired: number;
   /** The first and the last time at which somebody gets it. */
   readonly fromMs: number | undefined;
@@ -48,7 +47,7 @@ export interface ReaderCounts {
 export const formatReaderCount = (count: number, { isEstimate }: ReaderCounts): string =>
   isEstimate ? `about ${formatEstimate(count)}` : formatCount(count);
 
-/** The counts beside those of texts that are not 0, with what they say of readers; who is inactive also if nobody is. */
+/** The counts that are not 0, besides those of texts, with their meanings; inactive readers are included even if there are none. */
 export const describeReaderCounts = (counts: ReaderCounts): readonly (readonly [string, string])[] => {
   const described = (
     [
@@ -84,10 +83,11 @@ const nobodyInactive = [
 const pageRows = 1000;
 
 /**
- * Counts the readers of a broadcast as it would be made.
+ * Counts the readers of a broadcast before it is made.
  *
- * @param size of the audience. @param maxRows a larger one is estimated from a sample of about so many subscriptions
- * @returns undefined if all get the same at the same time, as given subscriptions do
+ * @param size of the audience
+ * @param maxRows a larger audience is estimated from a sample of about this many subscriptions
+ * @returns undefined if all get the same at the same time, as subscriptions that are not stored do
  * @throws {DeskbellError} what making it would throw
  */
 export async function countReadersOf(
@@ -112,7 +112,7 @@ export async function countReadersOf(
     for await (const rows of pagesOf(audience, store.subscriptions)) await counter.add(rows);
     return counter.counts();
   }
-  // of given subscriptions nothing is known
+  // nothing is known about the readers of such subscriptions
   startOfList(split);
   return undefined;
 }
@@ -138,7 +138,6 @@ function createCounter(split: AudienceSplit, store: Pick<Store, 'readers'>) {
   const groupOf = createGroups(split);
   const holds = createHolds(times);
   return {
-    /** Which of the rows read it reaches. */
     reached: reached as ReadonlySet<number>,
 
     async add(rows: readonly CountedRow[]): Promise<void> {
@@ -169,7 +168,7 @@ function createCounter(split: AudienceSplit, store: Pick<Store, 'readers'>) {
       }
     },
 
-    /** @param estimated of a sample */
+    /** @param estimated if the rows are a sample */
     counts(estimated?: { readonly reached: AudienceSize; readonly scale: number }): ReaderCounts {
       const { reached: size = { kind: 'exact' as const, count: reached.size }, scale = 1 } = estimated ?? {};
       const scaled = (count: number): number => Math.round(count * scale);
@@ -211,7 +210,7 @@ async function estimateReaders(
   return counter.counts({ reached, scale: scaleOf(sample) });
 }
 
-/** One in each of as many equal parts of the list. */
+/** One id from each of that many equal parts of the list. */
 async function sampleIds(
   ids: Iterable<number> | AsyncIterable<number>,
   subscriptions: Store['subscriptions'],
@@ -229,7 +228,7 @@ async function sampleIds(
   return { subscriptions: windows.length * step, isWhole: false, windows };
 }
 
-/** @returns says whether quiet hours put off when readers in a time zone get it */
+/** @returns whether quiet hours delay the message for readers in a time zone */
 function createHolds(times: AudienceSplit['times']): (timeZone: string | undefined) => boolean {
   if (times?.quietHours === undefined) return () => false;
   const withQuietHours = createReaderTimes(times);

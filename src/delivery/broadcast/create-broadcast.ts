@@ -1,4 +1,4 @@
-// Writes a broadcast to the store: from then on any worker of any process may deliver it.
+// Writes a broadcast to the store; any worker of any process may deliver it from then on.
 import { createHash } from 'node:crypto';
 import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
@@ -30,11 +30,11 @@ import {
 
 /** How a broadcast is made and delivered. */
 export interface BroadcastOptions extends DeliveryOptions {
-  /** A repeated call with the same key, message and audience sends nothing twice: it gives the same broadcast. */
+  /** A repeated call with the same key, message and audience returns the same broadcast and sends nothing twice. */
   readonly idempotencyKey?: string | undefined;
   /** Nothing is sent before it; by default now. */
   readonly startAt?: Date | undefined;
-  /** Who makes it, for operators to see. Default: the application, by the name of its machine. */
+  /** Who makes it, shown to operators. Default: the application, by the name of its machine. */
   readonly createdBy?: BroadcastCreator | undefined;
 }
 
@@ -59,22 +59,21 @@ export function checkBroadcastOptions(options: BroadcastOptions, nowMs: number):
   throw fieldError('ERR_MESSAGE_INVALID', '/startAt', detail);
 }
 
-/** A start that was just now when it was typed, or on another clock. */
+/** Tolerates a start that was just now when it was typed, or that comes from another clock. */
 export const maxLateMs = 60_000;
 const occurrencePrefix = 'schedule/';
 
-/** A time of a schedule. */
 export interface Occurrence {
   readonly scheduleId: number;
   readonly atMs: number;
 }
 
 /**
- * Checks message and options, writes the audience down, and then the broadcast.
+ * Checks message and options, and writes the audience and then the broadcast.
  *
- * @param occurrence that it is for: it is the idempotency key, so that the broadcast is made once
- * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE,
- *   ERR_FIELD_TYPE, ERR_IDEMPOTENCY_KEY
+ * @param occurrence the occurrence of a schedule: it is the idempotency key, so that the broadcast is made once
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_INVALID, ERR_FIELD_VALUE, ERR_FIELD_TYPE,
+ *   ERR_IDEMPOTENCY_KEY
  */
 export async function createBroadcast(
   store: Pick<Store, 'broadcasts' | 'channels' | 'readers' | 'now'>,
@@ -109,7 +108,7 @@ export async function createBroadcast(
       .update(audienceHash)
       .digest();
 
-  // What was sent before is known before a million members are written down again, and whenever it started.
+  // found before a million members are written again, whenever it started
   const known = idempotencyKey === undefined ? undefined : await broadcasts.findByKey(idempotencyKey);
   if (known !== undefined && isExpression(audience)) {
     return repeatBroadcast(known, hashContent(hashExpression(audience)));

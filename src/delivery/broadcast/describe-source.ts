@@ -1,4 +1,4 @@
-// Where a broadcast comes from, as text: whom it was asked to be sent to, and who made it.
+// The origin of a broadcast as text: the requested audience and the creator.
 import { hostname } from 'node:os';
 import { checkOptions, isText, isWholeNumber, wrong, type OptionChecks } from '../../errors/check-options.ts';
 import type { AskedAudience, BroadcastCreator, ListKind } from '../../store/broadcasts.ts';
@@ -38,10 +38,8 @@ export function formatCreator(creator: BroadcastCreator | undefined): string {
   return `the application ${creator.application}`;
 }
 
-/** The creator of broadcasts that name none. */
 export const thisApplication = (): BroadcastCreator => ({ application: hostname() });
 
-/** The creator of broadcasts made by `deskbell send`. */
 export const thisCommandLine = (): BroadcastCreator => ({ commandLine: hostname() });
 
 const creatorChecks: OptionChecks<
@@ -54,7 +52,7 @@ const creatorChecks: OptionChecks<
   application: isText,
 };
 
-/** Longest name, in characters. */
+/** In characters. */
 const maxNameLength = 200;
 
 /** @throws {DeskbellError} ERR_MESSAGE_INVALID */

@@ -1,5 +1,5 @@
-// The size of an audience, quickly, however many subscriptions there are: counted if that takes little, otherwise estimated from a
-// sample of the subscriptions and their tags.
+// The size of an audience, quickly for any number of subscriptions: counted if that is cheap, otherwise estimated from a sample of the
+// subscriptions and their tags.
 import {
   type AudienceExpression,
   checkExpression,
@@ -13,10 +13,10 @@ import type { SubscriptionStore } from '../../store/subscriptions.ts';
 import type { SubscriptionInput } from '../message-path/subscription-input.ts';
 import { type Audience, isExpression } from './audience.ts';
 
-/** `count` is whole if it is exact, and rounded only when it is shown. */
+/** `count` is an exact integer if it is exact, and rounded only for display. */
 export type AudienceSize =
   | {
-      /** `below`: the sample has too few of them to say more. `most`: some of the ids may not be stored. */
+      /** `below`: the sample has too few to say more. `most`: some of the ids may not be stored. */
       readonly kind: 'exact' | 'below' | 'most';
       readonly count: number;
     }
@@ -38,9 +38,8 @@ export interface AudienceEstimator {
    * @throws {DeskbellError} as `countAudience` does
    */
   estimate(audience: Audience, maxCandidates?: number): Promise<AudienceSize>;
-  /** The tags that most subscriptions have; `isSample` where not all were looked at. */
+  /** The most frequent tags; `isSample` if not all subscriptions were read. */
   topTags(limit: number): Promise<{ readonly tags: readonly TagCount[]; readonly isSample: boolean }>;
-  /** What both come from. */
   sample(): Promise<SubscriptionSample>;
 }
 
@@ -53,11 +52,11 @@ interface EstimatorOptions {
 const defaultMaxCandidates = 20_000;
 /** Looking up an id costs about as much as reading this many. */
 const lookupCost = 40;
-/** One that is older is read anew, of all subscriptions at once, of a part of them for whoever asks next. */
+/** An older sample is read anew: of all subscriptions at once, of a part of them for the next caller. */
 const freshMs = 10_000;
-/** Nobody is given one that is older. */
+/** A caller never gets an older one. */
 const maxAgeMs = 60_000;
-/** An estimate whose standard error is a larger part of it says only how many there are at most. */
+/** With a larger relative standard error, only an upper bound is given. */
 const maxRelativeError = 0.25;
 
 export function createAudienceEstimator(
@@ -66,7 +65,6 @@ export function createAudienceEstimator(
 ): AudienceEstimator {
   let latest: { readonly sample: SubscriptionSample; readonly atMs: number } | undefined;
   let reading: Promise<SubscriptionSample> | undefined;
-  /** Made once for each sample. */
   const ranked = new WeakMap<SubscriptionSample, readonly TagCount[]>();
 
   const read = async (): Promise<SubscriptionSample> => {
@@ -120,7 +118,7 @@ export function createAudienceEstimator(
   };
 }
 
-/** The most frequent first. */
+/** Most frequent first. */
 function rankTags(sample: SubscriptionSample): readonly TagCount[] {
   const weights = new Map<string, number>();
   for (const { tags, weight } of sample.windows.flat()) {
@@ -132,7 +130,7 @@ function rankTags(sample: SubscriptionSample): readonly TagCount[] {
     .map(([tag, weight]) => ({ tag, subscriptions: Math.round(weight * scale) }));
 }
 
-/** Those of the rarest tag of `all`, or those of `any`, or all there are: what the store looks at to count them. */
+/** The number of rows that the store reads to count them: those of the rarest tag of `all`, those of `any`, or all. */
 function countCandidates(sample: SubscriptionSample, { all = [], any = [] }: TagExpression): number {
   const rows = sample.windows.flat();
   const scale = scaleOf(sample);
@@ -143,7 +141,6 @@ function countCandidates(sample: SubscriptionSample, { all = [], any = [] }: Tag
   return sample.subscriptions;
 }
 
-/** Whether a row meets an expression, as `checkExpression` gives it. */
 export const meets = (
   row: FoundRow,
   { user, tags: { all = [], any = [], none = [] } = {} }: AudienceExpression,
@@ -153,7 +150,7 @@ export const meets = (
   (any.length === 0 || any.some((tag) => row.tags.includes(tag))) &&
   !none.some((tag) => row.tags.includes(tag));
 
-/** How many subscriptions a row of weight 1 is of. */
+/** How many subscriptions a row of weight 1 stands for. */
 export function scaleOf({
   windows,
   subscriptions,
@@ -163,8 +160,7 @@ export function scaleOf({
 }
 
 /**
- * How many subscriptions are of a kind, from a sample: a ratio estimate over its windows, which takes into account that rows of one
- * window may be alike.
+ * Estimates how many subscriptions are of a kind: a ratio estimate over the windows of a sample, because rows of one window may be alike.
  *
  * @see W. G. Cochran, Sampling Techniques, 3rd edition, chapter 6 (ratio estimates) and 9A (clusters of unequal sizes)
  */
@@ -188,7 +184,7 @@ export function estimateRows<Row extends { readonly weight: number }>(
   const error = Math.sqrt(squares) / all;
   if (share > 0 && error <= maxRelativeError * share)
     return { kind: 'about', count: share * subscriptions, error: error * subscriptions };
-  // as many windows of equal weight would say as much
+  // the number of windows of equal weight that would be as informative
   const effective = all ** 2 / sums.reduce((sum, window) => sum + window.all ** 2, 0);
   const hits = sums.filter((window) => window.found > 0);
   const ofHits = hits.reduce((sum, window) => sum + window.found / window.all, 0);
@@ -208,11 +204,11 @@ export const nameAudienceSize = ({ count, kind }: AudienceSize): string =>
     ? countOfEstimate(count, 'subscription', kind === 'below' ? 'ceil' : 'halfExpand')
     : countOf(count, 'subscription'));
 
-/** The same, with the word `an estimate` where it is one. */
+/** The same, with the words `an estimate` if it is one. */
 export const formatAudienceSize = (size: AudienceSize): string =>
   size.kind === 'exact' ? nameAudienceSize(size) : `${nameAudienceSize(size)}, an estimate`;
 
-/** How many subscriptions there are in it now, each once. */
+/** How many different subscriptions are in it now. */
 export async function countAudience(audience: Audience, subscriptions: SubscriptionStore): Promise<number> {
   if (audience === 'all') return subscriptions.count();
   if (isExpression(audience)) return subscriptions.count(checkExpression(audience));
@@ -229,7 +225,7 @@ async function countStored(
   return found.size;
 }
 
-/** Digests, since a file may have millions of endpoints of some hundred characters. */
+/** Stores digests, because a file may have millions of endpoints of some hundred characters. */
 async function countEndpoints(
   list: Iterable<SubscriptionInput> | AsyncIterable<SubscriptionInput>,
 ): Promise<number> {

@@ -1,4 +1,4 @@
-// A broadcast as text, the same wherever it is shown: command line, logs, console. As JSON: views/broadcast.ts.
+// A broadcast as text, the same in command line, logs and console.
 import { countOf, formatCount } from '../../errors/format-count.ts';
 import { type Alarm, type Broadcast, type BroadcastState } from '../../store/broadcasts.ts';
 import { heldDeletionsReason } from '../../store/held-deletions.ts';
@@ -12,7 +12,7 @@ export function nonZeroCounts({ counts }: Broadcast): readonly (readonly [CountN
   return countNames.map((name) => [name, counts[name]] as const).filter(([, count]) => count !== 0);
 }
 
-/** Rows that were brought to an end, or whose subscription has left; not those that a cancellation left out. */
+/** Rows with a final outcome or whose subscription was removed; not those left out by a cancellation. */
 export const settledRows = ({ recipients, counts }: Pick<Broadcast, 'recipients' | 'counts'>): number =>
   recipients - counts.pending - counts.cancelled;
 
@@ -49,7 +49,7 @@ export function totalReceipts({
   };
 }
 
-/** The share of the accepted messages that browsers say was shown or clicked, from 0 to 1; `undefined` if none is accepted. */
+/** The share, 0 to 1, of the accepted messages that browsers report as shown or clicked; `undefined` if none is accepted. */
 export const shareOfAccepted = (
   reported: number,
   { counts }: Pick<Broadcast, 'counts'>,
@@ -84,10 +84,10 @@ export function formatState(broadcast: Broadcast): string {
   return `${nameBroadcast(broadcast)} is ${stateOf(broadcast)}${details}.`;
 }
 
-/** The details of these alarms are sentences. */
+/** The details of these alarms are sentences already. */
 const sentences: ReadonlySet<string> = new Set([heldDeletionsReason, chromeLimitReason, notListedReason]);
 
-/** What keeps messages from being sent; the details name the host. */
+/** Reasons that keep messages from being sent; their details name the host. */
 const obstacles: ReadonlySet<string> = new Set(['connection', 'sender-fault']);
 
 /** `fcm.googleapis.com refuses our token or key: vapid-refused (BadJwtToken)` */
@@ -110,7 +110,7 @@ export function formatDuration(seconds: number): string {
     : `${minutes}:${twoDigits(whole % 60)}`;
 }
 
-/** `fcm.googleapis.com`, with the port where it is not the scheme's own. */
+/** `fcm.googleapis.com`, with the port if it is not the scheme's default. */
 export function hostOf(origin: string): string {
   return URL.parse(origin)?.host ?? origin;
 }

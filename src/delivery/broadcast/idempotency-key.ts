@@ -1,5 +1,4 @@
-// Keys that callers give to requests, so that a repeated one sends nothing twice. Each operator has keys of its own: what one
-// chooses is nobody else's.
+// Keys that callers give to requests so that a repeated one sends nothing twice. Each operator's keys are separate.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
 export const maxKeyCharacters = 200;
@@ -7,7 +6,7 @@ export const maxKeyCharacters = 200;
 /** @throws {DeskbellError} ERR_MESSAGE_INVALID */
 export function checkIdempotencyKey(key: unknown): asserts key is string {
   const isShort = typeof key === 'string' && key.length > 0 && key.length <= maxKeyCharacters;
-  // what one database stores, the other stores too
+  // both databases can store it
   if (isShort && key.isWellFormed() && !key.includes('\0')) return;
   throw new DeskbellError(
     'ERR_MESSAGE_INVALID',
@@ -15,13 +14,13 @@ export function checkIdempotencyKey(key: unknown): asserts key is string {
   );
 }
 
-/** How a key of an operator is stored: a name has no line break. */
+/** An operator's key as it is stored; names contain no line break. */
 export const operatorKey = (operator: string, key: string): string => `operator ${operator}\n${key}`;
 
 const operatorPrefix = /^operator [^\n]*\n/;
 
-/** As its operator has given it. */
+/** The key as its operator gave it. */
 export const givenKey = (stored: string): string => stored.replace(operatorPrefix, '');
 
-/** True for a key that would be taken for one of an operator. */
+/** True for a key that would be mistaken for an operator's. */
 export const isLikeOperatorKey = (key: string): boolean => operatorPrefix.test(key);

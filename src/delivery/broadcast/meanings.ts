@@ -1,4 +1,4 @@
-// What reasons, counts and receipts mean, in the same words wherever they are shown; for reasons also what an operator can do.
+// What reasons, counts and receipts mean, in the same words wherever they are shown, and what to do about reasons.
 import type { RetryReason } from '../../protocol/outcome.ts';
 import type { RejectionReason } from '../../protocol/refusal-reason.ts';
 import { type Broadcast, countsDifferReason } from '../../store/broadcasts.ts';
@@ -10,7 +10,7 @@ import { chromeLimitReason } from '../limits/rate-limits.ts';
 
 export interface ReasonMeaning {
   readonly meaning: string;
-  /** Empty if nothing is to be done. */
+  /** Empty if there is nothing to do. */
   readonly remedy: string;
 }
 
@@ -125,11 +125,10 @@ const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
   },
 };
 
-/** @param reason as in `Outcome` and `Alarm`; one of a later version has no meaning here */
+/** @param reason as in `Outcome` and `Alarm`; one from a later version has no meaning here */
 export const meaningOf = (reason: string): ReasonMeaning =>
   Object.hasOwn(meanings, reason) ? meanings[reason as KnownReason] : { meaning: '', remedy: '' };
 
-/** A count of `Broadcast.counts`. */
 export type CountName = keyof Broadcast['counts'];
 
 /** What each count means, in display order; the counts add up to the audience. */
@@ -148,7 +147,7 @@ export const countMeanings: Readonly<Record<CountName, string>> = {
   pending: 'still to be delivered',
 };
 
-/** What it means to be left out beside them. */
+/** What the count of those left out means, next to the others. */
 export const inactiveMeaning = (skipInactive = 0): string =>
   `inactive: no click on ${lastBroadcasts(skipInactive)} shown to them`;
 
@@ -162,7 +161,6 @@ export const leftOutMeanings = {
 export const lastBroadcasts = (count: number): string =>
   count === 1 ? 'the last broadcast' : `the last ${count} broadcasts`;
 
-/** In display order. */
 export const countNames = Object.keys(countMeanings) as readonly CountName[];
 
 /** What each receipt means, in display order. */

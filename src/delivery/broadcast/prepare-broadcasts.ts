@@ -1,18 +1,18 @@
-// Looks for the audiences of broadcasts to expressions, range by range. Any process may do it, and goes on where another one has
-// ended. Broadcasts are sent once their audience is complete.
+// Looks up the audiences of broadcasts to expressions, range by range. Any process may do it and continues where another has stopped.
+// Broadcasts are sent once their audience is complete.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broadcast, BroadcastStore } from '../../store/broadcasts.ts';
 import type { Store } from '../../store/store.ts';
 
-/** How often a process looks that waits for another one to prepare it. */
+/** How often to check whether another process has prepared it. */
 const lookEveryMs = 250;
 const lookForWorkEveryMs = 1000;
 
 /**
  * Prepares a broadcast, or waits until another process has.
  *
- * @returns the broadcast, which is `preparing` only where `signal` was aborted
+ * @returns the broadcast; still `preparing` only if `signal` was aborted
  */
 export async function prepareBroadcast(
   broadcasts: BroadcastStore,

@@ -1,11 +1,11 @@
-// How far a broadcast is, read from the store: so it covers the work of all processes.
+// The progress of a broadcast, read from the store, so that it covers all processes.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Broadcast, type BroadcastStore, isOver, settlements } from '../../store/broadcasts.ts';
 import type { OutcomeInterval } from '../../store/statistics.ts';
 import { formatCount } from '../../errors/format-count.ts';
 import { hostOf, settledRows, stateOf } from './format-broadcast.ts';
 
-/** How far a broadcast is, over all processes that deliver it. */
+/** Progress over all processes that deliver it. */
 export interface Progress {
   readonly broadcast: Broadcast;
   /** Rows of the audience with a final outcome. */
@@ -82,14 +82,14 @@ const settledIn = (interval: OutcomeInterval): number =>
 
 const averageOverMs = 5000;
 
-/** A rate over less is that of a beginning: it says how long the rest takes only if that is at most twenty times as much. */
+/** Before this, a rate is used for an estimate only if the rest takes at most twenty times as long. */
 const estimatedAfterMs = 2000;
 const estimatedShare = 20;
 
 /**
- * Reads the progress again and again, the last time when the broadcast is over or `finished` has settled.
+ * Yields the progress again and again, the last time when the broadcast is over or `finished` has settled.
  *
- * @param finished when those who deliver here have ended
+ * @param finished settles when those that deliver here have ended
  */
 export async function* watchProgress(
   store: BroadcastStore,
@@ -141,7 +141,7 @@ export interface ReachTime {
   readonly percent: (typeof percents)[number];
   /** From the start of the broadcast, at the latest; `undefined`: so many are not reached yet, or never were. */
   readonly seconds?: number;
-  /** It was so much earlier at the most. */
+  /** It was at most this much earlier. */
   readonly precisionSeconds?: number;
 }
 
@@ -150,7 +150,7 @@ export function measureReach(
   { recipients, counts, startAtMs }: Pick<Broadcast, 'recipients' | 'counts' | 'startAtMs'>,
   intervals: readonly OutcomeInterval[],
 ): readonly ReachTime[] {
-  // whose subscription was removed before their turn is no recipient
+  // subscriptions removed before their turn are not recipients
   const rows = recipients - counts.removed;
   return percents.map((percent) => {
     const wanted = Math.ceil((rows * percent) / 100);

@@ -1,5 +1,5 @@
-// What a broadcast that differs by reader asks for: a channel, texts by language, placeholders, local times and quiet hours. Checked
-// here, and brought into the form in which it is stored.
+// Options that make a broadcast differ by reader: channel, texts by language, placeholders, local times and quiet hours. Checks them and
+// brings them into their stored form.
 import { checkKnown } from '../../audience/channels.ts';
 import { formatWallTime, nextTimeOfDay, parseTimeOfDay, parseWallTime } from '../../audience/zone-time.ts';
 import { wrong } from '../../errors/check-options.ts';
@@ -13,11 +13,11 @@ import type { AudienceSplit } from '../../store/split-audience.ts';
 import type { Store } from '../../store/store.ts';
 
 const code = 'ERR_MESSAGE_INVALID';
-/** From UTC to the zone whose clocks are the last to show a time. */
+/** From UTC to the zone that reaches a time last. */
 const lastZoneMs = 12 * 60 * 60 * 1000;
 
 /**
- * Checks what options need of each other.
+ * Checks options that depend on each other.
  *
  * @param isRecurring each occurrence finds its own day
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
@@ -44,7 +44,7 @@ export function checkReaderOptions(
     throw fieldError(code, '/localTime', '"localTime" is over in all time zones; give a time to come.');
 }
 
-/** @returns the options with the full local time, and the broadcast's own time zone if it matters */
+/** @returns the options with the full local time, and with the broadcast's own time zone if it matters */
 export function resolveTimes<Options extends DeliveryOptions>(options: Options, fromMs: number): Options {
   if (!hasReaderTimes(options)) return options;
   const { localTime, timeZone = 'UTC' } = options;
@@ -64,7 +64,7 @@ export async function findChannel(
   return known.find((channel) => channel.name === name);
 }
 
-/** @returns by what an audience of stored subscriptions is split; undefined if all get the same at once */
+/** @returns what an audience of stored subscriptions is split by; undefined if all get the same at once */
 export function toSplit(
   { texts }: EncodedMessage,
   channel: AudienceSplit['channel'],
@@ -84,7 +84,7 @@ export function toSplit(
 }
 
 /**
- * When subscriptions that need not be stored get it: nothing is known of their readers, so that all get it at once.
+ * When subscriptions that are not stored get it. Nothing is known about their readers, so all get it at once.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID if nobody would get it
  */
@@ -104,7 +104,7 @@ export function startOfList({
 }
 
 /**
- * Placeholders without a default are for one person, whose values are there.
+ * Placeholders without a default are only for a message to one person, whose values exist.
  *
  * @throws {DeskbellError} ERR_PLACEHOLDER_VALUE, ERR_PAYLOAD_TOO_LARGE
  */
@@ -117,7 +117,7 @@ export async function checkPlaceholders(
   if (placeholders.length === 0) return;
   const { data } = await readers.person(user);
   createTemplate(payload).fill(data);
-  // what a language has from the message's own text is filled by now
+  // members that a language takes from the message's own text are filled in by now
   for (const [language, text] of texts)
     createTemplate(text, (member) => `texts.${language}.${member}`).fill(data);
 }

@@ -7,20 +7,20 @@ export type BroadcastEvent =
   | { readonly kind: 'state'; readonly broadcast: Broadcast }
   | { readonly kind: 'alarm'; readonly broadcast: Broadcast; readonly alarm: Alarm };
 
-/** A broadcast as it was at one look; its state changes with the clock too. */
+/** A broadcast as last seen; its state depends on the clock too. */
 interface Look {
   readonly broadcast: Broadcast;
   readonly state: ReturnType<typeof stateOf>;
 }
 
 const pollEveryMs = 500;
-/** How many broadcasts can be created between two looks without one being missed. */
+/** More broadcasts than this between two looks, and some would be missed. */
 const newestCount = 50;
 
 /**
- * Yields events until `signal` is aborted. What was over before the first look is left out.
+ * Yields events until `signal` is aborted. Leaves out what was over before the first look.
  *
- * @param onError called with the reason when the store cannot be read; once, until it can be read again
+ * @param onError called once with the reason when the store cannot be read, and again only after it could be
  */
 export function watchBroadcasts(
   store: BroadcastStore,
@@ -39,7 +39,7 @@ export function watchBroadcasts(
   return watchStore(findEvents, { signal, everyMs, onError, looksAfterEnd: true });
 }
 
-/** The newest broadcasts, and the older ones that were not over at the last look; the oldest first. */
+/** The newest broadcasts and the older ones that were not over at the last look, oldest first. */
 async function look(
   store: BroadcastStore,
   seen: ReadonlyMap<number, Look>,
@@ -65,10 +65,9 @@ function compare(before: Look | undefined, { broadcast, state }: Look): readonly
   ];
 }
 
-/** An alarm is raised once for each origin and reason of a broadcast; afterwards only its number of rows grows. */
+/** An alarm is raised once for each origin and reason; afterwards only its number of rows grows. */
 export const alarmKey = ({ origin, reason }: Alarm): string => `${origin} ${reason}`;
 
-/** An alarm, or the state, of a broadcast in one line. */
 export function formatEvent(event: BroadcastEvent): string {
   return event.kind === 'alarm'
     ? `Broadcast ${event.broadcast.id}: ${formatAlarm(event.alarm)}`

@@ -1,4 +1,4 @@
-// Which push services cannot be reached at all, as all senders on a store report: who sends may be any process on any machine.
+// Which push services cannot be reached, according to all senders on a store, on any machine.
 import type { SenderReports, StoredSenderReport } from '../../store/sending.ts';
 import { hostOf } from './format-broadcast.ts';
 import { watchStore } from './watch-store.ts';
@@ -10,11 +10,11 @@ export interface UnreachablePushService {
   readonly reason: string;
   /** As `ReportedPushService.obstacle`. */
   readonly obstacle?: string | undefined;
-  /** Whose senders cannot reach it; others may. */
+  /** The machines whose senders cannot reach it. */
   readonly machines: readonly string[];
 }
 
-/** `reachable`: it answers again, or those who could not reach it have ended. */
+/** `reachable`: it answers again, or the senders that could not reach it have ended. */
 export type ReachabilityEvent =
   | ({ readonly state: 'unreachable' } & UnreachablePushService)
   | { readonly state: 'reachable'; readonly origin: string };
@@ -49,9 +49,9 @@ export function formatReachability(event: ReachabilityEvent): string {
 }
 
 /**
- * Yields an event for each push service that cannot be reached any more, or can be again, until `signal` is aborted.
+ * Yields an event when a push service becomes unreachable or reachable again, until `signal` is aborted.
  *
- * @param onError called with the reason when the store cannot be read; once, until it can be read again
+ * @param onError called once with the reason when the store cannot be read, and again only after it could be
  */
 export function watchPushServices(
   senders: Pick<SenderReports, 'list'>,

@@ -1,13 +1,12 @@
-// Looks at a store again and again, and yields what has happened since the look before.
+// Reads a store again and again, and yields what has changed.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface WatchOptions {
-  /** Ends the watching. */
   readonly signal: AbortSignal;
   readonly everyMs: number;
-  /** Called with the reason when the store cannot be read; once, until it can be read again. */
+  /** Called once with the reason when the store cannot be read, and again only after it could be. */
   readonly onError: (error: unknown) => void;
-  /** Looks once more after the end, for what the work that has just ended came to. Default: false. */
+  /** Looks once more after the end, to see the result of work that has just ended. Default: false. */
   readonly looksAfterEnd?: boolean;
 }
 

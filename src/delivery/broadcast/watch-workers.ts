@@ -1,35 +1,34 @@
-// Reports which processes begin and end to deliver broadcasts, on whatever machine, by the reports that their workers store.
+// Reports which processes start and stop delivering broadcasts, on any machine, from the reports that their workers store.
 import type { SenderReports } from '../../store/sending.ts';
 import { watchStore } from './watch-store.ts';
 
-/** A process that delivers: all of its threads are one. */
+/** A process that delivers; all of its threads count as one. */
 export interface WorkerProcess {
-  /** Name of the machine. */
   readonly machine: string;
   readonly processId: number;
   readonly startedAtMs: number;
 }
 
-/** `stopped`: it has taken its reports back. `lost`: it gives no sign of life any more. */
+/** `stopped`: it has withdrawn its reports. `lost`: it no longer gives a sign of life. */
 export interface WorkerEvent extends WorkerProcess {
   readonly state: 'started' | 'stopped' | 'lost';
 }
 
 interface Look extends WorkerProcess {
   readonly seenAtMs: number;
-  /** For how many looks it has been the same. */
+  /** For how many looks its report has been the same. */
   readonly silentLooks: number;
 }
 
 const pollEveryMs = 2000;
-/** Reports are repeated every eight seconds: one that was the same at so many looks was not taken back, it ran out. */
+/** Reports are repeated every eight seconds, so one that stayed the same for this many looks has run out and was not withdrawn. */
 const silentLooksOfLost = 6;
 
 /**
- * Yields events until `signal` is aborted. Those that are there at the first look have started.
+ * Yields events until `signal` is aborted. Processes seen at the first look count as started.
  *
- * @param isLeftOut says of which processes nothing is to be reported
- * @param onError called with the reason when the store cannot be read; once, until it can be read again
+ * @param isLeftOut selects processes to ignore
+ * @param onError called once with the reason when the store cannot be read, and again only after it could be
  */
 export function watchWorkers(
   senders: Pick<SenderReports, 'list'>,
@@ -60,7 +59,7 @@ async function look(
     const newestMs = Math.max(seenAtMs, looks.get(key)?.seenAtMs ?? 0);
     const before = seen.get(key);
     const silentLooks = before?.seenAtMs === newestMs ? before.silentLooks + 1 : 0;
-    // Reports come in the order of their start: the process began with the first of its workers.
+    // Reports are ordered by start: the process started with the first of its workers.
     const since = looks.get(key)?.startedAtMs ?? before?.startedAtMs ?? startedAtMs;
     looks.set(key, { machine, processId, startedAtMs: since, seenAtMs: newestMs, silentLooks });
   }

@@ -23,7 +23,6 @@ interface Answers {
   rejectedSubscriptionIds?: number[];
 }
 
-/** The transport takes nothing. */
 const toNotSent = ({ waitMs, reason, obstacle }: Deferral): NotSent => ({
   kind: 'deferred',
   afterMs: waitMs,
@@ -40,9 +39,9 @@ const noAnswers = (): Answers => ({
 
 export class OriginGate {
   readonly load: OriginLoad;
-  /** It has accepted a message, as far as is known here. */
+  /** Whether it has accepted a message, as far as this process knows. */
   hasAccepted = false;
-  /** When this process last learned it, by the monotonic clock. */
+  /** By the monotonic clock. */
   acceptedAtMs = Number.NEGATIVE_INFINITY;
   readonly #monotonicNow: Clock['monotonicNow'];
   #isSuspended = false;
@@ -96,7 +95,7 @@ export class OriginGate {
     return answers;
   }
 
-  /** What the store knows from the answers to all workers; `undefined` if that is nothing. */
+  /** What the store knows from the answers to all workers; `undefined` if it knows nothing. */
   setState(state: PushServiceState | undefined): void {
     this.#refusalsToSuspend = state?.refusalsToSuspend ?? suspensionPolicy.refusalsToSuspend;
     this.hasAccepted ||= state?.hasAccepted ?? false;

@@ -23,43 +23,43 @@ export type LoadSettings = Pick<WorkerSettings, 'patienceMs' | 'silentAfterMs' |
 /** A row as its load sees it. */
 export interface LoadRow {
   readonly takenAtMs: number;
-  /** It comes back: it was stored by itself before. */
+  /** It was stored by itself before and comes back. */
   readonly isReturning: boolean;
   readonly sending?: Sending | undefined;
 }
 
-/** Of latency: the last answers or so. */
+/** Latency is averaged over about this many answers. */
 const averageOver = 64;
 /** Round trips after which an answer is late, … */
 const lateAfterRoundTrips = 1.5;
 /** … all answers are missing, … */
 const stalledAfterRoundTrips = 2;
-/** … a row that waits has waited for long, and a push service does not work. */
+/** … a waiting row has waited too long, and a push service is taken for broken. */
 const longRoundTrips = 4;
 /** Rows that are put aside come back when they would be sent at this multiple of the pace. */
 const earlierBy = 2;
-/** How many rows that come back may wait in memory, unless more are sent within `patienceMs`. */
+/** How many returning rows may wait in memory, unless more can be sent within `patienceMs`. */
 const leastStake = 64;
-/** More than one, because some may have expired or left in the meantime. */
+/** More than one, because some may have expired or been removed in the meantime. */
 const probeRows = 4;
-/** Probes have usually come back after this time. */
+/** Probes have normally come back after this time. */
 const probesLateMs = 1000;
-/** Rows that are held, for a millisecond: whatever the pace was. They come back at this rate if there is no answer for long. */
+/** Held rows per millisecond, whatever the pace was: the rate at which they come back if there is no answer for long. */
 const heldPerMs = 0.4;
 
-/** How far ahead rows are looked for that another worker has held. */
+/** How far ahead to look for rows that another worker holds. */
 const othersHeldMs = 3_600_000;
-/** A row that is put aside is stored so much later at the latest, as a rule, and its time counts from then. */
+/** A row that is put aside is normally stored within this time, and its wait counts from then. */
 const storedWithinMs = 10_000;
 
 export class OriginLoad<Row extends LoadRow = LoadRow> {
   readonly #settings: LoadSettings;
   readonly #returning = new Fifo<Row>();
   readonly #fresh = new Fifo<Row>();
-  /** Stored by themselves while their answers are awaited. */
+  /** Stored one by one while their answers are awaited. */
   readonly #detached = new Set<Row>();
   #inFlight = 0;
-  /** Of those in flight when there were none before. */
+  /** The first of those in flight. */
   #first: Row | undefined;
   #firstSentAtMs = 0;
   #answeredAtMs = 0;
@@ -68,10 +68,10 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   #isHeld = false;
   #probes = 0;
   #probesAtMs = 0;
-  /** Until when rows have been put aside. */
+  /** The time until which rows have been put aside. */
   #returningUntilMs = Number.NEGATIVE_INFINITY;
   #freshUntilMs = Number.NEGATIVE_INFINITY;
-  /** The same, of another worker that may have held some. */
+  /** The same for rows that another worker may hold. */
   #othersUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(settings: LoadSettings) {
@@ -87,8 +87,8 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
   }
 
   /**
-   * @param perMs requests a millisecond
-   * @returns what comes of the row if it must not wait here
+   * @param perMs requests per millisecond
+   * @returns what happens to the row if it must not wait here
    */
   add(row: Row, perMs: number, nowMs: number): NotSent | undefined {
     if (row.isReturning && this.#returning.length >= this.#stake(perMs))
@@ -97,16 +97,15 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return undefined;
   }
 
-  /** The next one to be sent. */
   shift(): Row | undefined {
     return this.#returning.shift() ?? this.#fresh.shift();
   }
 
   /**
-   * Whether rows of slices do not wait in memory.
+   * Whether rows of slices must not wait in memory.
    *
-   * @param perMs requests a millisecond
-   * @param isCrowded soon there is no place for rows of other push services
+   * @param perMs requests per millisecond
+   * @param isCrowded there is soon no room for rows of other push services
    */
   isBacklogged(perMs: number, nowMs: number, isCrowded: boolean): boolean {
     const isSlow = this.#latencyMs > 0 && this.#fresh.length > perMs * this.#settings.minAsideMs;
@@ -119,15 +118,15 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return this.#isBacklogged;
   }
 
-  /** The next one that does not wait in memory where it is backlogged. */
+  /** The next row that must not wait in memory. */
   takeBacklog(nowMs: number): Row | undefined {
     return this.#fresh.shift() ?? (this.isSilent(nowMs) ? this.#returning.shift() : undefined);
   }
 
   /**
-   * When a row comes back that is put aside, by its place in the queue.
+   * When a row that is put aside comes back, by its place in the queue.
    *
-   * @param perMs requests a millisecond
+   * @param perMs requests per millisecond
    */
   putAside(row: Row, perMs: number, nowMs: number): NotSent {
     const silence = this.defer(nowMs);
@@ -162,27 +161,26 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return Math.ceil(this.#freshUntilMs - nowMs);
   }
 
-  /** A row comes back that was held, perhaps by another worker: it may have held more of them. */
+  /** A held row has come back, perhaps held by another worker, which may hold more. */
   expectAside(nowMs: number): void {
     this.#othersUntilMs = nowMs + othersHeldMs;
   }
 
-  /** Within how long all rows come back that were put aside; 0 if none were. */
+  /** How long until all rows that were put aside have come back; 0 if there are none. */
   asideMs(nowMs: number): number {
     const untilMs = Math.max(this.#freshUntilMs + storedWithinMs, this.#othersUntilMs);
     return Math.max(0, Math.ceil(untilMs - nowMs));
   }
 
-  /** None are any more. */
   endAside(): void {
     this.#returningUntilMs = this.#freshUntilMs = this.#othersUntilMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** How many that were put aside may come back now. */
+  /** How many rows that were put aside may come back now. */
   wanted(perMs: number, nowMs: number): number {
     if (this.waiting > 0 || this.isSilent(nowMs)) return 0;
     if (!this.#isHeld) return this.#stake(perMs);
-    // its probes have gone another way
+    // its probes have ended in another way
     return nowMs >= this.#probesAtMs + probesLateMs ? leastStake : 0;
   }
 
@@ -190,7 +188,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return Math.max(leastStake, Math.ceil(perMs * this.#settings.patienceMs));
   }
 
-  /** @returns `undefined` if it answers, or nothing is known of that */
+  /** @returns `undefined` if it answers, or if that is not known */
   defer(nowMs: number): NotSent | undefined {
     if (!this.isSilent(nowMs)) return undefined;
     const { silentAfterMs: afterMs } = this.#settings;
@@ -217,7 +215,7 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     this.#latencyMs += (latencyMs - this.#latencyMs) / (this.#latencyMs === 0 ? 1 : averageOver);
   }
 
-  /** Whether the answer to a row that was posted comes later than those to others: it should not hold up what was sent after it. */
+  /** Whether a row's answer is later than usual: it should not hold up what was sent after it. */
   isLate({ sending, takenAtMs }: Row, nowMs: number, afterMs: number): boolean {
     if (sending === undefined) return false;
     const sinceMs = sending.writtenAtMs > 0 ? sending.writtenAtMs : takenAtMs;
@@ -233,13 +231,13 @@ export class OriginLoad<Row extends LoadRow = LoadRow> {
     return this.#unansweredMs(nowMs) >= Math.max(minAsideMs, stalledAfterRoundTrips * this.#latencyMs);
   }
 
-  /** Whether what is in flight has got no answer for so long that nothing is sent. */
+  /** Whether what is in flight has been unanswered for so long that nothing is sent. */
   isSilent(nowMs: number): boolean {
     const { silentAfterMs } = this.#settings;
     return this.#unansweredMs(nowMs) >= Math.max(silentAfterMs, longRoundTrips * this.#latencyMs);
   }
 
-  /** How long nothing was answered, since it was written, or since it was sent if no connection takes it. */
+  /** How long nothing has been answered, since it was written, or since it was sent if no connection takes it. */
   #unansweredMs(nowMs: number): number {
     if (this.#inFlight === 0) return 0;
     const writtenAtMs = this.#first?.sending?.writtenAtMs ?? 0;

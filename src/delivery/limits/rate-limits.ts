@@ -1,7 +1,7 @@
-// Keeps a worker within the rate limits of the store: those that operators give, and those of push services that nobody has
-// listed. It takes shares of a limit before it sends. If its share is used up, a row is stored with its time in the queue that all
-// workers make together, so that other push services are served meanwhile and each row usually waits once. A row that has waited and still gets no permit comes back soon,
-// however often that happens: a share is taken when it asks, and must not have run out by then.
+// Keeps a worker within the rate limits of the store: those that operators give, and those of unlisted push services. It takes shares of a
+// limit before it sends. If its share is used up, a row is stored with its time in the queue shared by all workers, so that other push
+// services are served meanwhile and each row normally waits once. A row that has waited and still gets no permit comes back soon, however
+// often that happens: a share is taken when it asks, and must not have run out by then.
 import { isGooglePushService } from '../../protocol/known-push-services.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
 import type { RowResult } from '../../store/ledger.ts';
@@ -9,14 +9,14 @@ import { burstSeconds, type RateShares } from '../../store/push-services.ts';
 import type { MaxRates } from '../settings/settings.ts';
 import type { NotSent } from './not-sent.ts';
 
-/** A share is used within this, or is lost: nothing is saved up. */
+/** A share that is not used within this time is lost. */
 const shareLastsMs = 2000;
-/** When a row comes back that found its share used up. Within `idleAfterMs`. */
+/** When a row that found its share used up comes back; less than `idleAfterMs`. */
 const comesBackAfterMs = 500;
 const askEveryMs = 50;
-/** A push service that nothing was to be sent to for this long needs no share. */
+/** A push service with nothing to send for this long needs no share. */
 const idleAfterMs = 1000;
-/** Each row that waits is stored. */
+/** Each waiting row is stored. */
 const minWaitMs = 50;
 
 interface Limit {
@@ -40,7 +40,7 @@ export class RateLimits {
     this.#limits = new Map(Array.from(rates, ([origin, perSecond]) => [origin, unused(origin, perSecond)]));
   }
 
-  /** To be called before rows are admitted: takes shares where they are used up. */
+  /** Call it before admitting rows: takes shares where they are used up. */
   async replenish(nowMs: number): Promise<void> {
     for (const limit of this.#limits.values()) {
       const hasShare = limit.permits > 0 && nowMs < limit.permitsUntilMs;
@@ -52,7 +52,7 @@ export class RateLimits {
 
   /**
    * @param isReturning the row was rate limited or tried before
-   * @param perSecond where the operator gives no rate; absent for no limit
+   * @param perSecond the limit if the operator gives none; absent for no limit
    * @returns `undefined` if a message may be sent
    */
   admit(origin: string, isReturning: boolean, nowMs: number, perSecond?: number): NotSent | undefined {
@@ -97,8 +97,8 @@ const unused = (origin: string, perSecond: number): Limit => ({
   usedAtMs: Number.POSITIVE_INFINITY,
 });
 
-// Chrome's limit for sites whose messages people dismiss: since January 2026 its push service answers 429 above 1,000 messages a
-// minute, for 1, 7 or 14 days. A 429 that passes soon has another cause.
+// Chrome's limit for sites whose messages people dismiss: since January 2026 its push service answers 429 above 1,000 messages a minute,
+// for 1, 7 or 14 days. A 429 that passes soon has another cause.
 
 export const chromeLimitReason = 'chrome-limit';
 
@@ -106,7 +106,7 @@ export const chromeLimitReason = 'chrome-limit';
 const suspiciousAttempts = 5;
 const suspiciousWaitMs = 10 * 60 * 1000;
 
-/** @returns the alarm to raise for a row that was asked to wait, if it looks like this limit */
+/** @returns the alarm to raise for a row that was asked to wait, if this limit may be the cause */
 export function findChromeLimit(
   origin: string,
   { reason, afterMs = 0 }: Extract<Outcome, { kind: 'retry' }>,

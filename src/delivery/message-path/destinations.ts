@@ -1,5 +1,5 @@
-// Where messages go: a push service as the holder of one VAPID key sees it. Scheme, host and key are the same for
-// most rows, so that all which depends on them alone is found out once.
+// Where messages go: a push service as seen with one VAPID key. Most rows share scheme, host and key, so everything that depends on these
+// alone is determined once.
 import { findAppleSubjectFault } from '../../protocol/vapid.ts';
 import { splitEndpoint } from '../../protocol/endpoint.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
@@ -15,22 +15,19 @@ import { OriginGate } from '../limits/origin-gate.ts';
 import type { LoadSettings } from '../limits/origin-load.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-/** To whom a message goes. */
+/** The recipient of a message. */
 export interface Addressee extends Subscription {
-  /** The key that the subscription was made with; the current one where that is not known. */
+  /** The key that the subscription was made with; the current one if unknown. */
   readonly vapidPublicKey?: string | undefined;
 }
 
 export interface Destination {
-  /** As `URL.origin` gives it. */
   readonly origin: string;
-  /** The key that signs. */
   readonly vapidPublicKey: string;
-  /** Of the endpoint policy. */
   readonly isUnlisted: boolean;
   /**
-   * Whether nobody lists it, it has never accepted a message, and what is in the way is on its side: push services that are known
-   * or listed have just accepted messages of this process.
+   * True if nobody lists it, it has never accepted a message, and the fault is on its side: known or listed push services have just
+   * accepted messages of this process.
    */
   isSilentStranger(): boolean;
   /** Broadcasts send it nothing (`store/unlisted-push-services.ts`). */
@@ -39,16 +36,15 @@ export interface Destination {
   setDormant(): void;
   /** Why this process's configuration does not list the push service; another sender's may. */
   readonly notListed: string | undefined;
-  /** Set where nothing may be sent at all. */
+  /** Set if nothing may ever be sent there. */
   readonly notSendable: NotSendable | undefined;
-  /** Whether to send now. */
   readonly gate: OriginGate;
   /** @throws {DeskbellError} ERR_MESSAGE_INVALID */
   headersFor(options: PushOptions): PushHeaders;
 }
 
 export interface Destinations {
-  /** Whether messages can be signed with this key, and `loadKeys` need not be called for it now. */
+  /** Whether messages can be signed with this key without calling `loadKeys` first. */
   hasKey(vapidPublicKey: string): boolean;
   /**
    * To be called before `find`: reads the key files again where a key is not loaded, and gives up keys that are retired. Reads of push
@@ -58,7 +54,7 @@ export interface Destinations {
    */
   loadKeys(addressees: readonly Addressee[]): Promise<void>;
   find(addressee: Addressee): Destination;
-  /** @returns what push services have answered since this was called before */
+  /** @returns the answers of push services since the last call */
   takeAnswers(): readonly PushServiceAnswers[];
   /** What the store knows of push services. */
   setStates(states: readonly PushServiceState[]): void;
@@ -86,7 +82,7 @@ export function createDestinations(
 ): Destinations {
   const byRoot = new Map<string, Map<string, Destination>>();
   let states: ReadonlyMap<string, PushServiceState> = new Map();
-  /** Where the last message went: most often the next one goes there too. */
+  /** Where the last message went; the next one usually goes there too. */
   let last: { readonly root: string; readonly destination: Destination } | undefined;
   const dormant = new Dormant(unlisted, monotonicNow);
 
@@ -160,7 +156,7 @@ export function createDestinations(
     find,
 
     takeAnswers() {
-      // whatever key it was asked with, all wait
+      // all keys of an origin wait
       const waits = new Map(transport.takeWaits());
       return all()
         .flatMap(({ origin, vapidPublicKey, gate }) => {
@@ -234,7 +230,7 @@ export function pathOf(endpoint: string): string {
   return root === endpoint ? splitEndpoint(endpoint).path : endpoint.slice(root.length - 1);
 }
 
-/** Apple's answer to every message is known before the first. */
+/** Apple's answer to a bad subject is known in advance. */
 function findSubjectFault(origin: string, subject: string): NotSendable | undefined {
   const detail = isApplePushService(origin) ? findAppleSubjectFault(subject) : undefined;
   return detail === undefined ? undefined : { reason: 'vapid-refused', detail };
@@ -248,7 +244,7 @@ const foreignKey: NotSendable = {
   detail: 'The subscription was made with a VAPID key that is not ours.',
 };
 
-/** Scheme and host with the slash; the whole endpoint where it has no path, or a query in its place. */
+/** Scheme and host with the slash; the whole endpoint if it has no path, or a query instead. */
 function rootOf(endpoint: string): string {
   const pathStart = endpoint.indexOf('/', 'https://'.length);
   const root = endpoint.slice(0, pathStart + 1);

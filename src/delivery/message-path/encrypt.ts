@@ -1,5 +1,5 @@
-// The first two steps of a message's path: whether it is sent now, to where and signed with which key; and the bodies of messages
-// that are posted together.
+// The first two steps of a message's path: whether it is sent now, where to and signed with which key; then the bodies of messages that are
+// posted together.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { EncryptBatch, MessageToEncrypt } from '../../protocol/message-encryption.ts';
 import type { PushOptions } from '../../protocol/request.ts';
@@ -13,16 +13,15 @@ export interface PushMessage {
   readonly destination: Destination;
   readonly payload: Uint8Array;
   readonly options: PushOptions;
-  /** For an answer, by the monotonic clock; without it only the transport's own times hold. */
+  /** When the answer is due, by the monotonic clock; without it only the transport's time limits apply. */
   readonly deadlineMs?: number | undefined;
   /** Set once it is posted. */
   sending?: Sending | undefined;
 }
 
-/** Asked before anything is spent on a message. @returns `undefined` if it may be sent */
+/** Asked before any work on a message. @returns `undefined` if it may be sent */
 export type Admit<Message extends PushMessage> = (message: Message) => NotSent | undefined;
 
-/** A message that is to be encrypted and posted. */
 export interface Selected extends MessageToEncrypt {
   readonly origin: string;
   readonly path: string;
@@ -50,8 +49,7 @@ export function select<Message extends PushMessage>(
 }
 
 /**
- * Encrypts messages, each under a key pair of its own. A stored key that is no point refuses its own message and no
- * other one.
+ * Encrypts messages, each with its own key pair. A stored key that is not a curve point refuses only its own message.
  *
  * @returns one entry for each message, in order
  */

@@ -25,8 +25,8 @@ export interface MessagePath {
    * Sends messages together.
    *
    * @param admit may keep a message from being sent
-   * @param record is called exactly once for each message: at once for those that are not posted
-   * @returns those that were posted
+   * @param record called exactly once for each message, at once for those that are not posted
+   * @returns the messages that were posted
    */
   send<Message extends PushMessage>(
     messages: readonly Message[],
@@ -37,18 +37,16 @@ export interface MessagePath {
   isCutOff(): boolean;
   /** How fast the push service with this origin takes messages. */
   pace: Transport['pace'];
-  /** Why nothing may be sent to it. */
   deferral: Transport['deferral'];
-  /** Defers those that were posted and wait for their turn in the transport. */
+  /** Defers messages that were posted and wait for their turn in the transport. */
   withdraw(): void;
-  /** Reports to the store what is known of push services. @returns ends it; `undefined` if there is no store */
+  /** Reports to the store what is known about push services. @returns ends it; `undefined` without a store */
   startReport(kind: SenderReport['kind']): (() => Promise<void>) | undefined;
-  /** Closes the connections, as `Transport` does. */
   close: Transport['close'];
 }
 
 /**
- * Opens a path with connections of its own. If there is a store, its time counts.
+ * Opens a path with its own connections. With a store, its clock counts.
  *
  * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION
  */

@@ -1,4 +1,4 @@
-// Third step of a message's path: hands a request to the transport, and says what came of it.
+// Third step of a message's path: gives a request to the transport and interprets the result.
 import type { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { readFailure, type Outcome } from '../../protocol/outcome.ts';
@@ -16,16 +16,15 @@ export interface Posted {
   readonly error?: DeskbellError | undefined;
 }
 
-/** What came of one message: its meaning, and the push service's response where there was one. */
+/** The result of one message: its meaning and the push service's response, if there was one. */
 export interface SendResult {
   readonly outcome: Outcome;
   /** The push service's answer; `undefined` if none came, and then `error` or the outcome's detail says why. */
   readonly response: PushResponse | undefined;
-  /** The network, TLS, time-out or address fault that there is no answer for. */
+  /** The fault of network, TLS, time limit or address that caused there to be no answer. */
   readonly error?: DeskbellError;
 }
 
-/** What came of a message, or why it was not sent. */
 export type Result = Posted | NotSent;
 
 /** `done` is called exactly once, never before it returns. */
@@ -47,7 +46,7 @@ export function createPost(
   };
 }
 
-/** Whatever goes wrong on the way never ends a subscription. */
+/** A fault on the way never ends a subscription. */
 function readResult(result: TransportResult, isUnlisted: boolean): Result {
   switch (result.kind) {
     case 'response':

@@ -1,7 +1,6 @@
-// The VAPID pairs that a sender signs with: those that it was given and, if it has a key directory, those that are there,
-// without those that are retired.
-// A pair is in its file before any subscription is made with it, so that reading the files again for a key that is not
-// held finds every pair of ours, in a process that was started before the pair was made too.
+// The VAPID pairs that a sender signs with: those that it was given and those in its key directory, except retired ones. A pair is in its
+// file before any subscription is made with it. So reading the files again finds every pair of ours, even one made after this process
+// started.
 import { readKeyRing } from '../../keys/vapid-key-files.ts';
 import { pushHeaders, type PushOptions } from '../../protocol/request.ts';
 import { createVapidAuthorizer, type VapidAuthorizer, type VapidKeys } from '../../protocol/vapid.ts';
@@ -10,17 +9,15 @@ import type { PushHeaders } from '../../transport/transport.ts';
 import type { SenderVapid } from '../settings/settings.ts';
 
 export interface SigningKeys {
-  /** The key of subscriptions that name none. */
+  /** The key for subscriptions that name none. */
   readonly current: string;
-  /** Whether `loadKeys` need not be called for this key now. */
   hasKey(publicKey: string): boolean;
   /** @returns `undefined` for a key that is not loaded */
   find(publicKey: string): HeaderSource | undefined;
   /**
-   * Sees to it that these keys are loaded, as far as they are ours, that `current` is right where one is `undefined`, and that
-   * no retired key stays loaded.
+   * Loads these keys if they are ours, makes `current` right if one is `undefined`, and unloads retired keys.
    *
-   * @returns the keys that are loaded from now on, or no longer are
+   * @returns the keys that were loaded or unloaded
    * @throws {DeskbellError} as `readKeyRing` does
    */
   loadKeys(publicKeys: Iterable<string | undefined>): Promise<readonly string[]>;
@@ -29,9 +26,9 @@ export interface SigningKeys {
 /** What the store knows of keys. */
 export type KeyStates = Pick<VapidKeyStore, 'current' | 'list'>;
 
-/** A key that is not ours is looked for at most this often. */
+/** How often a key that is not ours is looked for, at most. */
 const lookAgainAfterMs = 1000;
-/** Whether keys have been retired is asked at most this often. */
+/** How often to ask whether keys have been retired, at most. */
 const askAgainAfterMs = 100;
 
 /** @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION */
@@ -43,7 +40,7 @@ export function createSigningKeys(
   const { subject, lifetimeSeconds, previousKeys = [], keyDirectory } = vapid;
   const sources = new Map<string, HeaderSource>();
   const lookAgainAtMs = new Map<string, number>();
-  /** Another machine's key files may have their pairs still. */
+  /** Their pairs may still be in another machine's key files. */
   let retired: ReadonlySet<string> = new Set();
   let askedAtMs = -Infinity;
   let current = vapid.publicKey;
@@ -102,8 +99,7 @@ export function createSigningKeys(
   };
 }
 
-// The header fields of push requests, one object for all messages that share them: the transport encodes such an
-// object once.
+// The header fields of push requests, one object for all messages that share them: the transport encodes each object once.
 
 type HeaderSource = (origin: string, options: PushOptions) => PushHeaders;
 
@@ -113,13 +109,12 @@ interface CachedHeaders {
   readonly headers: PushHeaders;
 }
 
-/** An operator may admit a whole domain; more origins than these are not remembered. */
+/** An operator may list a whole domain, so the number of origins is bounded. */
 const maxOrigins = 256;
-/** Broadcasts that run at the same time, and the TTL of retries, which is shorter. A topic of its own may come with
- *  every single message. */
+/** For concurrent broadcasts and the shorter TTL of retries. Single messages may each have a different topic. */
 const maxPerOrigin = 8;
 
-/** Gives the same object again for the same origin and options until the origin's token is renewed. */
+/** Returns the same object for the same origin and options until the origin's token is renewed. */
 export function createHeaderSource(authorize: VapidAuthorizer): HeaderSource {
   const cached = new Map<string, CachedHeaders[]>();
 

@@ -1,10 +1,10 @@
-// Subscriptions in the forms in which callers have them.
+// Reads subscriptions in the forms that callers have.
 import { encodeBase64url } from '../../protocol/base64.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { parseSubscription, type Subscription } from '../../protocol/subscription.ts';
 import type { Addressee } from './destinations.ts';
 
-/** A subscription as a client sends it, base64 in either alphabet, or as a store gives it, in bytes. */
+/** A subscription as a client sends it, in base64 of either alphabet, or as a store returns it, in bytes. */
 export type SubscriptionInput = (
   | { readonly endpoint: string; readonly p256dh: string; readonly auth: string }
   | { readonly endpoint: string; readonly keys: { readonly p256dh: string; readonly auth: string } }

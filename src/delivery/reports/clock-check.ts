@@ -1,19 +1,19 @@
-// Compares the store's time with the `Date` of push services' answers, now and then. It only warns: push services refuse the
-// tokens of a clock that is hours ahead, and messages expire early or late, but another's clock may be the wrong one.
+// Compares the store's time with the `Date` of push services' answers, now and then. It only warns: push services refuse tokens from a
+// clock that is hours ahead, and messages expire early or late, but it may be the other clock that is wrong.
 import type { PushResponse } from '../../protocol/push-response.ts';
 
-/** The answer was some seconds on its way, and a `Date` has whole seconds. */
+/** Answers take some seconds, and a `Date` has whole seconds. */
 export const toleratedClockMs = 3 * 60_000;
 
 const lookEveryMs = 60_000;
-/** What was seen before that says nothing any more. */
+/** Older observations are dropped. */
 const validForMs = 5 * lookEveryMs;
 /** Strangers can register endpoints at any number of hosts. */
 const maxOrigins = 50;
 
 interface Look {
   readonly atMs: number;
-  /** Their clock less ours. */
+  /** Their clock minus ours. */
   readonly differenceMs: number;
 }
 
@@ -28,8 +28,7 @@ export class ClockCheck {
   }
 
   /**
-   * How far the clocks of push services are ahead of the store's, in the middle; of two, the one that agrees better.
-   * `undefined` before the first answer.
+   * The median by which the clocks of push services are ahead of the store's; of two, the closer one. `undefined` before the first answer.
    */
   get differenceMs(): number | undefined {
     const sorted = [...this.#looks.values()]

@@ -1,17 +1,16 @@
-// What a worker measures, for metrics: an addition for each answer, and one report about once a second.
+// Measurements of a worker, for metrics: an addition for each answer, and a report about once a second.
 import { pushServiceName } from '../../protocol/known-push-services.ts';
 
-/** What came in addition since the report before. */
+/** The increase since the previous report. */
 export interface DeliveryFigures {
-  /** From the write of a message to its connection until its answer; `pushService` as `pushServiceName` gives it. */
+  /** From writing a message to its answer; `pushService` as `pushServiceName` gives it. */
   readonly answers: readonly (DurationCounts & { readonly pushService: string })[];
   /** Of pages of rows. */
   readonly commits: DurationCounts;
-  /** Slices that another worker took, since this one had not renewed its lease in time. */
+  /** Slices that another worker took because this one did not renew its lease in time. */
   readonly leasesLost: number;
 }
 
-/** Called with what was measured. */
 export type OnFigures = (figures: DeliveryFigures) => void;
 
 export class Figures {
@@ -33,7 +32,7 @@ export class Figures {
     if (isLeaseLost) this.#leasesLost += 1;
   }
 
-  /** @returns what came since this was called before; `undefined` if nothing did */
+  /** @returns the increase since the last call; `undefined` if there is none */
   take(): DeliveryFigures | undefined {
     const answers = [...this.#answers].map(([origin, tally]) => ({
       pushService: pushServiceName(origin),
@@ -49,13 +48,13 @@ export class Figures {
   }
 }
 
-// Durations, counted in buckets, as histograms of metrics have them.
+// Durations counted in buckets, as in histogram metrics.
 
 /** Upper bounds of the buckets of `DurationCounts`; what takes longer is in one more. */
 export const durationBoundsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
 
 interface DurationCounts {
-  /** One count more than there are bounds. */
+  /** One more than there are bounds. */
   readonly counts: readonly number[];
   readonly sumSeconds: number;
 }

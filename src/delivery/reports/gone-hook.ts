@@ -7,7 +7,7 @@ export type GoneHook = (subscription: EndedSubscription) => void | Promise<void>
 
 const intervalMs = 1000;
 const batchSize = 100;
-/** How long a closed sender keeps trying those that fail. */
+/** How long a closed sender retries those that fail. */
 const maxCloseMs = 10_000;
 
 export interface GoneReports {
@@ -24,10 +24,9 @@ export function startGoneReports(
   let reporting = Promise.resolve();
   let isReporting = false;
   let isFailing = false;
-  /** By `performance.now()`. */
   let closesAtMs = Infinity;
 
-  /** Reports all of them. @throws what `onGone` threw first, after the others were reported */
+  /** Reports all of them. @throws the first error of `onGone`, after all were tried */
   const report = async (): Promise<void> => {
     let failure: { readonly error: unknown } | undefined;
     let page: readonly EndedSubscription[] = [];
@@ -46,7 +45,7 @@ export function startGoneReports(
     } while (page.length === batchSize);
     if (failure !== undefined) throw failure.error;
   };
-  /** Retries what fails the next time, with one warning until it works. */
+  /** Warns once about failures, and again only after a success. */
   const reportSafely = async (): Promise<void> => {
     isReporting = true;
     try {

@@ -1,4 +1,4 @@
-// Logs messages, if somebody wants that: which subscription, and what came of it. Neither the content nor the endpoint.
+// Logs messages on request: the subscription and the result, but neither content nor endpoint.
 import { checkOptions, isFunction, mustBe, type OptionCheck } from '../../errors/check-options.ts';
 import type { Outcome } from '../../protocol/outcome.ts';
 import type { PushResponse } from '../../protocol/push-response.ts';
@@ -6,30 +6,28 @@ import { type AttemptOutcome } from '../../store/attempts.ts';
 import { outcomeOf } from '../../store/attempt-sets.ts';
 import type { RowResult } from '../../store/ledger.ts';
 
-/** `failed`: those that were not accepted, each time they are tried. */
+/** `failed`: those that were not accepted, at each attempt. */
 export const loggedMessages = ['failed', 'all'] as const;
 
-/** What came of a message. */
+/** The result of a message. */
 export interface MessageRecord {
   /** Absent for a single message. */
   readonly broadcastId?: number | undefined;
   /** Absent if it is not stored. */
   readonly subscriptionId?: number | undefined;
-  /** Origin of the push service. */
   readonly pushService: string;
   readonly outcome: AttemptOutcome;
-  /** 1 for the first; if nothing was sent, how many there were before. Of a single message 1. */
+  /** From 1; if nothing was sent, the number of earlier attempts. Always 1 for a single message. */
   readonly attempt: number;
   /** HTTP status, absent if there was no answer. */
   readonly status?: number | undefined;
-  /** As in `Outcome`. */
   readonly reason?: string | undefined;
 }
 
-/** Logs messages: which ones, and how. */
+/** Which messages to log, and how. */
 export interface MessageLog {
   readonly of: (typeof loggedMessages)[number];
-  /** Called with those of one commit of a broadcast, or with a single message. */
+  /** Called with the messages of one commit of a broadcast, or with a single message. */
   write(records: readonly MessageRecord[]): void;
 }
 
@@ -46,7 +44,6 @@ export const checkMessageLog: OptionCheck = (value, name) =>
     { name, required: ['of', 'write'] },
   );
 
-/** Tells of the rows of a commit. */
 export function logRows(log: MessageLog, broadcastId: number, rows: readonly RowResult[]): void {
   const records = rows.flatMap((row): readonly MessageRecord[] => {
     const outcome = outcomeOf(row);
@@ -72,7 +69,6 @@ export function logRows(log: MessageLog, broadcastId: number, rows: readonly Row
   if (records.length > 0) log.write(records);
 }
 
-/** Tells of a single message. */
 export function logMessage(
   log: MessageLog,
   pushService: string,

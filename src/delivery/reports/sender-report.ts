@@ -1,4 +1,4 @@
-// Reports to the store what a sender's transport knows of push services, every few seconds while it sends.
+// Reports to the store what a sender's transport knows about push services, every few seconds while it sends.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { SenderReport, SenderReports } from '../../store/sending.ts';
@@ -6,16 +6,16 @@ import type { Transport } from '../../transport/transport.ts';
 import type { ClockCheck } from './clock-check.ts';
 
 const reportEveryMs = 2000;
-/** A report without news is repeated after this many intervals, to show that the sender is there. */
+/** An unchanged report is repeated after this many intervals, as a sign of life. */
 const silentIntervals = 4;
-/** Strangers can register endpoints at any number of hosts: the busiest are reported. */
+/** Strangers can register endpoints at any number of hosts: only the busiest are reported. */
 const maxPushServices = 50;
 
 /**
- * Starts reporting. A store that cannot be written is met by the sending itself, not here.
+ * Starts reporting. A store that cannot be written fails the sending itself, not this.
  *
- * @param kind a `single` sender says nothing until it has sent
- * @returns ends it and takes the report back
+ * @param kind a `single` sender reports only after it has sent
+ * @returns ends it and withdraws the report
  */
 export function startSenderReport(
   senders: SenderReports,

@@ -1,4 +1,4 @@
-// Writes a schedule to the store: from then on every process that works on all broadcasts makes its occurrences.
+// Writes a schedule to the store; every process that works on all broadcasts then makes its occurrences.
 import { checkOptions, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { encodeMessage } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
@@ -23,7 +23,7 @@ const scheduleChecks: OptionChecks<ScheduleOptions> = {
   ...deliveryOptionChecks,
 };
 
-/** Looked at anew for each occurrence. */
+/** Evaluated again for each occurrence. */
 export type RecurringAudience = 'all' | MatchingAudience;
 
 /**

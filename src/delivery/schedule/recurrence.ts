@@ -1,11 +1,10 @@
-// When a schedule has its occurrences: cron with five fields, in a time zone. If clocks are put forward, a fixed time in
-// the gap comes at its end, and times of a pattern with "*" or a step are left out; if they are put back, a fixed time
-// comes once, the first time, and the others in both of the hours.
+// The occurrences of a schedule: cron with five fields, in a time zone. If clocks are put forward, a fixed time in the gap comes at its
+// end, and times of a pattern with "*" or a step are skipped; if clocks are put back, a fixed time comes once, the first time, and the
+// others in both hours.
 import { Cron } from 'croner';
 import { isTimeZone, toInstant, toWallTime } from '../../audience/zone-time.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
-/** Times after a given one. */
 export interface Recurrence {
   /** @returns milliseconds since 1970; `undefined` if there is no further one */
   after(timeMs: number): number | undefined;
@@ -26,9 +25,9 @@ export function readRecurrence(cron: string, timezone: string): Recurrence {
 }
 
 /**
- * When a schedule is due first.
+ * When a schedule is first due.
  *
- * @throws {DeskbellError} ERR_SCHEDULE_INVALID, also if no time is to come
+ * @throws {DeskbellError} ERR_SCHEDULE_INVALID, also if there is no future time
  */
 export function firstTimeAfter(timeMs: number, cron: string, timezone: string): number {
   const firstMs = readRecurrence(cron, timezone).after(timeMs);
@@ -36,12 +35,12 @@ export function firstTimeAfter(timeMs: number, cron: string, timezone: string): 
   return firstMs;
 }
 
-/** @param wallTimes what clocks of the zone show at the fixed times */
+/** @param wallTimes the fixed times as clocks of the zone show them */
 function nextFixed(wallTimes: Cron, timezone: string, timeMs: number): number | undefined {
   let wallMs = nextRun(wallTimes, toWallTime(timeMs, timezone));
   while (wallMs !== undefined) {
     const atMs = toInstant(wallMs, timezone);
-    // where clocks are put back, they have shown it before; several of one gap come together
+    // if clocks are put back, they have shown it before; several in one gap come together
     if (atMs > timeMs) return atMs;
     wallMs = nextRun(wallTimes, wallMs);
   }
@@ -51,7 +50,7 @@ function nextFixed(wallTimes: Cron, timezone: string, timeMs: number): number | 
 const nextRun = (job: Cron, timeMs: number): number | undefined => job.nextRun(new Date(timeMs))?.getTime();
 
 function readCron(cron: string, timezone: string): Cron {
-  // the parser takes a single time as well, and names such as @daily
+  // the parser would also accept a single time and names such as @daily
   if (!/^\s*(?:[^\s@]+\s+){4}[^\s@]+\s*$/.test(cron)) {
     throw invalid(
       `"${cron}" is not a cron expression; it has five fields: minute, hour, day of the month, month, day of the week.`,

@@ -1,5 +1,5 @@
-// Has a store whose sending is paused send by itself again, and says before what that starts. What a schedule would have sent
-// in the meantime, the store that it is a copy of may have sent.
+// Resumes automatic sending of a store where it is paused, and says beforehand what that starts. What a schedule missed in the meantime may
+// have been sent by the store that this one is a copy of.
 import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Schedule } from '../../store/schedules.ts';
 import type { SendingPause } from '../../store/sending.ts';
@@ -11,15 +11,14 @@ type PausedStore = Pick<Store, 'sending' | 'schedules' | 'webhooks' | 'broadcast
 export interface Resumption {
   /** `undefined` if sending is not paused. */
   readonly pause: SendingPause | undefined;
-  /** Those that are not paused themselves. */
   readonly schedules: readonly Schedule[];
   /** Those whose time came during the pause. */
   readonly missed: readonly Schedule[];
-  /** Events that are posted at once, if a process has a webhook. */
+  /** Events that are posted at once if a process has a webhook. */
   readonly webhookEvents: number;
-  /** Broadcasts that were paused with it, and still are. */
+  /** Broadcasts that were paused with the store and still are. */
   readonly broadcastIds: readonly number[];
-  /** Of these: when those start that were scheduled when they were paused. */
+  /** Start times of those that were scheduled when they were paused. */
   readonly startsMs: ReadonlyMap<number, number>;
 }
 
@@ -47,9 +46,9 @@ export async function describeResumption(store: PausedStore): Promise<Resumption
 }
 
 export interface ResumeOptions {
-  /** Schedules send what they have missed, as far as it is not too late for it. Default: it is left out. */
+  /** Whether schedules send what they missed, unless it is too late for it. Default: it is left out. */
   readonly withMissed: boolean;
-  /** Resume the broadcasts that were paused with it. Default: they stay paused. */
+  /** Whether to resume the broadcasts that were paused with the store. Default: they stay paused. */
   readonly withBroadcasts: boolean;
 }
 
@@ -58,7 +57,7 @@ export async function resumeSending(
   store: PausedStore,
   { withMissed, withBroadcasts }: ResumeOptions,
 ): Promise<readonly number[]> {
-  // before: nothing is due then
+  // done first, while nothing is due
   if (!withMissed) await leaveOutMissed(store);
   return store.sending.resume({ withBroadcasts });
 }

@@ -1,5 +1,5 @@
-// Makes a broadcast of each occurrence of a schedule whose time has come. Any number of processes may do it: the broadcast's
-// idempotency key is the occurrence's, so that each is made once.
+// Makes a broadcast for each occurrence of a schedule that is due. Any number of processes may do it: the occurrence is the broadcast's
+// idempotency key, so each is made once.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { isOver } from '../../store/broadcasts.ts';
@@ -19,12 +19,11 @@ export interface RunSchedulesOptions {
 }
 
 const lookEveryMs = 1000;
-/** One that takes longer to be made, or whose process ended, is made by another. */
+/** After this, another process makes the broadcast. */
 const leaseMs = 60_000;
-/** An occurrence that is later than this, since nothing ran at its time, is left out. */
+/** A later occurrence is skipped. */
 const latestMs = 60 * 60 * 1000;
 
-/** Looks for occurrences until `signal` is aborted. */
 export async function runSchedules(options: RunSchedulesOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await startDueBroadcasts(options);
@@ -57,7 +56,7 @@ async function startDue(schedule: DueSchedule, options: RunSchedulesOptions): Pr
   if (!isThere && broadcastId !== undefined) await cancel(broadcastId, store);
 }
 
-/** @returns the newest occurrence until now, unless it is too late for it, and the next one */
+/** @returns the newest due occurrence, unless it is too late for it, and the next one */
 function decide(
   { id, nextAtMs, nowMs }: DueSchedule,
   recurrence: Recurrence,
@@ -73,7 +72,7 @@ function decide(
   }
 }
 
-/** Its channel may have been removed since the schedule was made. */
+/** Its channel may have been removed after the schedule was made. */
 async function hasChannel(
   { id, channel }: DueSchedule,
   { store, onWarning = () => {} }: RunSchedulesOptions,
@@ -93,7 +92,7 @@ async function start(
   const { broadcast } = await createBroadcast(
     store,
     policy,
-    // the store has what `checkExpression` gave
+    // the store contains the result of `checkExpression`
     schedule.audience as 'all' | MatchingAudience,
     schedule.message,
     {

@@ -1,4 +1,4 @@
-// The times of a schedule to come, and what resuming one sets them to.
+// The future times of a schedule, and resuming one.
 import type { Schedule } from '../../store/schedules.ts';
 import type { Store } from '../../store/store.ts';
 import { isoTime } from '../broadcast/format-broadcast.ts';
@@ -24,9 +24,9 @@ export async function withTimes(schedule: Schedule): Promise<ScheduleWithTimes> 
 }
 
 /**
- * Ends the pause of a schedule: it continues with its next time after now.
+ * Resumes a schedule: it continues with its next time after now.
  *
- * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND, ERR_SCHEDULE_INVALID if no time is to come
+ * @throws {DeskbellError} ERR_SCHEDULE_NOT_FOUND, ERR_SCHEDULE_INVALID if there is no future time
  */
 export async function resumeSchedule(
   { schedules, now }: Pick<Store, 'schedules' | 'now'>,

@@ -1,25 +1,25 @@
-// When a row is tried again, and when no more: backoff with jitter, `Retry-After`, the TTL, the number of attempts. The first
-// wait is what the push service asked for; if that was not enough, the backoff decides, and `Retry-After` is the least. Rows to whose push
-// service nothing can be sent are held as a whole (limits/origin-load.ts).
+// When a row is tried again, and when no longer: backoff with jitter, `Retry-After`, the TTL, the number of attempts. The first wait is
+// what the push service asked for; after that the backoff decides, with `Retry-After` as the minimum. Rows whose push service cannot be
+// reached are held as a whole (limits/origin-load.ts).
 import type { StoredRetry } from '../../store/ledger.ts';
 
 /** When a message of a broadcast is tried again, and how often. Delays are in milliseconds. */
 export interface RetryPolicy {
-  /** The wait after the first attempt, if the push service asks for none; it doubles with every further one. */
+  /** The wait after the first attempt, if the push service asks for none; it doubles each time. */
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
-  /** POSTs for one row, the first included. */
+  /** Maximum POSTs for one row, including the first. */
   readonly maxAttempts: number;
-  /** How often a message is repeated that may have arrived, since no answer came that can be read. */
+  /** How often a message that may have arrived is repeated, because no readable answer came. */
   readonly maxRepeatsInDoubt: number;
-  /** The waits of rows that cannot be sent until something here is mended, or whose push service nobody has listed. */
+  /** The wait of rows that cannot be sent until something here is fixed, or whose push service is unlisted. */
   readonly firstDeferralMs: number;
   readonly maxDeferralMs: number;
-  /** How often a row is deferred at most whose push service nobody has listed: a stranger's host may be dead for good. */
+  /** How often a row of an unlisted push service is deferred at most: a stranger's host may be dead for good. */
   readonly maxDeferrals: number;
 }
 
-/** Attempts for three quarters of an hour. */
+/** Attempts over three quarters of an hour. */
 export const defaultRetryPolicy: RetryPolicy = {
   firstDelayMs: 5000,
   maxDelayMs: 30 * 60 * 1000,
@@ -30,13 +30,13 @@ export const defaultRetryPolicy: RetryPolicy = {
   maxDeferrals: 600,
 };
 
-/** How often a row has been tried and deferred, and until when it may be. */
+/** How often a row was tried and deferred, and until when it may be. */
 export type Tries = Omit<StoredRetry, 'delayMs'>;
 
 /**
- * Decides on the next try of a row.
+ * Decides on the next attempt for a row.
  *
- * @param tries with the attempt or the deferral that has just been
+ * @param tries including the attempt or deferral that has just happened
  * @param afterMs what the push service asked for: never earlier
  * @param random 0 to 1
  */
@@ -48,10 +48,9 @@ type NextTry = (
   random: number,
 ) => StoredRetry | 'expired' | 'exhausted' | 'doubtful';
 
-/** From this many deferrals on, waiting for a repair on this side no longer counts against `maxDeferrals`. */
+/** From this many deferrals on, waiting for a fix on this side no longer counts against `maxDeferrals`. */
 export const longestWaitDeferrals = 10;
 
-/** After an attempt. */
 export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {
   if ((tries.doubts ?? 0) > policy.maxRepeatsInDoubt) return 'doubtful';
   if (tries.attempts >= policy.maxAttempts) return 'exhausted';
@@ -60,18 +59,17 @@ export const retryAfterAttempt: NextTry = (policy, tries, afterMs, ...when) => {
   return schedule(tries, isFirstAsked ? afterMs : Math.max(afterMs, backoffMs), ...when);
 };
 
-/** After a deferral, to a push service that nobody has listed: nothing was sent to the row, until its own time ends. */
+/** After a deferral to an unlisted push service: nothing was sent, so only the row's own expiry ends it. */
 export const retryAfterDeferral: NextTry = (policy, tries, afterMs, ...when) => {
   const backoffMs = doubled(policy.firstDeferralMs, tries.deferrals, policy.maxDeferralMs);
   return schedule(tries, Math.max(afterMs, backoffMs), ...when);
 };
 
-/** After a refusal of our token or key, which may end at any time: until the row's own time ends. */
+/** After a refusal of our token or key, which may end at any time: until the row expires. */
 export const retryAfterVapidRefusal: NextTry = (policy, tries, _afterMs, ...when) =>
   scheduleBefore(policy.firstDelayMs, policy.maxDelayMs, tries, tries.refusals ?? 1, ...when);
 
-/** After a deferral since something here must be mended, or another sender has to send the row, which may be at any time: until
- *  the row's own time ends. */
+/** After a deferral because something here must be fixed or another sender must send the row, at any time: until the row expires. */
 export const retryWhenMended: NextTry = (policy, tries, _afterMs, ...when) =>
   scheduleBefore(policy.firstDeferralMs, policy.maxDeferralMs, tries, tries.deferrals, ...when);
 
@@ -79,7 +77,7 @@ function doubled(firstMs: number, times: number, maxMs: number): number {
   return Math.min(maxMs, firstMs * 2 ** (times - 1));
 }
 
-/** Never later than in the middle of what is left, as long as that is at least `firstMs`. */
+/** Never later than half of the time left, as long as that is at least `firstMs`. */
 function scheduleBefore(
   firstMs: number,
   maxMs: number,
@@ -94,7 +92,7 @@ function scheduleBefore(
 }
 
 function schedule(tries: Tries, waitMs: number, nowMs: number, random: number): StoredRetry | 'expired' {
-  // a quarter more at random, so that those who failed together do not come back together
+  // up to a quarter more, so that rows that failed together do not come back together
   const delayMs = Math.ceil(waitMs * (1 + random / 4));
   return nowMs + delayMs >= tries.expiresAtMs ? 'expired' : { ...tries, delayMs };
 }

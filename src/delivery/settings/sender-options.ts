@@ -10,31 +10,33 @@ import { type DeliverySettings, parseMaxRates } from './settings.ts';
 
 /** Of `createSender`: keys, store and threads, and how connections are made. */
 export interface SenderOptions extends TransportOptions, Omit<DeliverySettings, 'transport' | 'maxRates'> {
-  /** Stands in for the accelerator where that is built, and for the builtin way elsewhere. */
+  /** Replaces the encryption by accelerator or Node's builtins. */
   readonly encrypt?: Encrypt;
-  /** Where broadcasts stand. `send` needs none, but where there is one it deletes subscriptions that have ended. */
+  /** Where broadcasts are stored. `send` works without one; with one, it deletes subscriptions that have ended. */
   readonly store?: Store | undefined;
   /**
-   * Called for each subscription that has left the store because its push service called it gone, at least once, whichever
-   * process deleted it. What it throws is a warning, and it is called again after a second. Needs a store.
+   * Called at least once for each subscription that was deleted because its push service reported it as gone, whichever process deleted it.
+   * If it throws, that is a warning, and it is called again after a second. Needs a store.
    */
   readonly onGone?: GoneHook | undefined;
   /** Worker threads for large broadcasts, by default one per core; 0 delivers in this thread. */
   readonly threads?: number | undefined;
-  /** Called with a sentence when something is worse than it could be: why Node's builtins encrypt a large broadcast (once), a store that fails. */
+  /** Called with a sentence about a degraded state: why Node's builtins encrypt a large broadcast (once), a store that fails. */
   readonly onWarning?: (warning: string) => void;
-  /** Called about once a second with what each worker of broadcasts has measured since: for metrics. */
+  /** Called about once a second with the measurements of each broadcast worker: for metrics. */
   readonly onFigures?: OnFigures | undefined;
   /** Gets each message, or those that were not accepted: broadcast, subscription, push service and outcome. */
   readonly messageLog?: MessageLog | undefined;
-  /** How long `send` may take in all, from the call to its result (default: `connectTimeoutMs` + `responseTimeoutMs`). */
+  /** Time limit of `send`, from the call to its result (default: `connectTimeoutMs` + `responseTimeoutMs`). */
   readonly sendTimeoutMs?: number;
-  /** Messages that push services get at most in broadcasts, such as `fcm.googleapis.com=500/s` (or `/min`, `/h`): from all
-   *  senders on the store together, each of which is given the same. */
+  /**
+   * Limits on broadcast messages to push services, such as `fcm.googleapis.com=500/s` (or `/min`, `/h`), for all senders on the store
+   * together; give each the same.
+   */
   readonly maxRate?: readonly string[] | undefined;
 }
 
-/** Wraps the callbacks that only report, so that sending continues when one of them throws. */
+/** Wraps callbacks that only report, so that sending continues if one throws. */
 export function guardCallbacks(options: SenderOptions) {
   const { onWarning, onFigures, messageLog } = options;
   return {
@@ -48,10 +50,9 @@ export function guardCallbacks(options: SenderOptions) {
   } satisfies SenderOptions;
 }
 
-/** Options that `createSender` has checked and wrapped. */
 export type GuardedOptions = ReturnType<typeof guardCallbacks>;
 
-/** Takes options that were checked apart: `settings` goes to every worker, and the others stay with this process. */
+/** `settings` goes to every worker; the others stay in this process. */
 export function groupSenderOptions(options: GuardedOptions) {
   const { encrypt, store, onGone, threads, onWarning, onFigures, messageLog, sendTimeoutMs, ...rest } =
     options;
@@ -61,5 +62,4 @@ export function groupSenderOptions(options: GuardedOptions) {
   return { settings, encrypt, store, onGone, threads, onWarning, onFigures, messageLog, sendTimeoutMs };
 }
 
-/** The options of a sender by whom they go to. */
 export type GroupedOptions = ReturnType<typeof groupSenderOptions>;

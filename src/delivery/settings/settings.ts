@@ -1,5 +1,5 @@
-// What delivery is told: keys, transport, and where it differs from the defaults. Everything but the functions of
-// `TransportOptions` can be posted to a thread.
+// Settings of delivery: keys, transport, and changes to the defaults. All but the functions of `TransportOptions` can be posted to a
+// thread.
 import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { lookUp } from '../../errors/look-up.ts';
@@ -16,22 +16,22 @@ export interface SenderVapid extends VapidKeys {
   readonly lifetimeSeconds?: number | undefined;
   /** Earlier pairs, for subscriptions that were made with them. */
   readonly previousKeys?: readonly VapidKeys[] | undefined;
-  /** A data directory, whose key files are read again where a subscription names a key that is not among the pairs. */
+  /** A data directory. Its key files are read again if a subscription names a key that is not among the pairs. */
   readonly keyDirectory?: string | undefined;
 }
 
 export interface DeliverySettings {
   readonly vapid: SenderVapid;
   readonly transport: TransportOptions;
-  /** When and how often a row of a broadcast is tried again, where it differs from the defaults: tests make the waits short. */
+  /** When and how often a row of a broadcast is retried, as changes to the defaults: tests shorten the waits. */
   readonly retryPolicy?: Partial<RetryPolicy> | undefined;
   /** The fastest method of encryption that may be used: `multi-buffer` (default), `openssl` or `builtin`. */
   readonly encryption?: EncryptionMethod | undefined;
-  /** Of the data directory, the same as the service's: makes the tokens by which browsers report on broadcasts with `receipts`. */
+  /** From the data directory, the same as the service's: makes the tokens by which browsers report on broadcasts with `receipts`. */
   readonly receiptKey?: Uint8Array | undefined;
-  /** Limits of push services, which all workers on the store keep together. */
+  /** Limits of push services, shared by all workers on the store. */
   readonly maxRates?: MaxRates | undefined;
-  /** Sizes and times of the workers, where they differ from the defaults. */
+  /** Sizes and times of workers, as changes to the defaults. */
   readonly worker?: Partial<WorkerSettings> | undefined;
 }
 

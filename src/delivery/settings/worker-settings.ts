@@ -2,17 +2,15 @@
 
 /** Sizes in rows, times in milliseconds. */
 export const defaultWorkerSettings = {
-  /** Rows of slices that were taken and are not committed. */
+  /** Rows of slices that are taken and not committed. */
   maxPageRows: 4096,
   /** Rows that are stored one by one while their answers are awaited: detached from a page, or leased as retries. */
   maxDetachedRows: 3072,
   /** How many of them may be retries. */
   maxRetryRows: 1536,
-  /** Leased at once. */
   retryLeaseRows: 256,
-  /** Read at once. */
   readRows: 1024,
-  /** Encrypted together and posted together: switching between crypto and sockets row by row costs nearly twice. */
+  /** Encrypted and posted together: switching between crypto and sockets row by row costs nearly twice as much. */
   batchRows: 64,
   /** A commit is made after this many results, … */
   commitRows: 1024,
@@ -20,42 +18,41 @@ export const defaultWorkerSettings = {
   commitOtherRows: 256,
   /** … or after this time. */
   commitEveryMs: 200,
-  /** How long a row without an answer may keep those behind it from being committed, and so from being counted. */
+  /** How long a row without an answer may delay the commit of those behind it. */
   maxCommitDelayMs: 1000,
-  /** The same where more than half of the rows that may be taken are, so that soon no further ones can be sent. */
+  /** The same if more than half of the permitted rows are taken, so that soon no more can be sent. */
   crowdedCommitDelayMs: 100,
   /** While slices are being read, due retries are looked for this often. */
   leaseRetriesEveryMs: 100,
-  /** Rows that were put aside are leased before their time this often, if some of them had to be put aside again. */
+  /** How often rows that were put aside are leased early, if some had to be put aside again. */
   leaseAheadEveryMs: 50,
-  /** How often work is looked for when there was none. */
+  /** How often to look for work if there was none. */
   leaseSliceEveryMs: 250,
-  /** How often a worker that can reach no push service tries to. */
+  /** How often a worker that can reach no push service retries. */
   lookWhileCutOffMs: 2000,
-  /** How long another worker leaves this one's work alone when nothing is heard of it. */
+  /** How long other workers leave this one's work alone without a sign of life. */
   leaseMs: 10_000,
-  /** How long a worker that is stopped waits for answers. */
+  /** How long a stopped worker waits for answers. */
   stopGraceMs: 5000,
-  /** A smaller audience takes a second of processor time at most, so that a missing accelerator is not worth a warning. */
+  /** A smaller audience takes at most a second of processor time, so a missing accelerator is not worth a warning. */
   warnFromAudience: 10_000,
-  /** Rows that wait for their push services in memory, unless another one could be sent to. */
+  /** Rows that wait in memory for their push services, unless another one could be sent to. */
   waitingRows: 256,
-  /** How long a row waits like this, plus some round trips, until it and others are put aside, … */
+  /** How long, plus some round trips, a row waits like this until it and others are put aside, … */
   patienceMs: 1000,
   /** … and for how long at least. */
   minAsideMs: 250,
-  /** A push service that has answered nothing for this long gets no further rows for this long. */
+  /** A push service that has answered nothing for this long gets no rows for this long. */
   silentAfterMs: 3000,
-  /** How long rows are put aside to whose push service nothing can be sent, unless one of them is answered before. */
+  /** How long rows of a push service that cannot be reached are put aside, unless it answers earlier. */
   heldMs: 60_000,
 };
 
-/** Sizes and times of a worker. */
 export type WorkerSettings = Readonly<typeof defaultWorkerSettings>;
 
-/** Rows that a worker may have sent and not committed, those of a commit that is on its way included. */
+/** Rows that a worker may have sent and not committed, including those of the commit in progress. */
 export const maxUncommittedOf = ({ maxPageRows, maxDetachedRows }: WorkerSettings): number =>
   maxPageRows + maxDetachedRows;
 
-/** How many messages a crash repeats at most, for each thread. The documentation names it. */
+/** How many messages a crash repeats at most, per thread. The documentation states it. */
 export const maxUncommittedRows = maxUncommittedOf(defaultWorkerSettings);

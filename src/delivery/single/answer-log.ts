@@ -1,11 +1,9 @@
-// Stores what push services answered to single messages. If a subscription has ended, that is stored at once, and the sender waits
-// for it; the rest is gathered for a second, because each write waits for the disk. How long push services have asked to wait is
-// stored and read with it. A process that is killed loses what is gathered.
+// Stores the answers of push services to single messages. The end of a subscription is stored at once, and the sender waits for it; the
+// rest is gathered for a second, because each write waits for the disk. How long push services have asked to wait is stored and read along
+// with it. A process that is killed loses what is gathered. One commit is made at a time. While the database is slow or away, answers are
+// counted, and a bounded number of subscriptions is remembered: the others will be found gone, or accepted, with their next message.
 //
-// One commit is made at a time. While the database is slow or away, answers are counted, and a bounded number of subscriptions is
-// remembered: the others will be gone, or accepted, with their next message too.
-//
-//   gathered → committing → stored, or tried again as the same commit, `maxTries` times
+//   gathered → committing → stored, or retried as the same commit, `maxTries` times
 import { randomUUID } from 'node:crypto';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Subscription } from '../../protocol/subscription.ts';
@@ -14,9 +12,9 @@ import type { Addressee, Destination, Destinations } from '../message-path/desti
 import type { Result } from '../message-path/post.ts';
 
 const reportAfterMs = 1000;
-/** This many are stored before. */
+/** Stored earlier once there are this many. */
 const maxPending = 1000;
-/** The store itself tries for 20 seconds each time, and knows a commit again for ten minutes. */
+/** The store itself retries for 20 seconds each time, and recognizes a commit for ten minutes. */
 const maxTries = 5;
 
 export class AnswerLog {
@@ -39,7 +37,7 @@ export class AnswerLog {
     this.#onWarning = onWarning;
   }
 
-  /** @returns where the subscription has ended, when the store has it or has failed; otherwise nothing is waited for */
+  /** @returns if the subscription has ended, a promise for when the store has it or has failed; otherwise undefined */
   add(subscription: Addressee, { origin, gate }: Destination, result: Result): Promise<void> | undefined {
     const answer = readAnswer(result);
     if (answer === undefined || result.kind !== 'posted') return undefined;
@@ -60,7 +58,7 @@ export class AnswerLog {
     this.#timer ??= setTimeout(() => void this.#report(), reportAfterMs).unref();
   }
 
-  /** Commits what is gathered by now, after the commit that is being made. */
+  /** Commits what is gathered by now, after the commit in progress. */
   #report(): Promise<void> {
     return (this.#next ??= this.#current.then(() => {
       this.#next = undefined;
@@ -87,7 +85,7 @@ export class AnswerLog {
     return { id: randomUUID(), origins: gathered.origins(), answers };
   }
 
-  /** A store that fails does not change what became of the messages. @returns whether it has not */
+  /** A failing store does not change the result of the messages. @returns whether it succeeded */
   async #commit(commit: AnswerCommit, tries: number): Promise<boolean> {
     try {
       this.#destinations.setStates(await this.#ledger.recordAnswers(commit));
@@ -96,7 +94,7 @@ export class AnswerLog {
       this.#onWarning(`The answers of push services could not be stored: ${String(error)}`);
       const mayPass = error instanceof DeskbellError && error.code === 'ERR_STORE_UNAVAILABLE';
       if (mayPass && tries + 1 < maxTries) this.#failed = { commit, tries: tries + 1 };
-      // also what has come meanwhile
+      // including what has come meanwhile
       this.#reportLater();
       return false;
     }
@@ -108,9 +106,9 @@ export class AnswerLog {
 /** `refused`: our token or key. `other`: anything else that the push service itself answered. */
 export type SingleAnswer = 'accepted' | 'gone' | 'refused' | 'other';
 
-/** Subscriptions that are gone or were accepted; of more, the answers are counted only. */
+/** Subscriptions that are gone or were accepted; beyond this, answers are only counted. */
 export const maxRemembered = 10_000;
-/** Strangers can register endpoints at any number of hosts: what more of them answer is forgotten. */
+/** Strangers can register endpoints at any number of hosts: the answers of more are dropped. */
 const maxOrigins = 1024;
 
 type Tally = Record<SingleAnswer, number> & {
@@ -121,7 +119,6 @@ type Tally = Record<SingleAnswer, number> & {
 export class GatheredAnswers {
   readonly #tallies = new Map<string, Tally>();
   #remembered = 0;
-  /** How many answers. */
   answers = 0;
 
   add(origin: string, answer: SingleAnswer, subscription: Subscription): void {
@@ -135,7 +132,7 @@ export class GatheredAnswers {
       if (this.#remembered >= maxRemembered) return;
       this.#remembered += 1;
     }
-    // of several answers for one subscription the last one counts
+    // the last answer for a subscription counts
     latest.set(endpoint, answer === 'gone' ? subscription : undefined);
   }
 

@@ -1,16 +1,16 @@
-// Single messages that are sent within one turn of the event loop are taken together, since encrypting several costs
-// less than each by itself. None waits for longer than the turn, but where there are very many.
+// Takes single messages of one turn of the event loop together, because encrypting several costs less than each by itself. None waits
+// longer than the turn, unless there are very many.
 
 export interface Gathering<Item> {
   add(item: Item): void;
-  /** Takes at once what is waiting. */
+  /** Takes what is waiting at once. */
   flush(): void;
 }
 
-/** More would keep the event loop from everything else: these take a millisecond or two. */
+/** More would block the event loop: these take a millisecond or two. */
 const maxTaken = 64;
 
-/** @param take is given 1 to 64 items, in the order in which they were added */
+/** @param take gets 1 to 64 items, in the order in which they were added */
 export function gatherTurn<Item>(take: (items: readonly Item[]) => void): Gathering<Item> {
   const waiting: Item[] = [];
   let next: NodeJS.Immediate | undefined;

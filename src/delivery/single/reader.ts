@@ -1,4 +1,4 @@
-// Who reads a single message: what the caller says, and what the store knows of the subscription's reader.
+// The reader of a single message, from the caller and the store.
 import { checkData, checkLanguage, type PersonData } from '../../audience/reader-facts.ts';
 import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';
 import type { PushOptions } from '../../protocol/request.ts';
@@ -7,15 +7,15 @@ import type { Store } from '../../store/store.ts';
 
 /** How a single message is delivered, and to whom. */
 export interface SendOptions extends PushOptions {
-  /** Default: what the store knows of the reader, if there is a store that has the subscription. */
+  /** Default: what the store knows about the subscription's reader, if there is a store. */
   readonly reader?: GivenReader | undefined;
 }
 
-/** Who reads a message with `texts` or `placeholders`. What is given here stands before what the store knows. */
+/** Who reads a message with `texts` or `placeholders`. Takes precedence over the store. */
 export interface GivenReader {
   /** A BCP 47 tag, such as `de-AT`. */
   readonly language?: string | undefined;
-  /** What placeholders stand for. */
+  /** The values of placeholders. */
   readonly data?: PersonData | undefined;
 }
 
@@ -31,13 +31,13 @@ export function checkReader(reader: GivenReader): MessageReader {
   return { language: language && checkLanguage(language, '/reader/language'), data };
 }
 
-/** @param store where there is one; a subscription that it does not have is one of which nothing is known */
+/** @param store if there is one; nothing is known about the reader of a subscription that it does not have */
 export async function findReader(
   given: MessageReader,
   endpoint: string,
   store: Pick<Store, 'subscriptions' | 'readers'> | undefined,
 ): Promise<MessageReader> {
-  // by its endpoint: a caller's object may have an id of its own
+  // by its endpoint: a caller's object may have its own id
   const row = await store?.subscriptions.findByEndpoint(endpoint);
   const known = row && (await store!.readers.factsOf([row])).get(row.id);
   return { language: given.language ?? known?.language, data: { ...known?.data, ...given.data } };

@@ -1,16 +1,16 @@
-// Keeps single messages to push services that nobody has listed within their rate, in this process: broadcasts share theirs in
-// the store (rate-limits.ts).
+// Keeps single messages to unlisted push services within their rate, in this process; broadcasts share theirs in the store
+// (rate-limits.ts).
 import { unlistedLimits } from '../../protocol/endpoint-policy.ts';
 import type { NotSent } from '../limits/not-sent.ts';
 import type { Destination } from '../message-path/destinations.ts';
 import type { MaxRates } from '../settings/settings.ts';
 
-/** Push services that got no message for a second can be forgotten; beyond this many, they are. */
+/** Beyond this many, push services that got no message for a second are forgotten. */
 const maxRemembered = 1024;
 
 export class SingleMessageRates {
   readonly #rates: MaxRates;
-  /** When each may get its next message; a second's messages may be saved up. */
+  /** When each may get its next message; a second's worth may be saved up. */
   readonly #nextAtMs = new Map<string, number>();
 
   constructor(rates: MaxRates) {

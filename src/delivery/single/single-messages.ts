@@ -1,5 +1,5 @@
-// Sends single messages, on the same path as those of broadcasts, and reports the push services' answers to the store.
-// Broadcasts that threads deliver need none of it here, so it is loaded with the first single message.
+// Sends single messages on the same path as broadcasts, and reports the push services' answers to the store. Loaded with the first single
+// message: broadcasts delivered by threads do not need it.
 import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
 import { createEncryptBatch, type EncryptBatch } from '../../protocol/message-encryption.ts';
@@ -28,13 +28,11 @@ import { logMessage } from '../reports/message-log.ts';
 import { groupSenderOptions, type GuardedOptions } from '../settings/sender-options.ts';
 import { readSubscription, type SubscriptionInput } from '../message-path/subscription-input.ts';
 
-/** A message and who waits for what comes of it. */
 interface WaitingMessage extends PushMessage {
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** The part of a sender that sends single messages. */
 export interface SingleMessages {
   send(subscription: SubscriptionInput, message: Message, options?: SendOptions): Promise<SendResult>;
   sendPayload(
@@ -46,7 +44,7 @@ export interface SingleMessages {
 }
 
 /**
- * Makes what sends single messages: transport, encryption, their path.
+ * Opens transport, encryption and message path.
  *
  * @param given options that `createSender` has checked
  */
@@ -60,7 +58,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
   const rates = new SingleMessageRates(settings.maxRates ?? new Map());
   const path = openMessagePath(settings, store, encryptBatch, onWarning);
   const endReport = path.startReport('single');
-  // Some subscriptions may have been made with another key than the current one.
+  // some subscriptions may have been made with another key
   const hasOtherKeys = (vapid.previousKeys ?? []).length > 0 || vapid.keyDirectory !== undefined;
   const answers = store && new AnswerLog(store.ledger, path.destinations, onWarning);
   const turn = gatherTurn<WaitingMessage>((messages) => {
@@ -78,7 +76,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
     const { vapidPublicKey: named } = recipient;
     if (named === undefined ? !hasOtherKeys : path.destinations.hasKey(named)) return undefined;
     return track(async () => {
-      // a subscription's own key is in the store where the caller does not name it
+      // the store knows a subscription's key if the caller does not name it
       const stored = named === undefined && (await store?.subscriptions.findByEndpoint(recipient.endpoint));
       const completed = { ...recipient, vapidPublicKey: stored ? stored.vapidPublicKey : named };
       await path.destinations.loadKeys([completed]);
@@ -142,7 +140,7 @@ export function openSingleMessages(given: GuardedOptions): SingleMessages {
   };
 }
 
-/** Messages that are all refused are never encrypted. */
+/** Messages that are all refused never need encryption. */
 function loadWhenNeeded(fastest: EncryptionMethod | undefined): EncryptBatch {
   let encryptBatch: EncryptBatch | undefined;
   return (messages) => {

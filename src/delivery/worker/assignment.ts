@@ -24,10 +24,9 @@ import { createRowPayloads, type DataOfRows, type RowPayloads } from './row-payl
 export interface AssignedRow extends Row {
   readonly assignment: Assignment;
   readonly payload: Uint8Array;
-  /** Why there is no payload for it. */
   readonly fault: NotSendable | undefined;
   readonly options: PushOptions;
-  /** By the clock that never goes backwards. */
+  /** By the monotonic clock. */
   readonly takenAtMs: number;
   readonly isReturning: boolean;
   /** Set once it is posted. */
@@ -40,7 +39,7 @@ export interface AssignedRow extends Row {
 /** Rows that are ready to be committed. */
 export interface CommitPart {
   readonly rows: readonly RowResult[];
-  /** The former and the new cursor; absent if the rows were detached. */
+  /** The previous and the new cursor; absent if the rows were detached. */
   readonly cursors?: Omit<PageOfSlice, 'number'>;
 }
 
@@ -52,12 +51,12 @@ export class Assignment {
   /** Absent for retries. */
   readonly slice: SliceLease | undefined;
   readonly areProbes: boolean;
-  /** Of the commit that is on its way; the next one waits for it, so that the cursor only moves forward. */
+  /** The commit in progress; the next one waits for it, so that the cursor only moves forward. */
   committed: Promise<void> | undefined;
   #mode: Mode;
   #isStopped = false;
   #cursor = 0;
-  /** Of the slice's members, if it has any: the first behind the cursor. */
+  /** The first of the slice's members behind the cursor, if it has any. */
   #nextMember = 0;
   #readPosition = 0;
   /** Read and not yet taken, from `#nextUnsent` on. */
@@ -68,12 +67,11 @@ export class Assignment {
   readonly #detached = new Set<AssignedRow>();
   #settledDetached: RowResult[] = [];
   #uncommittedRows = 0;
-  /** The tries of a row that was not sent yet. */
+  /** The tries of a row that has not been sent. */
   readonly #untried: Tries;
   readonly #options: PushOptions;
   readonly #payloads: RowPayloads;
   readonly #quietEnd: ReturnType<typeof createQuietTimes>;
-  /** Data of the readers of the rows that were read. */
   #data: DataOfRows;
 
   /** @param data of the readers of retries */
@@ -110,7 +108,7 @@ export class Assignment {
     return this.#unsent.length - this.#nextUnsent;
   }
 
-  /** Rows of the slice that were taken and are not yet behind the cursor. */
+  /** Rows of the slice that are taken and not yet behind the cursor. */
   get pageRows(): number {
     return this.#page.length - this.#pageStart;
   }
@@ -119,7 +117,7 @@ export class Assignment {
     return this.#detached.size + (this.slice === undefined ? this.unsentRows : 0);
   }
 
-  /** Rows that were taken and whose result is not known to be stored: a crash repeats them. */
+  /** Rows that are taken and not known to be stored: a crash repeats them. */
   get uncommittedRows(): number {
     return this.#uncommittedRows;
   }
@@ -138,23 +136,22 @@ export class Assignment {
     return this.#mode !== 'READING' && open === 0 && !this.#isBeforeEnd;
   }
 
-  /** Nothing more of it is to be sent. */
   get isStopped(): boolean {
     return this.#isStopped;
   }
 
-  /** Other workers continue it. */
+  /** Other workers will continue it. */
   get isUnfinished(): boolean {
     return this.#mode === 'STOPPED';
   }
 
-  /** Only rows that have left the store are between the cursor and the end of the slice. */
+  /** Only removed rows are between the cursor and the end of the slice. */
   get #isBeforeEnd(): boolean {
     const isPassed = this.#mode === 'READ' && this.unsentRows === 0 && this.pageRows === 0;
     return this.slice !== undefined && isPassed && this.#cursor < this.slice.throughPosition;
   }
 
-  /** Rows that were read, and whether they are the last; without effect where it was stopped meanwhile. */
+  /** Adds rows that were read, and whether they are the last; has no effect if it was stopped meanwhile. */
   addRead(rows: readonly Recipient[], isLast: boolean, data: DataOfRows = {}): void {
     assert(this.#mode !== 'READ' && this.unsentRows === 0, 'rows are read only where some are left');
     if (this.#mode === 'STOPPED') return;
@@ -208,7 +205,7 @@ export class Assignment {
     return row;
   }
 
-  /** When the quiet hours end that the reader of a row has now; undefined if there are none. */
+  /** When the current quiet hours of a row's reader end; undefined if there are none. */
   quietEnd({ tries }: AssignedRow, nowMs: number): number | undefined {
     return this.#quietEnd?.(tries.reader?.timeZone, nowMs);
   }
@@ -221,12 +218,10 @@ export class Assignment {
     this.#settledDetached.push(result);
   }
 
-  /** These are stored now. */
   recordCommitted(rows: readonly RowResult[]): void {
     for (const { result } of rows) if (result !== 'detached') this.#uncommittedRows -= 1;
   }
 
-  /** Takes no more rows. */
   stop(): void {
     this.#isStopped = true;
     if (this.unsentRows > 0 || this.#mode === 'READING') this.#mode = 'STOPPED';
@@ -245,7 +240,7 @@ export class Assignment {
   /**
    * The settled rows at the head of the page.
    *
-   * @param mayDetach asked for each row without a result that others wait for; it may settle the row
+   * @param mayDetach asked for each unsettled row that others wait for; it may settle the row
    * @param leaseMs how long detached rows are leased
    */
   takePage(mayDetach: (row: AssignedRow) => boolean, leaseMs: number): CommitPart | undefined {
@@ -274,7 +269,7 @@ export class Assignment {
     return { rows, cursors: { fromCursor, cursor: this.#cursor, ...missing } };
   }
 
-  /** @returns how many members the cursor has passed since; undefined if the slice has none */
+  /** @returns how many members the cursor has newly passed; undefined if the slice has none */
   #passMembers(): number | undefined {
     const ids = this.slice?.members?.ids;
     if (ids === undefined) return undefined;
@@ -286,7 +281,7 @@ export class Assignment {
 
 const noPayload = new Uint8Array();
 
-/** Of a row that was not tried yet: readers in other time zones get it at other times. */
+/** For a row not tried yet: readers in other time zones get it at other times. */
 const expiryOf = (broadcast: Broadcast, reader: SliceLease['reader']): number =>
   hasReaderTimes(broadcast)
     ? createReaderTimes(broadcast)(reader?.timeZone).expiresAtMs

@@ -1,5 +1,5 @@
-// Commits what came of a worker's rows to the ledger, keeps its leases, and gives them back. A commit of an assignment
-// waits for the one before, so that its cursor only moves forward.
+// Commits the results of a worker's rows to the ledger, renews its leases, and gives them back. A commit of an assignment waits for the one
+// before, so that its cursor only moves forward.
 import type { RowResult } from '../../store/ledger.ts';
 import type { Clock } from '../../transport/clock.ts';
 import type { Assignment, AssignedRow, CommitPart } from './assignment.ts';
@@ -11,9 +11,7 @@ export interface CommitterParts extends Pick<
   WorkloadParts,
   'leases' | 'ledger' | 'destinations' | 'settings'
 > {
-  /** Gets what is measured, if somebody wants that. */
   readonly figures?: Figures | undefined;
-  /** Gets each message, if somebody wants that. */
   readonly messageLog?: MessageLog | undefined;
   readonly clock: Pick<Clock, 'monotonicNow'>;
   /** Milliseconds since 1970. */
@@ -28,7 +26,7 @@ export class Committer {
   #uncommittedResults = 0;
   #uncommittedOthers = 0;
 
-  /** @param onCommit called after each commit, also if it has failed */
+  /** @param onCommit called after each commit, even a failed one */
   constructor(parts: CommitterParts, workload: Workload, onCommit: () => void) {
     this.#parts = parts;
     this.#workload = workload;
@@ -39,7 +37,7 @@ export class Committer {
     return this.#fault !== undefined;
   }
 
-  /** So many results have come that they are worth a commit. */
+  /** There are enough results for a commit. */
   get isDue(): boolean {
     const { commitRows, commitOtherRows } = this.#parts.settings;
     return this.#uncommittedResults >= commitRows || this.#uncommittedOthers >= commitOtherRows;
@@ -70,7 +68,7 @@ export class Committer {
     }
   }
 
-  /** Commits what there is, detaches what has no answer, and gives every lease back. */
+  /** Commits what there is, detaches rows without an answer, and gives every lease back. */
   async releaseAll(): Promise<void> {
     for (const assignment of this.#workload.assignments) {
       await assignment.committed;
@@ -81,9 +79,9 @@ export class Committer {
   }
 
   /**
-   * Rows without an answer may stay in their page until it is late. Of the room for those that are detached, one push service may
-   * have as much as is still free, so that there is some for others whose answers are late, however many hang at once. One that is
-   * silent gets no further rows: those that it has are detached in any case, so that the cursor can pass them.
+   * Rows without an answer may stay in their page until it is late. One push service may use only as much of the room for detached rows as
+   * is still free, so that some is left for others whose answers are late. One that is silent gets no further rows: its rows are detached
+   * in any case, so that the cursor can pass them.
    */
   readonly #mayDetach = (row: AssignedRow): boolean => {
     const { maxCommitDelayMs, crowdedCommitDelayMs } = this.#parts.settings;
@@ -96,7 +94,7 @@ export class Committer {
     return true;
   };
 
-  /** Stores what is ready of the assignment, if anything is. */
+  /** Stores what is ready of the assignment, if anything. */
   async #commit(assignment: Assignment, mayDetach: (row: AssignedRow) => boolean): Promise<void> {
     const page = assignment.takePage(mayDetach, this.#parts.settings.leaseMs);
     const detached = assignment.takeDetached();
@@ -105,15 +103,15 @@ export class Committer {
     await assignment.committed;
   }
 
-  /** Tells of a fault by `throwFault` alone. */
+  /** Reports a fault by `throwFault` alone. */
   async #storeAll(assignment: Assignment, parts: readonly (CommitPart | undefined)[]): Promise<void> {
     try {
-      // one transaction, if the store gathers what it is asked for at once
+      // one transaction, if the store batches requests that come together
       await Promise.all(parts.map((part) => part && this.#store(assignment, part)));
       if (assignment.isDone) await this.#end(assignment);
     } catch (cause) {
       this.#fault ??= { cause };
-      // a later commit would move the cursor over the rows of this one; they are repeated when the lease has run out
+      // a later commit would move the cursor past the rows of this one; they are repeated when the lease runs out
       this.#workload.assignments.delete(assignment);
     } finally {
       assignment.committed = undefined;
@@ -135,7 +133,7 @@ export class Committer {
     assignment.recordCommitted(rows);
     await destinations.storeDormant();
     if (messageLog !== undefined && !answer.isLeaseLost) logRows(messageLog, lease.broadcastId, rows);
-    // its page and its detached rows are logged one by one
+    // its page and its detached rows are logged separately
     const isLeaseLost = answer.isLeaseLost && this.#workload.assignments.delete(assignment);
     figures?.recordCommit(now() - startedMs, isLeaseLost);
     destinations.setStates(answer.pushServices);

@@ -1,4 +1,4 @@
-// Puts a worker together: message path, transport, store. The same in a thread of its own and in the caller's.
+// Assembles a worker from message path, transport and store, in a thread of its own or in the caller's.
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
 import { createEncryptBatch, type Encrypt } from '../../protocol/message-encryption.ts';
 import type { Store } from '../../store/store.ts';
@@ -17,22 +17,18 @@ import { runWorker } from './worker.ts';
 const reportEveryMs = 1000;
 
 export interface WorkerOptions {
-  /** Works on this broadcast only, and ends with it. */
+  /** Works only on this broadcast, and ends with it. */
   readonly broadcastId?: number | undefined;
-  /** Stands in for the accelerator or Node's builtins. */
   readonly encrypt?: Encrypt | undefined;
-  /** Called with the reason why the accelerator is not used, if the broadcast is large enough for that to matter. */
+  /** Called with the reason why the accelerator is not used, if the broadcast is large enough to matter. */
   readonly onWarning: (warning: string) => void;
-  /** Called about once a second with what was measured since. */
   readonly onFigures?: OnFigures | undefined;
-  /** Gets messages with each commit. */
   readonly messageLog?: MessageLog | undefined;
 }
 
 export interface DeliveryWorker {
   /** Works until the broadcast is over or paused, or until `signal` is aborted. */
   run(signal: AbortSignal): Promise<void>;
-  /** Closes the connections. */
   close(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// Last step of a message's path, for rows of broadcasts: what came of it becomes what the ledger stores. A row is
-// settled, or stored to be tried again.
+// Last step of a message's path, for rows of broadcasts: turns the result into what the ledger stores. A row is settled, or stored to be
+// retried.
 import { isVapidRefusal, type Outcome } from '../../protocol/outcome.ts';
 import type { Broadcast, Recipient } from '../../store/broadcasts.ts';
 import type { RowRecord, RowResult, Suspension } from '../../store/ledger.ts';
@@ -18,14 +18,13 @@ import {
   type Tries,
 } from '../settings/retry-policy.ts';
 
-/** A row as a worker holds it. */
 export interface Row {
   readonly recipient: Recipient;
   readonly broadcast: Broadcast;
   readonly destination: Destination;
-  /** Before this go. */
+  /** Before this attempt. */
   readonly tries: Tries;
-  /** What it means where its push service refuses our token or key. */
+  /** What it means if its push service refuses our token or key. */
   readonly ifRefused: IfRefused;
   /** 0 if it was not posted. */
   readonly sentAtMs: number;
@@ -35,13 +34,12 @@ export interface RecordSettings {
   readonly retryPolicy: RetryPolicy;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** From 0 to below 1: spreads retries. */
+  /** 0 to below 1; spreads retries. */
   readonly random: () => number;
-  /** In how many milliseconds a row comes back to whose push service nothing can be sent for `waitMs`. */
+  /** In how many milliseconds a row comes back if nothing can be sent to its push service for `waitMs`. */
   readonly hold: (row: Row, waitMs: number) => number;
 }
 
-/** @returns what the ledger stores of the row */
 export function toRowResult(row: Row, result: Result, settings: RecordSettings): RowResult {
   switch (result.kind) {
     case 'posted':
@@ -55,7 +53,7 @@ export function toRowResult(row: Row, result: Result, settings: RecordSettings):
             settings,
           );
     case 'notSendable':
-      // the push service would refuse our subject, which may be set right
+      // the push service would refuse our subject, which can be corrected
       if (result.fault.reason === 'vapid-refused') return toWaiting(row, result.fault, settings);
       return { ...unsent(row, result.fault), result: 'rejected', alarm: toAlarm(row, result.fault) };
     case 'notListed':
@@ -87,13 +85,13 @@ const expiredUnsent = {
 /** About a minute. */
 const strangerTries = 5;
 
-/** Whether the time of its broadcast was over before anything of it was tried. */
+/** Whether its broadcast expired before the row was tried. */
 const isOverUntried = ({ broadcast, tries }: Row, { now }: RecordSettings): boolean =>
   tries.attempts + tries.deferrals === 0 &&
   now() >= broadcast.expiresAtMs &&
   broadcast.origins.every(({ attempts }) => attempts === 0);
 
-/** The answer is awaited; the row is stored by itself under the lease until then. */
+/** The row is stored by itself under the lease while its answer is awaited. */
 export function toDetached(row: Row, leaseMs: number): RowResult {
   return { ...unsent(row), result: 'detached', retry: { ...row.tries, delayMs: leaseMs } };
 }
@@ -133,7 +131,7 @@ function toAttempted(row: Row, { outcome, response }: Posted, settings: RecordSe
 
 type Rejected = Extract<Outcome, { kind: 'rejected' }>;
 
-/** Of a stranger's host: what its name resolves to here and now may be the resolver's fault, so that it is tried again. */
+/** For a stranger's host: what its name resolves to now may be the resolver's fault, so it is retried. */
 function toBlocked(row: Row, attempted: RowResult, outcome: Rejected, settings: RecordSettings): RowResult {
   const isFirst = row.tries.attempts === 0;
   const blocked = isFirst ? { ...attempted, alarm: toAlarm(row, outcome) } : attempted;
@@ -141,7 +139,7 @@ function toBlocked(row: Row, attempted: RowResult, outcome: Rejected, settings: 
   return retried.result === 'exhausted' ? blocked : retried;
 }
 
-/** The token or key was refused, which says nothing final of the row. */
+/** A refusal of token or key says nothing final about the row. */
 function toVapidRefused(
   row: Row,
   attempted: RowResult,
@@ -173,10 +171,7 @@ function withRetry(
   return toRetried(attempted, retryAfterAttempt(retryPolicy, tries, afterMs, now(), random()));
 }
 
-/**
- * Nothing can be sent to its push service: it waits with the others until something can, at most until its time is over, and that
- * counts as nothing.
- */
+/** Nothing can be sent to its push service: the row waits with the others until it expires, and this counts as no attempt. */
 function toHeld(
   row: Row,
   { reason, detail = '', afterMs, isTold }: Hindrance,
@@ -195,16 +190,16 @@ function toHeld(
 interface Hindrance {
   readonly reason: string | undefined;
   readonly detail?: string | undefined;
-  /** How long at least. */
+  /** At least. */
   readonly afterMs: number;
-  /** Whether an operator should hear of it, once for each row. */
+  /** Whether to raise an alarm, once for each row. */
   readonly isTold: boolean;
 }
 
-/** The deferrals of a row that was held, of which an operator was told; of others that are held, 1. */
+/** The `deferrals` of a held row whose alarm was raised; 1 for other held rows. */
 const heldAndTold = 2;
 
-/** Of a push service that nobody has listed. */
+/** For an unlisted push service. */
 function toDeferred(
   row: Row,
   { afterMs, obstacle: reason, detail }: Extract<Result, { kind: 'deferred' }>,
@@ -234,15 +229,15 @@ const isGivenUp = (
   (reason === undefined || ofHost.has(reason)) &&
   destination.isSilentStranger();
 
-/** What keeps a message from one host: not what is wrong here. */
+/** Faults of one host, not of this machine. */
 const ofHost: ReadonlySet<string> = new Set(['connection', 'protocol-error', 'address-blocked']);
 
-/** Hosts of strangers share one alarm for each reason: there may be any number of them. */
+/** Hosts of strangers share one alarm for each reason, because there may be any number of them. */
 const alarmPlaceOf = ({ destination }: Row) => destination.isUnlisted && ({ origin: '' } as const);
 
 /**
- * Nothing was sent, and what is in the way says nothing of the message: tried again by whichever worker leases it then, later each
- * time, so that one that cannot send it has little to do. It counts as no attempt, and only its TTL ends it.
+ * Nothing was sent, and the obstacle says nothing about the message. Any worker retries it, later each time, so that one that cannot send
+ * it has little to do. This counts as no attempt, and only the TTL ends it.
  */
 function toWaiting(
   row: Row,
@@ -258,7 +253,7 @@ function toWaiting(
   return toRetried(waiting, retryWhenMended(retryPolicy, tries, 0, now(), random()));
 }
 
-/** The transport reports the ones that pass by themselves, if they last. */
+/** The transport itself reports transient faults if they last. */
 const isToldAtOnce = (reason: string): boolean => reason !== 'connection' && reason !== 'protocol-error';
 
 function toSuspended(row: Row, { random }: RecordSettings): RowResult {
@@ -270,7 +265,7 @@ function toSuspended(row: Row, { random }: RecordSettings): RowResult {
   };
 }
 
-/** Rows that were not refused yet are drawn first: among many that are refused for good, few others would be drawn late. */
+/** Rows not refused yet are drawn first: among many that are refused for good, they would be drawn late. */
 const toSuspension = ({ destination }: Row, wasRefused: boolean, random: () => number): Suspension => ({
   vapidPublicKey: destination.vapidPublicKey,
   drawOrder: Math.floor(((wasRefused ? 1 : 0) + random()) * (drawOrderEnd / 2)),
@@ -282,7 +277,7 @@ function toPostponed(row: Row, delayMs: number, { now }: RecordSettings): RowRes
   return { ...unsent(row), result: 'retry', retry: { ...row.tries, delayMs } };
 }
 
-/** Tried again, unless its time or its tries are over. */
+/** Retried, unless it has expired or has no tries left. */
 const toRetried = (row: Omit<RowResult, 'result'>, retry: ReturnType<typeof retryAfterAttempt>): RowResult =>
   typeof retry === 'string' ? { ...row, result: retry } : { ...row, result: 'retry', retry };
 
@@ -304,7 +299,7 @@ const toAlarm = (row: Row, { reason, detail = '' }: Pick<Rejected, 'reason' | 'd
   detail,
 });
 
-/** A message is kept as long from its first attempt as its TTL says, and never longer than its broadcast. */
+/** A message is kept for its TTL from the first attempt, and never longer than its broadcast. */
 function expiryOf({ broadcast, tries, sentAtMs }: Row): number {
   if (tries.attempts > 0) return tries.expiresAtMs;
   return Math.min(broadcast.expiresAtMs, sentAtMs + broadcast.ttlSeconds * 1000);

@@ -1,4 +1,4 @@
-// Keeps work going over faults that pass: a full disk, a database that is away. What was not committed is taken up again.
+// Restarts work after faults that pass: a full disk, a database that is away. What was not committed is taken up again.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const firstPauseMs = 1000;
@@ -8,14 +8,14 @@ export interface RestartOptions {
   readonly stopped: AbortSignal;
   /** Called with each fault. */
   readonly onFault: (fault: unknown) => void;
-  /** A clock that only goes forward, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
   readonly wait?: (ms: number) => Promise<void>;
 }
 
 /**
- * Starts the work again whenever it ends, until `stopped` is aborted. After a fault it waits for a second, and twice as long each
- * time up to a minute; for a second again once the work has lasted for a minute.
+ * Restarts the work whenever it ends, until `stopped` is aborted. After a fault it waits for a second, doubled each time up to a minute;
+ * once the work has lasted a minute, for a second again.
  */
 export async function restartAfterFaults(
   work: () => Promise<void>,

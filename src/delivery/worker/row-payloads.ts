@@ -1,5 +1,5 @@
-// What each row of a broadcast is sent: the text in the language of its reader, with the data of the reader in the place of
-// placeholders, and a receipt token of its own. Texts are read once for each broadcast and worker.
+// The payload of each row of a broadcast: the text in its reader's language, with the reader's data instead of placeholders, and its own
+// receipt token. Texts are read once for each broadcast and worker.
 import type { PersonData } from '../../audience/reader-facts.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createReceiptPayloads, createReceiptTokens } from '../../protocol/message/receipt-token.ts';
@@ -8,21 +8,21 @@ import type { Broadcast, BroadcastStore, Recipient } from '../../store/broadcast
 import type { ReaderStore } from '../../store/readers.ts';
 import type { NotSendable } from '../limits/not-sent.ts';
 
-/** What a worker reads of readers beside the rows. */
+/** The parts of the store about readers. */
 export interface ReaderParts {
   readonly broadcasts: Pick<BroadcastStore, 'texts'>;
   readonly readers: Pick<ReaderStore, 'dataOf'>;
 }
 
-/** By the ids of subscriptions. */
+/** By subscription id. */
 export type DataOfRows = Readonly<Record<number, PersonData>>;
 
 export type PayloadOf = (recipient: Recipient, data: DataOfRows) => Uint8Array | NotSendable;
 
-/** @returns the payload of a row, by the language of its text; undefined for the message's own */
+/** @returns makes the payload of a row, by the language of its text; undefined for the message's own */
 export type RowPayloads = (language: string | undefined) => PayloadOf;
 
-/** Broadcasts that a worker knows the texts of. */
+/** How many broadcasts' texts a worker keeps. */
 const keptBroadcasts = 32;
 
 export class PayloadSource {
@@ -36,7 +36,7 @@ export class PayloadSource {
   }
 
   async of(broadcast: Broadcast): Promise<RowPayloads> {
-    // a database that is restored while this worker runs gives the ids of lost broadcasts to others
+    // after a restore, a lost broadcast's id may belong to another one
     const key = `${broadcast.id} ${broadcast.createdAtMs}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;

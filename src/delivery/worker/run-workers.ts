@@ -1,4 +1,4 @@
-// Runs workers on a store: in threads where there is much to do, otherwise in this one.
+// Runs workers on a store: in threads if there is much to do, otherwise in this one.
 import type { Store } from '../../store/store.ts';
 import type { GroupedOptions } from '../settings/sender-options.ts';
 import { resolveThreadCount, threadsFor } from './thread-count.ts';
@@ -9,7 +9,7 @@ export interface RunWorkersOptions extends GroupedOptions {
 }
 
 export interface WorkRange {
-  /** This broadcast only; without it, whatever comes. */
+  /** Without it, every broadcast. */
   readonly broadcastId?: number | undefined;
   /** Number of rows to send to, if known. */
   readonly rows?: number | undefined;
@@ -63,7 +63,7 @@ const threadFileMissing =
   'Messages are sent in the main thread and encrypted with Node\'s builtins, since the files of "deskbell" are not beside its ' +
   'code, as in a bundle: declare "deskbell" external (docs/sending.md#in-bundles-and-frameworks).';
 
-/** Every thread has the same to say. */
+/** All threads report the same. */
 function onceEach(onWarning: (warning: string) => void): (warning: string) => void {
   const reported = new Set<string>();
   return (warning) => {

@@ -1,4 +1,4 @@
-// How many threads deliver: what the options allow, and what is worth it for so many rows.
+// How many threads deliver: what the options allow, and what is worthwhile for the number of rows.
 import { availableParallelism } from 'node:os';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
@@ -19,10 +19,10 @@ export function resolveThreadCount(threads: number | undefined, options: object)
   );
 }
 
-/** What one thread does faster than another one starts. */
+/** What one thread does faster than another starts. */
 const rowsForThread = 2000;
 
-/** @returns 0 if so few rows are delivered sooner without a further thread */
+/** @returns 0 if so few rows are delivered sooner without another thread */
 export function threadsFor(rows: number, maxThreads: number): number {
   return Math.min(maxThreads, Math.floor(rows / rowsForThread));
 }

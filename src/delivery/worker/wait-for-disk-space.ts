@@ -1,5 +1,5 @@
-// A store for workers that waits while its disk is full: what a worker has to write is written once there is room, and
-// until then the worker has nothing new to send. It keeps what it has sent already, and so repeats none of it.
+// A store for workers that waits while its disk is full: a worker's writes are made once there is room, and until then it takes no new
+// work. It keeps what it has sent, so nothing is repeated.
 import { DiskFullError } from '../../store/database-content.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../transport/clock.ts';
@@ -12,7 +12,7 @@ export interface WaitOptions {
   readonly now: () => number;
   /** Called once when it begins to wait, and once when it continues. */
   readonly onWarning: (warning: string) => void;
-  /** Ends the waiting: what is not written then is thrown. */
+  /** Ends the wait; the pending write is thrown. */
   readonly signal: AbortSignal;
 }
 
@@ -71,5 +71,5 @@ function pause({ startTimer }: Pick<Clock, 'startTimer'>, signal: AbortSignal): 
   });
 }
 
-/** All threads usually meet it in the same minute; their words are reported once. */
+/** All threads usually meet it in the same minute, so equal warnings are reported once. */
 const minute = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 16)}Z`;

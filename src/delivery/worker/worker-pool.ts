@@ -1,5 +1,4 @@
-// Runs workers in threads of their own, one per core, so that a broadcast neither waits for one core nor holds up
-// whatever else this process does.
+// Runs workers in threads, one per core, so that a broadcast is not limited to one core and does not hold up the rest of this process.
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,10 +10,9 @@ import type { ThreadReport, WorkerThreadData } from './worker-thread.ts';
 
 const threadFile = fileURLToPath(new URL('./worker-thread.ts', import.meta.url));
 
-/** Whether the file that a thread runs is there. A bundle made of an application's files has it only if it is told to. */
+/** Whether the file for threads exists. A bundle of an application contains it only if told to. */
 export const hasThreadFile = (): boolean => existsSync(threadFile);
 
-/** Gets what the threads post. */
 export type ThreadListener = Pick<WorkerOptions, 'onWarning' | 'onFigures' | 'messageLog'>;
 
 /**
@@ -38,7 +36,7 @@ export async function runWorkerThreads(
       throw error;
     }
   };
-  // Threads that start together slow each other down, and the first message goes out the later.
+  // Threads that start together slow each other down, and the first message would go out later.
   const firstIsReady = Promise.withResolvers<void>();
   const first = run(firstIsReady.resolve);
   await Promise.race([firstIsReady.promise, first.catch(() => {})]);

@@ -1,5 +1,5 @@
-// A thread that delivers: it opens the store by itself and runs one worker. Its parent posts `stop` to end it; it posts
-// that it is ready, its warnings and its fault, if there is one, and exits.
+// A delivery thread: opens the store and runs one worker. Its parent posts `stop` to end it; it posts that it is ready, its warnings and
+// its fault, if any, and exits.
 import { parentPort, workerData } from 'node:worker_threads';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { openStoreAt } from '../../store/open-store-at.ts';
@@ -13,13 +13,11 @@ export interface WorkerThreadData {
   readonly storeAddress: StoreAddress;
   readonly settings: DeliverySettings;
   readonly broadcastId: number | undefined;
-  /** Whether it posts what it measures. */
   readonly measures: boolean;
-  /** Which messages it posts. */
   readonly logs: MessageLog['of'] | undefined;
 }
 
-/** What a thread reports to its parent. An error itself would lose its class and code on the way. */
+/** What a thread posts to its parent. An error itself would lose its class and code on the way. */
 export type ThreadReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'warning'; readonly text: string }

@@ -31,7 +31,7 @@ export interface WorkerParts extends Omit<WorkloadParts & CommitterParts, 'desti
 /**
  * Works until the broadcast is over, paused or cancelled, or until `signal` is aborted.
  *
- * @throws what the store throws; rows that were not committed then are repeated by any worker that continues
+ * @throws what the store throws; any worker that continues repeats rows that were not committed
  */
 export function runWorker(parts: WorkerParts, signal: AbortSignal): Promise<void> {
   return new Worker(parts).run(signal);
@@ -54,7 +54,7 @@ class Worker {
   #waiting = 0;
   /** Posted and not answered. */
   #inFlight = 0;
-  /** Where it is cut off. */
+  /** While it is cut off. */
   #looksAgainAtMs = 0;
   #wake: () => void = noWake;
 
@@ -85,7 +85,7 @@ class Worker {
     }
   }
 
-  /** @returns false when there is nothing left to work for */
+  /** @returns false if there is nothing left to work for */
   async #turn(signal: AbortSignal): Promise<boolean> {
     this.#committer.throwFault();
     if (this.#isWaitingForNetwork()) {
@@ -101,7 +101,7 @@ class Worker {
       return true;
     }
     if (this.#workload.assignments.size > 0) {
-      // where rows wait, each answer wakes
+      // while rows wait, each answer wakes it
       if (this.#waiting === 0) this.#committer.commitAll();
       await this.#sleep(this.#settings.leaseRetriesEveryMs);
       return true;
@@ -121,11 +121,11 @@ class Worker {
     return this.#parts.path.isCutOff();
   }
 
-  /** Leaves to others what it has taken and not sent, for a while. */
+  /** Leaves what it has taken and not sent to others, for a while. */
   #waitForNetwork(): void {
     this.#looksAgainAtMs = this.#parts.clock.monotonicNow() + this.#settings.lookWhileCutOffMs;
     for (const assignment of this.#workload.assignments) assignment.stop();
-    // every other batch is of rows that were not tried yet: a push service may be among them that can be reached
+    // every other batch has only untried rows: they may include a push service that can be reached
     this.#workload.leaveRetries(this.#now() + 1.5 * this.#settings.lookWhileCutOffMs);
   }
 
@@ -153,7 +153,7 @@ class Worker {
     if (!isOver && this.#parts.path.isCutOff()) this.#waitForNetwork();
   }
 
-  /** Not more than a few wait in memory, unless some may be behind them that could be sent. */
+  /** Only a few rows wait in memory, unless rows behind them may be sendable. */
   get #mayTake(): boolean {
     return this.#waiting < this.#settings.waitingRows || this.#known.size > this.#waitedFor.size;
   }
@@ -183,7 +183,7 @@ class Worker {
   }
 
   /**
-   * Adds rows that wait to a batch, as far as the pace of their push services permits.
+   * Adds waiting rows to a batch, as far as the pace of their push services permits.
    *
    * @returns true if rows were put aside
    */
@@ -191,7 +191,7 @@ class Worker {
     const { batchRows } = this.#settings;
     const { path, clock } = this.#parts;
     let isBusy = false;
-    // those that still have rows to wait for them are added again, behind the others
+    // those that still have waiting rows are added again, behind the others
     const destinations = Array.from(this.#waitedFor);
     for (const destination of destinations) {
       if (rows.length >= batchRows) break;
@@ -215,7 +215,7 @@ class Worker {
     return isBusy;
   }
 
-  /** Rows of a lease that is lost are another worker's; those of a broadcast that is paused are not sent now. */
+  /** Rows of a lost lease are another worker's; those of a paused broadcast are not sent now. */
   #isWanted(row: AssignedRow): boolean {
     if (!this.#workload.assignments.has(row.assignment)) return false;
     if (!row.assignment.isStopped) return true;
@@ -246,7 +246,7 @@ class Worker {
     destination.gate.load.expectAside(nowMs);
   }
 
-  /** What may be sent before its time, since its push service answers and no row waits for it here. */
+  /** What may be sent early, because its push service answers and no row waits for it here. */
   get #ahead(): RowsAhead | undefined {
     const nowMs = this.#parts.clock.monotonicNow();
     const wanting: Destination[] = [];
@@ -296,16 +296,15 @@ class Worker {
     if (rowResult.result === 'dormant') row.destination.setDormant();
     row.assignment.settle(row, rowResult);
     this.#committer.countResult(rowResult);
-    // the other rows of a batch that is being sent have no result yet
+    // the other rows of the batch that is being sent have no result yet
     if (wasPosted && (this.#inFlight === 0 || this.#committer.isDue)) this.#committer.commitAll();
     if (wasPosted && this.#waiting > 0) this.#wake();
   };
 
-  /** What comes back and is not sent is not to go round in circles. */
+  /** Rows that come back without being sent must not loop. */
   #recordReturn({ destination: { gate } }: AssignedRow, { kind }: Result): void {
     const nowMs = this.#parts.clock.monotonicNow();
     if (nowMs >= this.#aheadNotBeforeMs) this.#aheadNotBeforeMs = nowMs + this.#settings.leaseAheadEveryMs;
-    // its turn comes when it comes
     if (kind === 'rateLimited') gate.load.endAside();
   }
 
@@ -329,7 +328,7 @@ class Worker {
     const { monotonicNow } = this.#parts.clock;
     const { assignments } = this.#workload;
     for (const assignment of assignments) assignment.stop();
-    // push services that are slow could not answer all of it in time, and what is not answered may be repeated
+    // slow push services could not answer all of it in time, and what is not answered may be repeated
     this.#parts.path.withdraw();
     const endMs = monotonicNow() + stopGraceMs;
     while (this.#inFlight > 0 && assignments.size > 0 && !this.#committer.hasFailed) {
@@ -342,7 +341,7 @@ class Worker {
     this.#committer.throwFault();
   }
 
-  /** Until something is committed, or there may be room for a row that waits; at most `ms`. */
+  /** Until something is committed, or there may be room for a waiting row; at most `ms`. */
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = this.#parts.clock.startTimer(resolve, ms, true);
@@ -359,7 +358,7 @@ const noWake = (): void => {};
 
 const atOnce = { kind: 'waits', afterMs: 0 } as const;
 
-/** Whether nothing could be sent to its push service, a listed one, when it was to be sent. */
+/** Whether nothing could be sent to its listed push service when the row was due. */
 const wasHeld = ({ isReturning, tries, destination }: AssignedRow): boolean =>
   isReturning && tries.deferrals > 0 && !destination.isUnlisted;
 

@@ -1,4 +1,4 @@
-// What a worker has taken on: slices that it reads and retries, each under its lease, within the sizes of its settings.
+// The work of a worker: the slices that it reads and retries, each under its lease, within its settings.
 import type { Broadcast } from '../../store/broadcasts.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { Leases } from '../../store/leases.ts';
@@ -12,15 +12,13 @@ export interface WorkloadParts {
   readonly ledger: Ledger;
   readonly destinations: Destinations;
   readonly settings: WorkerSettings;
-  /** Payloads of rows. */
   readonly payloads: PayloadSource;
-  /** Takes on this broadcast only. */
   readonly broadcastId: number | undefined;
   /** Called with the broadcast of each slice that is leased. */
   readonly onSlice: (broadcast: Broadcast) => void;
 }
 
-/** Rows that were put aside and are to be sent before their time. */
+/** Rows that were put aside and are to be sent early. */
 export interface RowsAhead {
   readonly rows: number;
   readonly aheadMs: number;
@@ -39,12 +37,12 @@ export class Workload {
     this.#parts = parts;
   }
 
-  /** Rows of slices that were taken and are not yet behind a cursor. */
+  /** Rows of slices that are taken and not yet behind a cursor. */
   get #pageRows(): number {
     return this.#sum(({ pageRows }) => pageRows);
   }
 
-  /** Soon no further rows of slices can be taken. */
+  /** Soon no more rows of slices can be taken. */
   get isCrowded(): boolean {
     return this.#pageRows > this.#parts.settings.maxPageRows / 2;
   }
@@ -68,7 +66,7 @@ export class Workload {
     return rows;
   }
 
-  /** Leased at once. More than there may be at all would never be leased. */
+  /** More than the maximum number of retries could never be leased. */
   get #retryLeaseRows(): number {
     const { maxRetryRows, retryLeaseRows, maxDetachedRows } = this.#parts.settings;
     return Math.min(retryLeaseRows, maxRetryRows, maxDetachedRows);
@@ -81,13 +79,13 @@ export class Workload {
     return retryRows + added <= maxRetryRows && this.detachedRows + added <= maxDetachedRows;
   }
 
-  /** There may be leases again: the next `replenish` looks for it. */
+  /** There may be leases again: the next `replenish` looks for them. */
   lookAgain(): void {
     this.#leaseRetriesNotBeforeMs = 0;
     this.#leaseSliceNotBeforeMs = 0;
   }
 
-  /** Leases no retries until then, unless it has just not leased any. */
+  /** Leases no retries until then, unless it has just leased none. */
   leaveRetries(untilMs: number): void {
     this.#isLeavingRetries = !this.#isLeavingRetries;
     if (this.#isLeavingRetries) this.#leaseRetriesNotBeforeMs = untilMs;
@@ -96,7 +94,7 @@ export class Workload {
   /**
    * Provides rows to send: due retries from time to time, otherwise the rest of a slice or a new one.
    *
-   * @param ahead leases these as well
+   * @param ahead rows to lease early
    */
   async replenish(nowMs: number, ahead?: RowsAhead): Promise<void> {
     const hasSliceRows = [...this.assignments].some(({ slice, unsentRows }) => slice && unsentRows > 0);
@@ -117,17 +115,13 @@ export class Workload {
     if (unread !== undefined) await this.#read(unread);
   }
 
-  /**
-   * The next rows.
-   *
-   * @param takenAtMs by the monotonic clock
-   */
+  /** @param takenAtMs by the monotonic clock */
   takeRows(nowMs: number, takenAtMs = 0): readonly AssignedRow[] {
     const { destinations, settings } = this.#parts;
     const rows: AssignedRow[] = [];
     const batchRows = Math.min(settings.batchRows, maxUncommittedOf(settings) - this.#uncommittedRows);
     for (const assignment of this.assignments) {
-      // retries have their room already
+      // retries have room already
       const capacity = assignment.slice ? settings.maxPageRows - this.#pageRows : batchRows;
       const end = Math.min(batchRows, rows.length + capacity);
       while (rows.length < end) {
