@@ -9,7 +9,7 @@ export const saltBytes = 16;
 /** salt(16) ‖ rs(4) ‖ idlen(1) */
 const fixedHeaderBytes = saltBytes + 4 + 1;
 const tagBytes = 16;
-/** Delimiter octet and authentication tag: what a record has in addition to its data and padding. */
+/** Delimiter octet and authentication tag: the overhead of a record besides its padding. */
 const recordOverheadBytes = 1 + tagBytes;
 /** RFC 8188 §2: the delimiter of every record but the last, and of the last. */
 const moreDelimiter = 1;
@@ -30,10 +30,7 @@ export interface Aes128gcmParameters {
   readonly recordSizeBytes: number;
   /** At most 255 bytes. */
   readonly keyId: Uint8Array;
-  /**
-   * Zeros that hide the length, 0 to 2^31 - 1. They go into the first records, with at least one byte of data in each
-   * while there is data.
-   */
+  /** Zeros that hide the length, 0 to 2^31 - 1. They go into the first records, each with at least one byte of data while there is any. */
   readonly paddingBytes?: number;
 }
 
@@ -117,7 +114,7 @@ export function readAes128gcmHeader(content: Uint8Array): Aes128gcmHeader {
 }
 
 /**
- * Decodes a content. One that was cut off between two records is refused too.
+ * Decodes a content; refuses one that was cut off between two records.
  *
  * @returns the plaintext without its padding
  * @throws {DeskbellError} ERR_DECRYPTION_FAILED

@@ -1,17 +1,16 @@
-// Checks of the numbers and byte strings that a caller hands over. TypeScript cannot tell a whole number from another,
-// nor 16 bytes from 15.
+// Checks the numbers and byte strings of callers: TypeScript does not distinguish integers from other numbers, nor 16 bytes from 15.
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { typeOf } from '../errors/check-options.ts';
 
-/** What a whole number is called, and the least and the greatest that is allowed. */
+/** How the number is called in errors, and its bounds. */
 export interface IntegerBounds {
   readonly name: string;
   readonly min: number;
   readonly max: number;
 }
 
-/** @throws {DeskbellError} `code`: the value is no whole number, or beyond the bounds, which the message names */
+/** @throws {DeskbellError} `code`: the value is not an integer within the bounds, which the message names */
 export function assertInteger(code: ErrorCode, value: unknown, { name, min, max }: IntegerBounds): void {
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return;
   const what = typeof value === 'number' ? String(value) : `of type ${typeOf(value)}`;

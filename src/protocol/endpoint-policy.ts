@@ -1,6 +1,5 @@
-// Which endpoints are admitted: the browsers' own push services and those that the operator added, or any public host.
-// The host is taken from the parsed URL, never searched for in its text. The address that a host resolves to is
-// guarded where the connection is made.
+// Which endpoints are admitted: the browsers' own push services and those that the operator added, or any public host. The host is taken
+// from the parsed URL, never searched for in its text. The address that a host resolves to is checked when the connection is made.
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { cutText } from '../errors/untrusted-text.ts';
 import { type ParsedEndpoint, parseEndpoint, splitEndpoint } from './endpoint.ts';
@@ -11,7 +10,7 @@ export const maxEndpointLength = 4096;
 /** What is wrong with an endpoint: a `FieldError` without its place. */
 export type EndpointFault = Omit<FieldError, 'pointer'>;
 
-/** Push services to admit besides the known ones: a list, which may hold `public`, or `'public'` for that alone. */
+/** Push services to admit besides the known ones: a list, which may contain `public`, or `'public'` for that alone. */
 export type PushServices = 'public' | readonly string[];
 
 /** Which endpoints are admitted. Made by `createEndpointPolicy`. */
@@ -19,13 +18,13 @@ export interface EndpointPolicy {
   /** What is wrong with an endpoint, or `undefined` if it is admitted. */
   check(endpoint: string): EndpointFault | undefined;
   /**
-   * Source of a regular expression (ECMA-262, flag `u`) of the scheme, host and port of admitted endpoints, in their
-   * normal form, each with what must not follow.
+   * Source of a regular expression (ECMA-262, flag `u`) for scheme, host and port of admitted endpoints, in normal form, with a lookahead
+   * for what must not follow.
    */
   readonly originPattern: string;
   /**
-   * False for a path that endpoints at a known push service do not have at present. Such a one is admitted, since vendors
-   * change their paths, but many of them are a reason to look.
+   * False for a path that endpoints at a known push service do not currently have. Such an endpoint is admitted, because vendors change
+   * their paths, but many of them are a reason to look.
    */
   hasKnownPath(endpoint: string): boolean;
   /** True for an origin that the operator named exactly: admitted over http and on loopback or private addresses. */
@@ -123,7 +122,6 @@ export function createEndpointPolicy(pushServices: PushServices = []): EndpointP
   };
 }
 
-/** For the local push service. */
 function remedyForLoopback({ hostname, origin }: URL): string {
   const isLoopback = /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
   return isLoopback ? `, unless "pushServices" names its push service (--push-services ${origin})` : '';
@@ -139,8 +137,8 @@ const tooLong = (length: number): EndpointFault => ({
 });
 
 /**
- * The WHATWG parser repairs a great deal (line breaks, backslashes, `https:host`, 2130706433 for 127.0.0.1,
- * percent-encoded hosts); an endpoint is sent verbatim, so whatever would need repair is refused instead.
+ * The WHATWG parser repairs a lot (line breaks, backslashes, `https:host`, 2130706433 for 127.0.0.1, percent-encoded hosts). An endpoint is
+ * sent verbatim, so anything that needs repair is refused.
  */
 function findFormFault({ url, authority, hasNormalAuthority, path }: ParsedEndpoint): string | undefined {
   if (path.includes('#')) return 'The endpoint has a fragment; it must not.';
@@ -164,14 +162,14 @@ function readOrigin(origin: string, entry: string): string {
   return url.origin;
 }
 
-/** One label or more, each with its dot; those that need decoding (RFC 5891 §4) are left out. */
+/** One or more labels, each with its dot, except those that need decoding (RFC 5891 §4). */
 const labelsPattern = String.raw`(?:(?!xn--)[a-z\d](?:[a-z\d-]*[a-z\d])?\.)+`;
 
 const notFollowedBy = ({ otherApis }: KnownPaths): string => `(?!${otherApis.source.slice('^'.length)})`;
 
 const toPattern = (origin: string): string => origin.replaceAll(/[.[\]]/g, String.raw`\$&`);
 
-/** False for a name with an empty label, which the parser lets pass. */
+/** False for a name with an empty label, which the parser accepts. */
 const hasLabels = (host: string): boolean => host.split('.').every((label) => label !== '');
 
 /** The domain of `https://*.domain`: at least two labels, so that nobody admits a whole top-level domain. */
@@ -188,24 +186,24 @@ function readDomain(domain: string, entry: string): string {
 
 const shorten = (text: string): string => cutText(text, 80);
 
-// Push services that nobody has listed: if any public host is admitted, those that are neither known nor named by the
-// operator, such as ntfy, NextPush and an autopush of one's own (UnifiedPush). A stranger chooses them, so that they get
-// little at a time: nobody is to flood a third party through us.
+// Unlisted push services: if any public host is admitted, those that are neither known nor named by the operator, such as ntfy, NextPush
+// and self-hosted autopush (UnifiedPush). Strangers choose them, so each gets little at a time, and nobody can flood a third party through
+// us.
 
-/** Each of them gets at most this. */
+/** Limits for each of them. */
 export const unlistedLimits = {
-  /** Messages, if the operator gives no other rate. */
+  /** Messages, if the operator sets no other rate. */
   perSecond: 10,
-  /** Of one thread. */
+  /** Per thread. */
   connections: 2,
-  /** New subscriptions that a service takes. */
+  /** New subscriptions at one service. */
   registrationsPerMinute: 60,
 } as const;
 
-/** How many there may be, unless the operator says otherwise. */
+/** How many there may be, unless the operator sets another number. */
 export const defaultMaxPushServices = 100;
 
-/** Top-level domains that lead to no public host (RFC 6761, RFC 6762, RFC 7686, RFC 8375, ICANN). */
+/** Top-level domains without public hosts (RFC 6761, RFC 6762, RFC 7686, RFC 8375, ICANN). */
 const notPublic = '(?:alt|arpa|example|home|internal|invalid|lan|local|localhost|onion|test)';
 const label = String.raw`[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?`;
 const publicName = new RegExp(
@@ -213,13 +211,13 @@ const publicName = new RegExp(
   'u',
 );
 
-/** True for a name that may be one of the public Internet; an address is none. @param host as `URL.hostname` gives it */
+/** True for a name that may be public; false for addresses. @param host as `URL.hostname` gives it */
 const isPublicHost = (host: string): boolean => publicName.test(host);
 
 const labelInPattern = `(?!xn--)${label}`;
 const port = String.raw`(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])`;
 
-/** Source of a regular expression of such a host and its port, in their normal form; labels that need decoding are left out. */
+/** Source of a regular expression for such a host and its port, in normal form, without labels that need decoding. */
 const publicHostPattern =
   String.raw`(?=[^:/?]{4,253}(?:[:/?]|$))(?:${labelInPattern}\.)+(?!xn--|${notPublic}(?:[:/?]|$))[a-z]${label}` +
   String.raw`(?::(?!443(?:[/?]|$))${port})?(?=[/?]|$)`;

@@ -1,4 +1,4 @@
-// The text of endpoints: its parts, its one spelling, and the hash by which it is found.
+// The text of endpoints: parts, normal spelling, and the hash by which they are found.
 import { hash } from 'node:crypto';
 
 /** An endpoint as a push request needs it. */
@@ -9,18 +9,18 @@ export interface EndpointParts {
   readonly path: string;
 }
 
-/** What the parser has made of an endpoint, beside what its text says. */
+/** The parser's result for an endpoint, and what its text says. */
 export interface ParsedEndpoint {
   readonly url: URL;
-  /** Verbatim: what stands between the scheme and the path. */
+  /** Verbatim: the text between scheme and path. */
   readonly authority: string;
   /** Scheme and host are not case-sensitive, and the default port may be given (RFC 3986 §6.2.2.1, §6.2.3). */
   readonly hasNormalAuthority: boolean;
-  /** All that follows, verbatim. A `+` or `%2B` in it survives. */
+  /** The rest, verbatim. A `+` or `%2B` in it survives. */
   readonly path: string;
 }
 
-/** @returns `undefined` for text that is no absolute URL of http or https */
+/** @returns `undefined` for text that is not an absolute URL of http or https */
 export function parseEndpoint(endpoint: string): ParsedEndpoint | undefined {
   const [, authority, rest = ''] = /^https?:\/\/([^/?#]+)(.*)$/is.exec(endpoint) ?? [];
   const url = URL.parse(endpoint);
@@ -42,8 +42,8 @@ export function splitEndpoint(endpoint: string): EndpointParts {
 }
 
 /**
- * One spelling for all that mean the same endpoint: scheme, host and port in their normal form, path and query byte for
- * byte. Text that is no endpoint stays as it is.
+ * One spelling for all that mean the same endpoint: scheme, host and port in normal form, path and query byte for byte. Text that is not an
+ * endpoint is returned unchanged.
  *
  * @see RFC 3986 §6.2.2.1, §6.2.3
  */
@@ -52,7 +52,7 @@ export function normalizeEndpoint(endpoint: string): string {
   return parsed?.hasNormalAuthority === true ? parsed.url.origin + parsed.path : endpoint;
 }
 
-/** Of the normal spelling: one hash for all spellings. @returns 32 hexadecimal digits, which PostgreSQL reads as a UUID */
+/** The same hash for all spellings. @returns 32 hexadecimal digits, which PostgreSQL reads as a UUID */
 export function hashEndpoint(endpoint: string): string {
   return hash('sha256', normalizeEndpoint(endpoint), 'hex').slice(0, 32);
 }

@@ -1,4 +1,4 @@
-// JSON objects, of others as a rule, of which nothing is known yet.
+// JSON objects of unknown content.
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -6,7 +6,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** @returns `undefined` for text that is no JSON, or JSON of another kind */
+/** @returns `undefined` for text that is not a JSON object */
 export function parseJsonObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -16,7 +16,7 @@ export function parseJsonObject(text: string): JsonObject | undefined {
   }
 }
 
-/** The same text for equal values, in whichever order objects have their members. */
+/** Equal text for equal values, whatever the order of members. */
 export function toSortedJson(value: object): string {
   return JSON.stringify(value, (_name, part: unknown) =>
     isJsonObject(part)

@@ -1,22 +1,17 @@
-// The browsers' push services: their hosts, what is known of the paths there, their names, and which of them need rules of
-// their own.
+// The browsers' push services: hosts, known paths, names, and which of them need special rules.
 
-/** What is known of the paths at a vendor's hosts. */
+/** Known paths at a vendor's hosts. */
 export interface KnownPaths {
-  /** Of endpoints, as they are at present. */
+  /** Current paths of endpoints. */
   readonly endpoints: RegExp;
-  /**
-   * Of other APIs of the same host. Whatever is posted there as a push message is refused, with 401 as a rule, as if our
-   * token were bad.
-   */
+  /** Paths of other APIs on the same host. They refuse push messages, usually with 401, as if our token were bad. */
   readonly otherApis: RegExp;
 }
 
-/** If nothing is known. */
 export const anyPath: KnownPaths = { endpoints: /^/u, otherApis: /^(?!)/u };
 const fcm: KnownPaths = {
   endpoints: /^\/(?:fcm\/send|(?:preprod\/)?wp)\/./u,
-  // sending with an account of Google's, sending as it was before, device groups, batches, the API's description
+  // sending with a Google account, the legacy form, device groups, batches, the API's description
   otherApis:
     /^\/(?:v1(?:beta1)?\/projects\/|fcm\/send\/?(?:$|\?)|fcm\/(?:notification|connect)|batch(?:$|[/?])|\$discovery\/)/u,
 };
@@ -43,7 +38,7 @@ export const knownHosts: ReadonlyMap<string, KnownPaths> = new Map([
   ['updates.push.services.mozilla.com', mozilla],
 ]);
 
-/** All hosts under them. */
+/** Every host under these domains. */
 export const knownDomains: ReadonlyMap<string, KnownPaths> = new Map([
   ['push.services.mozilla.com', mozilla],
   ['notify.windows.com', windows],
@@ -51,8 +46,8 @@ export const knownDomains: ReadonlyMap<string, KnownPaths> = new Map([
 ]);
 
 /**
- * The name under which push services are counted and shown together, since a vendor has any number of hosts under one
- * domain: `notify.windows.com` for `https://db5p.notify.windows.com`; the host, with a port of its own, for all others.
+ * The name under which push services are counted and shown together, because a vendor has many hosts under one domain: `notify.windows.com`
+ * for `https://db5p.notify.windows.com`; for all others the host, with a non-default port.
  */
 export function pushServiceName(origin: string): string {
   const { host } = new URL(origin);

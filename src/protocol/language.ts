@@ -1,9 +1,9 @@
-// Language tags (BCP 47), and which of a message's languages is the one for its reader.
+// Language tags (BCP 47), and choosing a message's language for its reader.
 
 /** RFC 5646 §4.4.1 */
 export const maxLanguageCharacters = 35;
 
-/** @returns the tag in its one spelling, undefined for what is none */
+/** @returns the canonical tag, undefined if the text is not one */
 export function readLanguage(language: unknown): string | undefined {
   if (typeof language !== 'string' || language.length > maxLanguageCharacters) return undefined;
   try {
@@ -14,11 +14,11 @@ export function readLanguage(language: unknown): string | undefined {
 }
 
 /**
- * Looks for the language itself, and then for it without its region, script and whatever else it says (RFC 4647 §3.4).
+ * Looks for the language itself, and then for it without script, region and other subtags (RFC 4647 §3.4).
  *
- * @param wanted a canonical BCP 47 tag; undefined if it is not known
+ * @param wanted a canonical BCP 47 tag; undefined if unknown
  * @param available canonical tags: a set, or a map by them
- * @returns undefined if the message's own text is the one to send
+ * @returns undefined for the message's own text
  */
 export function chooseLanguage(
   wanted: string | undefined,

@@ -1,5 +1,5 @@
-// Message encryption for Web Push (RFC 8291): one push message for one subscription, under a key pair that is made
-// for this message alone. Node's builtins only; src/accelerator has another way, for batches.
+// Message encryption for Web Push (RFC 8291): one push message for one subscription, with a key pair of its own. Uses only Node's builtins;
+// src/accelerator encrypts batches faster.
 import { createECDH, type ECDH, randomFillSync } from 'node:crypto';
 import { checkOptions, isCheckedElsewhere, type OptionChecks, typeOf } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -12,7 +12,7 @@ import { authBytes, type Subscription } from './subscription.ts';
 export const maxBodyBytes = 4096;
 /** salt(16) ‖ rs(4) ‖ idlen(1) ‖ keyid(65) */
 const headerBytes = 86;
-/** What fits beside header(86), delimiter(1) and authentication tag(16): 3993. */
+/** What remains after header(86), delimiter(1) and authentication tag(16): 3993. */
 export const maxPlaintextBytes = maxBodyBytes - headerBytes - 1 - 16;
 const paddingBounds = { name: 'paddingBytes', min: 0, max: maxPlaintextBytes };
 
@@ -69,8 +69,8 @@ export function encryptPushMessage(
 }
 
 /**
- * Makes an `Encrypt` that reuses what may be reused between messages: the ECDH object and a pool of random bytes.
- * Each message has its own key pair and salt. Make one for each thread.
+ * Makes an `Encrypt` that reuses the ECDH object and a pool of random bytes between messages. Each message has its own key pair and salt.
+ * Make one for each thread.
  */
 export function createEncrypter(): Encrypt {
   const ecdh = createECDH(curve);
@@ -93,11 +93,10 @@ export function createEncrypter(): Encrypt {
 }
 
 /**
- * Checks what can be checked without the curve. Every way to encrypt calls it first.
+ * Checks everything except whether the key is on the curve. Every way to encrypt calls it first.
  *
- * @param paddingBytes a whole number
- * @throws {DeskbellError} ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID, ERR_MESSAGE_INVALID (`plaintext` is no
- *   Uint8Array)
+ * @param paddingBytes an integer
+ * @throws {DeskbellError} ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID, ERR_MESSAGE_INVALID (`plaintext` is not a Uint8Array)
  */
 export function checkEncryptionInput(
   plaintext: Uint8Array,
@@ -123,14 +122,14 @@ export function checkEncryptionInput(
   assertBytes('ERR_SUBSCRIPTION_KEY_INVALID', auth, 'auth', authBytes);
 }
 
-/** The error for a p256dh of the right form that is no point on the curve. */
+/** The error for a well-formed p256dh that is not on the curve. */
 export function offCurveError(cause?: unknown): DeskbellError {
   return new DeskbellError('ERR_SUBSCRIPTION_KEY_INVALID', 'p256dh is not a point on the curve P-256.', {
     cause,
   });
 }
 
-/** What is made for one message; `ecdh` holds the private key that belongs to `publicKey`. */
+/** The keys of one message; `ecdh` holds the private key of `publicKey`. */
 interface MessageKeys {
   readonly ecdh: ECDH;
   readonly publicKey: Uint8Array;
@@ -153,7 +152,7 @@ function encryptWith(
   });
 }
 
-/** Sets the key that a test vector gives. @returns its public half */
+/** Sets the key of a test vector. @returns its public half */
 function setPrivateKey(ecdh: ECDH, privateKey: Uint8Array): Uint8Array {
   assertBytes('ERR_MESSAGE_INVALID', privateKey, 'applicationServerPrivateKey', scalarBytes);
   try {
@@ -173,7 +172,7 @@ function computeSecret(ecdh: ECDH, p256dh: Uint8Array): Uint8Array {
   }
 }
 
-// Encryption of many messages in one call: what costs the same for one message as for several is then done once.
+// Encryption of many messages in one call, which shares the work that is the same for all.
 
 /** One message of a batch. */
 export interface MessageToEncrypt {
@@ -184,11 +183,10 @@ export interface MessageToEncrypt {
 }
 
 /**
- * Encrypts messages, each under a key pair and a salt of its own. A message that cannot be encrypted does not affect
- * the others.
+ * Encrypts messages, each with its own key pair and salt. A message that cannot be encrypted does not affect the others.
  *
- * @returns for each message, in the same order, its body (see `encryptPushMessage`) or the error:
- *   ERR_PAYLOAD_TOO_LARGE, ERR_SUBSCRIPTION_KEY_INVALID
+ * @returns for each message, in order, its body (see `encryptPushMessage`) or the error: ERR_PAYLOAD_TOO_LARGE,
+ *   ERR_SUBSCRIPTION_KEY_INVALID
  */
 export type EncryptBatch = (messages: readonly MessageToEncrypt[]) => (Uint8Array | DeskbellError)[];
 

@@ -16,9 +16,9 @@ import { isWindowsPushService } from './known-push-services.ts';
 import type { PushResponse } from './push-response.ts';
 import { readRejection, type RejectionReason } from './refusal-reason.ts';
 
-/** Why a message will be tried again. */
+/** Why a message will be retried. */
 export type RetryReason =
-  /** 429, and how Windows' push service says the same. */
+  /** 429, and its equivalent at Windows' push service. */
   | 'throttled'
   /** 5xx: a run of them should open the origin's breaker. */
   | 'server-error'
@@ -26,17 +26,19 @@ export type RetryReason =
   | 'not-handled'
   /** No answer: network, TLS or time-out. Made by the sender, never by `readResponse`. */
   | 'connection'
-  /** Its address is not one to connect to, though the push service is listed: the resolver or a setting here is wrong. Made by
-   *  the sender, never by `readResponse`. */
+  /**
+   * The listed push service has an address that must not be connected to: the resolver or a setting here is wrong. Made by the sender,
+   * never by `readResponse`.
+   */
   | 'address-blocked'
-  /** Something on this side failed that Deskbell does not know. Made by the sender, never by `readResponse`. */
+  /** An unexpected failure on this side. Made by the sender, never by `readResponse`. */
   | 'sender-fault'
   /** The answer broke HTTP. Made by the sender, never by `readResponse`. */
   | 'protocol-error'
-  /** Nothing was sent: the push service is to get no message for a while. Made by the sender, never by `readResponse`. */
+  /** Nothing was sent: the push service must get no messages for a while. Made by the sender, never by `readResponse`. */
   | 'deferred';
 
-/** What came of one attempt. */
+/** The result of one attempt. */
 export type Outcome =
   | {
       /** The push service accepted the message. Whether the user agent shows it is not known. */
@@ -53,18 +55,18 @@ export type Outcome =
       readonly detail?: string;
     }
   | {
-      /** Keep the subscription and try again, never past the TTL. */
+      /** Keep the subscription and retry, never past the TTL. */
       readonly kind: 'retry';
       readonly reason: RetryReason;
-      /** As `Retry-After` says: not earlier, at most four weeks. */
+      /** From `Retry-After`: not earlier, at most four weeks. */
       readonly afterMs?: number;
       /** The whole origin asks for fewer messages, not only this subscription. */
       readonly slowsOrigin: boolean;
-      /** The request may have reached the push service all the same: a repeat may be delivered twice. */
+      /** The request may have reached the push service: a repeat may be delivered twice. */
       readonly isInDoubt?: boolean;
-      /** Nothing was written, and the cause is on this side or on the way: it says nothing of the message, which waits. */
+      /** Nothing was written, and the cause is on this side or on the way. It says nothing about the message, which waits. */
       readonly isUnsent?: boolean;
-      /** The subscription has ended if the last attempt is answered so. */
+      /** The subscription has ended if the last attempt gets this answer. */
       readonly isGoneAtLast?: boolean;
       readonly detail?: string;
     }
@@ -74,23 +76,23 @@ export type Outcome =
       readonly reason: RejectionReason;
       /** `message`: this message to this subscription. `origin`: every further message to this push service as well. */
       readonly scope: 'message' | 'origin';
-      /** An operator should be told, once per origin and reason. */
+      /** Tell an operator, once per origin and reason. */
       readonly isAlarm: boolean;
       readonly detail?: string;
     };
 
-/** Whether the push service refuses our token or key, which it then does for other messages as well. */
+/** Whether the push service refuses our token or key, and so other messages as well. */
 export const isVapidRefusal = (outcome: Outcome): boolean =>
   outcome.kind === 'rejected' && outcome.reason === 'vapid-refused';
 
-/** What failed where there is no answer. */
+/** Reasons for getting no answer. */
 export type FailureReason = Extract<
   RetryReason,
   'connection' | 'protocol-error' | 'address-blocked' | 'sender-fault'
 >;
 
 /**
- * Reads what it means that a request has no answer.
+ * Interprets a request that got no answer.
  *
  * @param isInDoubt it was written, at least in part
  * @param isUnlisted a stranger has named the push service
@@ -123,7 +125,7 @@ export function failureReason({ code }: DeskbellError): FailureReason {
   }
 }
 
-/** Codes of a machine that has no network, no name servers, or too little of something; no host can bring them about. */
+/** Codes of a machine without network or name servers, or with too little of something; no remote host can cause them. */
 const codesOfFaultsHere: ReadonlySet<unknown> = new Set([
   'EACCES',
   'EADDRNOTAVAIL',
@@ -139,23 +141,23 @@ const codesOfFaultsHere: ReadonlySet<unknown> = new Set([
   'EPERM',
 ]);
 
-/** Whether no host can have brought it about: this machine has no network, for instance. */
+/** Whether the cause must be this machine, such as having no network. */
 export const isFaultOfMachine = ({ cause }: DeskbellError): boolean =>
   cause instanceof Error && 'code' in cause && codesOfFaultsHere.has(cause.code);
 
 const isFaultHere = (error: DeskbellError): boolean =>
   error.code === 'ERR_SENDER_FAULT' || error.code === 'ERR_CLOSED' || isFaultOfMachine(error);
 
-/** What the meaning of a response depends on, beside the response. */
+/** What the meaning of a response depends on besides the response. */
 export interface ResponseContext {
   /** The clock, in milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly nowMs: number;
-  /** The push service is one that any public host may be: its 429 holds this subscription alone. */
+  /** The push service is an unlisted public host: its 429 concerns this subscription alone. */
   readonly isUnlisted?: boolean | undefined;
 }
 
 /**
- * Reads what the response to a push message means.
+ * Interprets the response to a push message.
  *
  * @param origin of the endpoint that the message was posted to, as `URL.origin` gives it
  * @returns what to do with the subscription and the message; every status has a meaning, and nothing is thrown
@@ -186,7 +188,7 @@ function notAccepted(
     kind: 'rejected',
     reason,
     scope,
-    // Windows drops a message because of the device or its user.
+    // Windows drops messages because of the device or its user.
     isAlarm: reason !== 'dropped',
     ...detail,
   });
@@ -207,7 +209,7 @@ function notAccepted(
   }
   if (status >= 500 && status <= 599) return retry('server-error', status === 503);
 
-  // A subscription that was made with another key says nothing about the others: anyone can register one.
+  // a subscription made with another key says nothing about the others: anyone can register one
   if ((status === 401 || status === 403) && rejection.reason === 'vapid-key-mismatch') {
     return reject('vapid-key-mismatch');
   }
@@ -224,7 +226,7 @@ function notAccepted(
       return { kind: 'gone', ...detail };
     case 406: // an older form of 429 (WNS)
     case 429:
-      // UnifiedPush: the limit is that of the endpoint's own user.
+      // UnifiedPush: the limit concerns only the endpoint's user.
       return retry('throttled', !isUnlisted);
     case 408:
     case 421:
@@ -253,26 +255,26 @@ function toAbsolute(location: string | undefined, origin: string): string | unde
 
 // The header field `Retry-After` (RFC 9110 §10.2.3).
 
-/** Four weeks, the default TTL of a message: no `Retry-After` is worth more. */
+/** Four weeks, the default TTL of a message: a longer `Retry-After` makes no difference. */
 const maxRetryAfterMs = 28 * 24 * 60 * 60 * 1000;
 
 /**
  * Reads a `Retry-After`: seconds or an HTTP date.
  *
- * @returns at most four weeks; 0 for a date that has passed; `undefined` for none or nonsense
+ * @returns at most four weeks; 0 for a past date; `undefined` if it is missing or malformed
  */
 export function readRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
   const text = value.trim();
   if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, maxRetryAfterMs);
-  // The three forms of an HTTP date begin with the day's name; Date.parse alone takes almost anything for a date.
+  // the three forms of an HTTP date begin with the day's name; Date.parse alone accepts almost anything
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined;
-  // The oldest form names no zone, and means GMT all the same.
+  // the oldest form names no zone and means GMT
   const afterMs = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) - nowMs;
   return Number.isNaN(afterMs) ? undefined : Math.min(Math.max(afterMs, 0), maxRetryAfterMs);
 }
 
-// What is particular to ntfy, whose servers stand under any host: they are recognized by what they answer.
+// Special rules for ntfy, which is self-hosted at any host and recognized by its answers.
 
 /**
  * ntfy answers 507 with this code for a topic without a subscriber in the last twelve hours, and after a restart for every topic
@@ -282,12 +284,11 @@ export function readRetryAfterMs(value: string | undefined, nowMs: number): numb
 const withoutSubscriber = /"code"\s*:\s*50701\b/;
 
 /**
- * How long a subscription is asked for again at least, from one attempt to the next. With ten attempts that is 13.5 hours; its own
- * Matrix gateway gives a topic up after twelve (`matrixRejectPushKeyForUnifiedPushTopicWithoutRateVisitorAfter` in
- * server/server_matrix.go).
+ * The minimum time between two attempts. With ten attempts that is 13.5 hours; ntfy's own Matrix gateway gives a topic up after twelve
+ * (`matrixRejectPushKeyForUnifiedPushTopicWithoutRateVisitorAfter` in server/server_matrix.go).
  */
 const askAgainAfterMs = 90 * 60 * 1000;
 
-/** True where ntfy says that nobody listens to the topic. */
+/** True if ntfy says that nobody is subscribed to the topic. */
 const isWithoutSubscriber = ({ status, body }: PushResponse): boolean =>
   status === 507 && withoutSubscriber.test(body);

@@ -12,8 +12,8 @@ const fieldPrime = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n;
 const b = 0x5ac635d8_aa3a93e7_b3ebbd55_769886bc_651d06b0_cc53b0f6_3bce3c3e_27d2604bn;
 
 /**
- * True for an uncompressed point (SEC 1 §2.3.3): 65 bytes, the first 0x04, both coordinates below the field's prime and on the
- * curve. A point is no secret, so plain arithmetic will do; asking OpenSSL takes several times as long.
+ * True for an uncompressed point (SEC 1 §2.3.3): 65 bytes, the first 0x04, both coordinates below the field's prime and on the curve. A
+ * point is not secret, so plain arithmetic is safe; OpenSSL takes several times as long.
  */
 export function isP256Point(bytes: Uint8Array): boolean {
   if (bytes.length !== pointBytes || bytes[0] !== 0x04) return false;
@@ -23,7 +23,7 @@ export function isP256Point(bytes: Uint8Array): boolean {
   return x < fieldPrime && y < fieldPrime && (y * y - x * x * x + 3n * x - b) % fieldPrime === 0n;
 }
 
-/** 32 bytes, the most significant first. */
+/** 32 bytes, big-endian. */
 function readCoordinate(view: DataView, offset: number): bigint {
   const word = (index: number): bigint => view.getBigUint64(offset + 8 * index);
   return (word(0) << 192n) | (word(1) << 128n) | (word(2) << 64n) | word(3);
@@ -33,7 +33,7 @@ function readCoordinate(view: DataView, offset: number): bigint {
 export function generateP256Pair(): { readonly publicKey: Uint8Array; readonly privateKey: Uint8Array } {
   const ecdh = createECDH(curve);
   const publicKey = ecdh.generateKeys();
-  // Node leaves out leading zeros of the scalar: one of 256 would have 31 bytes.
+  // Node leaves out leading zeros of the scalar: one in 256 would have 31 bytes
   const scalar = ecdh.getPrivateKey();
   const privateKey = new Uint8Array(scalarBytes);
   privateKey.set(scalar, scalarBytes - scalar.length);

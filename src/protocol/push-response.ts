@@ -1,4 +1,4 @@
-// The answer of a push service to one push message, as far as anybody reads it.
+// The answer of a push service to one push message, as far as it is read.
 
 /** The HTTP response of a push service. */
 export interface PushResponse {

@@ -1,10 +1,10 @@
-// The reason that a push service gives for a refusal: Windows in a header field, Apple and autopush in JSON, FCM in text
-// or HTML. The form is recognized by the response, not by the host, since others host autopush too.
+// The reason that a push service gives for a refusal: Windows in a header field, Apple and autopush in JSON, FCM in text or HTML. The form
+// is recognized from the response, not the host, because others host autopush too.
 import { cutText } from '../errors/untrusted-text.ts';
 import { parseJsonObject } from './json-object.ts';
 import type { PushResponse } from './push-response.ts';
 
-/** Why a message will not be tried again. */
+/** Why a message will not be retried. */
 export type RejectionReason =
   /** 400 and the like: the push service does not accept the request itself. */
   | 'bad-request'
@@ -14,7 +14,7 @@ export type RejectionReason =
   | 'bad-urgency'
   /** WNS: the cache policy and the TTL contradict each other. */
   | 'cache-policy'
-  /** The subscription was made with another VAPID key: sign with the row's own, or wait until its page re-subscribes. */
+  /** The subscription was made with another VAPID key: sign with the row's own, or wait until its page subscribes again. */
   | 'vapid-key-mismatch'
   /** The push service accepts no token of ours (401, 403). */
   | 'vapid-refused'
@@ -22,13 +22,12 @@ export type RejectionReason =
   /** WNS accepted the request and dropped the message. */
   | 'dropped'
   | 'redirected'
-  /** The address of a host that a stranger has named is not one to connect to. Made by the sender, never by `readResponse`. */
+  /** A stranger's host has an address that must not be connected to. Made by the sender, never by `readResponse`. */
   | 'address-blocked'
-  /** A placeholder has no default, and its reader no value for it any more. Made by the sender, never by `readResponse`. */
+  /** A placeholder has no default, and its reader no longer has a value for it. Made by the sender, never by `readResponse`. */
   | 'no-value'
   | 'unexpected-status';
 
-/** What an answer says about a rejection. */
 export interface Rejection {
   readonly text: string;
   readonly reason?: RejectionReason | undefined;
@@ -56,8 +55,8 @@ const appleReasons: ReadonlyMap<string, RejectionReason> = new Map([
 /**
  * Reads the reason of a rejection.
  *
- * @returns `text`: one line of at most 200 characters without paths, tokens, control characters or
- *   lone surrogates, empty if the response has no text; `reason`: set where the push service names a known one
+ * @returns `text`: one line of at most 200 characters without paths, tokens, control characters or lone surrogates, empty if the response
+ *   has no text; `reason`: set if the push service names a known one
  */
 export function readRejection({ headers, body }: PushResponse): Rejection {
   const rejection = readAnyRejection(headers, body);
@@ -82,10 +81,10 @@ function readAnyRejection(headers: PushResponse['headers'], body: string): Rejec
   return { text: clean(`errno ${errno}: ${words}`), reason: autopushErrnos.get(errno) };
 }
 
-/** Origin of a URL, then the rest: an endpoint is a capability, and a part of one may be. */
+/** Origin of a URL, then the rest: an endpoint is a capability, and so may be a part of one. */
 const urls = /(https?:\/\/[^\s/"'<>]+)\/[^\s"'<>]*/gi;
 const paths = /(^|[\s"'(=:])\/(?!\/)[^\s"'<>)]*/g;
-/** Tokens, keys and signatures; no word of a reason is that long. */
+/** Tokens, keys and signatures; ordinary words are not that long. */
 const longWords = /[\w%+=~:-]{40,}/g;
 
 /** One line for a log: no control characters, no path, no token. */

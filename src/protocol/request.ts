@@ -1,5 +1,5 @@
-// The header fields of a push request (RFC 8030 §5, RFC 8188, RFC 8292), with the additional rules of single push
-// services. The body is the encrypted message; `content-length` is added by the transport.
+// The header fields of a push request (RFC 8030 §5, RFC 8188, RFC 8292), with the special rules of some push services. The body is the
+// encrypted message; the transport adds `content-length`.
 import { createHash } from 'node:crypto';
 
 import { checkOptions, type OptionChecks, typeOf } from '../errors/check-options.ts';
@@ -9,19 +9,19 @@ import { isWindowsPushService } from './known-push-services.ts';
 
 /** RFC 8030 §5.3, from the least to the most urgent. */
 export const urgencies = ['very-low', 'low', 'normal', 'high'] as const;
-/** Whether a message is worth waking a device for (RFC 8030 §5.3). */
+/** How urgently a message wakes a device (RFC 8030 §5.3). */
 export type Urgency = (typeof urgencies)[number];
 
-/** Four weeks: what push services keep a message for at most. */
+/** Four weeks: the longest that push services keep a message. */
 export const defaultTtlSeconds = 28 * 24 * 60 * 60;
 
 /** How a push message is to be delivered. */
 export interface PushOptions {
-  /** How long the push service keeps the message for a user agent that is away: 0 to 2^31 - 1, four weeks by default. */
+  /** How long the push service keeps the message for a user agent that is offline: 0 to 2^31 - 1, four weeks by default. */
   readonly ttlSeconds?: number | undefined;
   /** `normal` by default. */
   readonly urgency?: Urgency | undefined;
-  /** Label of any kind: a later message with the same one replaces an earlier one that is still undelivered. */
+  /** Any label: a later message with the same one replaces an earlier one that is still undelivered. */
   readonly topic?: string | undefined;
 }
 
@@ -53,7 +53,7 @@ export function checkPushOptions(options: PushOptions): void {
  * The header fields of a push request, names in lower case.
  *
  * @param authorization as a `VapidAuthorizer` gives it for this origin
- * @param origin of the endpoint: Windows' push service wants to be told whether to cache
+ * @param origin of the endpoint: Windows' push service needs a caching field
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */
 export function pushHeaders(
@@ -77,10 +77,10 @@ export function pushHeaders(
 }
 
 /**
- * Makes any label a legal topic: itself where it is one, otherwise 32 characters of its SHA-256. A topic has at most
- * 32 base64url characters; Apple decodes them, so that length mod 4 = 1 is not possible.
+ * Turns any label into a legal topic: itself if it is one, otherwise 32 characters of its SHA-256. A topic has at most 32 base64url
+ * characters; Apple decodes them, so length mod 4 = 1 is not possible.
  *
- * @throws {DeskbellError} ERR_MESSAGE_INVALID for a label that is no string
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID for a label that is not a string
  * @see RFC 8030 §5.4
  */
 export function toTopic(label: string): string {

@@ -1,5 +1,4 @@
-// Push subscriptions: what a browser gives an application server to send messages to, strictly parsed. Which push
-// services are admitted is decided by the endpoint policy that is passed in.
+// Push subscriptions, strictly parsed. The endpoint policy that is passed in decides which push services are admitted.
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { DeskbellError, type FieldError } from '../errors/deskbell-error.ts';
 import { decodeBase64 } from './base64.ts';
@@ -11,8 +10,9 @@ import { isP256Point, pointBytes } from './p256.ts';
 
 /** A parsed push subscription (Push API §8; RFC 8291 §2.1). */
 export interface Subscription {
-  /** Absolute URL of at most 4096 characters: scheme, host and port normalised, path and query verbatim. A capability:
-   *  never to be logged whole. */
+  /**
+   * Absolute URL of at most 4096 characters: scheme, host and port normalised, path and query verbatim. A capability: never log it whole.
+   */
   readonly endpoint: string;
   /** 65 bytes: uncompressed P-256 point. */
   readonly p256dh: Uint8Array;
@@ -22,7 +22,7 @@ export interface Subscription {
 
 export const authBytes = 16;
 
-/** What both look like as base64, standard or URL-safe. The first byte of `p256dh` is 0x04. */
+/** The base64 form of both, standard or URL-safe. The first byte of `p256dh` is 0x04. */
 export const keyPatterns = {
   p256dh: '^B[A-P](?:[A-Za-z0-9+/]{85}|[A-Za-z0-9_-]{85})=?$',
   auth: '^(?:[A-Za-z0-9+/]{22}|[A-Za-z0-9_-]{22})(?:==)?$',

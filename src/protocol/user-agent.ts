@@ -1,5 +1,5 @@
-// The user agent's side of RFC 8291: the keys of a subscription, and decryption of push messages. Browsers have this
-// built in; it is for tests and for programs that subscribe by themselves.
+// The user agent's side of RFC 8291: a subscription's keys, and decryption of push messages. Browsers have this built in; it is for tests
+// and for programs that subscribe themselves.
 import { createECDH, randomBytes } from 'node:crypto';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
@@ -8,9 +8,9 @@ import { assertBytes } from './check-arguments.ts';
 import { curve, generateP256Pair, isP256Point, pointBytes, scalarBytes } from './p256.ts';
 import { authBytes } from './subscription.ts';
 
-/** The keys of a subscription as its user agent has them. */
+/** The keys of a subscription on the user agent's side. */
 export interface UserAgentKeys {
-  /** The scalar that belongs to `p256dh`, 32 bytes. Secret. */
+  /** The private scalar of `p256dh`, 32 bytes. Secret. */
   readonly privateKey: Uint8Array;
   /** 65 bytes: uncompressed P-256 point. */
   readonly p256dh: Uint8Array;
@@ -33,8 +33,8 @@ export function generateUserAgentKeys(): UserAgentKeys {
  *
  * @param body aes128gcm, as it was posted to the push service
  * @returns the plaintext
- * @throws {DeskbellError} ERR_DECRYPTION_FAILED for a body that was changed, cut short or encrypted for other keys, and
- *   for keys of the wrong lengths
+ * @throws {DeskbellError} ERR_DECRYPTION_FAILED for a body that was changed, cut short or encrypted for other keys, and for keys of the
+ *   wrong lengths
  * @see RFC 8291 §3.4, §4
  */
 export function decryptPushMessage(

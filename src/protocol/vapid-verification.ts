@@ -1,5 +1,4 @@
-// The push service's side of RFC 8292: verifies the token of a push request. For programs that test a sender or act as
-// a push service.
+// The push service's side of RFC 8292: verifies the token of a push request. For programs that test a sender or act as a push service.
 import { createPublicKey, verify } from 'node:crypto';
 
 import { checkOptions, isText, type OptionChecks } from '../errors/check-options.ts';
@@ -35,12 +34,12 @@ const verificationChecks: OptionChecks<VerificationOptions> = {
 };
 
 /**
- * Verifies the value of an `authorization` header of the scheme `vapid`.
+ * Verifies an `authorization` header of the scheme `vapid`.
  *
- * @param origin that the request was posted to, with its port where it is not the scheme's default
+ * @param origin that the request was posted to, with a non-default port
  * @param nowMs the time in milliseconds since 1970, by default the system's
- * @returns the claims, or what is wrong: the first of the list `VapidFault` that applies
- * @throws {DeskbellError} ERR_CONFIGURATION for a `nowMs` that is no time
+ * @returns the claims, or the first of the list `VapidFault` that applies
+ * @throws {DeskbellError} ERR_CONFIGURATION for a `nowMs` that is not a time
  * @see RFC 8292 §2, §3, §4.2
  */
 export function verifyVapidAuthorization(

@@ -1,5 +1,4 @@
-// Voluntary application server identification (RFC 8292): the key pair, the contact, and the signed token
-// with its renewal.
+// Voluntary application server identification (RFC 8292): the key pair, the contact, and the signed tokens with their renewal.
 import { createECDH, createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import {
   checkOptions,
@@ -21,17 +20,14 @@ export interface VapidKeys {
   readonly privateKey: string;
 }
 
-/** How long a token is valid unless its sender says otherwise. */
 export const defaultTokenLifetimeSeconds = 12 * 60 * 60;
 /** RFC 8292 §2: `exp` must not be more than 24 hours ahead. */
 export const maxTokenLifetimeSeconds = 24 * 60 * 60;
 
 /**
- * Generates a P-256 pair. Subscriptions belong to the pair that they were made with: replacing one that is in use loses
- * every subscriber.
+ * Generates a P-256 pair. Subscriptions belong to the pair that they were made with: replacing a pair in use loses every subscriber.
  *
- * @example
- * const { publicKey, privateKey } = generateVapidKeys();
+ * @example const { publicKey, privateKey } = generateVapidKeys();
  * @see RFC 8292 §3.2
  */
 export function generateVapidKeys(): VapidKeys {
@@ -69,13 +65,13 @@ export function checkVapidKeys(keys: VapidKeys): void {
   }
 }
 
-/** The private half of a pair as `signToken` takes it. */
+/** The private half of a pair, for `signToken`. */
 export function importSigningKey({ publicKey, privateKey }: VapidKeys): KeyObject {
   const jwk = { ...pointToJwk(Buffer.from(publicKey, 'base64url')), d: privateKey };
   return createPrivateKey({ format: 'jwk', key: jwk });
 }
 
-/** What a token says (RFC 8292 §2): the push service's origin, when it expires in seconds since 1970, and the subject. */
+/** The claims of a token (RFC 8292 §2): the push service's origin, expiry in seconds since 1970, and the subject. */
 export interface TokenClaims {
   readonly aud: string;
   readonly exp: number;
@@ -109,12 +105,12 @@ function encodeJson(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-// The VAPID subject (RFC 8292 §2.1): the contact that push services are given. What is refused for all of them, and what Apple's
-// push service refuses beyond that: it answers 403 BadJwtToken where the contact is not at a domain that can exist.
+// The VAPID subject (RFC 8292 §2.1), the contact for push services: general rules, and those of Apple's push service, which answers 403
+// BadJwtToken if the contact's domain cannot exist.
 
 /**
- * Checks the contact that push services are given. Apple refuses the token of a subject that it does not accept with
- * BadJwtToken and no further reason, so it is checked before the first message.
+ * Checks the contact for push services. Apple refuses the token of an unacceptable subject with BadJwtToken and no other reason, so it is
+ * checked before the first message.
  *
  * @throws {DeskbellError} ERR_VAPID_SUBJECT_INVALID
  */
@@ -127,7 +123,7 @@ export function checkVapidSubject(subject: string): void {
   if (/^(.+\.)?localhost\.?$|^127\.|^\[/i.test(host)) throw badSubject('names this machine itself');
 }
 
-/** Top-level domains that are never delegated: RFC 6761, 6762, 7686, 8375, and those that ICANN keeps for private use. */
+/** Top-level domains that are never delegated: RFC 6761, 6762, 7686, 8375, and those that ICANN reserves for private use. */
 const unreachable: ReadonlySet<string> = new Set([
   'arpa',
   'corp',
@@ -144,22 +140,22 @@ const unreachable: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Tells, beginning with Apple's own word, why Apple refuses tokens with this subject.
+ * Explains, beginning with Apple's own word, why Apple refuses tokens with this subject.
  *
- * @param subject that `checkVapidSubject` has passed
- * @returns `undefined` where Apple takes it
+ * @param subject that passed `checkVapidSubject`
+ * @returns `undefined` if Apple accepts it
  */
 export function findAppleSubjectFault(subject: string): string | undefined {
   const host = hostOf(subject)?.toLowerCase().replace(/\.$/, '') ?? '';
   const topLevel = host.split('.').at(-1) ?? '';
-  // A name of several labels, the last with a letter: no address has that.
+  // several labels, the last with a letter: not an address
   const isName =
     /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]*\p{L}[\p{L}\p{N}-]*$/u.test(host);
   if (isName && !unreachable.has(topLevel)) return undefined;
   return `BadJwtToken: Apple takes no VAPID subject at ${host}; give a contact at a domain of yours, such as mailto:push@your.domain.`;
 }
 
-/** @returns `undefined` for what is no `mailto:` or `https:` URI */
+/** @returns `undefined` if it is not a `mailto:` or `https:` URI */
 function hostOf(subject: string): string | undefined {
   const mailDomain = /^mailto:[^@]+@([^@?]+)(\?.*)?$/i.exec(subject)?.[1];
   return /^https:\/\//i.test(subject) ? URL.parse(subject)?.hostname : mailDomain;
@@ -172,17 +168,15 @@ function badSubject(fault: string): DeskbellError {
   );
 }
 
-// Gives the `authorization` of push requests, and renews its tokens: one token serves an origin for hours, so that signing
-// costs nothing per message.
+// Makes the `authorization` of push requests. One token serves an origin for hours, so signing costs nothing per message.
 
-/** Of `createVapidAuthorizer`. */
 export interface VapidAuthorizerOptions {
   readonly keys: VapidKeys;
   /** `mailto:` or `https:` URI at which a push service can reach the operator. */
   readonly subject: string;
   /** How long a token is valid: 60 to 86,400, by default 43,200 (12 hours). */
   readonly lifetimeSeconds?: number | undefined;
-  /** The clock, in milliseconds since 1970; by default the system's. It may be set forwards and backwards. */
+  /** The clock, in milliseconds since 1970; by default the system's. It may be set forward and back. */
   readonly now?: (() => number) | undefined;
 }
 
@@ -197,20 +191,20 @@ const vapidAuthorizerChecks: OptionChecks<VapidAuthorizerOptions> = {
 };
 
 const lifetimeBounds = { name: 'lifetimeSeconds', min: 60, max: maxTokenLifetimeSeconds };
-/** Renewed this long before it expires, since the push service's clock may be ahead of ours. */
+/** Renewed this long before it expires, because the push service's clock may be ahead of ours. */
 const renewalMarginSeconds = 60 * 60;
 /** RFC 7519 §2: `exp` is a number of seconds since 1970. */
 const clockBounds = { name: 'The time of the clock in seconds', min: 0, max: Number.MAX_SAFE_INTEGER };
-/** A push service has few origins; the bound is for an operator who admits a whole domain. */
+/** A push service has few origins; the bound is for an operator who lists a whole domain. */
 const maxCachedOrigins = 1024;
 
 /**
- * Makes `vapid t=…, k=…` values (RFC 8292 §3), signed with ES256, one per origin. A value is used again while its
- * token has between an hour (half of its lifetime, if that is less) and its whole lifetime left. So it is renewed in
- * time, and also when the clock turns out to have been ahead when it was signed.
+ * Makes `vapid t=…, k=…` values (RFC 8292 §3), signed with ES256, one per origin. A value is reused while its token has between an hour
+ * (half of its lifetime, if that is less) and its whole lifetime left, so it is renewed in time, and also if the clock turns out to have
+ * been ahead when it was signed.
  *
- * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION (`lifetimeSeconds`, or a
- *   clock that gives no number)
+ * @throws {DeskbellError} ERR_VAPID_KEY_INVALID, ERR_VAPID_SUBJECT_INVALID, ERR_CONFIGURATION (`lifetimeSeconds`, or a clock that gives no
+ *   number)
  * @see RFC 8292 §2
  */
 export function createVapidAuthorizer(options: VapidAuthorizerOptions): VapidAuthorizer {
@@ -218,7 +212,7 @@ export function createVapidAuthorizer(options: VapidAuthorizerOptions): VapidAut
   const { keys, subject, lifetimeSeconds = defaultTokenLifetimeSeconds, now = Date.now } = options;
   checkVapidKeys(keys);
   checkVapidSubject(subject);
-  // Schemes are case-insensitive (RFC 3986 §3.1), but push services compare them as they are written.
+  // schemes are case-insensitive (RFC 3986 §3.1), but push services compare them literally
   const sub = subject.replace(/^[^:]+/, (scheme) => scheme.toLowerCase());
   const signingKey = importSigningKey(keys);
   const marginSeconds = Math.min(renewalMarginSeconds, lifetimeSeconds / 2);

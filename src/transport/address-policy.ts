@@ -15,11 +15,11 @@ import { type AddressRange, readAddressSettings } from './address-settings.ts';
 import { codeOf } from './connection-errors.ts';
 import type { ResolvedAddress } from './transport.ts';
 
-/** Whose addresses are looked at. */
+/** Whose addresses are checked. */
 export type Subject = 'unlisted' | 'listed';
 
 export interface AddressPolicy {
-  /** @throws {DeskbellError} ERR_ADDRESS_BLOCKED, with what may be done about it */
+  /** @throws {DeskbellError} ERR_ADDRESS_BLOCKED, with the remedy */
   check(hostname: string, address: string, subject: Subject): void;
 }
 
@@ -39,8 +39,8 @@ export function createAddressPolicy(settings: Parameters<typeof readAddressSetti
   };
 }
 
-// RFC 4291 §2.4, IANA: the only part of IPv6 from which public addresses are given out. All that embeds an IPv4
-// address lies outside of it (mapped, compatible) or is named by a range of its own (6to4, Teredo).
+// RFC 4291 §2.4, IANA: the only block of IPv6 with public addresses. Addresses that embed an IPv4 address are outside it (mapped,
+// compatible) or in a range of their own (6to4, Teredo).
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 /**
@@ -48,7 +48,7 @@ const globalUnicast = ipaddr.parseCIDR('2000::/3');
  * registries (RFC 6890). False for everything else, text that is no address included.
  */
 export function isPublicAddress(address: string): boolean {
-  // `ipaddr.parse` also reads 0x7f.1 and the like; an address that a resolver gave has its normal form.
+  // `ipaddr.parse` also accepts 0x7f.1 and the like; a resolver returns the normal form
   if (isIP(address) === 0) return false;
   const parsed = ipaddr.parse(address);
   return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(globalUnicast));
@@ -57,7 +57,7 @@ export function isPublicAddress(address: string): boolean {
 /** Bits 64 to 71, which are zero. */
 const reservedOctet = 8;
 
-/** The IPv4 address in one of NAT64 (RFC 6052 §2.2); any other address as it is. */
+/** The IPv4 address inside a NAT64 address (RFC 6052 §2.2); any other address unchanged. */
 function embeddedIpv4(address: string, prefixes: readonly AddressRange[]): string {
   const prefix = prefixes.find((range) => range.contains(address));
   if (prefix === undefined) return address;
@@ -70,7 +70,7 @@ function embeddedIpv4(address: string, prefixes: readonly AddressRange[]): strin
 
 const ownRemedy = 'If this push service is yours, add its origin to "pushServices".';
 
-/** A listed push service has such an address because of the network here: one of three cases. */
+/** A listed push service has such an address because of the local network: one of three cases. */
 function remedyFor(address: string): string {
   const kind = isIP(address) === 0 ? 'invalid' : ipaddr.parse(address).range();
   const isOfMachine = ['loopback', 'linkLocal', 'unspecified', 'ipv4Mapped'].includes(kind);
@@ -83,25 +83,24 @@ function remedyFor(address: string): string {
   );
 }
 
-// Looks up the addresses of a push service's host, and lets only those pass that may be connected to.
-// Which host names are admitted is the endpoint policy's part.
+// Looks up the addresses of a push service's host and lets only permitted ones pass. Which host names are admitted is up to the endpoint
+// policy.
 
 export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
-/** Every address that the system's resolver has for a name, the hosts file included. */
+/** Every address that the system's resolver has for a name, including the hosts file. */
 export const resolveWithSystem: Resolve = async (hostname) => {
   const addresses = await lookup(hostname, { all: true });
   return addresses.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
 };
 
 /**
- * The addresses that DNS has for a public name, IPv4 first. The system's resolver keeps a thread for each name until it is
- * answered, and a process has few of them for all of its threads together: whoever names hosts with silent DNS servers
- * could stop every look-up. This one keeps a socket, and ends it when it is not waited for any more. It does not read the
- * hosts file.
+ * The addresses that DNS has for a public name, IPv4 first. The system's resolver blocks a thread for each name until it is answered, and
+ * the process has few of them: hosts with silent DNS servers could stop every look-up. This one uses a socket, and closes it when nobody
+ * waits for it any more. It does not read the hosts file.
  *
  * @param signal ends it
- * @throws {Error} with DNS's code, such as ENOTFOUND or ETIMEOUT, where neither family has an address
+ * @throws {Error} with DNS's code, such as ENOTFOUND or ETIMEOUT, if neither family has an address
  */
 export async function resolveWithDns(
   hostname: string,
@@ -124,11 +123,11 @@ const ofFamily =
     addresses.map((address) => ({ address, family }));
 
 /**
- * The addresses of a host that may be connected to. One address that is not public refuses the host as a whole: a
- * name that leads inside even sometimes is an attack or a mistake.
+ * The addresses of a host that may be connected to. One address that is not public refuses the whole host: a name that leads inside even
+ * sometimes is an attack or a mistake.
  *
  * @param hostname as `URL.hostname` gives it (IPv6 in brackets)
- * @param check throws for an address that may not be connected to; absent if any will do
+ * @param check throws for an address that may not be connected to; absent if all may
  * @throws {DeskbellError} ERR_ADDRESS_BLOCKED; ERR_CONNECTION if the name has no address
  */
 export async function resolveHost(
@@ -143,9 +142,9 @@ export async function resolveHost(
 }
 
 /**
- * A look-up that gives the addresses that were checked: nothing is resolved a second time (DNS rebinding). It answers later, like
- * any look-up: a connection that fails at once, without a route for instance, would otherwise fail while `tls.connect` is still
- * setting it up, and make it throw a TypeError.
+ * A look-up that returns the addresses that were checked: nothing is resolved a second time (DNS rebinding). It answers asynchronously,
+ * like any look-up: a connection that fails at once, for example without a route, would otherwise fail while `tls.connect` is still setting
+ * it up, and make it throw a TypeError.
  */
 export const pinTo =
   (addresses: readonly ResolvedAddress[]): LookupFunction =>
@@ -158,12 +157,12 @@ export const pinTo =
 
 const loopbackAddress = '127.0.0.1';
 
-/** True for names that mean the machine itself (RFC 6761 §6.3) or one of its loopback addresses. */
+/** True for names of the machine itself (RFC 6761 §6.3) and its loopback addresses. */
 export function isLoopbackName(hostname: string): boolean {
   return /^(?:.*\.)?localhost\.?$|^127\.\d+\.\d+\.\d+$|^\[::1\]$/.test(hostname);
 }
 
-/** The address that a host name is, if it is one: as a list like a resolver's. */
+/** If the host name is an address: that address, as a list like a resolver's. */
 export function literalAddress(hostname: string): readonly ResolvedAddress[] | undefined {
   const address = hostname.replace(/^\[(.*)\]$/, '$1');
   const family = isIP(address);

@@ -1,19 +1,19 @@
-// What an operator says of addresses of push services: ranges that are allowed though they are not public, and the prefix of the
-// network's NAT64.
+// The operator's settings for addresses of push services: permitted ranges that are not public, and the prefix of the network's NAT64.
 import { BlockList, isIP } from 'node:net';
 
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushServices } from '../protocol/endpoint-policy.ts';
 
 export interface AddressSettings {
-  /** Ranges of addresses that are not public, such as `198.18.0.0/15`, at which push services that are known, or listed by their
-   *  domain, may be reached: for a network whose proxy answers with addresses of its own. Not together with `public`. */
+  /**
+   * Ranges of addresses that are not public, such as `198.18.0.0/15`, at which known push services, or those listed by their domain, may be
+   * reached: for a network whose proxy answers with its own addresses. Not together with `public`.
+   */
   readonly pushServiceAddresses?: readonly string[] | undefined;
   /** Prefix of the network's NAT64 (RFC 6052), besides `64:ff9b::/96`: such as `2001:db8:64::/96`. */
   readonly nat64Prefix?: string | undefined;
 }
 
-/** A range of addresses of one family. */
 export interface AddressRange {
   readonly start: string;
   readonly bits: number;
@@ -91,6 +91,6 @@ function readRange(text: string): AddressRange | undefined {
   const family = version === 4 ? 'ipv4' : 'ipv6';
   const list = new BlockList();
   list.addSubnet(start, bits, family);
-  // for BlockList, an IPv4-mapped address is one of IPv4
+  // BlockList treats an IPv4-mapped address as IPv4
   return { start, bits, contains: (address) => isIP(address) === version && list.check(address, family) };
 }

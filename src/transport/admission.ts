@@ -1,9 +1,7 @@
-// May a request be sent to this push service now, and how many may be in flight? One object per origin answers both:
-// the circuit breaker whether, pacing how many. Both adapt to the results of earlier requests.
-//
-// `Retry-After` is obeyed at once: nothing is written from the answer on. If one that was written with it or later is accepted, the answer
-// concerned its subscription alone, and the hold ends; if none is, the breaker opens for as long as was asked. A lone 429 asks
-// that of its subscription, the second in a row, and any 503, of all.
+// May a request be sent to this push service now, and how many may be in flight? One object per origin answers both: the circuit breaker
+// decides whether, pacing how many. Both adapt to the results of earlier requests. `Retry-After` is obeyed at once: nothing is written
+// after the answer. If a request written with it or later is accepted, the answer concerned its subscription alone, and the hold ends;
+// otherwise the breaker opens for the requested time. A lone 429 concerns its subscription; a second in a row, and any 503, concern all.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import { failureReason, type FailureReason, type Outcome } from '../protocol/outcome.ts';
 import { answersRunMs, Breaker } from './breaker.ts';
@@ -13,22 +11,22 @@ import { Pacing } from './pacing.ts';
 import type { Answer, Deferral, OriginSnapshot, Pace } from './transport.ts';
 
 export interface AdmissionSettings extends Pick<Clock, 'monotonicNow'> {
-  /** False: nothing is deferred, however often the push service fails. By default true. */
+  /** False: nothing is deferred, however often the push service fails. Default: true. */
   readonly hasBreaker?: boolean;
 }
 
 /** What a worker encrypts at once. */
 const maxHeadroom = 64;
-/** Callers with more to send ask again after at most this long. */
+/** Callers with more to send ask again within this time. */
 const askedEveryMs = 140;
 
-/** Tries that all fail over such a time are no accident. */
+/** If all attempts over this time fail, it is not an accident. */
 const unreachableAfterMs = 15_000;
 
-/** Of latency: the last hundred answers or so. */
+/** Latency is averaged over about this many answers. */
 const averageOver = 100;
 
-/** How long an answer to what was written later is waited for. */
+/** How long to wait for an answer to what was written later. */
 const holdRoundTrips = 2;
 const minHoldMs = 50;
 
@@ -54,9 +52,9 @@ export class Admission {
   #throttled = 0;
   #latencyMs = 0;
   #connectFault: DeskbellError | undefined;
-  /** The first and the last failure since there was an answer. */
+  /** The first and the last failure since the last answer. */
   #failures: { readonly firstMs: number; readonly lastMs: number } | undefined;
-  /** An answer has asked to wait, and it is not known yet of whom. */
+  /** An answer asked to wait, and it is not yet known whether that concerns all. */
   #hold: { reason: string; writtenAtMs: number; untilMs: number } | undefined;
   #wasThrottled = false;
   #lastError: DeskbellError | undefined;
@@ -71,12 +69,14 @@ export class Admission {
     return this.#hold === undefined ? this.#pacing.free(inFlight, this.#settings.monotonicNow()) : 0;
   }
 
-  /** So many are written. */
+  /** This many were written. */
   spend(count: number): void {
     this.#pacing.spend(count);
   }
 
-  /** To be asked where there is something to send. A few requests wait behind those in flight, so that there is one whenever one may be written. */
+  /**
+   * Call it if there is something to send. A few requests wait behind those in flight, so that there is one whenever one may be written.
+   */
   pace(inFlight: number, queued: number): Pace {
     const { limit, perMs } = this.#pacing;
     const headroom = Math.min(maxHeadroom, Math.ceil(Math.max(limit / 4, perMs * askedEveryMs)));
@@ -85,17 +85,17 @@ export class Admission {
     return { room, perMs };
   }
 
-  /** How long until one more may be written, where only the pace holds it back; `undefined` where it does not. */
+  /** How long until another may be written, if only the pace prevents it; otherwise `undefined`. */
   get paceMs(): number | undefined {
     return this.#hold === undefined ? this.#pacing.waitMs : undefined;
   }
 
-  /** For how long an answer is waited for that ends a hold; `undefined` if there is none. */
+  /** How long to wait for an answer that ends a hold; `undefined` if there is none. */
   get holdMs(): number | undefined {
     return this.#hold && Math.max(minHoldMs, holdRoundTrips * this.#latencyMs);
   }
 
-  /** No answer has ended the hold. @returns true if nothing may be sent from now on */
+  /** No answer has ended the hold. @returns true if nothing may be sent any more */
   endHold(): boolean {
     const hold = this.#hold;
     this.#hold = undefined;
@@ -103,7 +103,7 @@ export class Admission {
     return hold !== undefined && this.#breaker.obey(hold.reason, nowMs, hold.untilMs - nowMs);
   }
 
-  /** How many may be in flight by the time that a connection is open. */
+  /** How many may be in flight by the time a connection is open. */
   get maxInFlightAhead(): number {
     return this.#pacing.limitAhead;
   }
@@ -137,7 +137,7 @@ export class Admission {
     return deferral;
   }
 
-  /** What was admitted has ended before it was sent. */
+  /** An admitted request has ended before it was sent. */
   recordUnsent(exchange: object): void {
     this.#breaker.recordUnsent(exchange);
   }
@@ -151,7 +151,7 @@ export class Admission {
     return { waitMs, reason: this.#breaker.reason, obstacle: this.#obstacle(nowMs) };
   }
 
-  /** How long the push service has asked to wait, from now; 0 if this is known already. */
+  /** How long the push service has asked to wait, from now; 0 if that was taken already. */
   takeWait(): number {
     return this.#breaker.isClosed ? 0 : this.#breaker.takeWait(this.#settings.monotonicNow());
   }
@@ -167,7 +167,7 @@ export class Admission {
     this.#pacing.recordLimitReached();
   }
 
-  /** @returns true if nothing may be sent from now on */
+  /** @returns true if nothing may be sent any more */
   recordAnswer(exchange: object, { response, outcome }: Answer, latencyMs: number): boolean {
     const nowMs = this.#settings.monotonicNow();
     this.#failures = this.#connectFault = undefined;
@@ -212,15 +212,15 @@ export class Admission {
     error: DeskbellError,
   ): boolean {
     const nowMs = this.#settings.monotonicNow();
-    // that the same one is refused again and again says nothing of the rate
+    // repeated refusals of the same request say nothing about the rate
     if (exchange.timesRefused <= 1) this.#pacing.recordRefused(nowMs - exchange.writtenAtMs, nowMs);
     this.#recordNoAnswer();
     return this.#breaker.recordFailure(exchange, error.message, nowMs, answersRunMs);
   }
 
-  /** No answer came. @returns true if nothing may be sent from now on */
+  /** No answer came. @returns true if nothing may be sent any more */
   recordFailure(exchange: object, error: DeskbellError): boolean {
-    // a connection that is lost ends a hundred requests with one error
+    // a lost connection ends a hundred requests with one error
     if (error === this.#lastError) return false;
     this.#lastError = error;
     this.#recordNoAnswer();
@@ -228,7 +228,7 @@ export class Admission {
     return this.recordHttpFault(error) || isStopped;
   }
 
-  /** A connection ended. @returns true if nothing may be sent from now on, since it was for yet another HTTP fault */
+  /** A connection ended. @returns true if nothing may be sent any more, because this was one HTTP fault too many */
   recordHttpFault(error: DeskbellError): boolean {
     const nowMs = this.#settings.monotonicNow();
     const pauseMs = this.#httpFaults.record(error, nowMs);
@@ -242,12 +242,11 @@ export class Admission {
     this.#breaker.openForConnection(error.message, this.#settings.monotonicNow());
   }
 
-  /** A connection stands. */
   recordConnection(): void {
     this.#connectFault = undefined;
   }
 
-  /** That no connection can be made is worth telling only if it has lasted: the rest of what may be wrong is not passing. */
+  /** A failure to connect is reported only if it lasts; other obstacles do not pass by themselves. */
   #obstacle(nowMs: number): FailureReason | undefined {
     if (this.#httpFaults.areTooMany(nowMs)) return 'protocol-error';
     const reason = this.#connectFault && failureReason(this.#connectFault);
@@ -265,15 +264,15 @@ export class Admission {
   }
 }
 
-/** Only a problem of the push service as a whole is a failure; a rejected message is not, nor one that its subscription waits for. */
+/** Only a problem of the push service as a whole counts as a failure, not a rejected message, nor one that its subscription waits for. */
 function concernsOrigin(outcome: Outcome): outcome is Extract<Outcome, { kind: 'retry' }> {
   if (outcome.kind !== 'retry' || outcome.reason === 'not-handled' || outcome.isGoneAtLast) return false;
   return outcome.reason !== 'throttled' || outcome.slowsOrigin;
 }
 
-// When a push service breaks HTTP so often that sending to it pauses. It may still answer many requests, so successes between
-// the faults do not clear them. From the third fault on, sending pauses, each time twice as long. After many answers or a
-// long time without a fault, the count starts again.
+// Pauses for a push service that breaks HTTP too often. It may still answer many requests, so successes between the faults do not clear
+// them. From the third fault on, sending pauses, each time twice as long. After many answers or a long time without a fault, the count
+// starts again.
 
 const toleratedFaults = 2;
 const firstPauseMs = 60_000;
@@ -281,7 +280,7 @@ const maxPauseMs = 3_600_000;
 const answersToForget = 10_000;
 const forgetAfterMs = 2 * maxPauseMs;
 
-/** Of one push service: each fault once, however many requests it ended. */
+/** One per push service; counts each fault once, however many requests it ended. */
 class ProtocolErrorPauses {
   #count = 0;
   #last: DeskbellError | undefined;
@@ -292,7 +291,7 @@ class ProtocolErrorPauses {
     this.#answersSince += 1;
   }
 
-  /** Takes any error that ended a connection or a request. @returns how long to pause for it, 0 for no pause */
+  /** Takes any error that ended a connection or a request. @returns how long to pause; 0 for no pause */
   record(error: DeskbellError, nowMs: number): number {
     if (error.code !== 'ERR_PROTOCOL' || error === this.#last) return 0;
     this.#count = this.#isForgotten(nowMs) ? 1 : this.#count + 1;
@@ -303,12 +302,11 @@ class ProtocolErrorPauses {
     return pauses < 1 ? 0 : Math.min(firstPauseMs * 2 ** (pauses - 1), maxPauseMs);
   }
 
-  /** It breaks HTTP again and again. */
   areTooMany(nowMs: number): boolean {
     return this.#count > toleratedFaults && !this.#isForgotten(nowMs);
   }
 
-  /** The last one is too long ago to count. */
+  /** The last one is too old to count. */
   #isForgotten(nowMs: number): boolean {
     return this.#answersSince >= answersToForget || nowMs - this.#lastMs >= forgetAfterMs;
   }

@@ -12,13 +12,13 @@
 // can be made, so that sending continues soon after a network is back. What another sender was asked opens it too.
 
 const maxFailuresInRow = 10;
-/** If the failures are answers: a push service may refuse many at once, and take the next ones. */
+/** If the failures are answers: a push service may refuse many at once and accept the next ones. */
 export const answersRunMs = 500;
 const firstOpenMs = 1000;
 const maxOpenMs = 60_000;
 const maxUnconnectedMs = 5000;
 const maxRetryAfterMs = 3_600_000;
-/** A wait that ends so much later than the one before is news. */
+/** A wait that ends this much later than the one before is news. */
 const laterByMs = 1000;
 
 export class Breaker {
@@ -30,7 +30,7 @@ export class Breaker {
   #retryAfterMs = 0;
   #askedUntilMs = 0;
   #takenUntilMs = 0;
-  /** In HALF_OPEN, the request that was admitted. */
+  /** The request that was admitted in HALF_OPEN. */
   #probe: object | undefined;
   #reason = '';
 
@@ -43,12 +43,11 @@ export class Breaker {
     return this.#reason;
   }
 
-  /** Nothing is admitted, and its time is not over. */
   isOpen(nowMs: number): boolean {
     return this.#state === 'OPEN' && nowMs < this.#openUntilMs;
   }
 
-  /** How long nothing is admitted from now; 0 if the next request is. */
+  /** How long nothing is admitted; 0 if the next request is. */
   waitMs(nowMs: number): number {
     if (this.#state === 'OPEN' && nowMs >= this.#openUntilMs) {
       this.#state = 'HALF_OPEN';
@@ -58,26 +57,26 @@ export class Breaker {
     return this.#state === 'HALF_OPEN' && this.#probe !== undefined ? firstOpenMs : 0;
   }
 
-  /** How long the push service has asked to wait, from now, with `Retry-After`; 0 if this is known already. */
+  /** How long the push service has asked to wait with `Retry-After`, from now; 0 if that was taken already. */
   takeWait(nowMs: number): number {
     if (this.#askedUntilMs < this.#takenUntilMs + laterByMs) return 0;
     this.#takenUntilMs = this.#askedUntilMs;
     return Math.max(0, Math.ceil(this.#askedUntilMs - nowMs));
   }
 
-  /** Opens for what another sender was asked, which says nothing of how often this one has failed. */
+  /** Opens because another sender was asked to wait, which says nothing about failures of this one. */
   pause(reason: string, untilMs: number): void {
     this.#openUntilMs = this.#state === 'OPEN' ? Math.max(this.#openUntilMs, untilMs) : untilMs;
     if (this.#state !== 'OPEN') this.#reason = reason;
     this.#state = 'OPEN';
   }
 
-  /** A request is sent, only where `waitMs` is 0: in HALF_OPEN it is the probe. */
+  /** Records a request, only if `waitMs` is 0: in HALF_OPEN it is the probe. */
   admitProbe(request: object): void {
     this.#probe = request;
   }
 
-  /** A request that was admitted has ended before it was sent: there is no result to wait for. */
+  /** An admitted request ended before it was sent, so no result will come. */
   recordUnsent(request: object): void {
     if (request === this.#probe) this.#probe = undefined;
   }
@@ -85,16 +84,16 @@ export class Breaker {
   recordSuccess(request: object): void {
     this.#failuresInRow = 0;
     this.#retryAfterMs = 0;
-    // Answers to requests from before the breaker opened do not close it.
+    // answers to requests from before the breaker opened do not close it
     if (this.#state !== 'CLOSED' && !this.#isProbe(request)) return;
     this.#state = 'CLOSED';
     this.#openMs = firstOpenMs;
   }
 
   /**
-   * @param minRunMs for how long at least there must be nothing but failures
+   * @param minRunMs how long there must have been only failures
    * @param retryAfterMs what the push service asked for, 0 for nothing
-   * @returns true if the breaker has opened just now
+   * @returns true if the breaker has just opened
    */
   recordFailure(request: object, reason: string, nowMs: number, minRunMs = 0, retryAfterMs = 0): boolean {
     if (this.#failuresInRow === 0) this.#runSinceMs = nowMs;
@@ -115,7 +114,7 @@ export class Breaker {
     this.open(reason, nowMs);
   }
 
-  /** Opens for what the push service has asked of all. @returns true if the breaker has opened just now */
+  /** Opens because the push service asked all to wait. @returns true if the breaker has just opened */
   obey(reason: string, nowMs: number, retryAfterMs: number): boolean {
     this.#retryAfterMs = Math.min(Math.max(this.#retryAfterMs, retryAfterMs), maxRetryAfterMs);
     return this.open(reason, nowMs);
@@ -124,7 +123,7 @@ export class Breaker {
   /**
    * Opens at once: the origin breaks HTTP.
    *
-   * @param minMs for at least so long
+   * @param minMs minimum time
    */
   open(reason: string, nowMs: number, minMs = 0): boolean {
     const wasOpen = this.#state === 'OPEN';

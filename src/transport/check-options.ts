@@ -1,4 +1,4 @@
-// The options of the transport: its time limits, and what each option may be.
+// The options of the transport: defaults of its time limits, and checks.
 import { X509Certificate } from 'node:crypto';
 import {
   isArrayOf,
@@ -15,17 +15,16 @@ import { readAddressSettings } from './address-settings.ts';
 import { parseProxy } from './proxy.ts';
 import type { TransportOptions } from './transport.ts';
 
-/** If a caller does not say otherwise. */
 export const defaultTimeouts = {
   connectTimeoutMs: 10_000,
   responseTimeoutMs: 30_000,
   idleTimeoutMs: 60_000,
 } as const;
 
-/** How long `close` waits for what is in flight. */
+/** How long `close` waits for requests in flight. */
 export const defaultCloseGraceMs = 10_000;
 
-/** What `setTimeout` takes; a longer time would end at once. */
+/** The longest time that `setTimeout` accepts; with a longer one it fires at once. */
 export const maxTimeoutMs = 2 ** 31 - 1;
 
 /** @param verb such as `answer` */
@@ -33,7 +32,7 @@ export function timeoutError(host: string, verb: string, timeoutMs: number): Des
   return new DeskbellError('ERR_TIMEOUT', `${host} did not ${verb} within ${timeoutMs / 1000} s.`);
 }
 
-// Options are checked when the transport is made, so that a wrong one does not fail at the first connection.
+// Options are checked when the transport is made, so that a wrong one does not fail only at the first connection.
 
 const isTimeout = mustBe(
   `a number of milliseconds over 0 and at most ${maxTimeoutMs}`,

@@ -2,9 +2,9 @@
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushHeaders, PushRequest } from './transport.ts';
 
-/** Header objects that were found to be legal; many messages share one. */
+/** Header objects that passed the check; many messages share one. */
 const legalHeaders = new WeakSet<PushHeaders>();
-/** What HTTP itself writes (RFC 9113 §8.2.2, and the length), and what the transport leaves out. */
+/** Fields that HTTP itself writes (RFC 9113 §8.2.2, and the length), and those that the transport leaves out. */
 const ownFields =
   /^(?:host|content-length|connection|keep-alive|proxy-connection|transfer-encoding|upgrade|te|expect|trailer)$/;
 

@@ -1,16 +1,16 @@
-// Time as the transport measures it: a parameter, so that tests can move it.
+// The transport's time, as a parameter so that tests can move it.
 
 export interface Timer {
   cancel(): void;
 }
 
 export interface Clock {
-  /** Milliseconds since any moment, never going backwards. */
+  /** Milliseconds from an arbitrary start, monotonic. */
   readonly monotonicNow: () => number;
   /**
    * Calls `done` once, `ms` from now.
    *
-   * @param keepsProcess false if the process may end before
+   * @param keepsProcess false if the process may end earlier
    */
   readonly startTimer: (done: () => void, ms: number, keepsProcess: boolean) => Timer;
 }

@@ -1,5 +1,5 @@
-// Opens one connection: TCP to exactly the addresses that were checked, a tunnel where there is a proxy, TLS with ALPN
-// for https, all within one time-out.
+// Opens one connection: TCP to exactly the addresses that were checked, a tunnel if there is a proxy, TLS with ALPN for https, all within
+// one time limit.
 import { once } from 'node:events';
 import { connect as connectTcp, isIP, type OnReadOpts, type Socket, type TcpNetConnectOpts } from 'node:net';
 import {
@@ -47,7 +47,7 @@ export async function connect(
   settings: ConnectSettings,
   aborted: AbortSignal,
 ): Promise<Connection> {
-  // Ends every socket that the attempt has opened; never fired after it has succeeded.
+  // ends every socket that the attempt has opened; never fired after it has succeeded
   const attempt = new AbortController();
   const timeOut = (): void => {
     attempt.abort(timeoutError(origin.host, 'accept a connection', settings.connectTimeoutMs));
@@ -114,7 +114,7 @@ async function openProxyTunnel(
 
 function tcpOptions({ addresses, addressPort }: Route, signal: AbortSignal): TcpNetConnectOpts {
   return {
-    // A name that no resolver knows, so that `lookup` is asked.
+    // no resolver knows this name, so `lookup` is asked
     host: 'push-service.invalid',
     port: addressPort,
     lookup: pinTo(addresses),
@@ -147,7 +147,7 @@ async function finishTcp(socket: Socket, { host, proxy, addressPort, check }: Ro
     const message = `${proxy?.hostname ?? host}:${addressPort} cannot be reached${reasonOf(cause)}.`;
     throw new DeskbellError('ERR_CONNECTION', message, { cause });
   }
-  // The addresses were checked before; this checks the one that the connection really has.
+  // the addresses were checked before; this checks the one really connected to
   check?.(socket.remoteAddress ?? 'an unknown address');
 }
 
@@ -167,8 +167,8 @@ function rejection(signal: AbortSignal): Promise<never> {
   });
 }
 
-// Reads a socket for one consumer. Push services answer in many small pieces, and Node's streams take more CPU for each
-// of them than parsing the answer does; so the socket reads into a buffer of ours (`onread`).
+// Reads a socket for one consumer. Push services answer in many small pieces, and for each of them Node's streams take more CPU than
+// parsing the answer does, so the socket reads into our own buffer (`onread`).
 
 /** The size of one TLS record. */
 const bufferBytes = 16_384;
@@ -177,7 +177,7 @@ export class SocketReader {
   #take: ((chunk: Buffer) => void) | undefined;
   #early: Buffer[] = [];
 
-  /** Option for a socket that is to be opened. */
+  /** Option for opening a socket. */
   readonly onread: OnReadOpts = {
     buffer: Buffer.allocUnsafeSlow(bufferBytes),
     callback: (length, buffer) => {
@@ -186,12 +186,12 @@ export class SocketReader {
     },
   };
 
-  /** For a socket that could not be opened with `onread`, since another one carries it. */
+  /** For a socket that could not be opened with `onread` because another one carries it. */
   readFrom(socket: Socket): void {
     socket.on('data', (chunk: Buffer) => this.#put(chunk));
   }
 
-  /** Hands everything to `take`, what has come already included. A chunk is valid during the call only. */
+  /** Passes everything to `take`, including what has already come. A chunk is valid only during the call. */
   read(take: (chunk: Buffer) => void): void {
     this.#take = take;
     for (const chunk of this.#early.splice(0)) take(chunk);
@@ -203,15 +203,15 @@ export class SocketReader {
   }
 }
 
-// Whom TLS trusts.
+// The authorities that TLS trusts.
 
-/** The last one that trusts others than Node does: making one takes thirty milliseconds. */
+/** The last context with additional authorities: making one takes thirty milliseconds. */
 let last: { readonly ca: readonly string[]; readonly context: SecureContext } | undefined;
 
-/** Trust in the authorities that Node trusts and in the given ones. Made when it is first needed: it is expensive. */
+/** Trust in Node's authorities and the given ones. Made on first use, because it is expensive. */
 export function createTrust(given: readonly string[] = []): () => SecureContext {
   let context: SecureContext | undefined;
-  // by itself, a context of Deno trusts neither NODE_EXTRA_CA_CERTS nor DENO_CERT
+  // by default, a context of Deno trusts neither NODE_EXTRA_CA_CERTS nor DENO_CERT
   const hasAll = given.length === 0 && !('deno' in process.versions);
   return () => (context ??= hasAll ? createSecureContext() : trustAlso(given));
 }

@@ -11,18 +11,18 @@ export function codeOf(cause: unknown): string {
   return Error.isError(cause) && 'code' in cause ? ` (${String(cause.code)})` : '';
 }
 
-/** ` (ECONNRESET)`; the words of an error without a code; empty if there are none. */
+/** ` (ECONNRESET)`; the message of an error without a code; empty if there is neither. */
 export function reasonOf(cause: unknown): string {
   return codeOf(cause) || (Error.isError(cause) ? ` (${cause.message})` : '');
 }
 
 /**
- * Whatever was thrown, as a fault of this side: a resolver, a hook or Node itself may throw anything, and nothing of it says
- * anything about a message.
+ * Turns anything thrown into a fault of this side: a resolver, a hook or Node itself may throw anything, and that says nothing about a
+ * message.
  */
 export function toFault(host: string, thrown: unknown): DeskbellError {
   if (thrown instanceof DeskbellError) return thrown;
-  // not its text: making one may throw, too
+  // not its text: converting it may throw, too
   const words = Error.isError(thrown) ? reasonOf(thrown) : ` (${typeof thrown} was thrown, not an error)`;
   if (codeOf(thrown) !== '')
     return new DeskbellError('ERR_CONNECTION', `${host} cannot be reached${words}.`, { cause: thrown });

@@ -14,24 +14,24 @@ import { firstPerMs, latencyFloor } from './pacing.ts';
 import { parseProxy } from './proxy.ts';
 import type { Pace, Transport, TransportOptions } from './transport.ts';
 
-/** Of a push service that nothing is known of. */
+/** For a push service that nothing is known about. */
 const firstPace: Pace = { room: latencyFloor, perMs: firstPerMs };
 const maxOrigins = 1000;
-/** Of them after some were forgotten, so that not each new one looks through all. */
+/** How many remain after some were forgotten, so that not every new one searches all. */
 const maxOriginsKept = 900;
 
-/** What a caller inside the package may change, and the options of an application cannot. */
+/** Rules for callers inside the package; applications cannot change them. */
 export interface TransportRules {
-  /** False if the application answers for its endpoints: any address will do. By default true. */
+  /** False if the application is responsible for its endpoints: any address will do. Default: true. */
   readonly guardsAddresses?: boolean;
-  /** False: nothing is deferred because of earlier answers and failures. By default true. */
+  /** False: nothing is deferred because of earlier answers and failures. Default: true. */
   readonly hasBreaker?: boolean;
-  /** Stands in for the network. */
+  /** Replaces the network. */
   readonly open?: OpenSession;
 }
 
 /**
- * Opens nothing yet: connections are made when there is something to send.
+ * Connections are made when there is something to send.
  *
  * @throws {DeskbellError} ERR_CONFIGURATION, naming the option
  */
@@ -133,8 +133,8 @@ export function createTransport(
 }
 
 /**
- * Endpoints come from strangers, who can name any number of hosts under the known domains. Push services that are to get
- * nothing for a while are kept; if these are too many, those are forgotten whose wait ends first.
+ * Endpoints come from strangers, who can name any number of hosts under the known domains. Push services that must get nothing for a while
+ * are kept; if there are too many, those whose wait ends first are forgotten.
  */
 function forgetIdle(origins: Map<string, Origin>): void {
   const idle = [...origins]

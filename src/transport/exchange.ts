@@ -11,43 +11,42 @@ export interface Exchange {
   readonly done: (result: TransportResult) => void;
   /** How often a push service has refused it. */
   timesRefused: number;
-  /** When it was written to a connection, by the monotonic clock; 0 while it is not. */
+  /** When it was written to a connection, by the monotonic clock; 0 if it was not. */
   writtenAtMs: number;
-  /** Ends it, if its sender gave it a time. */
+  /** Ends it, if its sender set a time limit. */
   timeout?: Timer | undefined;
   isSettled: boolean;
 }
 
-/** What an open connection takes and how full it is. Nothing is written before `flush`. */
+/** What an open connection accepts, and how full it is. Nothing is written before `flush`. */
 export interface Session {
-  /** How many requests it carries at a time; undefined as long as the push service has not said so. */
+  /** How many requests it carries at a time; undefined until the push service has said so. */
   readonly capacity: number | undefined;
-  /** How many more requests it takes now. */
   readonly freeCapacity: number;
-  /** It takes requests, or will when there is capacity. */
+  /** It accepts requests, or will when there is capacity. */
   readonly isOpen: boolean;
   /** Whether it was ever given a request. */
   readonly wasUsed: boolean;
   add(exchange: Exchange): void;
-  /** Writes all that was added, and frames of the protocol itself, to the socket in one write. */
+  /** Writes everything that was added, and the protocol's own frames, to the socket at once. */
   flush(): void;
-  /** Takes no more requests and closes when those in flight are answered. */
+  /** Accepts no more requests, and closes when those in flight are answered. */
   drain(): void;
-  /** Closes at once: what is in flight fails with `error`, in doubt. */
+  /** Closes at once: requests in flight fail with `error`, in doubt. */
   destroy(error: DeskbellError): void;
 }
 
-/** What a session reports. Each exchange that was added is reported exactly once, as one of the first three. */
+/** Reports of a session. Each exchange that was added is reported exactly once, by one of the first three. */
 export interface SessionEvents {
   answered(exchange: Exchange, response: PushResponse, latencyMs: number): void;
   failed(exchange: Exchange, error: DeskbellError, inDoubt: boolean): void;
   /**
-   * The push service certainly did not process it: it may be sent again.
+   * The push service certainly did not process it, so it may be sent again.
    *
-   * @param refusal how it was refused, if not at once: the push service takes no request now, or not as many
+   * @param refusal how it was refused, if not at once: the push service accepts no request now, or not as many
    */
   handedBack(exchange: Exchange, refusal: string | undefined): void;
-  /** There may be more capacity or none at all any more, or something to flush. */
+  /** There may be more capacity, or none any more, or something to flush. */
   changed(session: Session): void;
   /** The connection has ended. Called once, last. */
   closed(session: Session, reason: DeskbellError): void;
@@ -59,7 +58,7 @@ export interface SessionSettings extends Clock {
   readonly idleTimeoutMs: number;
 }
 
-/** Reports the first result. An error that `done` throws must not reach the connection's reader: it becomes an uncaught one. */
+/** Reports the first result. An error thrown by `done` must not reach the connection's reader: it becomes an uncaught one. */
 export function settle(exchange: Exchange, result: TransportResult): void {
   if (exchange.isSettled) return;
   exchange.isSettled = true;
@@ -73,12 +72,12 @@ export function settle(exchange: Exchange, result: TransportResult): void {
   }
 }
 
-// The beginning of an answer's body: the push service's reason as text. One buffer of fixed size holds it, so that a body
-// in thousands of pieces takes no more memory than a whole one.
+// The beginning of an answer's body: the push service's reason as text. It is kept in one buffer of fixed size, so that a body in thousands
+// of pieces takes no more memory than a whole one.
 
 export const maxResponseBodyBytes = 4096;
 
-/** Buffers of bodies that have been taken: allocating one costs more than reading a short body. */
+/** Spare buffers: allocating one costs more than reading a short body. */
 const spareBuffers: Buffer[] = [];
 const maxSpareBuffers = 16;
 
@@ -99,7 +98,7 @@ export class ResponseBody {
     return copied === end - start;
   }
 
-  /** The text, as UTF-8; a character that is cut at the limit becomes U+FFFD. The body is empty afterwards. */
+  /** The text, as UTF-8; a character cut at the limit becomes U+FFFD. The body is empty afterwards. */
   take(): string {
     const bytes = this.#bytes;
     if (bytes === undefined) return '';

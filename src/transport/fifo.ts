@@ -27,7 +27,7 @@ export class Fifo<T> {
   shift(): T | undefined {
     const item = this.#items[this.#head];
     if (item === undefined) return undefined;
-    // An array that has grown old would keep what it still names from the young generation's collector.
+    // an old array would keep removed items alive for the young generation's collector
     this.#items[this.#head] = undefined;
     this.#head += 1;
     if (this.#head === this.#items.length) {

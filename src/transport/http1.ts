@@ -23,7 +23,7 @@ import {
   type SessionSettings,
 } from './exchange.ts';
 
-// An import would have Node load its WebSocket and undici too: 80 ms.
+// an import would make Node load its WebSocket and undici too: 80 ms
 const { Agent, request: httpRequest } = process.getBuiltinModule('node:http');
 
 const maxHeaderBytes = 16_384;
@@ -38,7 +38,7 @@ export class Http1Session implements Session {
   readonly #events: SessionEvents;
   readonly #settings: SessionSettings;
   #exchange: Exchange | undefined;
-  /** Of the exchange in flight, and until node:http has given the connection back. */
+  /** For the exchange in flight, until node:http has returned the connection. */
   #request: ClientRequest | undefined;
   #response: IncomingMessage | undefined;
   #body = new ResponseBody();
@@ -116,7 +116,7 @@ export class Http1Session implements Session {
     request.end(body);
   }
 
-  /** `add` has written the request already. */
+  /** `add` has already written the request. */
   flush(): void {}
 
   drain(): void {
@@ -130,9 +130,9 @@ export class Http1Session implements Session {
   }
 
   #read(chunk: Buffer): void {
-    // Copied: the buffer is used again, and node:http may keep what it is given until the next turn.
+    // copied: the buffer is reused, and node:http may keep the chunk until the next turn
     if (this.#exchange !== undefined) this.#stream.push(Buffer.from(chunk));
-    // Data without a request would be taken as the answer to the next one.
+    // data without a request would be taken as the answer to the next one
     else this.destroy(connectionError(this.#host, 'sent data without a request'));
   }
 
@@ -160,7 +160,7 @@ export class Http1Session implements Session {
     this.#exchange = this.#response = undefined;
     this.#sinceMs = nowMs;
     this.#socket.unref();
-    // An answer that came before all of the request was written leaves the connection in an unknown state.
+    // an answer before the request was written completely leaves the connection in an unknown state
     if (this.#isRetired || this.#request?.writableFinished !== true) this.#stream.destroy();
     const { statusCode: status = 0 } = response;
     this.#events.answered(
@@ -170,18 +170,18 @@ export class Http1Session implements Session {
     );
   }
 
-  /** node:http has given the connection back, or has ended it. */
+  /** node:http has returned the connection, or has ended it. */
   #release(): void {
     this.#request = undefined;
     if (this.#stream.destroyed) this.#retire();
     else this.#events.changed(this);
   }
 
-  /** The connection has ended, or its answer cannot be read: what has come of the answer is all there will be. */
+  /** The connection has ended, or its answer is unreadable: no more of the answer will come. */
   #lose(cause?: Error): void {
     if (this.#response !== undefined) this.#answer(this.#response);
     const isMalformed = codeOf(cause).startsWith(' (HPE_');
-    // A parser's error holds the bytes that it could not read: it is not passed on as the cause.
+    // a parser's error contains the bytes that it could not read: it is not passed on as the cause
     const error = isMalformed
       ? this.#malformed(String(cause?.message))
       : connectionError(this.#host, 'ended the connection before an answer came', cause);
@@ -217,12 +217,12 @@ export class Http1Session implements Session {
     this.#events.closed(this, this.#reason as DeskbellError);
   }
 
-  /** The process does not wait for it: what is in flight has a socket that it waits for. */
+  /** The timer does not keep the process alive; the socket of a request in flight does. */
   #startTimer(ms: number): Timer {
     return this.#settings.startTimer(() => this.#checkTime(), ms, false);
   }
 
-  /** Runs at least once per shortest time-out, so that no request needs a timer of its own. */
+  /** Runs at least once per shortest time limit, so that no request needs its own timer. */
   #checkTime(): void {
     const { responseTimeoutMs, idleTimeoutMs } = this.#settings;
     const isBusy = this.#exchange !== undefined;
@@ -244,7 +244,7 @@ function joinFields({ headersDistinct }: IncomingMessage): Record<string, string
   return headers;
 }
 
-// A connection as the stream that node:http works on: our sockets are read by SocketReader, so they emit no data.
+// A connection as the stream that node:http works on: SocketReader reads our sockets, so they emit no data.
 
 type Written = { readonly chunk: Buffer };
 
@@ -259,7 +259,7 @@ class ConnectionStream extends Duplex {
     socket.on('close', () => this.destroy());
   }
 
-  /** Nothing to start: the reader of the socket pushes what arrives. */
+  /** Nothing to start: the socket's reader pushes what arrives. */
   override _read(): void {}
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {

@@ -1,4 +1,4 @@
-// Connects to an origin, and makes the session for the protocol that ALPN has settled on.
+// Connects to an origin and makes the session for the protocol that ALPN selected.
 import { connectionError } from './connection-errors.ts';
 import { connect, type Connection, type ConnectSettings, type Protocol } from './connect.ts';
 import type { Session, SessionEvents, SessionSettings } from './exchange.ts';
@@ -30,7 +30,7 @@ export const openSession: OpenSession = async (origin, settings, events, aborted
 };
 
 /**
- * Known push services speak HTTP/2, and `node:http` brings Node's `fetch` with it: 30 ms at the start of every thread.
+ * Loaded on demand: known push services speak HTTP/2, and `node:http` loads Node's `fetch` with it, 30 ms at the start of every thread.
  *
  * @throws {DeskbellError} ERR_CONNECTION if the connection has ended meanwhile
  */

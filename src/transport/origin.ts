@@ -27,20 +27,20 @@ import { maxLimit } from './pacing.ts';
 import type { Answer, Deferral, OriginSnapshot, Pace } from './transport.ts';
 
 export const maxQueued = 4096;
-/** Of one thread. In flight ≈ rate × round trip: thirty connections of a hundred streams carry 30,000 requests a second
- *  over 100 ms, and a thread does not make more; they are opened as pacing asks for them. The push services of a few
- *  users that have no HTTP/2 get fewer in all. */
+/**
+ * Per thread. In flight ≈ rate × round trip: thirty connections of a hundred streams carry 30,000 requests a second over 100 ms, and a
+ * thread makes no more; they are opened as pacing asks for them. The few push services without HTTP/2 get fewer in all.
+ */
 const maxHttp2Connections = maxLimit / maxStreams;
 /** Until the SETTINGS of the first one: the push service may allow no streams at all. */
 const maxGreetingConnections = 2;
 const maxHttp1Connections = 32;
-/** A request that is refused so often fails. One that is handed back without that goes out on another connection. */
+/** A request refused this often fails. One that is handed back without a refusal goes out on another connection. */
 const maxTimesRefused = 10;
-/** How long what was refused waits after a request was refused the first time; each time twice as long. */
+/** The pause after the first refusal of a request; it doubles each time. */
 const firstRefusalPauseMs = 20;
-/** After a connection attempt that failed while other connections are open. */
+/** After a failed connection attempt while other connections are open. */
 const reconnectAfterMs = 1000;
-/** When to ask again after a full queue. */
 const queueFullRetryMs = 250;
 
 export interface OriginSettings extends ConnectSettings, SessionSettings, AdmissionSettings {
@@ -58,7 +58,7 @@ export class Origin implements SessionEvents {
   readonly #queue = new Fifo<Exchange>();
   /** Handed back by the push service; sent before the queue. */
   readonly #handedBack = new Fifo<Exchange>();
-  /** Refused, and handed back when their pause is over. */
+  /** Refused; handed back after a pause. */
   readonly #refused = new Fifo<Exchange>();
   readonly #sessions = new Set<Session>();
   readonly #admission: Admission;
@@ -67,13 +67,13 @@ export class Origin implements SessionEvents {
   #protocol: Protocol | undefined;
   #inFlight = 0;
   #connecting = 0;
-  /** Runs while no further connection is opened, since the last one could not be made. */
+  /** Runs while no further connection is opened after a failed attempt. */
   #connectPause: Timer | undefined;
-  /** Runs while those that were refused are not sent again. */
+  /** Runs while refused requests are not sent again. */
   #refusalPause: Timer | undefined;
-  /** Runs until the next request may be written, where writes are spread. */
+  /** Runs until the next request may be written, if writes are spread. */
   #pace: Timer | undefined;
-  /** Runs while an answer has asked to wait, and one to a later request may say that it meant its subscription alone. */
+  /** Runs after an answer asked to wait, while one to a later request may show that it concerned its subscription alone. */
   #hold: Timer | undefined;
   #isPumpDue = false;
   #lastAccepted: Answer | undefined;
@@ -93,7 +93,7 @@ export class Origin implements SessionEvents {
     return this.#admission.pace(this.#inFlight, this.#queued);
   }
 
-  /** It holds no requests and no connections: it may be dropped. */
+  /** It has no requests and no connections: it may be dropped. */
   get isIdle(): boolean {
     return this.#queued + this.#inFlight + this.#connecting + this.#sessions.size === 0;
   }
@@ -108,12 +108,11 @@ export class Origin implements SessionEvents {
     return fault !== undefined && isFaultOfMachine(fault);
   }
 
-  /** Why it is to get nothing now. */
   get deferral(): Deferral | undefined {
     return this.#admission.deferral();
   }
 
-  /** Those that take requests or soon will. */
+  /** Sessions that accept requests or soon will. */
   get #openSessions(): number {
     let open = 0;
     for (const session of this.#sessions) open += session.isOpen ? 1 : 0;
@@ -144,19 +143,18 @@ export class Origin implements SessionEvents {
     };
   }
 
-  /** Ends a request whose time is over: one that is queued is not sent, one that is in flight may have arrived. */
+  /** Ends a request whose time is over: a queued one is not sent, one in flight may have arrived. */
   expire(exchange: Exchange, error: DeskbellError): void {
     const wasQueued = [this.#queue, this.#handedBack, this.#refused].some((queue) => queue.remove(exchange));
     if (wasQueued) this.#admission.recordUnsent(exchange);
     this.#settle(exchange, { kind: 'failure', error, inDoubt: !wasQueued });
   }
 
-  /** How long it has asked to wait, from now; 0 if this is known already. */
+  /** How long it has asked to wait, from now; 0 if that was taken already. */
   takeWait(): number {
     return this.#admission.takeWait();
   }
 
-  /** Sends nothing for this long. */
   pause(waitMs: number): void {
     this.#admission.pause(waitMs);
     this.#deferQueued();
@@ -174,7 +172,7 @@ export class Origin implements SessionEvents {
     await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
 
-  /** Ends everything at once: what is queued fails as not sent, what is in flight in doubt. */
+  /** Ends everything at once: queued requests fail as not sent, those in flight in doubt. */
   destroy(error: DeskbellError): void {
     this.#aborted.abort(error);
     this.#connectPause?.cancel();
@@ -219,18 +217,18 @@ export class Origin implements SessionEvents {
   closed(session: Session, reason: DeskbellError): void {
     this.#sessions.delete(session);
     if (this.#admission.recordHttpFault(reason)) this.#deferQueued();
-    // It was opened for those who wait and never took one of them: opening another would not help.
+    // it was opened for waiting requests and never accepted one: opening another would not help
     if (!session.wasUsed && this.#queued > 0) this.#connectionFailed(reason);
     this.#pumpSoon();
   }
 
-  /** Sessions give the same object for answers that do not differ. */
+  /** Sessions return the same object for equal answers. */
   #readAnswer(response: PushResponse): Answer {
     if (this.#lastAccepted?.response === response) return this.#lastAccepted;
     const context = { nowMs: this.#settings.now(), isUnlisted: this.#isUnlisted };
     const outcome = readResponse(this.#url.origin, response, context);
     const answer: Answer = { kind: 'response', response, outcome };
-    // What is read from others may depend on the time.
+    // the meaning of others may depend on the time
     if (outcome.kind === 'accepted') this.#lastAccepted = answer;
     return answer;
   }
@@ -255,8 +253,8 @@ export class Origin implements SessionEvents {
   }
 
   /**
-   * It has more to do than it can, or takes fewer streams than were sent before its SETTINGS came: what it refused goes out again
-   * after a pause, unless the breaker opens for it; what it has not refused does not wait for that.
+   * It has more to do than it can, or accepts fewer streams than were sent before its SETTINGS came. What it refused goes out again after a
+   * pause, unless the breaker opens; the rest does not wait for that.
    */
   #pauseAfterRefusal(exchange: Exchange, error: DeskbellError): void {
     if (this.#admission.recordRefusedStream(exchange, error)) this.#deferQueued();
@@ -275,7 +273,7 @@ export class Origin implements SessionEvents {
     this.#settle(exchange, { kind: 'failure', error, inDoubt });
   }
 
-  /** After the current tick, so that all that is handed in during it is written in one go. */
+  /** After the current tick, so that everything handed in during it is written at once. */
   #pumpSoon(): void {
     if (this.#isPumpDue) return;
     this.#isPumpDue = true;
@@ -303,7 +301,7 @@ export class Origin implements SessionEvents {
     this.#openConnections();
   }
 
-  /** What a session throws, which none should, ends the session and not the process. */
+  /** A session that throws, which none should, is ended; the process continues. */
   #add(exchange: Exchange, session: Session): void {
     this.#inFlight += 1;
     try {
@@ -315,7 +313,7 @@ export class Origin implements SessionEvents {
     }
   }
 
-  /** If only the pace holds back what is queued, no answer will. */
+  /** If only the pace holds back the queue, no answer will continue it. */
   #pumpInPace(): void {
     const { paceMs } = this.#admission;
     if (paceMs === undefined) return;
@@ -326,7 +324,7 @@ export class Origin implements SessionEvents {
     this.#pace ??= this.#settings.startTimer(resume, paceMs, true);
   }
 
-  /** Once all that could end a hold is answered, or its time is over, the push service is taken at its word. */
+  /** Once everything that could end a hold is answered, or its time is over, all requests wait as the push service asked. */
   #lookAtHold(): void {
     const { holdMs } = this.#admission;
     if (holdMs === undefined) {
@@ -353,7 +351,7 @@ export class Origin implements SessionEvents {
     const wanted = Math.min(this.#inFlight + this.#queued, this.#admission.maxInFlightAhead);
     const [session] = this.#sessions;
     const capacity = session?.capacity ?? (this.#protocol === 'http/1.1' ? 1 : maxStreams);
-    // No further connections to a push service that allows no streams on one.
+    // no further connections to a push service that allows no streams on one
     const sessions = capacity === 0 ? 0 : Math.min(Math.ceil(wanted / capacity), this.#maxConnections);
     for (let open = this.#openSessions + this.#connecting; open < sessions; open += 1)
       void this.#openConnection();
@@ -385,7 +383,7 @@ export class Origin implements SessionEvents {
     }
   }
 
-  /** Those who waited for a connection get the reason why there is none, unless another one can serve them. */
+  /** Requests that waited for a connection fail with the reason, unless another connection can serve them. */
   #connectionFailed(error: DeskbellError): void {
     if (this.#openSessions > 0) {
       const resume = (): void => {
@@ -395,7 +393,7 @@ export class Origin implements SessionEvents {
       this.#connectPause ??= this.#settings.startTimer(resume, reconnectAfterMs, true);
       return;
     }
-    // A stranger's host with an inner address is no evidence about whether it works.
+    // a stranger's host with an inner address says nothing about whether it works
     if (error.code !== 'ERR_ADDRESS_BLOCKED' || !this.#isUnlisted)
       this.#admission.recordConnectFailure(error);
     this.#failQueued(error);

@@ -25,48 +25,48 @@
 // round trip. From a decrease on, growth of 3, 5, 7, 11, 16, 24 % … keeps refusals at a few per cent if the capacity is what
 // it was, and finds twice the capacity in ten round trips.
 
-/** Where the window begins, and under which latency alone never lowers it: what one HTTP/2 connection carries. */
+/** The initial window; latency alone never lowers it further. It is what one HTTP/2 connection carries. */
 export const latencyFloor = 100;
-/** What a thread makes in a tenth of a second. A queue at the push service stops the growth long before. */
+/** What a thread sends in a tenth of a second. A queue at the push service stops the growth much earlier. */
 export const maxLimit = 3000;
-/** Requests a millisecond while nothing is known of the round trip. */
+/** Requests per millisecond until the round trip is known. */
 export const firstPerMs = latencyFloor / 500;
 
-/** Of a push service that takes less than one request in a round trip from each thread. */
+/** For a push service that accepts less than one request per round trip from each thread. */
 const minWindow = 1 / 8;
 
-/** Latency includes the time in which we are busy ourselves, so it means nothing until it is well above the base. */
+/** Latency includes our own busy time, so it means nothing until it is well above the base. */
 const maxLatencyRatio = 3;
 const latencySlackMs = 10;
-/** Round trips of the base that a window is set to where there is a queue. */
+/** How many base round trips a window is set to if there is a queue. */
 const queueRatio = 2;
-/** A window that is smaller by a third or more shortens the round trip by so much, if there is a queue. */
+/** If there is a queue, a window smaller by a third or more shortens the round trip by this factor. */
 const shorterBy = 0.85;
-/** The base grows so in a round after which the window is too small to be lowered, and so to find out whether there is a queue. */
+/** How the base grows in a round if the window is too small to be lowered, which would show whether there is a queue. */
 const fartherBy = 2;
-/** Refusals that a push service may answer with at any rate of requests: this share, and what chance adds to it. */
+/** The share of refusals that a push service may answer with at any rate, plus what chance adds. */
 const toleratedShare = 0.06;
-/** Standard deviations: to leave the first doubling by mistake costs more than a small decrease. */
+/** Standard deviations: leaving the first doubling by mistake costs more than a small decrease. */
 const chanceAtFirst = 3;
 const chanceLater = 1;
 /** A round is this share of the window, and at least this many answers. */
 const roundShare = 1 / 4;
 const roundAnswers = 16;
-/** Of a round that ends before, since nothing was refused. */
+/** For a round that ends early because nothing was refused. */
 const calmRoundTrips = 3;
 const carefulGrowth = 1 / 32;
-/** How growth grows with each round. */
+/** Growth factor of the growth in each round. */
 const fasterBy = 1.5;
 const outageFactor = 1 / 4;
-/** Of the threshold: with fewer, the end of an outage is noticed late. The circuit breaker stops what goes on for long. */
+/** A share of the threshold: with less, the end of an outage is noticed late. The circuit breaker stops long outages. */
 const outageFloor = 1 / 64;
-/** What a burst was accepted of says little of what is accepted when writes are spread. */
+/** What was accepted of a burst says little about spread writes. */
 const firstFactor = 1 / 2;
 /** Below what was accepted, so that the next rounds are not refused again. */
 const marginFactor = 0.85;
-/** If the rate of writes is what is limited, latency may vary by so much. */
+/** If the rate of writes is limited, latency may vary by this factor. */
 const spreadRatio = 1.5;
-/** Writes that are spread may catch up on so much. */
+/** How much spread writes may catch up. */
 const burstMs = 10;
 
 export class Pacing {
@@ -76,15 +76,14 @@ export class Pacing {
   #baseMs = Number.POSITIVE_INFINITY;
   /** Of the last round in which something was accepted. */
   #latencyMs = 0;
-  /** What the window was before a queue lowered it, and the round trip when it was lowered for the second time. */
+  /** The window before a queue lowered it, and the round trip when it was lowered for the second time. */
   #trial: { readonly window: number; readonly latencyMs: number | undefined } | undefined;
   #isSpread = false;
   /** All answers of the last round were refusals. */
   #isOutage = false;
-  /** What may be written now, where writes are spread. */
+  /** What may be written now if writes are spread. */
   #permits = 0;
   #permitsAtMs = 0;
-  /** Of this round. */
   #startedAtMs = Number.NEGATIVE_INFINITY;
   #answers = 0;
   #refused = 0;
@@ -97,7 +96,7 @@ export class Pacing {
     return Math.max(1, Math.floor(this.#window));
   }
 
-  /** What the limit may be two rounds from now, which is how long a connection takes to open. */
+  /** The limit that may apply two rounds from now, the time that opening a connection takes. */
   get limitAhead(): number {
     const growth = this.#window < this.#threshold ? 1 : this.#growth;
     return Math.min(maxLimit, Math.ceil(this.#window * (1 + growth) ** 2));
@@ -115,17 +114,17 @@ export class Pacing {
     return Math.min(free, Math.floor(this.#permits));
   }
 
-  /** So many are written. */
+  /** This many were written. */
   spend(count: number): void {
     if (this.#isSpread) this.#permits -= count;
   }
 
-  /** How long until one more may be written, where only the spreading of writes holds it back. */
+  /** How long until another may be written, if only the spreading of writes prevents it. */
   get waitMs(): number | undefined {
     return this.#permits < 1 && this.#isSpread ? Math.max(1, (1 - this.#permits) / this.perMs) : undefined;
   }
 
-  /** Requests a millisecond that the window carries. */
+  /** Requests per millisecond that the window carries. */
   get perMs(): number {
     return this.#latencyMs === 0 ? firstPerMs : this.#window / Math.max(1, this.#latencyMs);
   }
@@ -135,7 +134,7 @@ export class Pacing {
     this.#wasReached = true;
   }
 
-  /** @param latencyMs from its write on */
+  /** @param latencyMs since its write */
   recordAccepted(latencyMs: number, nowMs: number): void {
     if (nowMs - latencyMs < this.#startedAtMs) return;
     this.#accepted += 1;
@@ -144,14 +143,14 @@ export class Pacing {
     this.#count(nowMs);
   }
 
-  /** The push service took it for one too many (429, 503, a refused stream). */
+  /** The push service refused it as one too many (429, 503, a refused stream). */
   recordRefused(latencyMs: number, nowMs: number): void {
     if (nowMs - latencyMs < this.#startedAtMs) return;
     this.#refused += 1;
     this.#count(nowMs);
   }
 
-  /** It was answered, with something that says nothing about the rate. */
+  /** The answer says nothing about the rate. */
   recordOther(latencyMs: number, nowMs: number): void {
     if (nowMs - latencyMs >= this.#startedAtMs) this.#count(nowMs);
   }
@@ -171,7 +170,7 @@ export class Pacing {
     this.#startRound(nowMs);
   }
 
-  /** If few are in flight, as many answers as are needed to judge refusals take long to come; if there are none, they need not. */
+  /** If few are in flight, enough answers to judge refusals take long to come; without refusals they are not needed. */
   #isCalm(nowMs: number): boolean {
     const isNothingRefused = this.#refused === 0 && this.#accepted > 0 && this.#latencyMs > 0;
     return isNothingRefused && nowMs - this.#startedAtMs >= calmRoundTrips * this.#latencyMs;
@@ -197,11 +196,10 @@ export class Pacing {
     } else if (this.#isOutage)
       this.#set(Math.max(this.#threshold * outageFloor, this.#window * outageFactor));
     else this.#set(this.#window * accepted * marginFactor);
-    // a round in which an outage ends measures no capacity either
+    // a round in which an outage ends does not measure capacity either
     if (!this.#isOutage && !wasOutage) this.#threshold = this.#window;
   }
 
-  /** @returns true if the window must not grow */
   #isQueueing(): boolean {
     if (this.#accepted === 0) return false;
     const latencyMs = this.#latencySumMs / this.#accepted;

@@ -1,5 +1,5 @@
-// The HTTP proxy that connections may have to go through, and how it is given. SOCKS, proxy configuration files and proxy
-// authentication other than Basic are left out.
+// The HTTP proxy for connections, and its settings. Not supported: SOCKS, proxy configuration files and proxy authentication other than
+// Basic.
 import type { Socket } from 'node:net';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodePercent } from '../errors/untrusted-text.ts';
@@ -18,7 +18,7 @@ export interface Proxy {
 export function parseProxy(proxyUrl: string): Proxy {
   const url = URL.parse(proxyUrl);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') {
-    // The text itself may hold a password: it is not repeated.
+    // the text itself may contain a password: it is not repeated
     throw new DeskbellError(
       'ERR_CONFIGURATION',
       'The proxy is not an http or https URL. Give it as http://[user:password@]host:port.',
@@ -41,10 +41,10 @@ export function parseProxy(proxyUrl: string): Proxy {
 }
 
 /**
- * The proxy that the environment names, as curl reads it: lower case goes before upper case, and a proxy without a scheme
- * is an http one. `http_proxy` is not read, since push services are https.
+ * The proxy in the environment, as curl reads it: lower case takes precedence over upper case, and a proxy without a scheme is an http one.
+ * `http_proxy` is not read, because push services are https.
  *
- * @throws {DeskbellError} ERR_CONFIGURATION names the variable that holds no http or https URL
+ * @throws {DeskbellError} ERR_CONFIGURATION, with the variable that is not an http or https URL
  */
 export function proxyFromEnvironment(environment: Readonly<Record<string, string | undefined>>): {
   proxy: string | undefined;

@@ -1,10 +1,8 @@
-// Where the connection to an origin goes: which addresses, and whether through a proxy.
-//
-// Without a proxy the guard checks every address that the origin's name has, and only those are connected to. Names that
-// the operator gave and those of known push services are resolved as the system does it, all others by DNS alone.
-// Behind a proxy the guard cannot see the address: the proxy resolves the name. What it can see (IP literals that are
-// not public) it refuses; keeping the rest of an inner network out of reach is the proxy's part, and the endpoint
-// policy's list of hosts goes before both.
+// Where the connection to an origin goes: which addresses, and whether through a proxy. Without a proxy, the guard checks every address of
+// the origin's name, and only those are connected to. Names given by the operator and those of known push services are resolved by the
+// system, all others by DNS alone. Behind a proxy the guard cannot see the address, because the proxy resolves the name. It refuses what it
+// can see (IP literals that are not public); protecting the rest of an inner network is up to the proxy, and the endpoint policy's list of
+// hosts applies in any case.
 import { isIP } from 'node:net';
 
 import {
@@ -23,22 +21,22 @@ export interface Route {
   /** The origin's, IPv6 without brackets: for the certificate, and for the proxy. */
   readonly host: string;
   readonly port: number;
-  /** What may be connected to, and nothing else: the origin's addresses, or the proxy's. */
+  /** The only addresses to connect to: the origin's, or the proxy's. */
   readonly addresses: readonly ResolvedAddress[];
   /** The port at those addresses. */
   readonly addressPort: number;
   readonly proxy?: Proxy;
-  /** Throws where the address that the connection turns out to have may not be; absent if any may. */
+  /** Throws if the real address of the connection is not permitted; absent if any is. */
   readonly check?: ((address: string) => void) | undefined;
 }
 
 export interface RouteSettings {
-  /** By default the system's resolver, and DNS for push services that nobody has listed. */
+  /** Default: the system's resolver, and DNS for unlisted push services. */
   readonly resolve: Resolve | undefined;
   /** True for origins that the operator named: any address will do. */
   readonly isNamedOrigin: (origin: string) => boolean;
   readonly addressPolicy: AddressPolicy;
-  /** True for origins that a stranger named, since any public host is admitted. */
+  /** True for origins that a stranger named, if any public host is admitted. */
   readonly isUnlisted: (origin: string) => boolean;
   readonly proxy?: Proxy | undefined;
   readonly noProxy?: readonly string[] | undefined;
@@ -48,7 +46,7 @@ export interface RouteSettings {
 }
 
 /**
- * @param signal ends look-ups that are made by DNS
+ * @param signal ends DNS look-ups
  * @throws {DeskbellError} ERR_ADDRESS_BLOCKED, ERR_CONNECTION
  */
 export async function findRoute(origin: URL, settings: RouteSettings, signal: AbortSignal): Promise<Route> {
@@ -77,8 +75,8 @@ export async function findRoute(origin: URL, settings: RouteSettings, signal: Ab
 }
 
 /**
- * True for a host that is reached without the proxy: loopback always (a proxy's loopback is not ours), and what
- * `noProxy` names: a host, a domain with all hosts under it (with or without a leading dot), or `*`.
+ * True for a host that is reached without the proxy: loopback always (a proxy's loopback is not ours), and what `noProxy` names: a host, a
+ * domain with all hosts under it (with or without a leading dot), or `*`.
  *
  * @param hostname as `URL.hostname` gives it
  */

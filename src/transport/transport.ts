@@ -1,4 +1,4 @@
-// The interface of the transport: takes a push request, reports its result. Types only.
+// The interface of the transport: takes a push request, reports its result.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushServices } from '../protocol/endpoint-policy.ts';
 import type { FailureReason, Outcome } from '../protocol/outcome.ts';
@@ -6,8 +6,9 @@ import type { PushResponse } from '../protocol/push-response.ts';
 import type { AddressSettings } from './address-settings.ts';
 import type { Clock } from './clock.ts';
 
-/** Header fields of a push request, names in lower case. Messages that share them share the object itself: its
- *  encoding is cached by identity. */
+/**
+ * Header fields of a push request, names in lower case. Messages with equal fields share the object: its encoding is cached by identity.
+ */
 export type PushHeaders = Readonly<Record<string, string>>;
 
 /** One POST to a push service (RFC 8030 §5). */
@@ -21,25 +22,24 @@ export interface PushRequest {
   readonly body: Uint8Array;
 }
 
-/** A push service has answered: `outcome` is what that means. */
+/** The answer of a push service, and its meaning as `outcome`. */
 export interface Answer {
   readonly kind: 'response';
   readonly response: PushResponse;
   readonly outcome: Outcome;
 }
 
-/** What came of one request. Faults are values: nothing throws. */
+/** The result of one request. Faults are values: nothing throws. */
 export type TransportResult =
   | Answer
-  /** `inDoubt`: the request may have reached the push service, so that a repeat may show the message twice. */
+  /** `inDoubt`: the request may have reached the push service, so a repeat may show the message twice. */
   | { readonly kind: 'failure'; readonly error: DeskbellError; readonly inDoubt: boolean }
-  /** The origin is not to be written to now (breaker open, told to wait, its queue is full) or the request was withdrawn:
-   *  nothing was sent. */
+  /** The origin must not be contacted now (breaker open, told to wait, queue full) or the request was withdrawn: nothing was sent. */
   | {
       readonly kind: 'deferred';
       readonly retryAfterMs: number;
       readonly reason: string;
-      /** What keeps everything from being sent there, if waiting may not mend it: an operator should be told. */
+      /** Set if waiting alone may not fix it: what keeps everything from being sent there. Operators should know. */
       readonly obstacle: FailureReason | undefined;
     };
 
@@ -47,11 +47,10 @@ export type TransportResult =
 export interface Deferral {
   readonly waitMs: number;
   readonly reason: string;
-  /** As in `TransportResult`. */
   readonly obstacle: FailureReason | undefined;
 }
 
-/** A push service as it is to a transport at one moment. */
+/** The state of a push service in a transport. */
 export interface OriginSnapshot {
   readonly origin: string;
   /** Open connections. */
@@ -68,80 +67,79 @@ export interface OriginSnapshot {
   readonly breaker: 'closed' | 'open' | 'half-open';
   /** Why the breaker is not closed. */
   readonly breakerReason: string | undefined;
-  /** How long every try has failed without an answer, if that is long enough not to be an accident. */
+  /** How long every attempt has failed without an answer, if that is too long for an accident. */
   readonly unreachableMs: number | undefined;
   readonly obstacle: FailureReason | undefined;
 }
 
-/** A request that was given to a transport. */
 export interface Sending {
-  /** When it was written to a connection, by the monotonic clock; 0 while it is not. */
+  /** When it was written to a connection, by the monotonic clock; 0 if it was not. */
   readonly writtenAtMs: number;
 }
 
-/** How fast a push service takes requests. */
+/** How fast a push service accepts requests. */
 export interface Pace {
-  /** How many more may be given to the transport that do not wait there for long. */
+  /** How many more can be given to the transport without waiting there for long. */
   readonly room: number;
-  /** Requests a millisecond, as far as the answers show. */
+  /** Requests per millisecond, estimated from the answers. */
   readonly perMs: number;
 }
 
 export interface Transport {
   /**
-   * Sends one request; `done` is called exactly once, never before `send` returns. Requests handed in during one tick
-   * are written together.
+   * Sends one request; `done` is called exactly once, never before `send` returns. Requests of one tick are written together.
    *
-   * @param timeoutMs for all of it: waiting, connecting, and the answer. Without it only the single steps are bounded
+   * @param timeoutMs for everything: waiting, connecting, and the answer. Without it only the single steps are limited
    */
   send(request: PushRequest, done: (result: TransportResult) => void, timeoutMs?: number): Sending;
   /** @param origin as `URL.origin` gives it */
   pace(origin: string): Pace;
   /** @returns why nothing may be sent to the push service now; `undefined` if something may */
   deferral(origin: string): Deferral | undefined;
-  /** The push services that have asked to wait (`Retry-After`), and how long from now, since this was called before. */
+  /** The push services that have asked to wait (`Retry-After`) since the last call, and for how long from now. */
   takeWaits(): ReadonlyMap<string, number>;
-  /** Sends a push service nothing for this long, because it has asked another sender to wait. */
+  /** Sends nothing to a push service for this long, because it has asked another sender to wait. */
   pause(origin: string, waitMs: number): void;
-  /** As far as is known, nothing can be reached from here: this machine has no network, and no push service is connected to. */
+  /** Apparently nothing can be reached from here: this machine has no network, and no push service is connected. */
   isCutOff(): boolean;
-  /** What is known of each push service that it has to do with. */
+  /** The state of each push service in use. */
   snapshot(): readonly OriginSnapshot[];
-  /** Hands back, as deferred, what waits for its turn: what is in flight is still answered. */
+  /** Hands back what waits for its turn, as deferred; what is in flight is still answered. */
   withdraw(): void;
-  /** Waits for what is in flight, at most `graceMs` (default 10 000), then closes every connection. */
+  /** Waits at most `graceMs` (default 10 000) for requests in flight, then closes every connection. */
   close(graceMs?: number): Promise<void>;
 }
 
-/** An IP address of a push service's host. */
 export interface ResolvedAddress {
   readonly address: string;
   readonly family: 4 | 6;
 }
 
-/** How connections to push services are made: hosts, trust, proxy, time-outs. */
+/** How connections to push services are made: hosts, trust, proxy, time limits. */
 export interface TransportOptions extends AddressSettings {
-  /** Origins that the operator added, e.g. `http://127.0.0.1:8090`: admitted over http and on any address. `public`, alone or among
-   *  them, admits any public host over https. */
+  /**
+   * Origins that the operator added, e.g. `http://127.0.0.1:8090`: admitted over http and on any address. `public`, alone or among them,
+   * admits any public host over https.
+   */
   readonly pushServices?: PushServices;
-  /** Certificates of authorities to trust besides those that Node trusts, PEM. */
+  /** Certificates of authorities to trust besides Node's, PEM. */
   readonly ca?: readonly string[];
-  /** Proxy URL for https and http origins; `undefined` for none. Read from the environment at the edge only. */
+  /** Proxy URL for https and http origins; `undefined` for none. The environment is not read here. */
   readonly proxy?: string | undefined;
-  /** Hosts, or domains with all hosts under them, that are reached without the proxy; `*` for all. Loopback is always. */
+  /** Hosts, or domains with all hosts under them, that are reached without the proxy; `*` for all. Loopback always is. */
   readonly noProxy?: readonly string[] | undefined;
   readonly connectTimeoutMs?: number;
   readonly responseTimeoutMs?: number;
   readonly idleTimeoutMs?: number;
-  /** Milliseconds that never go backwards: time-outs, pacing and circuit breakers. */
+  /** A monotonic clock in milliseconds: time limits, pacing and circuit breakers. */
   readonly monotonicNow?: Clock['monotonicNow'];
   readonly startTimer?: Clock['startTimer'];
-  /** Milliseconds since 1970: `Retry-After` dates, tokens. A sender with a store takes the store's time. */
+  /** Milliseconds since 1970: `Retry-After` dates, tokens. A sender with a store uses the store's time. */
   readonly now?: () => number;
   /** From 0 to below 1: spreads retries. */
   readonly random?: () => number;
   /** Replaces the system's resolver (tests inject DNS answers with it). */
   readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
-  /** Connects to another place than the origin's own (tests stand in for a fixed host with it); skips the guard. */
+  /** Connects to another address than the origin's own (tests use it for fixed hosts); skips the guard. */
   readonly connectOverride?: (origin: string) => { readonly host: string; readonly port: number } | undefined;
 }

@@ -1,5 +1,5 @@
-// Checks a message before it is encoded. Browsers drop a member that they do not like, or the whole notification,
-// without telling the sender. Errors name the member and never show its value.
+// Checks a message before it is encoded. Browsers silently drop a member that they do not accept, or the whole notification. Errors name
+// the member and never show its value.
 import { typeOf } from '../../errors/check-options.ts';
 import { describeSchema } from '../../errors/describe-schema.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -12,7 +12,7 @@ import { findFault, messageFormats } from './value-schema.ts';
 
 /**
  * @returns the message in each of its languages, as `localizeMessage` gives it
- * @throws {DeskbellError} ERR_MESSAGE_INVALID, which names the member, what is wrong with it, and what to give instead
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, with the member, what is wrong with it and what to give instead
  */
 export function checkMessage(message: Message): readonly LocalizedMessage[] {
   if (typeOf(message) !== 'object') {
@@ -57,7 +57,7 @@ function checkActionNames({ message: { actions = [] }, nameOf }: LocalizedMessag
   }
 }
 
-/** The name of an action that has been given none is its position. */
+/** An action without a name is named after its position. */
 export function actionName({ action }: MessageAction, index: number): string {
   return action ?? String(index);
 }
@@ -67,17 +67,13 @@ export const actionNames = (message: Message): readonly string[] => [
   ...new Set(localizeMessage(message).flatMap(({ message: { actions = [] } }) => actions.map(actionName))),
 ];
 
-// Refuses a message that shows no text. The library sends any texts; where people or scripts give them, an empty one is a mistake,
-// such as a variable of the shell that is not set.
+// Refuses a message without text. The library sends any text; from people or scripts, an empty one is a mistake, such as an unset shell
+// variable.
 
-/** Whether it shows no text. */
 export const isBlank = ({ title, message }: Pick<Message, 'title' | 'message'>): boolean =>
   `${title}${message}`.trim() === '';
 
-/**
- * @throws {DeskbellError} ERR_MESSAGE_INVALID, which names title and message if both are blank, in one of the languages too; and what
- *   `checkMessage` throws
- */
+/** @throws {DeskbellError} ERR_MESSAGE_INVALID if title and message are both blank in any language, and what `checkMessage` throws */
 export function assertNotBlank(message: Message): void {
   for (const { message: text, nameOf } of checkMessage(message)) {
     if (!isBlank(text)) continue;

@@ -1,4 +1,4 @@
-// The payload of a push message: what the service worker receives and shows. What does not fit is refused.
+// The payload of a push message: what the service worker receives and shows. A payload that is too large is refused.
 import { createHash } from 'node:crypto';
 import { checkOptions, isFlag, isText, type OptionChecks, typeOf } from '../../errors/check-options.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -18,13 +18,13 @@ import { receiptMemberBytes } from './receipt-token.ts';
 
 const payloadChecks: OptionChecks<PayloadOptions> = { isWithReceipts: isFlag, channel: isText };
 
-/** The payloads of a message, as they are stored: with placeholders as they are written. */
+/** The payloads of a message as they are stored: placeholders are not filled in. */
 export interface EncodedMessage {
-  /** Of the message's own text. */
+  /** The message's own text. */
   readonly payload: Uint8Array;
   /** By canonical BCP 47 tag, for `chooseLanguage`; in the order of the tags. */
   readonly texts: ReadonlyMap<string, Uint8Array>;
-  /** In all of its texts. If there are none, its payloads are what is sent; else `createTemplate` fills them. */
+  /** The placeholders of all texts. Without any, payloads are sent as they are; otherwise `createTemplate` fills them. */
   readonly placeholders: readonly Placeholder[];
 }
 
@@ -72,21 +72,21 @@ function encodeTexts(
   return measured;
 }
 
-/** Who reads a message, as far as it makes a difference to it. */
+/** The facts about a reader that a message depends on. */
 export interface MessageReader {
   /** A canonical BCP 47 tag. */
   readonly language?: string | undefined;
   readonly data?: ReaderData | undefined;
 }
 
-/** Whether what is sent depends on its reader. */
+/** Whether the payload depends on its reader. */
 export const isForReaders = (message: Message): boolean =>
   message?.texts !== undefined || message?.placeholders === true;
 
 /**
- * Encodes a message for its readers, one by one.
+ * Encodes a message for individual readers.
  *
- * @returns gives the payload for a reader; it throws what `Template.fill` throws
+ * @returns makes the payload for a reader; throws what `Template.fill` throws
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
  */
 export function encodeForReaders(message: Message): (reader: MessageReader) => Uint8Array {
@@ -121,8 +121,8 @@ const placeholdersIn = (texts: readonly MeasuredText[]): readonly Placeholder[] 
   uniquePlaceholders(texts.flatMap(({ template }) => template?.placeholders ?? []));
 
 /**
- * The hash of a message's content: the same message has the same one, though its tag or ID is another each time. It is what the
- * content hash of a broadcast takes for its message, since languages and `placeholders` do not reach the payload of its own text.
+ * The hash of a message's content, equal for equal messages although tag and ID differ. The content hash of a broadcast uses it, because
+ * languages and `placeholders` are not part of the payload of its own text.
  *
  * @param options as for the payloads
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
@@ -136,7 +136,7 @@ export function hashMessage(message: Message, options: PayloadOptions = {}): Uin
 }
 
 /**
- * Checks a payload that the caller has made.
+ * Checks a payload made by the caller.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID, ERR_PAYLOAD_TOO_LARGE
  */

@@ -1,21 +1,21 @@
-// A message in one of its languages: what the language has of its own stands in the place of what all have.
+// A message in one of its languages: members of the language replace those of the message.
 import { messageError } from './message-error.ts';
 import type { Message, MessageTexts } from './message.ts';
 
-/** A message as its readers of one language get it. */
+/** A message for the readers of one language. */
 export interface LocalizedMessage {
   /** A canonical BCP 47 tag; undefined for the message's own text. */
   readonly language: string | undefined;
   readonly message: Message;
-  /** How errors name one of its members: `texts.de.title`, or `title` where the language has none of its own. */
+  /** The name of a member in errors: `texts.de.title`, or `title` if the language does not override it. */
   readonly nameOf: (member: string) => string;
 }
 
 /**
- * The message in each of its languages, its own text first, then by their tags.
+ * The message in each of its languages: its own text first, then the others by tag.
  *
  * @param message checked
- * @throws {DeskbellError} ERR_MESSAGE_INVALID if a language is there twice
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID if a language is given twice
  */
 export function localizeMessage(message: Message): readonly LocalizedMessage[] {
   if (message.texts === undefined) return [asItIs(message)];
@@ -39,7 +39,7 @@ const itself = (member: string): string => member;
 
 function localize(own: Message, text: MessageTexts, language: string, tag: string): LocalizedMessage {
   const given = withoutUndefined(text);
-  // what a button leaves out, it has from the button in its place
+  // a button's missing members come from the message's button at the same position
   const actions = text.actions?.map((action, index) => ({
     ...own.actions?.[index],
     ...withoutUndefined(action),

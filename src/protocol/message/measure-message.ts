@@ -1,4 +1,4 @@
-// A message as the JSON texts that are sent, one for each of its languages, and how large they are.
+// A message as the JSON texts that are sent, one for each language, and their sizes.
 import { randomBytes } from 'node:crypto';
 import { lookUp } from '../../errors/look-up.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
@@ -13,22 +13,21 @@ import { receiptMemberBytes } from './receipt-token.ts';
 export interface PayloadOptions {
   /** Leaves room for the token of receipts (`receipt-token.ts`). */
   readonly isWithReceipts?: boolean;
-  /** The channel of the broadcast: the payload has it where an action turns it off. */
+  /** The channel of the broadcast; it is in the payload if an action turns it off. */
   readonly channel?: string | undefined;
 }
 
-/** The name of the action that turns off the channel of the message instead of opening a page. */
+/** The action that turns off the message's channel instead of opening a page. */
 const turnOffChannelAction = 'turn-off-channel';
 
-/** A message in one of its languages, however large it is. */
+/** A message in one of its languages, of any size. */
 export interface MeasuredText {
   readonly localized: LocalizedMessage;
   readonly payload: Uint8Array;
-  /** Of the payload, with the defaults of its placeholders. */
+  /** Of the payload with the defaults of its placeholders. */
   readonly bytes: number;
-  /** How many it may have. */
   readonly maxBytes: number;
-  /** Of a message with placeholders. */
+  /** Only for a message with placeholders. */
   readonly template: Template | undefined;
 }
 
@@ -43,7 +42,7 @@ export function measureMessage(
   createId: () => string = randomId,
 ): readonly MeasuredText[] {
   const texts = checkMessage(message);
-  // the same for all, so that a reader who changes the language gets one of them
+  // the same in all languages, so that a reader who changes the language gets only one of them
   const id = message.tag === null || message.renotify ? createId() : undefined;
   const maxBytes = maxPlaintextBytes - (isWithReceipts ? receiptMemberBytes : 0);
   return texts.map((localized) => {
@@ -56,7 +55,7 @@ export function measureMessage(
   });
 }
 
-/** The members that are given, with the bytes of their values, the largest first. */
+/** The given members with the sizes of their values, largest first. */
 export const memberSizes = ({
   message,
   nameOf,
@@ -68,7 +67,7 @@ export const memberSizes = ({
 
 const toJson = (value: unknown): string => JSON.stringify(value);
 
-/** Adds what is fixed when the message is made: its ID, and the names of its actions. */
+/** Adds what is fixed when the message is made: ID and action names. */
 function complete(further: Omit<Message, 'title' | 'message'>, id: string | undefined) {
   const { tag, actions, renotify } = further;
   return {
@@ -89,16 +88,16 @@ function channelFor({ message: { actions = [] }, nameOf }: LocalizedMessage, cha
 
 export const randomId = (): string => randomBytes(12).toString('base64url');
 
-// The declarative form of a message: browsers that know it show it by themselves, without any service worker. The plain
-// members stand beside it for service workers that do not read it.
+// The declarative form of a message: browsers that support it show it without a service worker. The plain members are there too, for
+// service workers that do not read it.
 
 /** Names the form in its member `web_push`. */
 const declarativePush = 8030;
 
 /**
- * The message as the Push API's declarative form.
+ * The message in the Push API's declarative form.
  *
- * @param message checked, with its own tag, ID and names of actions where it has such
+ * @param message checked; with its tag, ID and action names, if it has any
  * @param mutable whether the service worker may change the notification
  * @see https://w3c.github.io/push-api/#declarative-push-message
  */
@@ -118,7 +117,7 @@ function toDeclarativeForm(
       title,
       body,
       navigate: url,
-      // What the service worker does with a message that does not say: browsers have other defaults.
+      // the service worker's defaults: browsers have others
       tag: options.tag ?? 'deskbell',
       requireInteraction: options.requireInteraction ?? true,
       actions: actions?.map(({ url: actionUrl = url, ...action }) => ({ ...action, navigate: actionUrl })),
@@ -129,8 +128,8 @@ function toDeclarativeForm(
 }
 
 /**
- * Checks what the declarative form asks for beyond the rules of every message: a browser ignores the form where it has no
- * title or no address to open, and some take absolute URLs only.
+ * Checks the additional rules of the declarative form: a browser ignores it without a title or an address to open, and some accept absolute
+ * URLs only.
  *
  * @throws {DeskbellError} ERR_MESSAGE_INVALID
  */

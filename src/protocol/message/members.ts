@@ -1,24 +1,24 @@
-// A message's members, each described once. What is made from this table: the checks, the schema in the operator's API, the
-// flags of `deskbell send`, the fields of the console, the types `Message` and `PushMessage`, and the table in
-// docs/notifications.md. How the service worker uses a member is written there, in client/service-worker.ts.
+// A message's members, each described once. Made from this table: the checks, the schema in the operator's API, the flags of `deskbell
+// send`, the fields of the console, the types `Message` and `PushMessage`, and the table in docs/notifications.md. How the service worker
+// uses a member is written in client/service-worker.ts.
 import { maxLanguageCharacters } from '../language.ts';
 import type { ValueSchema } from './value-schema.ts';
 
 export interface MemberDescription {
   readonly schema: ValueSchema;
-  /** One sentence, for every reader. */
+  /** One sentence, for all readers. */
   readonly description: string;
-  /** What holds where it is not given. */
+  /** What applies if it is not given. */
   readonly byDefault: string;
-  /** What to give, if the schema does not say it all. */
+  /** What to give, if the schema does not say everything. */
   readonly expected?: string;
-  /** Of the command line; by default the name in kebab case. */
+  /** Command-line flag; by default the name in kebab case. */
   readonly flag?: string;
-  /** Of the flag, if it takes less than the member does. */
+  /** The flag's description, if it accepts less than the member does. */
   readonly flagDescription?: string;
-  /** Of the console's form. */
+  /** The field in the console's form. */
   readonly field: FieldDescription;
-  /** Only the encoder reads it: it does not reach the browser. */
+  /** Read only by the encoder; it does not reach the browser. */
   readonly isForEncoder?: true;
 }
 
@@ -26,7 +26,7 @@ export interface FieldDescription {
   readonly label: string;
   readonly hint?: string;
   readonly group: 'texts' | 'pictures' | 'actions' | 'readers' | 'behaviour';
-  /** A choice of values with their words; the empty one is the default. */
+  /** Values to choose from, with their labels; the empty value is the default. */
   readonly choices?: Readonly<Record<string, string>>;
 }
 
@@ -35,7 +35,6 @@ const picture = { type: 'string', format: 'picture' } as const;
 const filledText = { type: 'string', minLength: 1 } as const;
 const flag = { type: 'boolean' } as const;
 
-/** The members of a button. */
 export const actionMembers = {
   title: { schema: filledText, description: 'Its text.' },
   action: {
@@ -86,7 +85,7 @@ const textMembers = {
   },
 } as const satisfies Readonly<Record<string, MemberDescription>>;
 
-/** The same, for code that treats all of them alike. */
+/** The same, for code that treats them all alike. */
 export const textDescriptions: Readonly<Record<string, MemberDescription>> = textMembers;
 
 const textsSchema: ValueSchema = {

@@ -1,4 +1,4 @@
-// The errors for a member of a message. They name the member and never show its value.
+// Errors about a member of a message. They name the member and never show its value.
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 
@@ -20,7 +20,7 @@ export const messageError = (
   );
 
 /**
- * @param member as in `messageError`; `fields` points to it in whatever has the message as its member `message`
+ * @param member as in `messageError`; `fields` points to it in an object whose member `message` is the message
  * @param detail what is wrong with it, in a sentence
  */
 export function memberError(code: ErrorCode, member: string, detail: string, cause?: unknown): DeskbellError {

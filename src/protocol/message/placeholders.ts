@@ -1,12 +1,12 @@
-// Placeholders: {name} and {name|default}, with {{ and }} for braces. No logic, no nesting. Their syntax, payloads that are filled in
-// for each reader, and how a value is escaped.
+// Placeholders: {name} and {name|default}, with {{ and }} for braces. No logic, no nesting. Syntax, filling in payloads for each reader,
+// and escaping of values.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { lookUp } from '../../errors/look-up.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
 import { memberError, messageError } from './message-error.ts';
 import { toReceiptMember } from './receipt-token.ts';
 
-/** Where a value of a person stands in a message. */
+/** A place in a message where a person's value goes. */
 export interface Placeholder {
   readonly name: string;
   /** Such as `title` or `texts.de.actions[0].url`. */
@@ -14,7 +14,7 @@ export interface Placeholder {
   readonly hasDefault: boolean;
 }
 
-/** Each once: the declarative form has texts twice, and languages share what they do not differ in. */
+/** Without duplicates: the declarative form has texts twice, and languages share what they do not override. */
 export const uniquePlaceholders = (placeholders: readonly Placeholder[]): readonly Placeholder[] => [
   ...new Map(
     placeholders.map(({ name, member, hasDefault }) => [
@@ -26,24 +26,24 @@ export const uniquePlaceholders = (placeholders: readonly Placeholder[]): readon
 
 /** A placeholder in JSON text. */
 interface Slot extends Placeholder {
-  /** What stands there where there is no value; undefined if there is no default. */
+  /** The default; undefined if there is none. */
   readonly fallback: string | undefined;
-  /** @returns what to put there, escaped; undefined if the value is none to show */
+  /** @returns the escaped value; undefined if it cannot be shown */
   readonly encode: (value: unknown) => string | undefined;
 }
 
-/** The name of a value in the data of a person, as a regular expression. */
+/** The name of a value in a person's data, as a regular expression. */
 export const valueName = '[A-Za-z_][A-Za-z0-9_]{0,31}';
 const tokens = new RegExp(String.raw`\{\{|\}\}|\{(${valueName})(?:\|([^{}]*))?\}|[{}]`, 'g');
-/** A URL as far as scheme and host are settled, whatever comes behind it; or the same of one that is relative. */
+/** A URL up to where scheme and host are settled, whatever follows; or a relative one. */
 const settledOrigin = /^(?:(?:https?:)?\/\/[^\s/?#\\]+|[^\s:/?#\\]*)[/?#](?![\s/\\])/i;
 
 /**
- * Reads a text with placeholders.
+ * Parses a text with placeholders.
  *
- * @param member where it stands, for errors
- * @returns what it is made of: JSON text without its quotes, and slots
- * @throws {DeskbellError} ERR_MESSAGE_INVALID, which says where the fault is and what to write instead
+ * @param member its name in errors
+ * @returns JSON text without its quotes, and slots
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID, with the position of the fault and what to write instead
  */
 function parseText(text: string, member: string, isLink: boolean): readonly (string | Slot)[] {
   const parts: (string | Slot)[] = [];
@@ -98,20 +98,20 @@ function checkLink(before: string, fallback: string | undefined, name: string, m
     );
 }
 
-// A payload with placeholders: read once, then filled in for each of its readers.
+// A payload with placeholders: parsed once, then filled in for each reader.
 
 export interface Template {
-  /** In the order in which they stand in the payload. */
+  /** In payload order. */
   readonly placeholders: readonly Placeholder[];
-  /** Of the payload with the defaults, and nothing if there are none. */
+  /** The payload's size with the defaults, or with nothing if there are none. */
   readonly minBytes: number;
   /**
-   * The payload for one reader. If the values do not fit into it, the defaults stand in their place.
+   * The payload for one reader. If the values do not fit, the defaults are used.
    *
-   * @param receipt the reader's token, where receipts are asked for
+   * @param receipt the reader's token, if receipts are requested
    * @returns at most 3993 bytes
-   * @throws {DeskbellError} ERR_PLACEHOLDER_VALUE if there is neither a value nor a default; ERR_PAYLOAD_TOO_LARGE where values
-   *   without default do not fit. Neither shows a value.
+   * @throws {DeskbellError} ERR_PLACEHOLDER_VALUE if there is neither a value nor a default; ERR_PAYLOAD_TOO_LARGE if values without
+   *   default do not fit. Neither shows a value.
    */
   fill(data: ReaderData, receipt?: string): Uint8Array;
 }
@@ -119,7 +119,7 @@ export interface Template {
 type Parts = readonly (string | Slot)[];
 type NameOf = (member: string) => string;
 
-/** The texts of a payload that may have placeholders, in either form, and what they stand in. */
+/** The texts of a payload that may have placeholders, in either form, and the members that contain them. */
 const textNames = new Set(['title', 'message', 'body']);
 const linkNames = new Set(['url', 'navigate']);
 const ownerNames = new Set(['notification', 'actions']);
@@ -127,15 +127,15 @@ const ownerNames = new Set(['notification', 'actions']);
 const declarativeNames: Readonly<Record<string, string>> = { body: 'message', navigate: 'url' };
 
 /**
- * Reads a payload with placeholders.
+ * Parses a payload with placeholders.
  *
  * @param payload as `encodePayload` makes it of a message with `placeholders`
- * @param nameOf how errors name a member
- * @throws {DeskbellError} ERR_MESSAGE_INVALID if what stands in braces is no placeholder, or one in a URL could change its host
+ * @param nameOf the name of a member in errors
+ * @throws {DeskbellError} ERR_MESSAGE_INVALID if something in braces is not a placeholder, or one in a URL could change its host
  */
 export function createTemplate(payload: Uint8Array, nameOf: NameOf = (member) => member): Template {
   const whole = JSON.parse(Buffer.from(payload).toString()) as object;
-  // without the last brace, before which a receipt's token has its place
+  // without the last brace: a receipt's token goes before it
   const parts = join(partsOf(whole, '', nameOf).slice(0, -1));
   const write = (valueOf: (slot: Slot) => string, receipt?: string): Buffer => {
     let json = '';
@@ -177,7 +177,7 @@ function partsOf(owner: object, path: string, nameOf: NameOf): Parts {
   return [isList ? '[' : '{', ...members, isList ? ']' : '}'];
 }
 
-/** With as few parts as possible. */
+/** Merges neighbouring texts. */
 function join(parts: Parts): Parts {
   const joined: (string | Slot)[] = [];
   let text = '';
@@ -201,13 +201,13 @@ function refuseMissing({ name, member }: Slot): never {
   );
 }
 
-// A value from the data of a person as it stands in a message: as text, whatever is in it, or as a part of a URL that can change
-// neither its scheme nor its host nor leave its place in the path.
+// A person's value as it appears in a message: as text, whatever it contains, or as a part of a URL that can neither change its scheme or
+// host nor leave its place in the path.
 
-/** What the application knows of a person, by name. Anything but a text or a number is no value. */
+/** A person's data, by name. Only texts and numbers are values. */
 export type ReaderData = Readonly<Record<string, unknown>>;
 
-/** Needs nothing, not even to be escaped in JSON: as most values. */
+/** Needs no escaping, not even in JSON, like most values. */
 const plainText = /^[!#-[\]-~][ !#-[\]-~]*$/;
 const plainLink = /^[A-Za-z0-9_~-]+$/;
 /** They would reorder the text around a value, or break its line. Joiners (U+200C, U+200D) are parts of words and emoji. */
@@ -216,7 +216,7 @@ const controls = /[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu;
 const rightToLeft = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u;
 const [firstStrongIsolate, popDirectionalIsolate] = ['\u2068', '\u2069'];
 
-/** @returns the value as it stands between the quotes of a JSON string; undefined if there is none to show */
+/** @returns the value as it appears inside a JSON string; undefined if there is none to show */
 function toJsonText(value: unknown): string | undefined {
   if (typeof value === 'string' && plainText.test(value)) return value;
   const text = toCleanText(value);
@@ -224,7 +224,7 @@ function toJsonText(value: unknown): string | undefined {
   return escapeJson(rightToLeft.test(text) ? firstStrongIsolate + text + popDirectionalIsolate : text);
 }
 
-/** @returns the value percent-encoded; undefined if there is none, or one that stands for a folder */
+/** @returns the value percent-encoded; undefined if there is none, or one that means a folder */
 function toLinkPart(value: unknown): string | undefined {
   if (typeof value === 'string' && plainLink.test(value)) return value;
   const text = toCleanText(value);

@@ -1,17 +1,17 @@
-// The message that a payload was made of, to be sent once more: the reverse of `encode-payload.ts`. What a browser does without
-// being told is left out, as are the ID of the message and a tag that was made up for it.
+// Restores the message of a payload, to send it again: the reverse of `encode-payload.ts`. Leaves out browsers' defaults, the message ID
+// and a generated tag.
 import { isJsonObject, type JsonObject, parseJsonObject } from '../json-object.ts';
 import { memberDescriptions, textDescriptions } from './members.ts';
 import type { Message, MessageAction } from './message.ts';
 
-/** What is stored beside the payload of a message's own text. */
+/** What is stored besides the payload of a message's own text. */
 export interface StoredTexts {
   /** By canonical BCP 47 tag. */
   readonly texts?: ReadonlyMap<string, Uint8Array> | undefined;
   readonly hasPlaceholders?: boolean | undefined;
 }
 
-/** @returns undefined if the payload is not one of `encodePayload` */
+/** @returns undefined if the payload was not made by `encodePayload` */
 export function readMessage(
   payload: Uint8Array,
   { texts = new Map(), hasPlaceholders = false }: StoredTexts = {},
@@ -75,20 +75,20 @@ function fromDeclarative(
   };
 }
 
-/** As `randomId` makes one: 16 characters, hardly ever without letters of both cases and a digit. */
+/** As `randomId` makes it: 16 characters, almost always with letters of both cases and a digit. */
 function isMadeUp(tag: unknown, id: unknown): boolean {
   if (typeof tag !== 'string') return false;
   return tag === id || (/^[\w-]{16}$/.test(tag) && [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(tag)));
 }
 
-/** Its name is its index where it was given none. */
+/** An action without a given name is named after its index. */
 function withoutOwnName({ action, ...rest }: MessageAction, index: number): MessageAction {
   return action === String(index) ? rest : { ...rest, action };
 }
 
 // The texts of a payload, for lists of what was sent.
 
-/** @returns empty texts if the payload is not one of `encodePayload` */
+/** @returns empty texts if the payload was not made by `encodePayload` */
 export function readPayloadTexts(payload: Uint8Array): { readonly title: string; readonly message: string } {
   const { title, message } = parseJsonObject(Buffer.from(payload).toString()) ?? {};
   return { title: textOf(title), message: textOf(message) };

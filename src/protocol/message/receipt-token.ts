@@ -23,17 +23,16 @@ const tokenSyntax = new RegExp(receiptTokenPattern);
 
 const memberStart = ',"receipt":"';
 const memberEnd = '"}';
-/** What a payload has before its last brace. */
 export const toReceiptMember = (token: string): string => `${memberStart}${token}"`;
-/** What the token takes of the payload: `,"receipt":"…"`. */
+/** The bytes that the token takes in the payload: `,"receipt":"…"`. */
 export const receiptMemberBytes = memberStart.length + tokenLength + 1;
 
 /**
- * Makes the payloads of a broadcast whose rows each have a token of their own.
+ * Makes the payloads of a broadcast whose rows each have their own token.
  *
- * @param payload a JSON object with one member at least, as `encodePayload` makes it
+ * @param payload a JSON object with at least one member, as `encodePayload` makes it
  * @param key `receiptKeyBytes` bytes
- * @returns gives the payload for a subscription, `receiptMemberBytes` longer than `payload`
+ * @returns makes the payload for a subscription, `receiptMemberBytes` longer than `payload`
  */
 export function createReceiptPayloads(
   payload: Uint8Array,
@@ -54,8 +53,8 @@ export function createReceiptPayloads(
 }
 
 /**
- * Makes a maker of tokens. It is HMAC by two digests (RFC 2104 §2), since `createHmac` takes four times as long: it is
- * called for each row of a broadcast.
+ * Makes tokens: HMAC from two digests (RFC 2104 §2), because `createHmac` takes four times as long and this runs for each row of a
+ * broadcast.
  *
  * @param key `receiptKeyBytes` bytes
  */
@@ -76,11 +75,7 @@ export function createReceiptTokens(key: Uint8Array): (subject: ReceiptSubject) 
   };
 }
 
-/**
- * Makes a reader of tokens.
- *
- * @returns gives `undefined` for a token that was not made with the key
- */
+/** @returns reads a token; `undefined` if it was not made with the key */
 export function createReceiptTokenReader(key: Uint8Array): (token: string) => ReceiptSubject | undefined {
   return (token) => {
     if (!tokenSyntax.test(token)) return undefined;

@@ -1,11 +1,11 @@
-// The part of JSON Schema that members of a message are described by, and which values fit.
+// The subset of JSON Schema that describes members of a message, and the check of values.
 import type { Formats } from '../../errors/describe-schema.ts';
 import { isPlainText, plainTextPattern } from '../../errors/untrusted-text.ts';
 import { readLanguage } from '../language.ts';
 import { typeOf } from '../../errors/check-options.ts';
 import { lookUp } from '../../errors/look-up.ts';
 
-/** Without a `type` it is any value that JSON can hold. */
+/** Without a `type`, any JSON value. */
 export interface ValueSchema {
   readonly type?: ValueType | readonly ValueType[];
   readonly enum?: readonly string[];
@@ -13,13 +13,13 @@ export interface ValueSchema {
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
-  /** One of `messageFormats`, or of whoever else checks the value. */
+  /** One of `messageFormats`, or of the caller's formats. */
   readonly format?: string;
   readonly items?: ValueSchema;
   readonly maxItems?: number;
   /** No other members are allowed. */
   readonly properties?: Readonly<Record<string, ValueSchema>>;
-  /** Of a map: what each member is, what its name may be, and how many there may be. */
+  /** For maps: the schema of values, the pattern of names and the maximum number. */
   readonly additionalProperties?: ValueSchema;
   readonly propertyNames?: ValueSchema;
   readonly maxProperties?: number;
@@ -32,7 +32,6 @@ export type ValueType = 'string' | 'boolean' | 'integer' | 'array' | 'object' | 
 const relativePattern = '[^:/?#]*(?:[/?#].*)?';
 const relativeTo = 'absolute or relative to the page that subscribed';
 
-/** The formats of members. */
 export const messageFormats: Formats = {
   link: {
     fits: (value: string) => hasScheme(value, ['http:', 'https:']),
@@ -68,7 +67,7 @@ export interface FoundFault {
 }
 
 /**
- * What is wrong with a value, undefined if it fits. The value itself is never shown.
+ * Finds what is wrong with a value; undefined if it fits. The value itself is never shown.
  *
  * @param path of the value in the message, such as `actions[0].url`
  */
@@ -120,7 +119,7 @@ function findMemberFault(value: object, schema: ValueSchema, path: string): Foun
   return undefined;
 }
 
-/** Everything but the type, and what is inside. It may throw what JSON or `Intl` throws. */
+/** Everything except the type and nested values. May throw what JSON or `Intl` throws. */
 function fits(value: unknown, schema: ValueSchema): boolean {
   const {
     type,
@@ -143,7 +142,7 @@ function fits(value: unknown, schema: ValueSchema): boolean {
   return value === null || format === undefined || lookUp(messageFormats, format)!.fits(value as never);
 }
 
-/** The page is not known here; a URL that is relative to it has its scheme. */
+/** A relative URL has the scheme of its page, which is not known here. */
 function hasScheme(value: string, schemes: readonly string[]): boolean {
   const url = URL.parse(value, 'https://scope.invalid/');
   return url !== null && schemes.includes(url.protocol);

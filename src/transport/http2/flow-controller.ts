@@ -1,6 +1,6 @@
-// Flow control in both directions (RFC 9113 §5.2). Writes the bodies of requests within the windows that the push service
-// grants: one for the connection, one for each stream. Nearly always both are large enough for the whole body at once. Grants
-// the push service the connection's window again as its answers use it up.
+// Flow control in both directions (RFC 9113 §5.2). Writes request bodies within the windows that the push service grants: one for the
+// connection, one for each stream. Nearly always both are large enough for the whole body. Renews the push service's window for the
+// connection as its answers use it up.
 import type { FrameWriter } from './frame-writer.ts';
 import type { PeerSettings } from './peer-settings.ts';
 import { defaultWindowBytes, ErrorCode, Flag, FrameType, Http2Fault, maxWindowBytes } from './protocol.ts';
@@ -12,7 +12,7 @@ export class FlowController {
   #connectionWindow = defaultWindowBytes;
   /** What the push service may still send before it is granted more. */
   #receiveWindow = defaultWindowBytes;
-  /** Streams whose body is not wholly written, the oldest first. */
+  /** Streams whose body is not completely written, oldest first. */
   readonly #blocked = new Set<Stream>();
 
   constructor(writer: FrameWriter, peer: PeerSettings) {
@@ -20,7 +20,7 @@ export class FlowController {
     this.#peer = peer;
   }
 
-  /** Writes as much of a new stream's body as the windows allow, and the rest when they do. */
+  /** Writes as much of a new stream's body as the windows allow, and the rest when they grow. */
   send(stream: Stream): void {
     if (!this.#write(stream)) this.#blocked.add(stream);
   }
@@ -36,7 +36,7 @@ export class FlowController {
   }
 
   /**
-   * Counts DATA that has come, for whatever stream.
+   * Counts received DATA of any stream.
    *
    * @throws {Http2Fault} FLOW_CONTROL_ERROR
    */
@@ -64,7 +64,7 @@ export class FlowController {
     this.continue();
   }
 
-  /** @returns false for 0, or if the window has become larger than it may be: a stream error */
+  /** @returns false for 0, or if the window becomes larger than permitted: a stream error */
   grantStream(stream: Stream, bytes: number): boolean {
     stream.grantedBytes += bytes;
     if (bytes === 0 || this.#window(stream) > maxWindowBytes) return false;
@@ -72,7 +72,7 @@ export class FlowController {
     return true;
   }
 
-  /** Continues after windows have grown, by WINDOW_UPDATE or by new SETTINGS. */
+  /** Continues after windows have grown, by WINDOW_UPDATE or new SETTINGS. */
   continue(): void {
     for (const stream of this.#blocked) {
       if (this.#connectionWindow <= 0) return;
@@ -80,7 +80,7 @@ export class FlowController {
     }
   }
 
-  /** @returns true if the body is wholly written */
+  /** @returns true if the body is completely written */
   #write(stream: Stream): boolean {
     const { body } = stream.exchange.request;
     while (!stream.isWhollySent) {
@@ -95,7 +95,7 @@ export class FlowController {
     return true;
   }
 
-  /** Below zero where new SETTINGS have taken back what was used already (RFC 9113 §6.9.2). */
+  /** Negative if new SETTINGS have taken back what was already used (RFC 9113 §6.9.2). */
   #window(stream: Stream): number {
     return this.#peer.initialWindowBytes + stream.grantedBytes - stream.sentBytes;
   }

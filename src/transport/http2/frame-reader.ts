@@ -1,8 +1,8 @@
-// Cuts what the socket gives into frames (RFC 9113 §4.1). Most frames are whole within one chunk and are handed on
-// where they lie; only what is cut in two is copied, into one buffer of fixed size.
+// Cuts socket data into frames (RFC 9113 §4.1). Most frames are complete within one chunk and are passed on without a copy; only split ones
+// are copied, into one buffer of fixed size.
 import { ErrorCode, frameHeaderBytes, Http2Fault, maxFrameBytes } from './protocol.ts';
 
-/** The payload is `bytes` from `start` up to `end`, valid during the call only. */
+/** The payload is `bytes` from `start` up to `end`, valid only during the call. */
 export type OnFrame = (
   type: number,
   flags: number,
@@ -59,7 +59,7 @@ export class FrameReader {
   #dispatch(bytes: Buffer, offset: number, end: number): void {
     const type = bytes[offset + 3] as number;
     const flags = bytes[offset + 4] as number;
-    // Byte by byte: `readUInt32BE` checks what is known here, for every frame.
+    // byte by byte: `readUInt32BE` would check again what is known here, for every frame
     const streamId =
       (((bytes[offset + 5] as number) & 0x7f) << 24) |
       ((bytes[offset + 6] as number) << 16) |

@@ -1,13 +1,12 @@
-// Validates each frame from the push service (RFC 9113 §6): lengths, stream ids, order, padding. The session handles what
-// it means for the requests in flight.
+// Validates each frame from the push service (RFC 9113 §6): lengths, stream ids, order, padding. The session handles its meaning.
 import { FrameReader } from './frame-reader.ts';
 import { HeaderAssembler, unpad, type Block } from './header-assembler.ts';
 import { ErrorCode, Flag, FrameType, Http2Fault } from './protocol.ts';
 
-/** Frames in a row of which none ends a request of ours; more are taken as an attack. */
+/** Frames in a row that end no request; more count as an attack. */
 const maxIdleFrames = 1000;
 
-/** Called for each frame that is well-formed. Bytes are valid during the call only. */
+/** Called for each well-formed frame. Bytes are valid only during the call. */
 export interface FrameEvents {
   /** False for a stream that we never opened. */
   isOurs(streamId: number): boolean;
@@ -23,7 +22,7 @@ export interface FrameEvents {
   headers(block: Block): void;
   reset(streamId: number, errorCode: number): void;
   settings(bytes: Buffer, start: number, end: number): void;
-  /** To be answered with the same 8 bytes. */
+  /** Must be answered with the same 8 bytes. */
   ping(payload: Uint8Array): void;
   goaway(lastStreamId: number): void;
   /** @param streamId 0 for the connection */
@@ -48,7 +47,7 @@ export class FrameValidator {
     this.#reader.read(chunk);
   }
 
-  /** A request has ended, of which we send as many as we like: the frames before it were worth reading. */
+  /** A request has ended. We send as many as we like, so the frames before it were worth reading. */
   progressed(): void {
     this.#idleFrames = 0;
   }
@@ -97,7 +96,7 @@ export class FrameValidator {
         this.#events.windowUpdate(streamId, readUint31(bytes, start));
         break;
       default:
-      // PRIORITY, and what RFC 9113 §5.5 says to ignore.
+      // PRIORITY, and what must be ignored (RFC 9113 §5.5)
     }
   }
 

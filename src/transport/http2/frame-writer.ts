@@ -1,5 +1,5 @@
-// Collects frames in one buffer, so that many go to the socket in one write: with TLS and the system call, a write
-// costs more than the message in it.
+// Collects frames in one buffer, so that many go to the socket in one write: with TLS and the system call, a write costs more than the
+// message in it.
 import type { PushRequest } from '../transport.ts';
 import { contentLengthField, HpackEncoder, pathPrefix } from './hpack-encoder.ts';
 import {
@@ -18,17 +18,17 @@ export class FrameWriter {
   #slab: Buffer = Buffer.allocUnsafeSlow(slabBytes);
   #start = 0;
   #end = 0;
-  /** Pieces of the slab that were taken and may still be read. */
+  /** Slices of the slab that were taken and may still be read. */
   #unwritten = 0;
 
-  /** How much waits to be taken. */
+  /** How many bytes wait to be taken. */
   get length(): number {
     return this.#end - this.#start;
   }
 
   /**
-   * Hands on what was written since the last call. As a rule it is written before there is more, so that one slab is
-   * enough for a connection.
+   * Passes on what was written since the last call. Usually it reaches the socket before there is more, so one slab is enough for a
+   * connection.
    *
    * @param write calls `done` when it no longer reads the bytes
    */
@@ -56,7 +56,7 @@ export class FrameWriter {
     this.#end = this.#slab.writeUInt32BE(value, this.#end);
   }
 
-  /** Begins a frame: exactly `length` bytes of payload are to follow. */
+  /** Begins a frame: exactly `length` bytes of payload must follow. */
   begin(type: number, flags: number, streamId: number, length: number): void {
     this.reserve(frameHeaderBytes + length);
     const slab = this.#slab;
@@ -73,18 +73,18 @@ export class FrameWriter {
     this.#end = at + frameHeaderBytes;
   }
 
-  /** Part of what `begin` or `reserve` has made room for. */
+  /** Part of what `begin` or `reserve` made room for. */
   bytes(part: Uint8Array): void {
     this.#slab.set(part, this.#end);
     this.#end += part.length;
   }
 
-  /** Part of what `begin` has made room for, one byte per character. */
+  /** Part of what `begin` made room for, one byte per character. */
   latin1(part: string): void {
     this.#end += this.#slab.write(part, this.#end, 'latin1');
   }
 
-  /** Makes room. The socket is still reading what was taken, so a full slab is replaced and not used again. */
+  /** Makes room. The socket may still be reading what was taken, so a full slab is replaced and not reused. */
   reserve(length: number): void {
     if (this.#end + length <= this.#slab.length) return;
     const waiting = this.#slab.subarray(this.#start, this.#end);
@@ -96,7 +96,7 @@ export class FrameWriter {
   }
 }
 
-// The frames that the client writes besides the bodies of requests, which flow-controller.ts writes.
+// The frames that the client writes, except request bodies (flow-controller.ts).
 
 const ourSettings: readonly (readonly [setting: number, value: number])[] = [
   [Setting.headerTableSize, 0],
@@ -126,7 +126,7 @@ export class ClientFrames {
     this.#writer.frame(FrameType.settings, 0, 0, payload);
   }
 
-  /** HEADERS, which end the stream where the request has no body. */
+  /** HEADERS, which end the stream if the request has no body. */
   headers(streamId: number, { path, headers, body }: PushRequest): void {
     const { pseudo, fields } = this.#encoder.encode(headers);
     const prefix = pathPrefix(path.length);
@@ -145,7 +145,7 @@ export class ClientFrames {
     this.#writer.numberFrame(FrameType.rstStream, streamId, code);
   }
 
-  /** @param headerTableBytes what the push service allows from now on */
+  /** @param headerTableBytes what the push service now allows */
   acknowledgeSettings(headerTableBytes: number): void {
     this.#encoder.resize(headerTableBytes);
     this.#writer.begin(FrameType.settings, Flag.ack, 0, 0);

@@ -1,8 +1,8 @@
-// Assembles a header block from HEADERS and CONTINUATION frames (RFC 9113 §4.3, §6.2, §6.10). Nearly always it is one
-// frame, which is passed on without a copy.
+// Assembles a header block from HEADERS and CONTINUATION frames (RFC 9113 §4.3, §6.2, §6.10). Nearly always it is one frame, which is
+// passed on without a copy.
 import { ErrorCode, Flag, FrameType, Http2Fault, maxHeaderListBytes } from './protocol.ts';
 
-/** RFC 9113 has no limit for CONTINUATION frames, which has been used to exhaust readers. */
+/** RFC 9113 does not limit CONTINUATION frames, which attacks have used to exhaust readers. */
 const maxContinuations = 16;
 
 export interface Block {
@@ -19,7 +19,7 @@ export class HeaderAssembler {
   #parts: Buffer[] = [];
   #partBytes = 0;
 
-  /** Nothing but CONTINUATION frames of one stream may come now. */
+  /** Only CONTINUATION frames of one stream may come now. */
   get isWaiting(): boolean {
     return this.#streamId !== 0;
   }
@@ -27,7 +27,7 @@ export class HeaderAssembler {
   /**
    * Takes a HEADERS or CONTINUATION frame.
    *
-   * @returns the block when it is whole
+   * @returns the block when it is complete
    * @throws {Http2Fault}
    */
   add(
@@ -82,7 +82,7 @@ function fragment(flags: number, bytes: Buffer, start: number, end: number): [st
 /**
  * The part of a payload that is not padding (RFC 9113 §6.1).
  *
- * @throws {Http2Fault} for more padding than there is payload
+ * @throws {Http2Fault} for more padding than payload
  */
 export function unpad(
   flags: number,

@@ -13,14 +13,14 @@ export interface HeaderBlock {
   /** 0 for a block without `:status`: trailers. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Set where the block can be read but breaks the rules of RFC 9113 §8: a stream error. */
+  /** Set if the block is readable but breaks the rules of RFC 9113 §8: a stream error. */
   readonly fault?: string;
-  /** The answer that consists of this block alone, once it is asked for. */
+  /** The answer that consists of this block alone, made on demand. */
   response?: PushResponse;
 }
 
 interface Field {
-  /** The literal as it is in the block; `undefined` if its meaning depends on the table. */
+  /** The literal's bytes in the block; `undefined` if its meaning depends on the table. */
   readonly raw: Uint8Array | undefined;
   readonly name: string;
   readonly value: string;
@@ -54,15 +54,15 @@ export class HpackDecoder {
   #lastFields: Field[] = [];
   #lastBlock: HeaderBlock | undefined;
 
-  /** @param maxTableBytes the size before a peer has seen our SETTINGS, and the most that it may ever use */
+  /** @param maxTableBytes the size before a peer has seen our SETTINGS, and the largest that it may ever use */
   constructor(maxTableBytes = defaultHeaderTableBytes) {
     this.#maxTableBytes = maxTableBytes;
     this.#table = new DynamicTable(maxTableBytes);
   }
 
   /**
-   * Reads the block in `bytes` from `start` up to `end`. Every block of a connection must be read, in
-   * order, including those of streams that are closed: each may change the table.
+   * Reads the block in `bytes` from `start` up to `end`. Every block of a connection must be read, in order, including those of closed
+   * streams, because each may change the table.
    *
    * @throws {Http2Fault} COMPRESSION_ERROR, or ENHANCE_YOUR_CALM for a list that is too long
    */
@@ -82,7 +82,7 @@ export class HpackDecoder {
         isSame = false;
       }
       listBytes += field.name.length + field.value.length + entryOverheadBytes;
-      // A block of a few bytes can name much more.
+      // a block of a few bytes can refer to much more
       if (listBytes > maxHeaderListBytes) {
         const message = `a header list of more than ${maxHeaderListBytes} bytes`;
         throw new Http2Fault(ErrorCode.enhanceYourCalm, message);
@@ -106,7 +106,7 @@ export class HpackDecoder {
   /**
    * RFC 7541 §6.
    *
-   * @param last what stood at this place of the last block
+   * @param last the field at the same position of the last block
    */
   #readField(last: Field | undefined): Field {
     const first = this.#bytes[this.#at] as number;
@@ -154,7 +154,7 @@ export class HpackDecoder {
       const byte = this.#readByte();
       value += (byte & 0x7f) << shift;
       if (byte < 0x80) return value;
-      // Nothing that we accept needs more than 28 bits.
+      // nothing that we accept needs more than 28 bits
       if (shift === 21) throw compressionFault('an integer that is too large');
     }
   }
@@ -190,11 +190,11 @@ function faultOf(name: string, value: string): string | undefined {
 
 function collect(fields: readonly Field[]): HeaderBlock {
   let status = 0;
-  // Without a prototype: a field may be called `constructor`.
+  // without a prototype: a field may be called `constructor`
   const headers = Object.create(null) as Record<string, string>;
   for (const [index, { name, value, fault }] of fields.entries()) {
     if (fault !== undefined) return { status, headers, fault };
-    // RFC 9113 §8.3.2: `:status` alone, and before all other fields.
+    // RFC 9113 §8.3.2: only `:status`, and before all other fields
     if (index > 0 && name === ':status') return { status, headers, fault: 'a :status that is not the first' };
     if (name === ':status') status = Number(value);
     else {
@@ -209,8 +209,8 @@ function compressionFault(what: string): Http2Fault {
   return new Http2Fault(ErrorCode.compressionError, `a header block with ${what}`);
 }
 
-// Decodes HPACK's Huffman code (RFC 7541 appendix B). The code is canonical: the lengths of its codes alone define it.
-// Encoding is left out: what we write is mostly random text, which the code does not make shorter.
+// Decodes HPACK's Huffman code (RFC 7541 appendix B). The code is canonical: code lengths alone define it. There is no encoder: what we
+// write is mostly random text, which the code does not shorten.
 
 /** Bits of the code of each symbol 0…255 and of EOS (256), one base-36 digit each. */
 const codeLengths =
@@ -227,23 +227,21 @@ const shortCodeBits = 8;
 const symbols = Uint16Array.from({ length: codeLengths.length }, (_, symbol) => symbol).sort(
   (a, b) => bitsOf(a) - bitsOf(b) || a - b,
 );
-/** By length: where its first code is in `symbols`, and the first code that is longer, as 30 bits. */
+/** By length: the index of its first code in `symbols`, and the first longer code, as 30 bits. */
 const firstIndex: number[] = [];
 const firstCode: number[] = [];
 const nextCode: number[] = [];
-/** What 8 bits begin with, as `length << 8 | symbol`; 0 if the code is longer. */
+/** The code that 8 bits begin with, as `length << 8 | symbol`; 0 if it is longer. */
 const shortCodes = new Uint16Array(1 << shortCodeBits);
 
 buildTables();
 
-/** Where a text is put together; as long as the longest that a header block of ours can hold. */
+/** Output buffer, as long as the longest text in a header block of ours. */
 let scratch = Buffer.allocUnsafeSlow(1024);
 
-/**
- * @returns the text, one character per byte; `undefined` if the bytes are not such a code
- */
+/** @returns the text, one character per byte; `undefined` if the bytes are not valid code */
 export function decodeHuffman(bytes: Uint8Array, start: number, end: number): string | undefined {
-  // The shortest code has 5 bits.
+  // the shortest code has 5 bits
   if ((end - start) * 8 > scratch.length * 5) scratch = Buffer.allocUnsafeSlow((end - start) * 2);
   let length = 0;
   const endBit = end * 8;
@@ -254,7 +252,7 @@ export function decodeHuffman(bytes: Uint8Array, start: number, end: number): st
     const symbol = entry & 0x1ff;
     const nextBit = bit + (entry >> 9);
     if (nextBit > endBit) {
-      // RFC 7541 §5.2: the last byte is filled with the beginning of EOS, ones; `readBits` continues with ones too.
+      // RFC 7541 §5.2: the last byte is padded with the beginning of EOS, ones; `readBits` continues with ones too
       if (endBit - bit >= 8 || window !== 2 ** maxCodeBits - 1) return undefined;
       break;
     }
@@ -266,7 +264,7 @@ export function decodeHuffman(bytes: Uint8Array, start: number, end: number): st
   return scratch.toString('latin1', 0, length);
 }
 
-/** 30 bits from `bit` on; behind the end there are ones. */
+/** 30 bits from `bit` on; ones after the end. */
 function readBits(bytes: Uint8Array, bit: number, end: number): number {
   const at = bit >> 3;
   const shift = bit & 7;
@@ -311,10 +309,9 @@ function buildTables(): void {
   }
 }
 
-// HPACK's dynamic table as the reader of header blocks keeps it (RFC 7541 §2.3.2, §4): the newest fields, as many as
-// the table's size holds.
+// HPACK's dynamic table on the reader's side (RFC 7541 §2.3.2, §4): the newest fields that fit into its size.
 
-/** RFC 7541 §4.1: what an entry counts for beside its name and value. */
+/** RFC 7541 §4.1: an entry's overhead besides name and value. */
 const entryOverheadBytes = 32;
 
 interface Entry {
@@ -332,7 +329,7 @@ class DynamicTable<Kept extends Entry> {
   #bytes = 0;
   #maxBytes: number;
 
-  /** @param maxBytes the largest size that `resize` may set, and the first one */
+  /** @param maxBytes the initial size, and the largest that `resize` may set */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
     this.#capacity = Math.ceil(maxBytes / entryOverheadBytes) + 1;
@@ -345,7 +342,7 @@ class DynamicTable<Kept extends Entry> {
     return this.#ring[(this.#next - 1 - age + this.#capacity) % this.#capacity];
   }
 
-  /** RFC 7541 §4.4: the oldest fields make room; a field larger than the table empties it and is not kept. */
+  /** RFC 7541 §4.4: evicts the oldest fields; a field larger than the table empties it and is not kept. */
   insert(field: Kept): void {
     const bytes = sizeOf(field);
     this.#evict(this.#maxBytes - bytes);

@@ -1,5 +1,5 @@
-// Writes the header blocks of push requests (RFC 7541). What messages share (authority, VAPID, TTL, …) goes into the
-// peer's dynamic table once and then costs a byte a field; path and length differ and are plain literals.
+// Writes the header blocks of push requests (RFC 7541). What messages share (authority, VAPID, TTL, …) goes into the peer's dynamic table
+// once and then costs a byte per field; path and length differ and are plain literals.
 import type { PushHeaders } from '../transport.ts';
 import { defaultHeaderTableBytes } from './protocol.ts';
 import { staticTable } from './static-table.ts';
@@ -20,27 +20,27 @@ for (const [index, [name]] of staticTable.entries()) {
 }
 const pathIndex = 4;
 const contentLengthIndex = 28;
-/** RFC 8030 §7.2: what every push service takes. */
+/** RFC 8030 §7.2: accepted by every push service. */
 const maxUsualBodyBytes = 4096;
 
 export class HpackEncoder {
   readonly #authority: string;
-  /** Size of the peer's table in bytes: never more than before it said anything. */
+  /** Size of the peer's table in bytes; the default until the peer has set one. */
   #tableBytes = defaultHeaderTableBytes;
   #isResized = false;
-  /** What is in the table, the oldest first: a field to the number of its insertion. */
+  /** The table, oldest first: field to insertion number. */
   #table = new Map<string, { readonly insertion: number; readonly bytes: number }>();
   #usedBytes = 0;
   /** How many fields were ever inserted: an index on the wire counts back from it. */
   #insertions = 0;
-  /** Blocks that need no insertion, valid until the next one. */
+  /** Blocks without an insertion, valid until the next one. */
   readonly #known = new WeakMap<PushHeaders, EncodedFields & { readonly insertions: number }>();
 
   constructor(authority: string) {
     this.#authority = authority;
   }
 
-  /** The peer's SETTINGS_HEADER_TABLE_SIZE: empties the table, and says so with the next block (RFC 7541 §4.2). */
+  /** The peer's SETTINGS_HEADER_TABLE_SIZE: empties the table and says so in the next block (RFC 7541 §4.2). */
   resize(peerTableBytes: number): void {
     const tableBytes = Math.min(peerTableBytes, defaultHeaderTableBytes);
     if (tableBytes === this.#tableBytes) return;
@@ -51,7 +51,7 @@ export class HpackEncoder {
     this.#insertions += 1;
   }
 
-  /** The fields of the next block: they must be written, in this order, before `encode` is called again. */
+  /** The fields of the next block, which must be written in this order before `encode` is called again. */
   encode(headers: PushHeaders): EncodedFields {
     const known = this.#known.get(headers);
     if (known !== undefined && known.insertions === this.#insertions && !this.#isResized) return known;
@@ -82,7 +82,7 @@ export class HpackEncoder {
       putInteger(block, 0x80, 7, staticTable.length + this.#insertions - entry.insertion);
       return;
     }
-    // RFC 7541 §4.1. A field that would push out most of the table is not worth it.
+    // RFC 7541 §4.1. A field that would evict most of the table is not worth it.
     const bytes = name.length + value.length + 32;
     const isInserted = bytes <= this.#tableBytes / 2;
     const nameIndex = staticNames.get(name) ?? 0;
@@ -106,7 +106,7 @@ export class HpackEncoder {
 
 const pathPrefixes: Uint8Array[] = [];
 
-/** What precedes the path in a block: a literal that is not put into the table. */
+/** What precedes the path in a block: a literal without indexing. */
 export function pathPrefix(pathLength: number): Uint8Array {
   return (pathPrefixes[pathLength] ??= encodeBlock((block) => {
     putInteger(block, 0, 4, pathIndex);

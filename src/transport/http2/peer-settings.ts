@@ -1,4 +1,4 @@
-// What the push service allows us (RFC 9113 §6.5.2), with the values that hold before its first SETTINGS.
+// The push service's settings (RFC 9113 §6.5.2), initially the defaults.
 import {
   defaultHeaderTableBytes,
   defaultWindowBytes,
@@ -17,7 +17,7 @@ export class PeerSettings {
   maxFrameBytes = 16_384;
 
   /**
-   * Takes the payload of a SETTINGS frame.
+   * Applies the payload of a SETTINGS frame.
    *
    * @throws {Http2Fault} for values that are not allowed
    */

@@ -1,4 +1,4 @@
-// The numbers of HTTP/2 (RFC 9113 §6, §7) that a client of ours meets, and its faults.
+// The numbers of HTTP/2 (RFC 9113 §6, §7) that our client needs, and its faults.
 
 export const FrameType = {
   data: 0,
@@ -36,23 +36,23 @@ export const ErrorCode = {
 
 export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 
-/** Of a header block and its fields, which RFC 9113 §6.5.2 counts with 32 each: we announce it and read no more. */
+/** The limit on a header block and its fields, each counted with 32 more (RFC 9113 §6.5.2): we announce it and read no more. */
 export const maxHeaderListBytes = 32_768;
-/** RFC 9113 §6.5.2: the size of a table of header fields before its owner has said otherwise. */
+/** RFC 9113 §6.5.2: the size of a header table until its owner sets another. */
 export const defaultHeaderTableBytes = 4096;
 export const frameHeaderBytes = 9;
-/** The largest frame that may be sent to us: the smallest limit there is (RFC 9113 §4.2), which answers never need. */
+/** The largest frame that may be sent to us: the smallest permitted limit (RFC 9113 §4.2), enough for any answer. */
 export const maxFrameBytes = 16_384;
 export const defaultWindowBytes = 65_535;
 export const maxWindowBytes = 2 ** 31 - 1;
 export const maxStreamId = 2 ** 31 - 1;
-/** Requests of one connection at a time, if the push service allows as many. */
+/** Concurrent requests of one connection, if the push service allows as many. */
 export const maxStreams = 100;
 
 /** `PRI * HTTP/2.0…`, RFC 9113 §3.4. */
 export const connectionPreface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
-/** A connection error (RFC 9113 §5.4.1). Thrown by the readers, caught by the session, which says GOAWAY. */
+/** A connection error (RFC 9113 §5.4.1). Thrown by the readers, caught by the session, which sends GOAWAY. */
 export class Http2Fault extends Error {
   override readonly name = 'Http2Fault';
   readonly code: ErrorCode;

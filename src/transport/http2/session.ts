@@ -52,7 +52,6 @@ export class Http2Session implements Session {
   #busyAtMs: number;
   readonly #checkEveryMs: number;
   #timer: Timer;
-  /** Why it is closed. */
   #reason: DeskbellError | undefined;
 
   /** @param host value of `:authority` */
@@ -146,7 +145,7 @@ export class Http2Session implements Session {
 
   #frameEvents(): FrameEvents {
     return {
-      // RFC 9113 §5.1.1: ours are odd and below the next one.
+      // RFC 9113 §5.1.1: ours are odd and below the next one
       isOurs: (streamId) => streamId % 2 === 1 && streamId < this.#nextStreamId,
       data: (streamId, endsStream, flowBytes, bytes, start, end) => {
         this.#flow.receive(flowBytes);
@@ -154,7 +153,7 @@ export class Http2Session implements Session {
         if (stream !== undefined) this.#takeBody(stream, endsStream, bytes, start, end);
       },
       headers: ({ streamId, endsStream, bytes, start, end }) => {
-        // Also for a stream that is closed: the block may change the header table.
+        // even for a closed stream: the block may change the header table
         const header = this.#decoder.decode(bytes, start, end);
         const stream = this.#streams.get(streamId);
         if (stream !== undefined) this.#takeHeader(stream, header, endsStream);
@@ -190,7 +189,7 @@ export class Http2Session implements Session {
       if (status === 0 && endsStream) this.#answer(stream, stream.answer);
       else this.#failStream(stream, 'a second header');
     } else if (status < 200) {
-      // 0 has no status, 101 would be another protocol.
+      // 0 has no status, 101 would be another protocol
       const isInterim = status >= 100 && status !== 101 && !endsStream;
       if (!isInterim) this.#failStream(stream, 'an answer without a final status');
     } else {
@@ -215,10 +214,10 @@ export class Http2Session implements Session {
     this.#socket.unref();
   }
 
-  /** RFC 9113 §6.8: what is above `lastStreamId` was not and will not be processed. */
+  /** RFC 9113 §6.8: streams above `lastStreamId` were not and will not be processed. */
   #takeGoaway(lastStreamId: number): void {
     this.#retire();
-    // If it has processed others, the next connection will process these.
+    // if it has processed others, the next connection will process these
     const refusal = lastStreamId === 0 ? 'HTTP/2 GOAWAY before the first one' : undefined;
     for (const stream of this.#streams.values()) {
       if (stream.id > lastStreamId) this.#handBack(stream, refusal);
@@ -232,7 +231,7 @@ export class Http2Session implements Session {
   }
 
   #answer(stream: Stream, header: NonNullable<Stream['answer']>): void {
-    // The answer is complete before the request is: the rest of the request is not needed.
+    // the answer is complete before the request: the rest of the request is not needed
     if (!stream.isWhollySent) this.#sent.reset(stream.id, ErrorCode.cancel);
     this.#forget(stream);
     this.#events.answered(stream.exchange, stream.response(header), this.#readAtMs - stream.sentAtMs);
@@ -289,7 +288,7 @@ export class Http2Session implements Session {
     this.flush();
   }
 
-  /** The connection has ended, or is of no more use. */
+  /** The connection has ended or is unusable. */
   #lose(cause?: Error): void {
     this.#failAll(connectionError(this.#host, 'ended the connection before an answer came', cause));
     this.#socket.destroy();
@@ -310,12 +309,12 @@ export class Http2Session implements Session {
     this.#events.closed(this, this.#reason as DeskbellError);
   }
 
-  /** The process does not wait for it: what is in flight has a socket that it waits for. */
+  /** The timer does not keep the process alive; the socket of a request in flight does. */
   #startTimer(ms: number): Timer {
     return this.#settings.startTimer(() => this.#checkTime(), ms, false);
   }
 
-  /** Runs at least once per shortest time-out, so that no request needs a timer of its own. */
+  /** Runs at least once per shortest time limit, so that no request needs its own timer. */
   #checkTime(): void {
     const nowMs = this.#settings.monotonicNow();
     const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = this.#settings;
@@ -332,13 +331,13 @@ export class Http2Session implements Session {
     }
     this.flush();
     this.#closeWhenDone();
-    // What is due in the past has been done. A closed socket gets the time to write its last frames.
+    // overdue work is done; a closed socket gets time to write its last frames
     const delayMs = dueMs > nowMs ? Math.min(dueMs - nowMs + 1, this.#checkEveryMs) : this.#checkEveryMs;
     if (!this.#socket.destroyed) this.#timer = this.#startTimer(delayMs);
   }
 
   #timeOut(stream: Stream): void {
-    // If not a byte came since, or the body could not even be written, others would fare the same.
+    // not a byte came since, or the body could not even be written: others would fare no better
     if (this.#readAtMs < stream.sentAtMs || !stream.isWhollySent) this.#retire();
     this.#sent.reset(stream.id, ErrorCode.cancel);
     if (stream.answer !== undefined) this.#answer(stream, stream.answer);

@@ -1,6 +1,6 @@
 // HPACK's static table (RFC 7541 appendix A).
 
-/** Name and value; the index on the wire is one more than the one in the array. */
+/** Name and value; the wire index is one more than the array's. */
 export const staticTable: readonly (readonly [name: string, value: string])[] = [
   [':authority', ''],
   [':method', 'GET'],
