@@ -8,12 +8,12 @@ export type BroadcastEvent =
   | { readonly kind: 'alarm'; readonly broadcast: Broadcast; readonly alarm: Alarm };
 
 /** A broadcast as last seen; its state depends on the clock too. */
-interface Look {
+interface BroadcastLook {
   readonly broadcast: Broadcast;
   readonly state: ReturnType<typeof stateOf>;
 }
 
-const pollEveryMs = 500;
+const broadcastsPollMs = 500;
 /** More broadcasts than this between two looks, and some would be missed. */
 const newestCount = 50;
 
@@ -26,24 +26,24 @@ export function watchBroadcasts(
   store: BroadcastStore,
   signal: AbortSignal,
   onError: (error: unknown) => void,
-  everyMs = pollEveryMs,
+  everyMs = broadcastsPollMs,
 ): AsyncGenerator<BroadcastEvent> {
-  let seen: ReadonlyMap<number, Look> | undefined;
+  let seen: ReadonlyMap<number, BroadcastLook> | undefined;
   const findEvents = async (): Promise<readonly BroadcastEvent[]> => {
     const before = seen;
-    seen = await look(store, before ?? new Map());
+    seen = await lookAtBroadcasts(store, before ?? new Map());
     return [...seen.values()]
       .filter(({ broadcast }) => before !== undefined || !isOver(broadcast))
-      .flatMap((now) => compare(before?.get(now.broadcast.id), now));
+      .flatMap((now) => compareBroadcasts(before?.get(now.broadcast.id), now));
   };
   return watchStore(findEvents, { signal, everyMs, onError, looksAfterEnd: true });
 }
 
 /** The newest broadcasts and the older ones that were not over at the last look, oldest first. */
-async function look(
+async function lookAtBroadcasts(
   store: BroadcastStore,
-  seen: ReadonlyMap<number, Look>,
-): Promise<ReadonlyMap<number, Look>> {
+  seen: ReadonlyMap<number, BroadcastLook>,
+): Promise<ReadonlyMap<number, BroadcastLook>> {
   const newest = (await store.list({ limit: newestCount })).toReversed();
   const newestIds = new Set(newest.map(({ id }) => id));
   const older = [...seen].filter(([id, { broadcast }]) => !newestIds.has(id) && !isOver(broadcast));
@@ -56,7 +56,10 @@ async function look(
   );
 }
 
-function compare(before: Look | undefined, { broadcast, state }: Look): readonly BroadcastEvent[] {
+function compareBroadcasts(
+  before: BroadcastLook | undefined,
+  { broadcast, state }: BroadcastLook,
+): readonly BroadcastEvent[] {
   const known = new Set(before?.broadcast.alarms.map(alarmKey));
   const raised = broadcast.alarms.filter((alarm) => !known.has(alarmKey(alarm)));
   return [

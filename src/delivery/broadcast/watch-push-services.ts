@@ -19,7 +19,7 @@ export type ReachabilityEvent =
   | ({ readonly state: 'unreachable' } & UnreachablePushService)
   | { readonly state: 'reachable'; readonly origin: string };
 
-const pollEveryMs = 2000;
+const reachabilityPollMs = 2000;
 
 /** In the order of origins. */
 export function findUnreachable(reports: readonly StoredSenderReport[]): readonly UnreachablePushService[] {
@@ -57,7 +57,7 @@ export function watchPushServices(
   senders: Pick<SenderReports, 'list'>,
   signal: AbortSignal,
   onError: (error: unknown) => void,
-  everyMs = pollEveryMs,
+  everyMs = reachabilityPollMs,
 ): AsyncGenerator<ReachabilityEvent> {
   let reported: ReadonlySet<string> = new Set();
   const findEvents = async (): Promise<readonly ReachabilityEvent[]> => {

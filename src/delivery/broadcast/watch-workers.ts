@@ -14,13 +14,13 @@ export interface WorkerEvent extends WorkerProcess {
   readonly state: 'started' | 'stopped' | 'lost';
 }
 
-interface Look extends WorkerProcess {
+interface WorkerLook extends WorkerProcess {
   readonly seenAtMs: number;
   /** For how many looks its report has been the same. */
   readonly silentLooks: number;
 }
 
-const pollEveryMs = 2000;
+const workersPollMs = 2000;
 /** Reports are repeated every eight seconds, so one that stayed the same for this many looks has run out and was not withdrawn. */
 const silentLooksOfLost = 6;
 
@@ -35,24 +35,24 @@ export function watchWorkers(
   signal: AbortSignal,
   onError: (error: unknown) => void,
   {
-    everyMs = pollEveryMs,
+    everyMs = workersPollMs,
     isLeftOut = () => false,
   }: { readonly everyMs?: number; readonly isLeftOut?: (worker: WorkerProcess) => boolean } = {},
 ): AsyncGenerator<WorkerEvent> {
-  let seen: ReadonlyMap<string, Look> = new Map();
+  let seen: ReadonlyMap<string, WorkerLook> = new Map();
   const findEvents = async (): Promise<readonly WorkerEvent[]> => {
     const before = seen;
-    seen = await look(senders, before);
-    return compare(before, seen).filter((worker) => !isLeftOut(worker));
+    seen = await lookAtWorkers(senders, before);
+    return compareWorkers(before, seen).filter((worker) => !isLeftOut(worker));
   };
   return watchStore(findEvents, { signal, everyMs, onError });
 }
 
-async function look(
+async function lookAtWorkers(
   senders: Pick<SenderReports, 'list'>,
-  seen: ReadonlyMap<string, Look>,
-): Promise<ReadonlyMap<string, Look>> {
-  const looks = new Map<string, Look>();
+  seen: ReadonlyMap<string, WorkerLook>,
+): Promise<ReadonlyMap<string, WorkerLook>> {
+  const looks = new Map<string, WorkerLook>();
   for (const { kind, machine, processId, startedAtMs, seenAtMs } of await senders.list()) {
     if (kind !== 'worker') continue;
     const key = `${machine} ${processId}`;
@@ -66,7 +66,10 @@ async function look(
   return looks;
 }
 
-function compare(seen: ReadonlyMap<string, Look>, looks: ReadonlyMap<string, Look>): readonly WorkerEvent[] {
+function compareWorkers(
+  seen: ReadonlyMap<string, WorkerLook>,
+  looks: ReadonlyMap<string, WorkerLook>,
+): readonly WorkerEvent[] {
   const gone = [...seen].filter(([key]) => !looks.has(key));
   const come = [...looks].filter(([key]) => !seen.has(key));
   return [

@@ -2,7 +2,7 @@
 // a thread: with `--max-semi-space-size=32` its young generation is larger than its old one may grow, V8 marks the old one without end, and
 // a message takes twice as much processor time; with `--max-old-space-size` garbage piles up.
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
-import { Worker, type WorkerOptions } from 'node:worker_threads';
+import { Worker, type WorkerOptions as ThreadOptions } from 'node:worker_threads';
 
 // a worker uses about 25 MB; without a limit V8 lets garbage pile up to many times that
 const resourceLimits = { maxYoungGenerationSizeMb: 18, maxOldGenerationSizeMb: 64 };
@@ -19,7 +19,7 @@ const sizeFlags = ['max-semi-space-size', 'min-semi-space-size', 'max-old-space-
 let starting = 0;
 
 /** Starts a thread with the heap limits of a delivery thread, whatever flags this process was started with. */
-export function startThread(file: string, options: WorkerOptions): Worker {
+export function startThread(file: string, options: ThreadOptions): Worker {
   setFlagsFromString(pretenuringFlag);
   // V8 reads the flags when the thread makes its heap; later threads of the process get its own flags again
   if (starting === 0) for (const flag of sizeFlags) setFlagsFromString(`--${flag}=0`);
