@@ -2,7 +2,8 @@
 // is recognized from the response, not the host, because others host autopush too.
 import { cutText } from '../errors/untrusted-text.ts';
 import { parseJsonObject } from './json-object.ts';
-import type { PushResponse } from './push-response.ts';
+
+type Headers = Readonly<Record<string, string>>;
 
 /** Why a message will not be retried. */
 export type RejectionReason =
@@ -58,12 +59,18 @@ const appleReasons: ReadonlyMap<string, RejectionReason> = new Map([
  * @returns `text`: one line of at most 200 characters without paths, tokens, control characters or lone surrogates, empty if the response
  *   has no text; `reason`: set if the push service names a known one
  */
-export function readRejection({ headers, body }: PushResponse): Rejection {
+export function readRejection({
+  headers,
+  body,
+}: {
+  readonly headers: Headers;
+  readonly body: string;
+}): Rejection {
   const rejection = readAnyRejection(headers, body);
   return keyMismatch.test(rejection.text) ? { ...rejection, reason: 'vapid-key-mismatch' } : rejection;
 }
 
-function readAnyRejection(headers: PushResponse['headers'], body: string): Rejection {
+function readAnyRejection(headers: Headers, body: string): Rejection {
   const windowsDescription = headers['x-wns-error-description'];
   if (windowsDescription !== undefined) {
     const text = clean(windowsDescription);

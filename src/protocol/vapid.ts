@@ -27,7 +27,8 @@ export const maxTokenLifetimeSeconds = 24 * 60 * 60;
 /**
  * Generates a P-256 pair. Subscriptions belong to the pair that they were made with: replacing a pair in use loses every subscriber.
  *
- * @example const { publicKey, privateKey } = generateVapidKeys();
+ * @example
+ * const { publicKey, privateKey } = generateVapidKeys();
  * @see RFC 8292 §3.2
  */
 export function generateVapidKeys(): VapidKeys {
@@ -170,6 +171,7 @@ function badSubject(fault: string): DeskbellError {
 
 // Makes the `authorization` of push requests. One token serves an origin for hours, so signing costs nothing per message.
 
+/** Options of `createVapidAuthorizer`. */
 export interface VapidAuthorizerOptions {
   readonly keys: VapidKeys;
   /** `mailto:` or `https:` URI at which a push service can reach the operator. */

@@ -110,6 +110,7 @@ export interface Transport {
   close(graceMs?: number): Promise<void>;
 }
 
+/** An IP address of a push service's host. */
 export interface ResolvedAddress {
   readonly address: string;
   readonly family: 4 | 6;
