@@ -12,7 +12,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startNginxSink, type NginxSink } from '../bench/broadcast/nginx-sink.ts';
 import { numberOfPath, seedSubscriptions } from '../bench/broadcast/seed.ts';
-import { maxUncommittedRows } from '../src/delivery/settings/worker-settings.ts';
+import { maxUncommittedRows } from '../src/delivery/settings/settings.ts';
 import { scaled } from './scale.ts';
 
 const kills = scaled(50);

@@ -4,15 +4,13 @@ import { guardCallback, mustBe } from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../protocol/endpoint-policy.ts';
 import type { Broadcast } from '../store/broadcasts.ts';
-import { createBroadcast } from './broadcast/create-broadcast.ts';
-import { prepareBroadcast, runPreparations } from './broadcast/prepare-broadcasts.ts';
+import { createBroadcast, prepareBroadcast, runPreparations } from './broadcast/create-broadcast.ts';
 import { watchProgress } from './broadcast/progress.ts';
 import { createSchedule } from './schedule/create-schedule.ts';
 import { runSchedules } from './schedule/run-schedules.ts';
 import type { BroadcastRun, Sender } from './sender-interface.ts';
 import { groupSenderOptions, type GuardedOptions } from './settings/sender-options.ts';
-import { restartAfterFaults } from './worker/restart-after-faults.ts';
-import { createRunWorkers } from './worker/run-workers.ts';
+import { createRunWorkers, restartAfterFaults } from './worker/run-workers.ts';
 
 /** How long a caller that creates a broadcast waits for its audience. */
 const maxCreationMs = 2000;

@@ -1,12 +1,33 @@
 // The sender for applications: single messages and broadcasts with one configuration. `createSender` checks its options; the rest
 // (transport, encryption, workers) is loaded with the first message or broadcast, so that importing the sender is cheap.
+import { encryptionMethods } from '../accelerator/encryption-methods.ts';
+import {
+  checkOptions,
+  isArrayOf,
+  isCheckedElsewhere,
+  isFunction,
+  isNumber,
+  isObject,
+  isSecret,
+  isText,
+  isWholeNumber,
+  mustBe,
+  type OptionCheck,
+  type OptionChecks,
+  wrong,
+} from '../errors/check-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
+import { receiptKeyBytes } from '../protocol/message/receipt-token.ts';
 import { createVapidAuthorizer } from '../protocol/vapid.ts';
+import { isStore } from '../store/store.ts';
 import { readAddressSettings } from '../transport/address-settings.ts';
-import { checkSenderOptions } from './check-sender-options.ts';
+import { maxTimeoutMs, transportChecks } from '../transport/check-options.ts';
 import { startGoneReports } from './reports/gone-hook.ts';
-import { guardCallbacks, type SenderOptions } from './settings/sender-options.ts';
+import { checkMessageLog } from './reports/message-log.ts';
 import type { Sender } from './sender-interface.ts';
+import { defaultRetryPolicy } from './settings/retry-policy.ts';
+import { guardCallbacks, type SenderOptions } from './settings/sender-options.ts';
+import { defaultWorkerSettings, parseMaxRates, type SenderVapid } from './settings/settings.ts';
 import { resolveThreadCount } from './worker/thread-count.ts';
 
 export type { SendResult } from './message-path/post.ts';
@@ -89,4 +110,57 @@ function assertUsable(options: SenderOptions): void {
   // These are called in this thread, whoever delivers.
   const forThreads = { ...options, onWarning: undefined, onGone: undefined, onFigures: undefined };
   if (store !== undefined) resolveThreadCount(threads, forThreads);
+}
+
+// Checks the options of a sender, so that a wrong one fails when the sender is made. The transport checks its own.
+
+const vapidChecks: OptionChecks<SenderVapid> = {
+  // `createVapidAuthorizer` says what is wrong with these
+  publicKey: isCheckedElsewhere,
+  privateKey: isCheckedElsewhere,
+  subject: isCheckedElsewhere,
+  lifetimeSeconds: isCheckedElsewhere,
+  previousKeys: isArrayOf('key pairs', isObject),
+  keyDirectory: isText,
+};
+
+const isPositive = isNumber(1, Number.MAX_SAFE_INTEGER);
+
+/** An object with some of the numbers of `defaults`. */
+function isPartOf(defaults: object): OptionCheck {
+  const checks = Object.fromEntries(Object.keys(defaults).map((name) => [name, isPositive]));
+  // every member that is given must have a value
+  return (value, name) => checkOptions(value, checks, { name, required: Object.keys(Object(value)) });
+}
+
+const senderChecks: OptionChecks<SenderOptions> = {
+  vapid: (value, name) => checkOptions(value, vapidChecks, { name }),
+  store: isStore,
+  ...transportChecks,
+  encrypt: isFunction,
+  encryption: mustBe(`one of ${encryptionMethods.join(', ')}`, (value) =>
+    (encryptionMethods as readonly unknown[]).includes(value),
+  ),
+  onGone: isFunction,
+  receiptKey: isSecret(receiptKeyBytes),
+  threads: isWholeNumber(0, 1024),
+  onWarning: isFunction,
+  onFigures: isFunction,
+  messageLog: checkMessageLog,
+  sendTimeoutMs: isNumber(1, maxTimeoutMs),
+  maxRate(value, name) {
+    const isList = Array.isArray(value) && value.every((limit) => typeof limit === 'string');
+    if (!isList) throw wrong(name, 'must be an array of limits, such as ["fcm.googleapis.com=500/s"]');
+    parseMaxRates(value);
+  },
+  retryPolicy: isPartOf(defaultRetryPolicy),
+  worker: isPartOf(defaultWorkerSettings),
+};
+
+/** @throws {DeskbellError} ERR_CONFIGURATION, with the option, what is wrong with it and what to give instead */
+export function checkSenderOptions(options: SenderOptions): void {
+  checkOptions(options, senderChecks, { required: ['vapid'] });
+  if (options.onGone !== undefined && options.store === undefined) {
+    throw wrong('onGone', 'needs a store: it is called for subscriptions that are deleted from it');
+  }
 }

@@ -1,7 +1,7 @@
 // Schedules (recurring broadcasts), and the pause of everything that the store sends by itself.
 import { isoTime } from '../delivery/broadcast/format-broadcast.ts';
 import { type ResumeOptions, resumeSending } from '../delivery/schedule/resume-sending.ts';
-import { resumeSchedule, type ScheduleWithTimes } from '../delivery/schedule/schedule-times.ts';
+import { resumeSchedule, type ScheduleWithTimes } from '../delivery/schedule/create-schedule.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { Type } from '../http/schema.ts';
 import type { Schedule } from '../store/schedules.ts';

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { OriginGate } from '../../src/delivery/limits/origin-gate.ts';
 import type { Destination } from '../../src/delivery/message-path/destinations.ts';
 import type { Result } from '../../src/delivery/message-path/post.ts';
-import { defaultWorkerSettings } from '../../src/delivery/settings/worker-settings.ts';
+import { defaultWorkerSettings } from '../../src/delivery/settings/settings.ts';
 import { AnswerLog, maxRemembered, type SingleAnswer } from '../../src/delivery/single/answer-log.ts';
 import { gatherTurn } from '../../src/delivery/single/gather.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Assignment, type AssignedRow } from '../../src/delivery/worker/assignment.ts';
 import type { Destination } from '../../src/delivery/message-path/destinations.ts';
 import { OriginGate } from '../../src/delivery/limits/origin-gate.ts';
-import { defaultWorkerSettings } from '../../src/delivery/settings/worker-settings.ts';
+import { defaultWorkerSettings } from '../../src/delivery/settings/settings.ts';
 import type { Broadcast, Recipient } from '../../src/store/broadcasts.ts';
 import type { RowResult } from '../../src/store/ledger.ts';
 

@@ -18,7 +18,7 @@ import { createUserAgent } from '../../src/push-service/index.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { createEncrypter } from '../../src/protocol/message-encryption.ts';
 import { generateUserAgentKeys } from '../../src/protocol/user-agent.ts';
-import { defaultWorkerSettings } from '../../src/delivery/settings/worker-settings.ts';
+import { defaultWorkerSettings } from '../../src/delivery/settings/settings.ts';
 import type { DueSchedule } from '../../src/store/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startServer } from '../transport/peers.ts';

@@ -9,7 +9,7 @@ import {
   type MessageLog,
   type MessageRecord,
 } from '../../src/delivery/reports/message-log.ts';
-import { defaultWorkerSettings } from '../../src/delivery/settings/worker-settings.ts';
+import { defaultWorkerSettings } from '../../src/delivery/settings/settings.ts';
 import type { Assignment } from '../../src/delivery/worker/assignment.ts';
 import { Committer, type CommitterParts } from '../../src/delivery/worker/committer.ts';
 import { Workload, type WorkloadParts } from '../../src/delivery/worker/workload.ts';

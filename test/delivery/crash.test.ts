@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { maxUncommittedRows } from '../../src/delivery/settings/worker-settings.ts';
+import { maxUncommittedRows } from '../../src/delivery/settings/settings.ts';
 import { assertDone, openBroadcastBench, timesReceived, vapidKeys } from './broadcast-bench.ts';
 import { startSendingChild } from './start-sending-child.ts';
 import { until } from '../../tools/until.ts';

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 
 import type { BroadcastRun } from '../../src/delivery/sender-interface.ts';
 import type { RetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
-import type { WorkerSettings } from '../../src/delivery/settings/worker-settings.ts';
+import type { WorkerSettings } from '../../src/delivery/settings/settings.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startPushService, type PushService, type PushServiceEvent } from '../../src/push-service/index.ts';
 import type { PushSubscriptionJson } from '../../src/push-service/sender-side/sinks.ts';

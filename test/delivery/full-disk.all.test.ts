@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createSender } from '../../src/delivery/sender.ts';
 import { startPushService } from '../../src/push-service/index.ts';
-import { waitForDiskSpace } from '../../src/delivery/worker/wait-for-disk-space.ts';
+import { waitForDiskSpace } from '../../src/delivery/worker/create-worker.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { parseSubscription } from '../../src/protocol/subscription.ts';
 import { DiskFullError } from '../../src/store/database-content.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { OriginGate } from '../../src/delivery/limits/origin-gate.ts';
 import { type LoadRow, OriginLoad } from '../../src/delivery/limits/origin-load.ts';
-import { defaultWorkerSettings } from '../../src/delivery/settings/worker-settings.ts';
+import { defaultWorkerSettings } from '../../src/delivery/settings/settings.ts';
 
 const { patienceMs, silentAfterMs, minAsideMs, heldMs } = defaultWorkerSettings;
 const startMs = 1_000_000;

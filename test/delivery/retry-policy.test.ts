@@ -9,7 +9,7 @@ import {
   retryWhenMended,
   type Tries,
 } from '../../src/delivery/settings/retry-policy.ts';
-import { SingleMessageRates } from '../../src/delivery/single/single-message-rates.ts';
+import { SingleMessageRates } from '../../src/delivery/single/single-messages.ts';
 import { suspensionPolicy } from '../../src/store/push-services.ts';
 import { openTestStore } from '../store/test-database.ts';
 

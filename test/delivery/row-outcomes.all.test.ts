@@ -6,7 +6,7 @@ import { createECDH, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import { test, type TestContext } from 'node:test';
-import { maxUncommittedRows } from '../../src/delivery/settings/worker-settings.ts';
+import { maxUncommittedRows } from '../../src/delivery/settings/settings.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';
 import type { AttemptOutcome, AttemptRecord } from '../../src/store/attempts.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -4,10 +4,11 @@ import { test, type TestContext } from 'node:test';
 import {
   createSchedule,
   type RecurringAudience,
+  resumeSchedule,
   type ScheduleOptions,
+  withTimes,
 } from '../../src/delivery/schedule/create-schedule.ts';
 import { createBroadcast } from '../../src/delivery/broadcast/create-broadcast.ts';
-import { resumeSchedule, withTimes } from '../../src/delivery/schedule/schedule-times.ts';
 import { startDueBroadcasts } from '../../src/delivery/schedule/run-schedules.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';
 import { addSubscriptions } from '../store/store-under-test.ts';

@@ -6,7 +6,7 @@ import { RateLimits } from '../../src/delivery/limits/rate-limits.ts';
 import { openMessagePath } from '../../src/delivery/message-path/message-path.ts';
 import { PayloadSource } from '../../src/delivery/worker/row-payloads.ts';
 import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
-import { defaultWorkerSettings } from '../../src/delivery/settings/worker-settings.ts';
+import { defaultWorkerSettings } from '../../src/delivery/settings/settings.ts';
 import { runWorker } from '../../src/delivery/worker/worker.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../../src/protocol/endpoint-policy.ts';

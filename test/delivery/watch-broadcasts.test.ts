@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { stateOf } from '../../src/delivery/broadcast/format-broadcast.ts';
-import { watchBroadcasts, type BroadcastEvent } from '../../src/delivery/broadcast/watch-broadcasts.ts';
+import { type BroadcastEvent, watchBroadcasts } from '../../src/delivery/broadcast/watch.ts';
 import type { Store } from '../../src/store/store.ts';
 import { addSubscriptions, madeUpBroadcast } from '../store/store-under-test.ts';
 import { within } from '../../tools/until.ts';

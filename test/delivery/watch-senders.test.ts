@@ -11,8 +11,9 @@ import {
   formatReachability,
   type ReachabilityEvent,
   watchPushServices,
-} from '../../src/delivery/broadcast/watch-push-services.ts';
-import { watchWorkers, type WorkerEvent } from '../../src/delivery/broadcast/watch-workers.ts';
+  watchWorkers,
+  type WorkerEvent,
+} from '../../src/delivery/broadcast/watch.ts';
 import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
 import type { ReportedPushService, SenderReports, StoredSenderReport } from '../../src/store/sending.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-store.ts';

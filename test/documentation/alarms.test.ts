@@ -8,7 +8,7 @@ import {
   toStanding,
   type FoundAlarm,
 } from '../../src/delivery/alarms/standing-alarm.ts';
-import { findLateWork } from '../../src/delivery/alarms/work-conditions.ts';
+import { findLateWork } from '../../src/delivery/alarms/read-alarms.ts';
 import { meaningOf } from '../../src/delivery/broadcast/meanings.ts';
 import { findChromeLimit } from '../../src/delivery/limits/rate-limits.ts';
 import { pauseRemedy } from '../../src/delivery/alarms/installation-warnings.ts';

@@ -7,7 +7,7 @@ import { maxCapWindowMs } from '../../src/audience/frequency-cap.ts';
 import { defaultRetryPolicy } from '../../src/delivery/settings/retry-policy.ts';
 import { maxPlaintextBytes } from '../../src/protocol/message-encryption.ts';
 import { receiptMemberBytes } from '../../src/protocol/message/receipt-token.ts';
-import { defaultWorkerSettings, maxUncommittedRows } from '../../src/delivery/settings/worker-settings.ts';
+import { defaultWorkerSettings, maxUncommittedRows } from '../../src/delivery/settings/settings.ts';
 import { defaultTimeLimits } from '../../src/http/create-http-server.ts';
 import { defaultMaxPushServices, unlistedLimits } from '../../src/protocol/endpoint-policy.ts';
 import {
@@ -82,7 +82,7 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
   ],
   ['and after twelve hours', 12 * hourMs, 'operator/console/sessions.ts', 'lifetimeMs'],
   ['After five tries, about a minute', 5, 'delivery/worker/record.ts', 'strangerTries'],
-  ['has been due for a minute', minuteMs, 'delivery/alarms/work-conditions.ts', 'lateAfterMs'],
+  ['has been due for a minute', minuteMs, 'delivery/alarms/read-alarms.ts', 'lateAfterMs'],
   ['at least 100 if there are that many', 100, 'delivery/alarms/push-service-conditions.ts', 'judgedAnswers'],
   ['answers in the last 24 hours', dayMs, 'delivery/alarms/push-service-conditions.ts', 'judgedMs'],
   ['or ended less than 24 hours ago', dayMs, 'store/alarms.ts', 'alarmsKeptMs'],
@@ -93,12 +93,7 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
   ['delete older data each hour', hourMs, 'cli/data/retention-loop.ts', 'everyMs'],
   ['| lists of recipients that no broadcast uses | 1 day |', dayMs, 'store/retention.ts', 'unusedForMs'],
   ['| subscriptions that ended, for `onGone` | 30 days |', 30 * dayMs, 'store/retention.ts', 'endedKeptMs'],
-  [
-    'checks for free space every second',
-    secondMs,
-    'delivery/worker/wait-for-disk-space.ts',
-    'tryAgainAfterMs',
-  ],
+  ['checks for free space every second', secondMs, 'delivery/worker/create-worker.ts', 'tryAgainAfterMs'],
   [
     '** takes up to ten seconds, for messages in flight',
     10 * secondMs,

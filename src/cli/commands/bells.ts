@@ -1,7 +1,6 @@
 // `deskbell bells`: addresses with a secret that ring one audience with what is posted there.
 import type { Command } from 'commander';
-import { formatAskedAudience } from '../../delivery/broadcast/describe-source.ts';
-import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
+import { formatAskedAudience, isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { cutText } from '../../errors/untrusted-text.ts';
 import {

@@ -1,8 +1,13 @@
 // `deskbell broadcasts`: lists, shows and controls the broadcasts of a data directory.
 import type { Command } from 'commander';
 import { type CountName, countNames, leftOutMeanings } from '../../delivery/broadcast/meanings.ts';
-import { formatAskedAudience, formatCreator } from '../../delivery/broadcast/describe-source.ts';
-import { formatDuration, isoTime, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import {
+  formatAskedAudience,
+  formatCreator,
+  formatDuration,
+  isoTime,
+  stateOf,
+} from '../../delivery/broadcast/format-broadcast.ts';
 import { measureReach } from '../../delivery/broadcast/progress.ts';
 import { formatCount } from '../../errors/format-count.ts';
 import { cutText } from '../../errors/untrusted-text.ts';

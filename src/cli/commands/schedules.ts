@@ -2,7 +2,11 @@
 import type { Command } from 'commander';
 import { formatCount } from '../../errors/format-count.ts';
 import { isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { formatSchedule, type ScheduleWithTimes, withTimes } from '../../delivery/schedule/schedule-times.ts';
+import {
+  formatSchedule,
+  type ScheduleWithTimes,
+  withTimes,
+} from '../../delivery/schedule/create-schedule.ts';
 import type { Broadcast } from '../../store/broadcasts.ts';
 import {
   continueSchedule,

@@ -2,10 +2,9 @@
 import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import { countOf } from '../../errors/format-count.ts';
-import { formatEvent, type BroadcastEvent } from '../../delivery/broadcast/watch-broadcasts.ts';
+import { type BroadcastEvent, formatEvent, formatReachability } from '../../delivery/broadcast/watch.ts';
 import { broadcastToJson } from '../../operations/broadcasts.ts';
 import { alarmToJson } from '../../operations/alarms.ts';
-import { formatReachability } from '../../delivery/broadcast/watch-push-services.ts';
 import { isOver } from '../../store/broadcasts.ts';
 import { createWarningReader } from '../../delivery/alarms/installation-warnings.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';

@@ -14,7 +14,7 @@ import {
   totalReceipts,
 } from '../../delivery/broadcast/format-broadcast.ts';
 import { formatWait, type Progress, waitsOf } from '../../delivery/broadcast/progress.ts';
-import { alarmKey } from '../../delivery/broadcast/watch-broadcasts.ts';
+import { alarmKey } from '../../delivery/broadcast/watch.ts';
 import type { BroadcastRun } from '../../delivery/sender-interface.ts';
 import { countOf, formatCount } from '../../errors/format-count.ts';
 import { alarmToJson } from '../../operations/alarms.ts';

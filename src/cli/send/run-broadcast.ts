@@ -1,6 +1,6 @@
 // Runs a broadcast that this process delivers, and shows its start, progress and summary. Ctrl-C pauses it.
 import { formatDuration, nameBroadcast, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { formatReachability, watchPushServices } from '../../delivery/broadcast/watch-push-services.ts';
+import { formatReachability, watchPushServices } from '../../delivery/broadcast/watch.ts';
 import type { BroadcastRun } from '../../delivery/sender-interface.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { countOf } from '../../errors/format-count.ts';

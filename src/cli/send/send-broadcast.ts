@@ -3,8 +3,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Audience } from '../../delivery/broadcast/audience.ts';
 import { countAudience } from '../../delivery/broadcast/estimate-audience.ts';
-import { thisCommandLine } from '../../delivery/broadcast/describe-source.ts';
-import { isoTime, nameBroadcast, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
+import {
+  isoTime,
+  nameBroadcast,
+  stateOf,
+  thisCommandLine,
+} from '../../delivery/broadcast/format-broadcast.ts';
 import type { SendResult } from '../../delivery/sender.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { broadcastToJson } from '../../operations/broadcasts.ts';

@@ -2,13 +2,15 @@
 // works. Messages are JSON on standard output with `--json`, otherwise text on standard error.
 import { hostname } from 'node:os';
 import { hostOf, isoTime, nonZeroCounts, stateOf } from '../../delivery/broadcast/format-broadcast.ts';
-import { type BroadcastEvent, watchBroadcasts } from '../../delivery/broadcast/watch-broadcasts.ts';
 import {
+  type BroadcastEvent,
   formatReachability,
   type ReachabilityEvent,
+  watchBroadcasts,
   watchPushServices,
-} from '../../delivery/broadcast/watch-push-services.ts';
-import { watchWorkers, type WorkerEvent } from '../../delivery/broadcast/watch-workers.ts';
+  watchWorkers,
+  type WorkerEvent,
+} from '../../delivery/broadcast/watch.ts';
 import type { MessageRecord } from '../../delivery/reports/message-log.ts';
 import type { Log } from '../../http/log.ts';
 import type { Store } from '../../store/store.ts';

@@ -8,7 +8,7 @@ import type { OutcomeInterval } from '../../store/statistics.ts';
 import { hostOf } from '../broadcast/format-broadcast.ts';
 import { meaningOf } from '../broadcast/meanings.ts';
 import { countOf as countWords } from '../../errors/format-count.ts';
-import { findUnreachable, type UnreachablePushService } from '../broadcast/watch-push-services.ts';
+import { findUnreachable, type UnreachablePushService } from '../broadcast/watch.ts';
 import type { AlarmKind, FoundAlarm } from './standing-alarm.ts';
 
 const link = '/console/push-services';

@@ -1,24 +1,30 @@
 // Writes a broadcast to the store; any worker of any process may deliver it from then on.
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { checkOptions, type OptionChecks } from '../../errors/check-options.ts';
 import { DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
-import { type Broadcast, type BroadcastCreator, repeatBroadcast } from '../../store/broadcasts.ts';
-import type { Store } from '../../store/store.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import { actionNames } from '../../protocol/message/check-message.ts';
 import { encodeMessage, hashMessage } from '../../protocol/message/encode-payload.ts';
 import type { Message } from '../../protocol/message/message.ts';
 import { defaultTtlSeconds } from '../../protocol/request.ts';
 import {
+  type Broadcast,
+  type BroadcastCreator,
+  type BroadcastStore,
+  repeatBroadcast,
+} from '../../store/broadcasts.ts';
+import {
   deliveryOptionChecks,
-  pickDeliveryOptions,
   type DeliveryOptions,
+  pickDeliveryOptions,
 } from '../../store/delivery-options.ts';
 import { lifetimeOf } from '../../store/reader-times.ts';
 import { defaultSliceRows } from '../../store/slices.ts';
+import type { Store } from '../../store/store.ts';
+import { type Audience, checkAudience, hashExpression, isExpression, writeAudience } from './audience.ts';
+import { checkCreator, thisApplication } from './format-broadcast.ts';
 import { checkIdempotencyKey, isLikeOperatorKey, operatorKey } from './idempotency-key.ts';
-import { checkAudience, hashExpression, isExpression, writeAudience, type Audience } from './audience.ts';
-import { checkCreator, thisApplication } from './describe-source.ts';
 import {
   checkPlaceholders,
   checkReaderOptions,
@@ -185,4 +191,47 @@ function checkKey(key: unknown): void {
     'ERR_MESSAGE_INVALID',
     `The idempotency key begins with "${occurrencePrefix}", as those of schedules do; choose another one.`,
   );
+}
+
+// Looks up the audiences of broadcasts to expressions, range by range. Any process may do it and continues where another has stopped.
+// Broadcasts are sent once their audience is complete.
+
+/** How often to check whether another process has prepared it. */
+const lookEveryMs = 250;
+const lookForWorkEveryMs = 1000;
+
+/**
+ * Prepares a broadcast, or waits until another process has.
+ *
+ * @returns the broadcast; still `preparing` only if `signal` was aborted
+ */
+export async function prepareBroadcast(
+  broadcasts: BroadcastStore,
+  id: number,
+  signal: AbortSignal,
+): Promise<Broadcast> {
+  const holder = randomUUID();
+  for (;;) {
+    while (!signal.aborted && (await broadcasts.prepare(id, holder)));
+    const broadcast = await broadcasts.get(id);
+    if (broadcast.state !== 'preparing' || signal.aborted) return broadcast;
+    await sleep(lookEveryMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** Prepares what others have left, until `signal` is aborted. */
+export async function runPreparations(
+  { broadcasts }: Pick<Store, 'broadcasts'>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const id = await broadcasts.findUnprepared();
+    if (id !== undefined) await prepareUnheld(broadcasts, id, signal);
+    else await sleep(lookForWorkEveryMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+async function prepareUnheld(broadcasts: BroadcastStore, id: number, signal: AbortSignal): Promise<void> {
+  const holder = randomUUID();
+  while (!signal.aborted && (await broadcasts.prepare(id, holder)));
 }

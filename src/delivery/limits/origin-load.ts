@@ -16,7 +16,7 @@
 import { Fifo } from '../../transport/fifo.ts';
 import type { Sending } from '../../transport/transport.ts';
 import type { NotSent } from './not-sent.ts';
-import type { WorkerSettings } from '../settings/worker-settings.ts';
+import type { WorkerSettings } from '../settings/settings.ts';
 
 export type LoadSettings = Pick<WorkerSettings, 'patienceMs' | 'silentAfterMs' | 'minAsideMs' | 'heldMs'>;
 

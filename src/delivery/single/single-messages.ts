@@ -2,31 +2,31 @@
 // message: broadcasts delivered by threads do not need it.
 import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
+import { createEndpointPolicy, unlistedLimits } from '../../protocol/endpoint-policy.ts';
 import { createEncryptBatch, type EncryptBatch } from '../../protocol/message-encryption.ts';
-import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
-import type { Message } from '../../protocol/message/message.ts';
-import type { Outcome } from '../../protocol/outcome.ts';
 import {
   checkPayload,
   encodeForReaders,
   encodePayload,
   isForReaders,
 } from '../../protocol/message/encode-payload.ts';
+import type { Message } from '../../protocol/message/message.ts';
+import type { Outcome } from '../../protocol/outcome.ts';
 import { checkPushOptions, type PushOptions } from '../../protocol/request.ts';
-import { systemClock } from '../../transport/clock.ts';
 import { defaultTimeouts, maxTimeoutMs } from '../../transport/check-options.ts';
+import { systemClock } from '../../transport/clock.ts';
 import type { TransportOptions } from '../../transport/transport.ts';
-import { SingleMessageRates } from './single-message-rates.ts';
-import { AnswerLog } from './answer-log.ts';
-import type { Addressee } from '../message-path/destinations.ts';
-import { checkReader, findReader, type SendOptions } from './reader.ts';
-import { gatherTurn } from './gather.ts';
-import { openMessagePath } from '../message-path/message-path.ts';
+import type { NotSent } from '../limits/not-sent.ts';
+import type { Addressee, Destination } from '../message-path/destinations.ts';
+import { openMessagePath, type PushMessage } from '../message-path/message-path.ts';
 import type { Result, SendResult } from '../message-path/post.ts';
-import type { PushMessage } from '../message-path/encrypt.ts';
+import { readSubscription, type SubscriptionInput } from '../message-path/subscription-input.ts';
 import { logMessage } from '../reports/message-log.ts';
 import { groupSenderOptions, type GuardedOptions } from '../settings/sender-options.ts';
-import { readSubscription, type SubscriptionInput } from '../message-path/subscription-input.ts';
+import type { MaxRates } from '../settings/settings.ts';
+import { AnswerLog } from './answer-log.ts';
+import { gatherTurn } from './gather.ts';
+import { checkReader, findReader, type SendOptions } from './reader.ts';
 
 interface WaitingMessage extends PushMessage {
   readonly resolve: (result: Result) => void;
@@ -184,5 +184,45 @@ function toSendResult(result: Result): SendResult {
     case 'capped':
     case 'dormant':
       throw new Error(`A single message is never ${result.kind}.`);
+  }
+}
+
+// Keeps single messages to unlisted push services within their rate, in this process; broadcasts share theirs in the store
+// (rate-limits.ts).
+
+/** Beyond this many, push services that got no message for a second are forgotten. */
+const maxRemembered = 1024;
+
+export class SingleMessageRates {
+  readonly #rates: MaxRates;
+  /** When each may get its next message; a second's worth may be saved up. */
+  readonly #nextAtMs = new Map<string, number>();
+
+  constructor(rates: MaxRates) {
+    this.#rates = rates;
+  }
+
+  /** @returns `undefined` if a message may be sent */
+  admit(
+    { origin, isUnlisted }: Pick<Destination, 'origin' | 'isUnlisted'>,
+    nowMs: number,
+  ): NotSent | undefined {
+    if (!isUnlisted) return undefined;
+    const perSecond = this.#rates.get(origin) ?? unlistedLimits.perSecond;
+    const intervalMs = 1000 / perSecond;
+    const nextAtMs = Math.max(this.#nextAtMs.get(origin) ?? 0, nowMs - 1000) + intervalMs;
+    if (nextAtMs > nowMs) {
+      const detail = `The push service gets at most ${perSecond} messages a second, since "pushServices" does not list it.`;
+      return { kind: 'deferred', afterMs: Math.ceil(nextAtMs - nowMs), detail };
+    }
+    if (this.#nextAtMs.size >= maxRemembered) this.#forget(nowMs);
+    this.#nextAtMs.set(origin, nextAtMs);
+    return undefined;
+  }
+
+  #forget(nowMs: number): void {
+    for (const [origin, nextAtMs] of this.#nextAtMs) {
+      if (nextAtMs <= nowMs - 1000) this.#nextAtMs.delete(origin);
+    }
   }
 }

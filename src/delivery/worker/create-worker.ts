@@ -1,17 +1,16 @@
 // Assembles a worker from message path, transport and store, in a thread of its own or in the caller's.
 import { loadAccelerator } from '../../accelerator/load-accelerator.ts';
 import { createEncryptBatch, type Encrypt } from '../../protocol/message-encryption.ts';
+import { DiskFullError } from '../../store/database-content.ts';
 import type { Store } from '../../store/store.ts';
-import { systemClock } from '../../transport/clock.ts';
+import { type Clock, systemClock } from '../../transport/clock.ts';
+import { RateLimits } from '../limits/rate-limits.ts';
+import { openMessagePath } from '../message-path/message-path.ts';
 import { Figures, type OnFigures } from '../reports/figures.ts';
 import type { MessageLog } from '../reports/message-log.ts';
-import { openMessagePath } from '../message-path/message-path.ts';
-import { RateLimits } from '../limits/rate-limits.ts';
 import { defaultRetryPolicy } from '../settings/retry-policy.ts';
+import { defaultWorkerSettings, type DeliverySettings } from '../settings/settings.ts';
 import { PayloadSource } from './row-payloads.ts';
-import type { DeliverySettings } from '../settings/settings.ts';
-import { defaultWorkerSettings } from '../settings/worker-settings.ts';
-import { waitForDiskSpace } from './wait-for-disk-space.ts';
 import { runWorker } from './worker.ts';
 
 const reportEveryMs = 1000;
@@ -94,3 +93,76 @@ export function createWorker(
     close: () => path.close(0),
   };
 }
+
+// A store for workers that waits while its disk is full: a worker's writes are made once there is room, and until then it takes no new
+// work. It keeps what it has sent, so nothing is repeated.
+
+export const tryAgainAfterMs = 1000;
+
+export interface WaitOptions {
+  readonly clock: Pick<Clock, 'startTimer'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Called once when it begins to wait, and once when it continues. */
+  readonly onWarning: (warning: string) => void;
+  /** Ends the wait; the pending write is thrown. */
+  readonly signal: AbortSignal;
+}
+
+export function waitForDiskSpace(
+  { leases, ledger, rates }: Pick<Store, 'leases' | 'ledger' | 'rates'>,
+  { clock, now, onWarning, signal }: WaitOptions,
+): Pick<Store, 'leases' | 'ledger' | 'rates'> {
+  let isWaiting = false;
+
+  const patiently = async <Result>(write: () => Promise<Result>): Promise<Result> => {
+    for (;;) {
+      try {
+        const result = await write();
+        if (isWaiting)
+          onWarning(`The disk of the database has free space again: sending continues (${minute(now())}).`);
+        isWaiting = false;
+        return result;
+      } catch (error) {
+        if (!(error instanceof DiskFullError) || signal.aborted) throw error;
+        if (!isWaiting) {
+          onWarning(`The disk of the database is full: sending waits for free space (${minute(now())}).`);
+        }
+        isWaiting = true;
+      }
+      await pause(clock, signal);
+    }
+  };
+
+  return {
+    leases: {
+      leaseSlice: (request) => patiently(() => leases.leaseSlice(request)),
+      leaseRetries: (request) => patiently(() => leases.leaseRetries(request)),
+      renew: (lease, leaseMs) => patiently(() => leases.renew(lease, leaseMs)),
+      release: (lease) => patiently(() => leases.release(lease)),
+      waitForWork: (request) => leases.waitForWork(request),
+    },
+    ledger: {
+      commit: (page) => patiently(() => ledger.commit(page)),
+      recordAnswers: (answers) => patiently(() => ledger.recordAnswers(answers)),
+      readRows: (...range) => patiently(() => ledger.readRows(...range)),
+      pushServices: () => ledger.pushServices(),
+    },
+    rates: { take: (request) => patiently(() => rates.take(request)) },
+  };
+}
+
+function pause({ startTimer }: Pick<Clock, 'startTimer'>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      timer.cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = startTimer(end, tryAgainAfterMs, true);
+    signal.addEventListener('abort', end);
+  });
+}
+
+/** All threads usually meet it in the same minute, so equal warnings are reported once. */
+const minute = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 16)}Z`;

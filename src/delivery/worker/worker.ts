@@ -18,7 +18,7 @@ import { unlistedLimits } from '../../protocol/endpoint-policy.ts';
 import { isSettlement } from '../../store/broadcasts.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { toRowResult, type RecordSettings } from './record.ts';
-import type { WorkerSettings } from '../settings/worker-settings.ts';
+import type { WorkerSettings } from '../settings/settings.ts';
 import { Workload, type RowsAhead, type WorkloadParts } from './workload.ts';
 
 export interface WorkerParts extends Omit<WorkloadParts & CommitterParts, 'destinations' | 'now'> {

@@ -5,7 +5,7 @@ import type { Leases } from '../../store/leases.ts';
 import { Assignment, type AssignedRow } from './assignment.ts';
 import type { Destinations } from '../message-path/destinations.ts';
 import type { PayloadSource } from './row-payloads.ts';
-import { maxUncommittedOf, type WorkerSettings } from '../settings/worker-settings.ts';
+import { maxUncommittedOf, type WorkerSettings } from '../settings/settings.ts';
 
 export interface WorkloadParts {
   readonly leases: Leases;

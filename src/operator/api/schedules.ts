@@ -3,7 +3,7 @@ import { type ServiceApp, Type } from '../../http/schema.ts';
 import { assertNotBlank } from '../../protocol/message/check-message.ts';
 import { recurringAudienceSchema } from '../../operations/audience.ts';
 import { deliveryOptionSchemas, exampleMessage, messageSchema } from '../../operations/message.ts';
-import { withTimes } from '../../delivery/schedule/schedule-times.ts';
+import { withTimes } from '../../delivery/schedule/create-schedule.ts';
 import {
   continueSchedule,
   pauseSchedule,

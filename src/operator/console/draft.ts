@@ -1,6 +1,6 @@
 // Describes a message in the composer, while it is typed and when the page loads: its size, audience, start and faults. Also fills the
 // form from an existing broadcast, to send it once more; its start and idempotency key are new.
-import { formatAskedAudience } from '../../delivery/broadcast/describe-source.ts';
+import { formatAskedAudience } from '../../delivery/broadcast/format-broadcast.ts';
 import { type AudienceEstimator, formatAudienceSize } from '../../delivery/broadcast/estimate-audience.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { formatCount } from '../../errors/format-count.ts';

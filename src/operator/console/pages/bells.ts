@@ -1,6 +1,6 @@
 // Bells: a list, and a page for each with its last requests. The command line adds them, since an address is shown once.
 import type { FastifyInstance } from 'fastify';
-import { formatAskedAudience } from '../../../delivery/broadcast/describe-source.ts';
+import { formatAskedAudience } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { bellTexts, removeBell, showBell, type ShownRequest } from '../../../operations/bells.ts';
 import type { Bell } from '../../../store/bells.ts';

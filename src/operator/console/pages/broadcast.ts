@@ -3,11 +3,17 @@ import { givenKey } from '../../../delivery/broadcast/idempotency-key.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { countOf, formatCount } from '../../../errors/format-count.ts';
 import type { CountName } from '../../../delivery/broadcast/meanings.ts';
-import { formatAskedAudience, formatCreator } from '../../../delivery/broadcast/describe-source.ts';
+import {
+  describeState,
+  formatAlarm,
+  formatAskedAudience,
+  formatCreator,
+  hostOf,
+  stateOf,
+} from '../../../delivery/broadcast/format-broadcast.ts';
 import { readAlarms } from '../../../delivery/alarms/read-alarms.ts';
 import { installationKinds, type StandingAlarm } from '../../../delivery/alarms/standing-alarm.ts';
 import { pushServiceName } from '../../../protocol/known-push-services.ts';
-import { describeState, formatAlarm, hostOf, stateOf } from '../../../delivery/broadcast/format-broadcast.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import { readPayloadTexts } from '../../../protocol/message/read-message.ts';
 import {

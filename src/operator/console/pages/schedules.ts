@@ -1,11 +1,11 @@
 // Schedules: recurring broadcasts, each with its next times and the outcome of its last broadcast.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { formatAskedAudience } from '../../../delivery/broadcast/describe-source.ts';
+import { formatAskedAudience } from '../../../delivery/broadcast/format-broadcast.ts';
 import {
   resumeSchedule,
-  withTimes,
   type ScheduleWithTimes,
-} from '../../../delivery/schedule/schedule-times.ts';
+  withTimes,
+} from '../../../delivery/schedule/create-schedule.ts';
 import { html, type Html } from '../../../http/description/html.ts';
 import type { Broadcast } from '../../../store/broadcasts.ts';
 import type { Schedule, ScheduleAudience } from '../../../store/schedules.ts';
