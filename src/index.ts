@@ -47,7 +47,7 @@ export type {
 export type { AskedAudience, BroadcastCreator, ListKind } from './store/broadcasts.ts';
 export type { Message, MessageAction, MessageTexts } from './protocol/message/message.ts';
 export type { Outcome, RetryReason } from './protocol/outcome.ts';
-export type { PushResponse } from './protocol/push-response.ts';
+export type { PushResponse } from './protocol/outcome.ts';
 export type { RejectionReason } from './protocol/refusal-reason.ts';
 export type { PushOptions, Urgency } from './protocol/request.ts';
 export type { ResolvedAddress, TransportOptions } from './transport/transport.ts';

@@ -12,7 +12,7 @@ export { createEndpointPolicy, type EndpointFault, type EndpointPolicy } from '.
 export { readResponse, type Outcome, type ResponseContext, type RetryReason } from './outcome.ts';
 export { encodePayload } from './message/encode-payload.ts';
 export type { Message, MessageAction, MessageTexts } from './message/message.ts';
-export type { PushResponse } from './push-response.ts';
+export type { PushResponse } from './outcome.ts';
 export type { RejectionReason } from './refusal-reason.ts';
 export {
   defaultTtlSeconds,

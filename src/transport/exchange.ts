@@ -1,7 +1,7 @@
 // A request in progress, and the session that carries it. A session handles one connection and its protocol; the origin
 // above it handles the queue and decides what may be sent.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
-import type { PushResponse } from '../protocol/push-response.ts';
+import type { PushResponse } from '../protocol/outcome.ts';
 import type { Clock, Timer } from './clock.ts';
 import type { PushRequest, TransportResult } from './transport.ts';
 

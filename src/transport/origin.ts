@@ -12,8 +12,7 @@
 // One connection is opened until ALPN has selected the protocol. Then there are as many as the requests wanted in flight
 // need: HTTP/2 carries a hundred each, or what the push service allows, HTTP/1.1 one; both up to a bound.
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { isFaultOfMachine, readResponse } from '../protocol/outcome.ts';
-import type { PushResponse } from '../protocol/push-response.ts';
+import { isFaultOfMachine, type PushResponse, readResponse } from '../protocol/outcome.ts';
 import { Admission, type AdmissionSettings } from './admission.ts';
 import { unlistedLimits } from '../protocol/endpoint-policy.ts';
 import type { ConnectSettings, Protocol } from './connect.ts';

@@ -1,8 +1,7 @@
 // The interface of the transport: takes a push request, reports its result.
 import type { DeskbellError } from '../errors/deskbell-error.ts';
 import type { PushServices } from '../protocol/endpoint-policy.ts';
-import type { FailureReason, Outcome } from '../protocol/outcome.ts';
-import type { PushResponse } from '../protocol/push-response.ts';
+import type { FailureReason, Outcome, PushResponse } from '../protocol/outcome.ts';
 import type { AddressSettings } from './address-settings.ts';
 import type { Clock } from './clock.ts';
 

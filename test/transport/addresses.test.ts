@@ -14,7 +14,7 @@ import { after, before, test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { createAddressPolicy, isPublicAddress, resolveWithDns } from '../../src/transport/address-policy.ts';
 import { createTransport } from '../../src/transport/create-transport.ts';
-import { findRoute } from '../../src/transport/route.ts';
+import { findRoute } from '../../src/transport/connect.ts';
 import type { ResolvedAddress, TransportOptions } from '../../src/transport/transport.ts';
 import { skipWithoutNamespaces } from '../../tools/namespaces.ts';
 import { until } from '../../tools/until.ts';

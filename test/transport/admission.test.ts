@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
-import { readResponse } from '../../src/protocol/outcome.ts';
-import type { PushResponse } from '../../src/protocol/push-response.ts';
+import { type PushResponse, readResponse } from '../../src/protocol/outcome.ts';
 import { Admission } from '../../src/transport/admission.ts';
 import { latencyFloor } from '../../src/transport/pacing.ts';
 import type { Answer } from '../../src/transport/transport.ts';

@@ -1,6 +1,6 @@
 // An HPACK encoder for tests (RFC 7541), written to be compared with and not to be fast: it uses every representation,
 // in whatever order a test asks for, and keeps the dynamic table as a plain list.
-import { staticTable } from '../../src/transport/http2/static-table.ts';
+import { staticTable } from '../../src/transport/http2/hpack-encoder.ts';
 
 type Entry = readonly [name: string, value: string];
 

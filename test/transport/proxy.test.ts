@@ -8,7 +8,7 @@ import { test } from 'node:test';
 
 import { createTransport } from '../../src/transport/create-transport.ts';
 import { parseProxy, proxyFromEnvironment } from '../../src/transport/proxy.ts';
-import { isProxyBypassed } from '../../src/transport/route.ts';
+import { isProxyBypassed } from '../../src/transport/connect.ts';
 import { certificate, serverTls, startServer, type Peer } from './peers.ts';
 import { describe, sendMany, sendOne, tally } from './sending.ts';
 

@@ -5,7 +5,7 @@ import { formatWallTime, nextTimeOfDay, parseTimeOfDay, parseWallTime } from '..
 import { wrong } from '../../errors/check-options.ts';
 import { fieldError } from '../../errors/deskbell-error.ts';
 import type { EncodedMessage } from '../../protocol/message/encode-payload.ts';
-import { memberError } from '../../protocol/message/message-error.ts';
+import { memberError } from '../../protocol/message/value-schema.ts';
 import { createTemplate, type Placeholder } from '../../protocol/message/placeholders.ts';
 import type { DeliveryOptions } from '../../store/delivery-options.ts';
 import { createReaderTimes, hasReaderTimes } from '../../store/reader-times.ts';

@@ -1,8 +1,7 @@
 // Third step of a message's path: gives a request to the transport and interprets the result.
 import type { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { EndpointPolicy } from '../../protocol/endpoint-policy.ts';
-import { readFailure, type Outcome } from '../../protocol/outcome.ts';
-import type { PushResponse } from '../../protocol/push-response.ts';
+import { type Outcome, type PushResponse, readFailure } from '../../protocol/outcome.ts';
 import type { PushRequest, Sending, Transport, TransportResult } from '../../transport/transport.ts';
 import type { ClockCheck } from '../reports/clock-check.ts';
 import type { NotSent } from '../limits/not-sent.ts';

@@ -1,6 +1,6 @@
 // Compares the store's time with the `Date` of push services' answers, now and then. It only warns: push services refuse tokens from a
 // clock that is hours ahead, and messages expire early or late, but it may be the other clock that is wrong.
-import type { PushResponse } from '../../protocol/push-response.ts';
+import type { PushResponse } from '../../protocol/outcome.ts';
 
 /** Answers take some seconds, and a `Date` has whole seconds. */
 export const toleratedClockMs = 3 * 60_000;

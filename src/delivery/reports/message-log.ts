@@ -1,7 +1,6 @@
 // Logs messages on request: the subscription and the result, but neither content nor endpoint.
 import { checkOptions, isFunction, mustBe, type OptionCheck } from '../../errors/check-options.ts';
-import type { Outcome } from '../../protocol/outcome.ts';
-import type { PushResponse } from '../../protocol/push-response.ts';
+import type { Outcome, PushResponse } from '../../protocol/outcome.ts';
 import { type AttemptOutcome } from '../../store/attempts.ts';
 import { outcomeOf } from '../../store/attempt-sets.ts';
 import type { RowResult } from '../../store/ledger.ts';

@@ -11,7 +11,7 @@ import {
   type MeasuredText,
   type PayloadOptions,
 } from './measure-message.ts';
-import { memberError } from './message-error.ts';
+import { memberError } from './value-schema.ts';
 import type { Message } from './message.ts';
 import { type Placeholder, type ReaderData, uniquePlaceholders } from './placeholders.ts';
 import { receiptMemberBytes } from './receipt-token.ts';

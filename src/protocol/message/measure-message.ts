@@ -2,10 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { lookUp } from '../../errors/look-up.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
-import { actionName, checkMessage } from './check-message.ts';
-import type { LocalizedMessage } from './localize-message.ts';
+import { actionName, checkMessage, type LocalizedMessage } from './check-message.ts';
 import { actionMembers, type MemberDescription, memberDescriptions } from './members.ts';
-import { messageError } from './message-error.ts';
+import { messageError } from './value-schema.ts';
 import type { Message } from './message.ts';
 import { createTemplate, type Template } from './placeholders.ts';
 import { receiptMemberBytes } from './receipt-token.ts';

@@ -3,7 +3,7 @@
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { lookUp } from '../../errors/look-up.ts';
 import { maxPlaintextBytes } from '../message-encryption.ts';
-import { memberError, messageError } from './message-error.ts';
+import { memberError, messageError } from './value-schema.ts';
 import { toReceiptMember } from './receipt-token.ts';
 
 /** A place in a message where a person's value goes. */

@@ -1,9 +1,11 @@
 // The subset of JSON Schema that describes members of a message, and the check of values.
+import type { ErrorCode } from '../../errors/catalogue.ts';
+import { typeOf } from '../../errors/check-options.ts';
 import type { Formats } from '../../errors/describe-schema.ts';
+import { DeskbellError } from '../../errors/deskbell-error.ts';
+import { lookUp } from '../../errors/look-up.ts';
 import { isPlainText, plainTextPattern } from '../../errors/untrusted-text.ts';
 import { readLanguage } from '../language.ts';
-import { typeOf } from '../../errors/check-options.ts';
-import { lookUp } from '../../errors/look-up.ts';
 
 /** Without a `type`, any JSON value. */
 export interface ValueSchema {
@@ -146,4 +148,35 @@ function fits(value: unknown, schema: ValueSchema): boolean {
 function hasScheme(value: string, schemes: readonly string[]): boolean {
   const url = URL.parse(value, 'https://scope.invalid/');
   return url !== null && schemes.includes(url.protocol);
+}
+
+// Errors about a member of a message. They name the member and never show its value.
+
+/**
+ * @param member such as `texts.de.actions[0].url`
+ * @param expected what to give, after "give"
+ */
+export const messageError = (
+  member: string,
+  fault: string,
+  expected: string,
+  cause?: unknown,
+): DeskbellError =>
+  memberError(
+    'ERR_MESSAGE_INVALID',
+    member,
+    `The member ${member} of the message is ${fault}; give ${expected}.`,
+    cause,
+  );
+
+/**
+ * @param member as in `messageError`; `fields` points to it in an object whose member `message` is the message
+ * @param detail what is wrong with it, in a sentence
+ */
+export function memberError(code: ErrorCode, member: string, detail: string, cause?: unknown): DeskbellError {
+  const pointer = ['/message', ...member.split(/[.[\]]+/).filter(Boolean)].join('/');
+  return new DeskbellError(code, detail, {
+    fields: [{ pointer, code, detail }],
+    ...(cause !== undefined && { cause }),
+  });
 }

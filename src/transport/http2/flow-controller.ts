@@ -2,8 +2,15 @@
 // connection, one for each stream. Nearly always both are large enough for the whole body. Renews the push service's window for the
 // connection as its answers use it up.
 import type { FrameWriter } from './frame-writer.ts';
-import type { PeerSettings } from './peer-settings.ts';
-import { defaultWindowBytes, ErrorCode, Flag, FrameType, Http2Fault, maxWindowBytes } from './protocol.ts';
+import {
+  defaultWindowBytes,
+  ErrorCode,
+  Flag,
+  FrameType,
+  Http2Fault,
+  maxWindowBytes,
+  type PeerSettings,
+} from './protocol.ts';
 import type { Stream } from './streams.ts';
 
 export class FlowController {

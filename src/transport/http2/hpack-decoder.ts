@@ -5,9 +5,9 @@
 // Answers resemble each other: `server` stays the same, `date` does for a second. So the reader remembers the last
 // block field by field, and a literal that comes again as the same bytes at the same place is not decoded and checked
 // again.
-import type { PushResponse } from '../../protocol/push-response.ts';
+import type { PushResponse } from '../../protocol/outcome.ts';
 import { defaultHeaderTableBytes, ErrorCode, Http2Fault, maxHeaderListBytes } from './protocol.ts';
-import { staticTable } from './static-table.ts';
+import { staticTable } from './hpack-encoder.ts';
 
 export interface HeaderBlock {
   /** 0 for a block without `:status`: trailers. */

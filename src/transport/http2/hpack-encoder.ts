@@ -1,8 +1,74 @@
-// Writes the header blocks of push requests (RFC 7541). What messages share (authority, VAPID, TTL, …) goes into the peer's dynamic table
-// once and then costs a byte per field; path and length differ and are plain literals.
+// HPACK's static table (RFC 7541 appendix A).
 import type { PushHeaders } from '../transport.ts';
 import { defaultHeaderTableBytes } from './protocol.ts';
-import { staticTable } from './static-table.ts';
+
+/** Name and value; the wire index is one more than the array's. */
+export const staticTable: readonly (readonly [name: string, value: string])[] = [
+  [':authority', ''],
+  [':method', 'GET'],
+  [':method', 'POST'],
+  [':path', '/'],
+  [':path', '/index.html'],
+  [':scheme', 'http'],
+  [':scheme', 'https'],
+  [':status', '200'],
+  [':status', '204'],
+  [':status', '206'],
+  [':status', '304'],
+  [':status', '400'],
+  [':status', '404'],
+  [':status', '500'],
+  ['accept-charset', ''],
+  ['accept-encoding', 'gzip, deflate'],
+  ['accept-language', ''],
+  ['accept-ranges', ''],
+  ['accept', ''],
+  ['access-control-allow-origin', ''],
+  ['age', ''],
+  ['allow', ''],
+  ['authorization', ''],
+  ['cache-control', ''],
+  ['content-disposition', ''],
+  ['content-encoding', ''],
+  ['content-language', ''],
+  ['content-length', ''],
+  ['content-location', ''],
+  ['content-range', ''],
+  ['content-type', ''],
+  ['cookie', ''],
+  ['date', ''],
+  ['etag', ''],
+  ['expect', ''],
+  ['expires', ''],
+  ['from', ''],
+  ['host', ''],
+  ['if-match', ''],
+  ['if-modified-since', ''],
+  ['if-none-match', ''],
+  ['if-range', ''],
+  ['if-unmodified-since', ''],
+  ['last-modified', ''],
+  ['link', ''],
+  ['location', ''],
+  ['max-forwards', ''],
+  ['proxy-authenticate', ''],
+  ['proxy-authorization', ''],
+  ['range', ''],
+  ['referer', ''],
+  ['refresh', ''],
+  ['retry-after', ''],
+  ['server', ''],
+  ['set-cookie', ''],
+  ['strict-transport-security', ''],
+  ['transfer-encoding', ''],
+  ['user-agent', ''],
+  ['vary', ''],
+  ['via', ''],
+  ['www-authenticate', ''],
+];
+
+// Writes the header blocks of push requests (RFC 7541). What messages share (authority, VAPID, TTL, …) goes into the peer's dynamic table
+// once and then costs a byte per field; path and length differ and are plain literals.
 
 /** The fields of a block around its path and length. */
 export interface EncodedFields {

@@ -24,9 +24,8 @@ import type { Exchange, Session, SessionEvents, SessionSettings } from '../excha
 import { ClientFrames, FrameWriter } from './frame-writer.ts';
 import { FlowController } from './flow-controller.ts';
 import { HpackDecoder, type HeaderBlock } from './hpack-decoder.ts';
-import { FrameValidator, type FrameEvents } from './frame-validator.ts';
-import { PeerSettings } from './peer-settings.ts';
-import { ErrorCode, Http2Fault, maxStreamId, maxStreams } from './protocol.ts';
+import { type FrameEvents, FrameValidator } from './frame-reader.ts';
+import { ErrorCode, Http2Fault, maxStreamId, maxStreams, PeerSettings } from './protocol.ts';
 import { Stream, StreamTable } from './streams.ts';
 
 /** Beyond this much unsent data, requests wait: the push service reads too slowly. */

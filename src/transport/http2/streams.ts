@@ -1,5 +1,5 @@
 // One request and its answer on an HTTP/2 connection.
-import type { PushResponse } from '../../protocol/push-response.ts';
+import type { PushResponse } from '../../protocol/outcome.ts';
 import { type Exchange, ResponseBody } from '../exchange.ts';
 import type { HeaderBlock } from './hpack-decoder.ts';
 
