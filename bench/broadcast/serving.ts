@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataDirectory } from '../../src/cli/data/data-directory.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { generateOperatorToken } from '../../src/keys/operator-token.ts';
+import { generateOperatorToken } from '../../src/keys/secret-files.ts';
 import { cpuSecondsOf } from '../measure/process-usage.ts';
 import { broadcastMessage, messageToReaders } from './message.ts';
 import type { NginxSink } from './nginx-sink.ts';

@@ -1,7 +1,7 @@
 // The console over a store, and how long its pages take, as an operator who has signed in asks for them.
 import type { AddressInfo } from 'node:net';
 import { createSender } from '../../src/delivery/sender.ts';
-import { generateOperatorToken } from '../../src/keys/operator-token.ts';
+import { generateOperatorToken } from '../../src/keys/secret-files.ts';
 import { createOperator } from '../../src/operator/create-operator.ts';
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';

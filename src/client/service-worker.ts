@@ -4,8 +4,7 @@
 import { ownName, question } from './subscription.ts';
 import { click, reportDismissal } from './worker/clicks.ts';
 import { readPush, receive } from './worker/show.ts';
-import { receiptsName, sendReceipts } from './worker/receipts.ts';
-import { renew, renewWithRetries } from './worker/renewal.ts';
+import { receiptsName, renew, renewWithRetries, sendReceipts } from './worker/receipts.ts';
 import { messageOf, readOwnState, updateOwnState, worker } from './worker/scope.ts';
 
 const scriptPath = worker.location.pathname;

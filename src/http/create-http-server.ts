@@ -3,14 +3,18 @@ import { lookup } from 'node:dns/promises';
 import { createServer as createTcpServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { createTrust, type TrustedProxies } from './client-address.ts';
-import { handleClientError } from './client-errors.ts';
+import {
+  dropContentType,
+  handleClientError,
+  handleConnectAndExpect,
+  renderMalformedUrl,
+} from './client-errors.ts';
 import {
   closeUnreadResponses,
   limitConnectionsOfClients,
   limitOpenResponses,
   trackRequestStarts,
 } from './connections.ts';
-import { dropContentType, handleConnectAndExpect, renderMalformedUrl } from './malformed-requests.ts';
 import type { ResponseRules } from './problem.ts';
 
 // Not imported: that would load Node's WebSocket and undici too, 80 ms.

@@ -1,10 +1,10 @@
 // The secrets of a data directory, and all of them together for backup and restore.
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { decodeBase64, encodeBase64url } from '../protocol/base64.ts';
-import { listPairFiles, pairAdvice, pairFile, vapidFileName } from './vapid-key-files.ts';
 import { readPrivateFile, unusableError, writePrivateFile } from './private-file.ts';
+import { listPairFiles, pairAdvice, pairFile, vapidFileName } from './vapid-key-files.ts';
 
 const secretBytes = 32;
 
@@ -102,4 +102,19 @@ async function readSecret(directory: string, name: SecretFileName): Promise<Uint
  */
 export async function checkSecrets(directory: string): Promise<void> {
   for (const name of secretFileNames) await readSecret(directory, name);
+}
+
+// Operators' tokens: 32 random bytes, of which only the SHA-256 is stored; slow hashes are for guessable secrets.
+
+/** Identifies the token to people and to scanners for leaked secrets. */
+const prefix = 'deskbell_op_';
+
+/** @returns the token, shown once, and the hash to store */
+export function generateOperatorToken(): { readonly token: string; readonly tokenHash: Uint8Array } {
+  const token = `${prefix}${randomBytes(32).toString('base64url')}`;
+  return { token, tokenHash: hashOperatorToken(token) };
+}
+
+export function hashOperatorToken(token: string): Uint8Array {
+  return createHash('sha256').update(token).digest();
 }

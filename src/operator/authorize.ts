@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Audience } from '../delivery/broadcast/audience.ts';
 import { requireDefaults } from '../delivery/broadcast/reader-options.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
-import { hashOperatorToken } from '../keys/operator-token.ts';
+import { hashOperatorToken } from '../keys/secret-files.ts';
 import { defaultRoles, readers } from '../operations/operation.ts';
 import { encodeMessage } from '../protocol/message/encode-payload.ts';
 import type { Message } from '../protocol/message/message.ts';

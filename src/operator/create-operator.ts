@@ -7,7 +7,7 @@ import { operatorErrors } from '../errors/catalogue.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { isLoopback, readForwarded } from '../http/client-address.ts';
 import { createHttpServer, type HttpServerOptions, type TlsFiles } from '../http/create-http-server.ts';
-import { assertHost } from '../http/malformed-requests.ts';
+import { assertHost } from '../http/client-errors.ts';
 import { type ResponseRules, sendProblems } from '../http/problem.ts';
 import type { SchemaTypeProvider } from '../http/schema.ts';
 import { handleUnknownPaths } from '../http/unknown-paths.ts';

@@ -1,8 +1,7 @@
 // The control resource: the library's functions as JSON over HTTP, for other processes. It answers only loopback, and
 // never a web page: browsers send `Origin` with every request that could do harm.
-import { type Answer, emptyAnswer, jsonAnswer, refusal } from './http/answer.ts';
+import { type Answer, emptyAnswer, isLoopbackHost, jsonAnswer, refusal } from './http/answer.ts';
 import type { Exchange } from './http/exchange.ts';
-import { isLoopbackHost } from './http/header-fields.ts';
 import type { Fault } from './faults.ts';
 import type { PushService } from './push-service.ts';
 

@@ -1,6 +1,6 @@
 import { WebSocketServer } from 'ws';
 import { checkOrigin, createAddresses, originOf, tokenOf } from './addresses.ts';
-import { parseApplicationServerKey } from './application-server-key.ts';
+import { createVapidVerifier, parseApplicationServerKey } from './sender-side/vapid-verification.ts';
 import { maxFrameBytes, serveUserAgent } from './browser-side/autopush.ts';
 import { makeCertificate, type Certificate } from './http/certificate.ts';
 import { checkNames, type Names, withDefaultLimits } from './limits.ts';
@@ -8,14 +8,13 @@ import { serveControl } from './control.ts';
 import { createEventLog } from './events.ts';
 import { Exchange } from './http/exchange.ts';
 import { createFaults } from './faults.ts';
-import { findHostFault } from './http/header-fields.ts';
+import { findHostFault } from './http/answer.ts';
 import { listen } from './http/listener.ts';
 import { route, type Routes } from './routing.ts';
 import { createSenderApi } from './sender-side/sender-api.ts';
 import type { PushService, PushServiceOptions, SinkOptions } from './push-service.ts';
 import { createSinkBatches } from './sender-side/sinks.ts';
 import { createUserAgents } from './browser-side/user-agents.ts';
-import { createVapidVerifier } from './sender-side/vapid-verification.ts';
 
 const optionNames: Names<PushServiceOptions> = {
   host: true,

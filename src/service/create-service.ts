@@ -1,17 +1,20 @@
 // The whole service as a Fastify plugin, in a scope of its own: the application's hooks, parsers and handlers for
 // errors and unknown paths stay as they are.
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
+import { DeskbellError } from '../errors/deskbell-error.ts';
 import { createTrust, readForwarded } from '../http/client-address.ts';
+import { assertHost, renderMalformedUrl } from '../http/client-errors.ts';
 import { createHttpServer, schemaController } from '../http/create-http-server.ts';
 import { addDescriptionRoutes } from '../http/description/description-routes.ts';
 import { collectRoutes } from '../http/description/openapi-document.ts';
+import { contentResponse, type Operation } from '../http/description/operation.ts';
 import { enableFilters } from '../http/filter.ts';
-import { acceptConsumedBodies, defaultBodyLimitBytes, readJsonBodies } from '../http/json-body.ts';
+import { acceptConsumedBodies, defaultBodyLimitBytes, readJsonBodies, sendJson } from '../http/json-body.ts';
 import type { Log } from '../http/log.ts';
-import { assertHost, renderMalformedUrl } from '../http/malformed-requests.ts';
 import { type ResponseRules, sendProblems } from '../http/problem.ts';
-import type { SchemaTypeProvider } from '../http/schema.ts';
+import { type Schema, type SchemaTypeProvider, type ServiceApp, Type } from '../http/schema.ts';
 import { handleOptions, handleUnknownPaths, readWildcardParams } from '../http/unknown-paths.ts';
+import type { Store } from '../store/store.ts';
 import { addCorsHeaders, answerPreflights } from './cors.ts';
 import { addDemoPage } from './demonstration/demo-page.ts';
 import {
@@ -20,7 +23,6 @@ import {
   securitySchemes,
 } from './demonstration/demonstration-routes.ts';
 import { compileValidator, describeService } from './description.ts';
-import { addHealthRoutes } from './health.ts';
 import {
   asPlugin,
   asServer,
@@ -134,4 +136,53 @@ export function createMountedApp(
   prepareScope(app, { ...settings, ownsConnections: false, ownsUnknownPaths: true });
   app.register((scope) => addRoutes(scope, settings), { prefix: settings.prefix });
   return app;
+}
+
+const describe = (operationId: string, summary: string, body: Schema, status: string): Operation => ({
+  operationId,
+  tag: 'Service',
+  summary,
+  responses: { 200: contentResponse('application/json', `${summary}.`, body, { status }) },
+});
+
+const liveness = describe(
+  'checkLiveness',
+  'The process answers',
+  Type.Model('Liveness', Type.Object({ status: Type.Literal('live') })),
+  'live',
+);
+const readiness: Operation = {
+  ...describe(
+    'checkReadiness',
+    'The store can be read and written',
+    Type.Model(
+      'Readiness',
+      Type.Object({ status: Type.Literal('ready'), warnings: Type.Optional(Type.Array(Type.String())) }),
+    ),
+    'ready',
+  ),
+  errors: ['ERR_NOT_READY'],
+};
+
+export function addHealthRoutes(
+  app: ServiceApp,
+  { store, readWarnings = () => readPause(store) }: Pick<Settings, 'store' | 'readWarnings'>,
+): void {
+  app.get('/healthz', { config: { operation: liveness } }, (_request, reply) =>
+    sendJson(reply, { status: 'live' }),
+  );
+
+  app.get('/readyz', { config: { operation: readiness } }, async (_request, reply) => {
+    try {
+      await store.check();
+      const warnings = await readWarnings();
+      return sendJson(reply, { status: 'ready', ...(warnings.length > 0 && { warnings }) });
+    } catch (cause) {
+      throw new DeskbellError('ERR_NOT_READY', 'The store cannot be read or written.', { cause });
+    }
+  });
+}
+
+async function readPause({ sending }: Pick<Store, 'sending'>): Promise<readonly string[]> {
+  return (await sending.findPause()) === undefined ? [] : ['sending-paused'];
 }

@@ -6,8 +6,7 @@ import { createRequire } from 'node:module';
 
 import { curve, pointBytes } from '../protocol/p256.ts';
 import { authBytes } from '../protocol/subscription.ts';
-import { ensure } from './errors.ts';
-import type { ContentEncoding, EncryptionResult } from './types.ts';
+import { type ContentEncoding, type EncryptionResult, ensure } from './types.ts';
 
 /** The package has no types. */
 interface HttpEce {

@@ -6,7 +6,15 @@
 //   webPush.setVapidDetails('mailto:you@example.org', publicKey, privateKey);
 //   await webPush.sendNotification(subscription, 'Backups are done', { TTL: 3600 });
 import { encrypt } from './encrypt.ts';
-import { ensure, WebPushError } from './errors.ts';
+import {
+  ensure,
+  type PushSubscription,
+  type RequestDetails,
+  type RequestOptions,
+  type SendResult,
+  type VapidDetails,
+  WebPushError,
+} from './types.ts';
 import { createPushClient, type PushClient } from './push-client.ts';
 import { completeRequest, prepareRequest } from './request-details.ts';
 import {
@@ -17,8 +25,7 @@ import {
   supportedUrgency,
 } from './vapid.ts';
 import type * as types from './types.ts';
-import type { PushSubscription, RequestDetails, RequestOptions, SendResult, VapidDetails } from './types.ts';
-import type * as errors from './errors.ts';
+import type * as errors from './types.ts';
 
 let gcmAPIKey: string | null | undefined;
 let vapidDetails: VapidDetails | null | undefined;

@@ -5,19 +5,19 @@
 //
 // As with the original, an application may start any number of messages at once. Those that wait hold no connection and
 // no encrypted body, and their time-out has not started.
+import https, { type Agent } from 'node:https';
 import { loadAccelerator } from '../accelerator/load-accelerator.ts';
 import { gatherTurn } from '../delivery/single/gather.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import type { EncryptBatch } from '../protocol/message-encryption.ts';
+import { createAddressPolicy, pinTo, resolveHost, resolveWithSystem } from '../transport/address-policy.ts';
 import { checkHeaders, maxTimeoutMs } from '../transport/check-options.ts';
 import { createTransport } from '../transport/create-transport.ts';
 import { Fifo } from '../transport/fifo.ts';
 import { maxLimit } from '../transport/pacing.ts';
-import type { PushHeaders, Transport } from '../transport/transport.ts';
-import { readResult } from './errors.ts';
-import { sendWithNodeHttps } from './node-https.ts';
-import { completeRequest, type PreparedRequest } from './request-details.ts';
-import type { SendResult } from './types.ts';
+import type { PushHeaders, ResolvedAddress, Transport } from '../transport/transport.ts';
+import { type BuiltRequest, completeRequest, type PreparedRequest } from './request-details.ts';
+import { type HttpsProxyAgentOptions, readResult, type SendResult, toNodeError, toResult } from './types.ts';
 
 const maxHandedOver = maxLimit;
 const maxTransports = 8;
@@ -191,4 +191,53 @@ function createHeaderSharing(): (fields: PushHeaders) => PushHeaders {
     shared.set(key, fields);
     return fields;
   };
+}
+
+// Sends a request over HTTP/1.1 with Node's own client, as the original does: if asked to, with an agent or a proxy,
+// and if the transport does not take the request.
+
+/**
+ * @param isGuarded connect only to public addresses; a proxy resolves the name by itself
+ * @throws {WebPushError} the status is not from 200 to 299
+ * @throws {Error} from Node: connection, TLS, time-out
+ * @throws {DeskbellError} ERR_ADDRESS_BLOCKED
+ */
+async function sendWithNodeHttps(details: BuiltRequest, isGuarded: boolean): Promise<SendResult> {
+  const { endpoint, method, headers, body, timeout, proxy } = details;
+  const { hostname, port, pathname, search } = new URL(endpoint);
+  const addresses = isGuarded ? await resolvePublic(hostname) : undefined;
+  const lookup = addresses && pinTo(addresses);
+  const agent = proxy === undefined ? details.agent : await createProxyAgent(proxy);
+  const target = { hostname, port, path: pathname + search, method, headers };
+  return new Promise((resolve, reject) => {
+    // https.request is read at each call, since applications' tests replace it
+    const request = https.request({ ...target, agent, timeout, ...(lookup && { lookup }) }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => (text += chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const { statusCode = 0 } = response;
+        toResult(endpoint, statusCode, response.headers as SendResult['headers'], text).then(resolve, reject);
+      });
+    });
+    if (timeout) request.on('timeout', () => request.destroy(new Error('Socket timeout')));
+    request.on('error', reject);
+    request.end(body ?? undefined);
+  });
+}
+
+async function resolvePublic(hostname: string): Promise<readonly ResolvedAddress[]> {
+  try {
+    return await resolveHost(hostname, resolveWithSystem, (address) =>
+      createAddressPolicy().check(hostname, address, 'unlisted'),
+    );
+  } catch (error) {
+    throw toNodeError(error as DeskbellError);
+  }
+}
+
+async function createProxyAgent(proxy: string | HttpsProxyAgentOptions): Promise<Agent> {
+  const { HttpsProxyAgent } = await import('https-proxy-agent');
+  return new HttpsProxyAgent(proxy as string) as Agent;
 }

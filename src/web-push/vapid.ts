@@ -8,8 +8,7 @@ import {
   maxTokenLifetimeSeconds,
   signToken,
 } from '../protocol/vapid.ts';
-import { ensure } from './errors.ts';
-import type { ContentEncoding, VapidDetails, VapidKeys } from './types.ts';
+import { type ContentEncoding, ensure, type VapidDetails, type VapidKeys } from './types.ts';
 
 export const generateVAPIDKeys: () => VapidKeys = generateVapidKeys;
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'puppeteer-core';
 import type { Sender } from '../../src/delivery/sender.ts';
-import { generateOperatorToken } from '../../src/keys/operator-token.ts';
+import { generateOperatorToken } from '../../src/keys/secret-files.ts';
 import { createOperator } from '../../src/operator/create-operator.ts';
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import type { OperatorRole } from '../../src/store/operators.ts';

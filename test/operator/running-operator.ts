@@ -7,7 +7,7 @@ import { createSender, type Sender, type SenderOptions } from '../../src/deliver
 import { describeRoutes, type OperationObject } from '../../src/http/description/openapi-document.ts';
 import type { Responses } from '../../src/http/description/operation.ts';
 import { problemType } from '../../src/http/problem.ts';
-import { generateOperatorToken } from '../../src/keys/operator-token.ts';
+import { generateOperatorToken } from '../../src/keys/secret-files.ts';
 import { operatorDescription } from '../../src/operator/api/add-api.ts';
 import { createMetrics } from '../../src/operator/metrics/metrics.ts';
 import { createOperator, type OperatorOptions } from '../../src/operator/create-operator.ts';

@@ -1,7 +1,7 @@
 // What every store must know of operators, of what they have changed, and of who sends.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { generateOperatorToken, hashOperatorToken } from '../../src/keys/operator-token.ts';
+import { generateOperatorToken, hashOperatorToken } from '../../src/keys/secret-files.ts';
 import { keyLifetimeMs } from '../../src/store/message-requests.ts';
 import { type AuditFilter, maxSessions } from '../../src/store/operators.ts';
 import { reportLifetimeMs } from '../../src/store/sending.ts';

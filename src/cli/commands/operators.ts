@@ -2,7 +2,7 @@
 import { Argument, Option, type Command } from 'commander';
 import { isoTime } from '../../delivery/broadcast/format-broadcast.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { generateOperatorToken } from '../../keys/operator-token.ts';
+import { generateOperatorToken } from '../../keys/secret-files.ts';
 import type { Operator, OperatorRole } from '../../store/operators.ts';
 import type { Store } from '../../store/store.ts';
 import { parseOperatorName } from '../flags/arguments.ts';

@@ -8,7 +8,7 @@ import { formatEvent, formatReachability } from '../../delivery/broadcast/watch.
 import { createSender, type Sender } from '../../delivery/sender.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Log } from '../../http/log.ts';
-import { generateOperatorToken } from '../../keys/operator-token.ts';
+import { generateOperatorToken } from '../../keys/secret-files.ts';
 import { createMetrics } from '../../operator/metrics/metrics.ts';
 import {
   createUserAgent,

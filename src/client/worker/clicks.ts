@@ -1,7 +1,6 @@
 import { markAsRead } from '../database.ts';
 import type { PushMessage } from '../push-message.ts';
-import { report } from './receipts.ts';
-import { turnOff } from './renewal.ts';
+import { report, turnOff } from './receipts.ts';
 import { hooks, linkScheme, openPages, passOn, readPageUrl, toUrl, worker } from './scope.ts';
 
 let clicked: string | undefined;

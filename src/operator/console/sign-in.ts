@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { clientOf } from '../../http/client-address.ts';
 import { html } from '../../http/description/html.ts';
-import { hashOperatorToken } from '../../keys/operator-token.ts';
+import { hashOperatorToken } from '../../keys/secret-files.ts';
 import type { Operator } from '../../store/operators.ts';
 import { consoleRoles } from '../authorize.ts';
 import type { OperatorContext } from '../context.ts';

@@ -3,7 +3,7 @@
 // answered and never sent, so that two sides cannot keep each other busy.
 import type { WebSocket } from 'ws';
 import type { Addresses } from '../addresses.ts';
-import { parseApplicationServerKey } from '../application-server-key.ts';
+import { parseApplicationServerKey } from '../sender-side/vapid-verification.ts';
 import type { EventLog } from '../events.ts';
 import type { PushMessage } from '../push-message.ts';
 import type { AgentConnection, UserAgentRecord, UserAgents } from './user-agents.ts';

@@ -1,8 +1,7 @@
 // A request and its answer, for HTTP/1.1 and HTTP/2 alike.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Answer } from './answer.ts';
+import { type Answer, findHostFault, hostOf } from './answer.ts';
 import type { Connection, HttpRequest, HttpResponse } from './listener.ts';
-import { findHostFault, hostOf } from './header-fields.ts';
 
 const maxDiscardedBytes = 1024 * 1024;
 

@@ -2,8 +2,7 @@
 // `Prefer: respond-async`) are left out, as browsers' push services leave them out.
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Answer, emptyAnswer, refusal } from '../http/answer.ts';
-import { readParameters } from '../http/header-fields.ts';
+import { type Answer, emptyAnswer, readParameters, refusal } from '../http/answer.ts';
 import type { Limits } from '../limits.ts';
 import type { ContentHeaders, PushMessage, RecipientLookup, Urgency } from '../push-message.ts';
 import type { VapidVerifier } from './vapid-verification.ts';
