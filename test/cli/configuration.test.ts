@@ -12,8 +12,7 @@ import {
   variableOf,
 } from '../../src/cli/configuration/configuration.ts';
 import type { Setting } from '../../src/cli/configuration/setting.ts';
-import { readConfiguration } from '../../src/cli/configuration/read-configuration.ts';
-import { contactOf } from '../../src/cli/configuration/stored-settings.ts';
+import { contactOf, readConfiguration } from '../../src/cli/configuration/read-configuration.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 
 suite('configuration', () => {

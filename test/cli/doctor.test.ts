@@ -8,10 +8,17 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
-import { checkClock, checkEncryption, checkOpenFiles } from '../../src/cli/doctor/check-machine.ts';
-import { checkData, checkSubject, describeDiskSpace } from '../../src/cli/doctor/check-data.ts';
-import { checkNetwork, vendorOrigins } from '../../src/cli/doctor/check-network.ts';
-import type { Finding } from '../../src/cli/doctor/finding.ts';
+import {
+  checkClock,
+  checkData,
+  checkEncryption,
+  checkNetwork,
+  checkOpenFiles,
+  checkSubject,
+  describeDiskSpace,
+  type Finding,
+  vendorOrigins,
+} from '../../src/cli/doctor/checks.ts';
 import { generateVapidKeys } from '../../src/protocol/vapid.ts';
 import { startPushService } from '../../src/push-service/index.ts';
 import { makeCertificate } from '../../src/push-service/http/certificate.ts';

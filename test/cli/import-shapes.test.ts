@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { decodeText } from '../../src/cli/input/read-input.ts';
-import { findProvider, findRows } from '../../src/cli/input/find-rows.ts';
+import { findProvider, findRows, readRows } from '../../src/cli/input/read-rows.ts';
 import { createMemberOf, defaultColumns } from '../../src/cli/input/members.ts';
-import { readRows } from '../../src/cli/input/read-rows.ts';
 import { readImportedRow } from '../../src/cli/input/subscription-line.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import { encodeBase64url } from '../../src/protocol/base64.ts';

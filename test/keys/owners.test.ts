@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { toStoreError } from '../../src/store/sqlite/database-errors.ts';
 import { databasePathOf, openDataDirectory } from '../../src/cli/data/data-directory.ts';
-import { checkData } from '../../src/cli/doctor/check-data.ts';
+import { checkData } from '../../src/cli/doctor/checks.ts';
 import { writeKeyFile } from '../../src/keys/vapid-key-files.ts';
 import { adviceFor, secretFileNames } from '../../src/keys/secret-files.ts';
 import { readSecretFiles } from '../../src/keys/secret-files.ts';

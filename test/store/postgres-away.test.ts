@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkData } from '../../src/cli/doctor/check-data.ts';
+import { checkData } from '../../src/cli/doctor/checks.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-store.ts';
 import { inspectDatabase } from '../../src/store/postgres/preflight.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -15,7 +15,7 @@ import timers, { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client, Pool } from 'pg';
 import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
-import { checkData } from '../../src/cli/doctor/check-data.ts';
+import { checkData } from '../../src/cli/doctor/checks.ts';
 import { DeskbellError } from '../../src/errors/deskbell-error.ts';
 import type { Subscription } from '../../src/protocol/subscription.ts';
 import type { Recipient } from '../../src/store/broadcasts.ts';

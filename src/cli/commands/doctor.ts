@@ -3,11 +3,10 @@ import type { Command } from 'commander';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { type Context, createCommand } from '../command.ts';
 import { dataSettings, pick, senderSettings } from '../configuration/configuration.ts';
-import type { Finding } from '../doctor/finding.ts';
+import type { Finding } from '../doctor/checks.ts';
 import { readCertificates } from '../send/open-sender.ts';
 import type { JsonFlag, Output } from '../output/output.ts';
-import { readConfiguration } from '../configuration/read-configuration.ts';
-import { contactOf } from '../configuration/stored-settings.ts';
+import { contactOf, readConfiguration } from '../configuration/read-configuration.ts';
 
 export function doctorCommand({ environment, output }: Context): Command {
   return createCommand({
@@ -22,9 +21,9 @@ export function doctorCommand({ environment, output }: Context): Command {
   }).action(async (flags: JsonFlag) => {
     const configuration = await readConfiguration({ flags, environment });
     const { data, database, encryption } = configuration;
-    const { checkData, checkSubject } = await import('../doctor/check-data.ts');
-    const { checkEncryption, checkNode, checkOpenFiles } = await import('../doctor/check-machine.ts');
-    const { checkNetwork } = await import('../doctor/check-network.ts');
+    const { checkData, checkSubject } = await import('../doctor/checks.ts');
+    const { checkEncryption, checkNode, checkOpenFiles } = await import('../doctor/checks.ts');
+    const { checkNetwork } = await import('../doctor/checks.ts');
     const { proxyFromEnvironment } = await import('../../transport/proxy.ts');
     const ca = await readCertificates(configuration.ca);
     const network = {

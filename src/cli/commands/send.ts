@@ -28,8 +28,7 @@ import { dataSettings, senderSettings, type Configuration } from '../configurati
 import { withExistingData } from '../data/open-data.ts';
 import { printDryRun } from '../send/dry-run.ts';
 import { openSender } from '../send/open-sender.ts';
-import { readConfiguration } from '../configuration/read-configuration.ts';
-import { hostTitle, storeSettings } from '../configuration/stored-settings.ts';
+import { hostTitle, readConfiguration, storeSettings } from '../configuration/read-configuration.ts';
 import {
   audienceOf,
   type BroadcastFlags,

@@ -12,8 +12,12 @@ import type { RegistrationResult } from '../../operator/metrics/definitions.ts';
 import { createMetrics, type Metrics } from '../../operator/metrics/metrics.ts';
 import { type Context, createCommand } from '../command.ts';
 import { type Configuration, pick, serviceSettings, settingNames } from '../configuration/configuration.ts';
-import { readConfiguration } from '../configuration/read-configuration.ts';
-import { contactOf, hostTitle, storeSettings } from '../configuration/stored-settings.ts';
+import {
+  contactOf,
+  hostTitle,
+  readConfiguration,
+  storeSettings,
+} from '../configuration/read-configuration.ts';
 import { exampleUsersPathOf } from '../data/data-directory.ts';
 import { withData } from '../data/open-data.ts';
 import { withRetention } from '../data/retention-loop.ts';

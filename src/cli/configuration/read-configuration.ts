@@ -1,21 +1,23 @@
 // Reads the configuration: defaults, the settings stored in the data directory, a file, DESKBELL_* variables and flags, each overriding
 // the one before. Unknown settings and invalid values are errors that list what is valid.
 import { existsSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { allowGroupAccess } from '../../keys/private-file.ts';
+import { allowGroupAccess, writePrivateFile } from '../../keys/private-file.ts';
 import { isJsonObject } from '../../protocol/json-object.ts';
+import { readTextFile } from '../input/read-input.ts';
+import { isLocal, parsePublicUrl } from './addresses.ts';
 import {
+  type Configuration,
+  flagOf,
+  type SettingName,
   settingNames,
   settings,
-  flagOf,
   variableOf,
-  type Configuration,
-  type SettingName,
 } from './configuration.ts';
-import { readTextFile } from '../input/read-input.ts';
 import type { Setting } from './setting.ts';
-import { storedSettingsPath } from './stored-settings.ts';
 
 export interface ConfigurationSources {
   /** Flag values by setting name, as text; names that are not settings are ignored. */
@@ -145,3 +147,53 @@ function resolveFrom(folder: string, value: unknown): unknown {
 }
 
 const isSettingName = (name: string): name is SettingName => Object.hasOwn(settings, name);
+
+// Settings stored in the data directory, so that other commands need not repeat them. They apply if flags, environment and configuration
+// file say nothing.
+
+const storedSettings = [
+  'publicUrl',
+  'bellsUrl',
+  'subject',
+  'pushServices',
+] as const satisfies readonly SettingName[];
+
+export const storedSettingsPath = (directory: string): string => join(directory, 'settings.json');
+
+/**
+ * Stores the given settings.
+ *
+ * @param options `replace`: overwrite stored values; otherwise stored values stay
+ * @throws {DeskbellError} ERR_FILE, ERR_DATA_EXPOSED, ERR_DATA_OWNER
+ */
+export async function storeSettings(
+  configuration: Pick<Configuration, 'data'> & Partial<Pick<Configuration, (typeof storedSettings)[number]>>,
+  { replace }: { readonly replace: boolean },
+): Promise<void> {
+  const entries = storedSettings.flatMap((name) => {
+    const value = configuration[name];
+    return value === undefined || value.length === 0 ? [] : [[name, value] as const];
+  });
+  const path = storedSettingsPath(configuration.data);
+  const stored = await readFile(path, 'utf8').catch(() => undefined);
+  const former = replace || stored === undefined ? {} : (JSON.parse(stored) as object);
+  const text = `${JSON.stringify({ ...Object.fromEntries(entries), ...former }, undefined, 2)}\n`;
+  if (text === stored || (entries.length === 0 && stored === undefined)) return;
+  await writePrivateFile(path, text, { replace: true });
+}
+
+// Defaults taken from the public URL: the contact for push services, and the title of a message.
+
+/** The subject; if there is none, the origin of the public URL, if push services could open it. */
+export function contactOf({
+  subject,
+  publicUrl,
+}: Pick<Configuration, 'subject' | 'publicUrl'>): string | undefined {
+  if (subject !== undefined || publicUrl === undefined) return subject;
+  const url = parsePublicUrl(publicUrl);
+  return url.protocol === 'https:' && !isLocal(url) ? url.origin : undefined;
+}
+
+/** The host of the public URL, or the name of this machine. */
+export const hostTitle = ({ publicUrl }: Pick<Configuration, 'publicUrl'>): string =>
+  publicUrl === undefined ? hostname() : parsePublicUrl(publicUrl).host;

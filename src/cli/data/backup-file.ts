@@ -16,7 +16,7 @@ import {
   copyDatabase,
   takeBackupFiles,
 } from '../../store/sqlite/backup.ts';
-import { storedSettingsPath } from '../configuration/stored-settings.ts';
+import { storedSettingsPath } from '../configuration/read-configuration.ts';
 import { databasePathOf, exampleUsersPathOf, makeDirectory, openDataDirectory } from './data-directory.ts';
 
 /**

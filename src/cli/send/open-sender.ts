@@ -6,7 +6,7 @@ import type { Sender, SenderOptions } from '../../delivery/sender.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import type { Context } from '../command.ts';
 import { type Configuration, pick, senderSettings, variableOf } from '../configuration/configuration.ts';
-import { contactOf } from '../configuration/stored-settings.ts';
+import { contactOf } from '../configuration/read-configuration.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import { readTextFile } from '../input/read-input.ts';
 import { printMessages } from '../serve/report-delivery.ts';
