@@ -158,7 +158,7 @@ const senderChecks: OptionChecks<SenderOptions> = {
 };
 
 /** @throws {DeskbellError} ERR_CONFIGURATION, with the option, what is wrong with it and what to give instead */
-export function checkSenderOptions(options: SenderOptions): void {
+function checkSenderOptions(options: SenderOptions): void {
   checkOptions(options, senderChecks, { required: ['vapid'] });
   if (options.onGone !== undefined && options.store === undefined) {
     throw wrong('onGone', 'needs a store: it is called for subscriptions that are deleted from it');

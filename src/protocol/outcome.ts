@@ -1,17 +1,3 @@
-// The answer of a push service to one push message, as far as it is read.
-import type { DeskbellError } from '../errors/deskbell-error.ts';
-import { isWindowsPushService } from './known-push-services.ts';
-import { readRejection, type RejectionReason } from './refusal-reason.ts';
-
-/** The HTTP response of a push service. */
-export interface PushResponse {
-  readonly status: number;
-  /** Names in lower case; repeated fields joined by ", ". */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The beginning of the body as text: at most 4096 bytes of it. */
-  readonly body: string;
-}
-
 // What came of a message, by who decides it. Nothing else ends a message:
 //
 //   the push service answered         its status says what that means; refusals that may pass are tried again, ten times in all
@@ -25,6 +11,18 @@ export interface PushResponse {
 // connection, that is what can be known of the subscription, and counts like a refusal; unless the cause is plainly here.
 //
 // The reason that a push service gives for a refusal is read by refusal-reason.ts.
+import type { DeskbellError } from '../errors/deskbell-error.ts';
+import { isWindowsPushService } from './known-push-services.ts';
+import { readRejection, type RejectionReason } from './refusal-reason.ts';
+
+/** The HTTP response of a push service. */
+export interface PushResponse {
+  readonly status: number;
+  /** Names in lower case; repeated fields joined by ", ". */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The beginning of the body as text: at most 4096 bytes of it. */
+  readonly body: string;
+}
 
 /** Why a message will be retried. */
 export type RetryReason =

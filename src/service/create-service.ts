@@ -164,7 +164,7 @@ const readiness: Operation = {
   errors: ['ERR_NOT_READY'],
 };
 
-export function addHealthRoutes(
+function addHealthRoutes(
   app: ServiceApp,
   { store, readWarnings = () => readPause(store) }: Pick<Settings, 'store' | 'readWarnings'>,
 ): void {

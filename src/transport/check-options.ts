@@ -1,4 +1,5 @@
-// The options of the transport: defaults of its time limits, and checks.
+// The options of the transport, with the defaults of its time limits, and the paths and header fields that may be written. Both are checked
+// early: options when the transport is made, requests before anything is written.
 import { X509Certificate } from 'node:crypto';
 import {
   isArrayOf,
@@ -31,8 +32,6 @@ export const maxTimeoutMs = 2 ** 31 - 1;
 export function timeoutError(host: string, verb: string, timeoutMs: number): DeskbellError {
   return new DeskbellError('ERR_TIMEOUT', `${host} did not ${verb} within ${timeoutMs / 1000} s.`);
 }
-
-// Options are checked when the transport is made, so that a wrong one does not fail only at the first connection.
 
 const isTimeout = mustBe(
   `a number of milliseconds over 0 and at most ${maxTimeoutMs}`,
@@ -77,8 +76,6 @@ function isCertificate(...[pem, name]: Parameters<OptionCheck>): void {
     throw wrong(name, message, { cause });
   }
 }
-
-// Which paths and header fields may be written: text that could end a line or a request early must never reach the wire.
 
 /** Header objects that passed the check; many messages share one. */
 const legalHeaders = new WeakSet<PushHeaders>();

@@ -1,4 +1,5 @@
-// Reads, refuses and ignores options as the original does, with its texts, since applications compare them.
+// Reads, refuses and ignores options as the original does, with its texts, since applications compare them, and makes the request of one
+// push message: with its body, or with the encryption left to a batch.
 import { Agent } from 'node:https';
 import { inspect } from 'node:util';
 import { defaultTtlSeconds, maxTopicCharacters, urgencies } from '../protocol/request.ts';
@@ -131,8 +132,6 @@ function readTransport(option: unknown, variable: string | undefined): Transport
   ensure(isTransport, `${name} is ${inspect(transport)}; it must be 'node' or 'deskbell'.`);
   return transport;
 }
-
-// Makes the request of one push message, with its body or with the encryption left to a batch.
 
 export interface Plaintext {
   readonly payload: string | Buffer;

@@ -1,4 +1,5 @@
-// The result of an import: counts, and one sentence for each cause, however many rows it concerns.
+// `deskbell subscriptions import`: stores subscriptions from files of other programs. Invalid rows are reported and skipped; known
+// subscriptions are updated, so that an interrupted import can be repeated.
 import { type FileHandle, open } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { DeskbellError, type FieldError } from '../../errors/deskbell-error.ts';
@@ -123,9 +124,6 @@ function note(notes: Map<string, Noted>, key: string, example: string | undefine
 
 const list = (shown: readonly string[], count: number): string =>
   `${shown.slice(0, maxShown).join(', ')}${count > Math.min(shown.length, maxShown) ? ' …' : ''}`;
-
-// `deskbell subscriptions import`: stores subscriptions from files of other programs. Invalid rows are reported and skipped; known
-// subscriptions are updated, so that an interrupted import can be repeated.
 
 /** Rows per transaction. */
 const batchSize = 1000;

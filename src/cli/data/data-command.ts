@@ -1,4 +1,5 @@
-// Makes flags for the members of an operation's body from its schema; a member's type decides how its text is read.
+// Commands on the data that flags, environment or configuration file name, and those made from operations, which do, check and audit the
+// same as API and console. Flags for the members of an operation's body are made from its schema.
 import { createHmac, hkdfSync } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -97,9 +98,6 @@ const parseObject =
     if (object !== undefined) return object;
     throw new InvalidArgumentError(`It must be a JSON object, such as '${JSON.stringify(example)}'.`);
   };
-
-// Commands on the data that flags, environment or configuration file name, and those made from operations, which do, check and audit the
-// same as API and console.
 
 /** Hashes a person's id for the audit. The key is derived from the installation's, so that nobody else can try ids out. */
 export function createPersonHash(sessionKey: Uint8Array): (user: string) => string {

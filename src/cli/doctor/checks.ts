@@ -1,4 +1,4 @@
-// What `deskbell doctor` found out about one thing.
+// The checks of `deskbell doctor`: the machine, the way to push services, and the data directory.
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, statfs } from 'node:fs/promises';
@@ -57,7 +57,7 @@ export const ok = (detail: string): Outcome => ({ status: 'ok', detail });
 export const warning = (detail: string, cure: string): Outcome => ({ status: 'warning', detail, cure });
 
 /** The finding of `look`; what it throws becomes a fault. */
-export async function findingOf(subject: string, look: () => Promise<Outcome> | Outcome): Promise<Finding> {
+async function findingOf(subject: string, look: () => Promise<Outcome> | Outcome): Promise<Finding> {
   try {
     return { subject, ...(await look()) };
   } catch (error) {
@@ -65,8 +65,6 @@ export async function findingOf(subject: string, look: () => Promise<Outcome> | 
     return { subject, status: 'fault', detail: describeError(error), cure: remedy };
   }
 }
-
-// The machine: Node's version, open files, encryption, and the clock compared with push services.
 
 /** Each client and each connection to a push service uses one. */
 const enoughFiles = 4096;

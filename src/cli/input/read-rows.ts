@@ -1,4 +1,5 @@
-// Finds the rows in a value of a file, in whatever shape programs export them, and recognises exports that cannot be imported.
+// Reads the rows of an import, from text to objects: JSON values in any arrangement, or a CSV table; the first line tells which. Finds the
+// rows in whatever shape programs export them, and recognises exports that cannot be imported.
 import { typeOf } from '../../errors/check-options.ts';
 import { DeskbellError, fieldError } from '../../errors/deskbell-error.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json-object.ts';
@@ -123,8 +124,6 @@ function withInherited(row: Row, around: Row, memberOf: MemberOf): Row {
   const missing = Object.entries(around).filter(([name]) => !own.has(memberOf(name)));
   return missing.length === 0 ? row : { ...row, ...Object.fromEntries(missing) };
 }
-
-// The rows of an import, from text to objects: JSON values in any arrangement, or a CSV table. The first line tells which.
 
 /** Maximum length of a row in characters. A longer object is a container of rows. */
 const maxRowCharacters = 1_048_576;

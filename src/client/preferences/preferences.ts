@@ -1,4 +1,4 @@
-// The texts of the preferences page. `{site}` is the page's host.
+// The page on which a reader chooses channels, and its texts. `{site}` is the page's host.
 import { chooseLanguage, directionOf, type Language } from '../choose-language.ts';
 import { type Channel, ClientError, createClient } from '../index.ts';
 
@@ -161,8 +161,6 @@ function chooseTexts(wanted: readonly string[]): { readonly lang: Language; read
   const lang = chooseLanguage(wanted);
   return { lang, texts: textsByLanguage[lang] };
 }
-
-// The page on which a reader chooses channels.
 
 const { lang, texts } = chooseTexts(navigator.languages);
 const element = (id: string): HTMLElement => document.getElementById(id)!;

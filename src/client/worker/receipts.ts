@@ -1,4 +1,5 @@
-// Reports to the service what became of notifications whose messages ask for it.
+// Reports to the service from the service worker: receipts of notifications whose messages ask for them, and the renewal of a subscription
+// that the push service has dropped, even while no page is open (Push API §8.2).
 import { inStore, resultOf } from '../database.ts';
 import type { PushMessage } from '../push-message.ts';
 import { jsonType, requestService, ServiceApi, subscriptionBody } from '../service-api.ts';
@@ -46,8 +47,6 @@ export function sendReceipts(): Promise<void> {
 }
 
 const keyPrefix = (): string[] => [worker.registration.scope, 'receipt'];
-
-// Renews a subscription that the push service has dropped, even while no page is open (Push API §8.2).
 
 const retryDelaysMs = [2_000, 8_000, 20_000];
 

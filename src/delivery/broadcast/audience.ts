@@ -1,5 +1,5 @@
 // The audience of a broadcast. Subscriptions are written to the store as they stream in, so there may be any number; ids are gathered
-// first, eight bytes each; an expression is evaluated when the broadcast is stored (`prepare-broadcasts.ts`). The hash of list or
+// first, eight bytes each; an expression is evaluated when the broadcast is stored (`create-broadcast.ts`). The hash of list or
 // expression shows whether two broadcasts with one idempotency key have the same audience.
 import { createHash, type Hash } from 'node:crypto';
 import { checkOptions, isCheckedElsewhere, wrong, type OptionChecks } from '../../errors/check-options.ts';

@@ -1,4 +1,4 @@
-// A broadcast as text, the same in command line, logs and console.
+// A broadcast, its requested audience and its creator as text, the same in command line, logs and console.
 import { hostname } from 'node:os';
 import { checkOptions, isText, isWholeNumber, type OptionChecks, wrong } from '../../errors/check-options.ts';
 import { countOf, formatCount } from '../../errors/format-count.ts';
@@ -127,8 +127,6 @@ export function hostOf(origin: string): string {
 export const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
-
-// The origin of a broadcast as text: the requested audience and the creator.
 
 const notRecorded = 'not recorded';
 

@@ -1,4 +1,5 @@
-// Reads a store again and again, and yields what has changed.
+// Watches a store: reads it again and again, and yields what has changed. Broadcasts start, change their state and raise alarms; push
+// services become unreachable; processes start and stop delivering. Any process on any machine may have caused it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Alarm, type Broadcast, type BroadcastStore, isOver } from '../../store/broadcasts.ts';
 import type { SenderReports, StoredSenderReport } from '../../store/sending.ts';
@@ -31,8 +32,6 @@ async function* watchStore<Event>(
     if (!isLast) await sleep(everyMs, undefined, { signal }).catch(() => {});
   }
 }
-
-// Reports when broadcasts start, change their state and raise alarms, whichever process delivers them.
 
 export type BroadcastEvent =
   | { readonly kind: 'state'; readonly broadcast: Broadcast }
@@ -108,8 +107,6 @@ export function formatEvent(event: BroadcastEvent): string {
     : formatState(event.broadcast);
 }
 
-// Which push services cannot be reached, according to all senders on a store, on any machine.
-
 export interface UnreachablePushService {
   readonly origin: string;
   readonly sinceMs: number;
@@ -180,8 +177,6 @@ export function watchPushServices(
   };
   return watchStore(findEvents, { signal, everyMs, onError });
 }
-
-// Reports which processes start and stop delivering broadcasts, on any machine, from the reports that their workers store.
 
 /** A process that delivers; all of its threads count as one. */
 export interface WorkerProcess {

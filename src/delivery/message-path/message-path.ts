@@ -1,5 +1,8 @@
-// The first two steps of a message's path: whether it is sent now, where to and signed with which key; then the bodies of messages that are
-// posted together.
+// The path of push messages, the same for a single one and for those of a broadcast:
+//
+//   select ─▶ encrypt a batch ─▶ post ─▶ record
+//
+// The first three steps are here; `record` is the caller's.
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { createEndpointPolicy } from '../../protocol/endpoint-policy.ts';
 import type { EncryptBatch, MessageToEncrypt } from '../../protocol/message-encryption.ts';
@@ -78,12 +81,6 @@ function encrypt(
       : { origin, path, headers, body };
   });
 }
-
-// The path of push messages, the same for a single one and for those of a broadcast:
-//
-//   select ─▶ encrypt a batch ─▶ post ─▶ record
-//
-// The first three steps are here; `record` is the caller's.
 
 export interface MessagePath {
   readonly destinations: Destinations;

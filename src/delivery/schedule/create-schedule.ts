@@ -1,4 +1,5 @@
-// Writes a schedule to the store; every process that works on all broadcasts then makes its occurrences.
+// Writes a schedule to the store, from which every process that works on all broadcasts makes its occurrences; its future times, and
+// resuming one.
 import { checkExpression } from '../../audience/user-and-tags.ts';
 import { checkOptions, isText, type OptionChecks } from '../../errors/check-options.ts';
 import { encodeMessage } from '../../protocol/message/encode-payload.ts';
@@ -52,8 +53,6 @@ export async function createSchedule(
   const whom = audience === 'all' ? audience : checkExpression(audience);
   return schedules.add({ ...delivery, cron, timezone, receipts, audience: whom, message, nextAtMs });
 }
-
-// The future times of a schedule, and resuming one.
 
 /** A schedule with its next three times, milliseconds since 1970; none while it is paused. */
 export interface ScheduleWithTimes extends Schedule {

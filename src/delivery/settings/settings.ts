@@ -1,4 +1,5 @@
-// Sizes and times of a worker: what it reads, holds and leases at once, and when it commits.
+// Settings of delivery: keys, transport, rate limits, and the workers' sizes and times. All but the functions of `TransportOptions` can be
+// posted to a thread.
 import type { EncryptionMethod } from '../../accelerator/encryption-methods.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { lookUp } from '../../errors/look-up.ts';
@@ -62,9 +63,6 @@ export const maxUncommittedOf = ({ maxPageRows, maxDetachedRows }: WorkerSetting
 
 /** How many messages a crash repeats at most, per thread. The documentation states it. */
 export const maxUncommittedRows = maxUncommittedOf(defaultWorkerSettings);
-
-// Settings of delivery: keys, transport, and changes to the defaults. All but the functions of `TransportOptions` can be posted to a
-// thread.
 
 /** The pair that subscriptions were made with, and the contact for push services. */
 export interface SenderVapid extends VapidKeys {

@@ -1,4 +1,5 @@
-// A message in one of its languages: members of the language replace those of the message.
+// Checks a message before it is encoded. Browsers silently drop a member that they do not accept, or the whole notification. Errors name
+// the member and never show its value.
 import { typeOf } from '../../errors/check-options.ts';
 import { describeSchema } from '../../errors/describe-schema.ts';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
@@ -60,9 +61,6 @@ type Defined<Members> = { readonly [Name in keyof Members]: Exclude<Members[Name
 
 const withoutUndefined = <Members extends object>(members: Members): Defined<Members> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Defined<Members>;
-
-// Checks a message before it is encoded. Browsers silently drop a member that they do not accept, or the whole notification. Errors name
-// the member and never show its value.
 
 /**
  * @returns the message in each of its languages, as `localizeMessage` gives it

@@ -1,4 +1,5 @@
-// The subset of JSON Schema that describes members of a message, and the check of values.
+// The subset of JSON Schema that describes members of a message, the check of values, and its errors, which name the member and never show
+// its value.
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import { typeOf } from '../../errors/check-options.ts';
 import type { Formats } from '../../errors/describe-schema.ts';
@@ -149,8 +150,6 @@ function hasScheme(value: string, schemes: readonly string[]): boolean {
   const url = URL.parse(value, 'https://scope.invalid/');
   return url !== null && schemes.includes(url.protocol);
 }
-
-// Errors about a member of a message. They name the member and never show its value.
 
 /**
  * @param member such as `texts.de.actions[0].url`

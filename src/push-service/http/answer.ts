@@ -1,4 +1,4 @@
-// Header fields: the host of a request (RFC 9112 §3.2; `:authority` in RFC 9113 §8.3.1), and parameters of others.
+// Answers, refusals, and header fields of requests.
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 
 const hostAndPort = /^(?:[\w.~!$&'()*+,;=%-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;

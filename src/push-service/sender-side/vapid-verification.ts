@@ -1,4 +1,5 @@
-// An application server's public key (RFC 8292 §3.2): 65 bytes, a point on P-256, as base64url.
+// Verifies senders (RFC 8292), with only node:crypto. Reads `vapid t=…, k=…`, and the older `WebPush <jwt>` with
+// `Crypto-Key: p256ecdsa=…` that some libraries still send with `aesgcm`.
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { readParameters } from '../http/answer.ts';
@@ -29,9 +30,6 @@ function decodeBase64url(text: string): Buffer | undefined {
   // Buffer.from skips unknown characters, so compare the result
   return bytes.toString('base64url') === unpadded ? bytes : undefined;
 }
-
-// Verifies senders (RFC 8292), with only node:crypto. Reads `vapid t=…, k=…`, and the older `WebPush <jwt>` with
-// `Crypto-Key: p256ecdsa=…` that some libraries still send with `aesgcm`.
 
 export type VapidVerdict =
   | { readonly kind: 'absent' }

@@ -1,5 +1,6 @@
-// Cuts socket data into frames (RFC 9113 §4.1). Most frames are complete within one chunk and are passed on without a copy; only split ones
-// are copied, into one buffer of fixed size.
+// Reads frames from socket data (RFC 9113 §4.1) and validates them (§6): lengths, stream ids, order, padding; the session handles their
+// meaning. Most frames are complete within one chunk and are passed on without a copy; only split ones are copied, into one buffer of fixed
+// size.
 import {
   ErrorCode,
   Flag,
@@ -181,8 +182,6 @@ function unpad(flags: number, bytes: Buffer, start: number, end: number): [start
   if (to < start + 1) throw new Http2Fault(ErrorCode.protocolError, 'more padding than payload');
   return [start + 1, to];
 }
-
-// Validates each frame from the push service (RFC 9113 §6): lengths, stream ids, order, padding. The session handles its meaning.
 
 /** Frames in a row that end no request; more count as an attack. */
 const maxIdleFrames = 1000;

@@ -1,4 +1,5 @@
-// HPACK's static table (RFC 7541 appendix A).
+// Writes the header blocks of push requests (RFC 7541). What messages share (authority, VAPID, TTL, …) goes into the peer's dynamic table
+// once and then costs a byte per field; path and length differ and are plain literals.
 import type { PushHeaders } from '../transport.ts';
 import { defaultHeaderTableBytes } from './protocol.ts';
 
@@ -66,9 +67,6 @@ export const staticTable: readonly (readonly [name: string, value: string])[] = 
   ['via', ''],
   ['www-authenticate', ''],
 ];
-
-// Writes the header blocks of push requests (RFC 7541). What messages share (authority, VAPID, TTL, …) goes into the peer's dynamic table
-// once and then costs a byte per field; path and length differ and are plain literals.
 
 /** The fields of a block around its path and length. */
 export interface EncodedFields {
