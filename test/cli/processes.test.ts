@@ -39,6 +39,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   alarms: ['alarms', 'list'],
   audit: ['audit'],
   backup: ['backup', 'FOLDER/backup'],
+  bells: ['bells', 'list'],
   broadcasts: ['broadcasts', 'list'],
   channels: ['channels', 'list'],
   completion: ['completion', 'bash'],

@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
+import { openDataDirectory } from '../../src/cli/data/data-directory.ts';
 import { exampleSubscription } from './example-subscriptions.ts';
 import {
   parseLines,
@@ -134,7 +135,7 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const logFile = join(data, 'records.log');
     const service = await serve(
       `--data ${data} --log-file ${logFile} --redact-subscriptions --channels --receipts --receipts-per-minute 1
-       --registrations-per-minute 1 --trust-proxy 127.0.0.1 --max-subscriptions 2
+       --registrations-per-minute 1 --trust-proxy 127.0.0.1 --max-subscriptions 3
        --push-services public --max-push-services 1`.split(/\s+/),
     );
     const post = async (path: string, body: object, client = 1): Promise<number> => {
@@ -145,7 +146,7 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     const register = (row: object, client: number) => post('/webPush', row, client);
     assert.equal(await register(rowAt('one.example.net'), 1), 200);
     assert.equal(await register(exampleSubscription(1), 1), 429, 'registrations of a client');
-    assert.equal(await register(rowAt('two.example.net'), 2), 503, 'push services');
+    assert.equal(await register(rowAt('two.example.net'), 2), 200, 'it takes the only place');
     assert.equal(await register(exampleSubscription(1), 3), 200, 'whoever the proxy says');
     assert.equal(await register(exampleSubscription(2), 4), 503, 'subscriptions');
     assert.deepEqual(
@@ -154,13 +155,16 @@ suite('deskbell serve', { concurrency: 3 }, () => {
     );
     assert.equal((await fetch(`${service.address}/preferences`)).status, 200);
     await service.end();
+    const { store, close } = await openDataDirectory(data);
+    assert.deepEqual(await store.unlisted.list(), ['https://two.example.net'], 'push services');
+    await close();
     const log = await readFile(logFile, 'utf8');
     assert.ok(log.includes('https://one.example.net/…') || log.includes('https://one.example.net/\\u2026'));
     for (const secret of ['https://one.example.net/up', exampleSubscription(1).keys.auth])
       assert.ok(!log.includes(secret));
     const warning = parseLines(log).find(({ event }) => event === 'warning');
     assert.equal(warning.level, 50);
-    assert.match(warning.detail, /^2 of at most 2 subscriptions are stored: new ones are refused\./);
+    assert.match(warning.detail, /^3 of at most 3 subscriptions are stored: new ones are refused\./);
   });
 
   test('--push-only leaves the demonstration out; the start line says which surface is served', async () => {
