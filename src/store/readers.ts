@@ -99,6 +99,7 @@ export interface ReaderFacts {
 /** A stored subscription as it was read, or a person. */
 export type Reader = Pick<StoredSubscription, 'id' | 'user' | 'channels'> | { readonly user: string };
 
+/** What applications write about readers, and what readers have chosen. */
 export interface ReaderStore {
   /** Without data and choices if nothing is known. */
   person(user: string): Promise<Person>;

@@ -73,6 +73,7 @@ export const leftOutCode = (lastShown: number | undefined, hasChannelOn: string)
 /** From the start of a broadcast. Later reports are not counted, and who reported what is forgotten. */
 export const receiptWindowMs = 30 * 24 * 60 * 60 * 1000;
 
+/** What browsers reported of messages: shown and clicked. */
 export interface ReceiptStore {
   /**
    * Counts receipts, each once. Left out are those of broadcasts that do not ask for them or began more than

@@ -141,7 +141,7 @@ const inWords: readonly (readonly [words: string, value: number, file: string, n
   ['opens at most 4 connections', 4, 'store/postgres/connection.ts', 'defaultMaxConnections'],
   ['connection and every 5 seconds', 5 * secondMs, 'store/postgres/writable-server.ts', 'lookEveryMs'],
   ['calls are retried for 20 seconds', 20 * secondMs, 'store/postgres/database.ts', 'defaultRetryForMs'],
-  ['lease slices of 2,000 rows', 2000, 'store/leases.ts', 'defaultSliceRows'],
+  ['lease slices of 2,000 rows', 2000, 'store/slices.ts', 'defaultSliceRows'],
   ['does not answer within a second', secondMs, 'service/push/client-limits.ts', 'answerWithinMs'],
   ['until five seconds after that', 5 * secondMs, 'service/push/client-limits.ts', 'aloneForMs'],
   ['stores the answers of a second,', secondMs, 'delivery/single/answer-log.ts', 'reportAfterMs'],

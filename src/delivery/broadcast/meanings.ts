@@ -73,7 +73,7 @@ const meanings: Readonly<Record<KnownReason, ReasonMeaning>> = {
   'vapid-refused': {
     meaning: 'The push service refuses our token.',
     remedy:
-      'Its rows are held back until it accepts one. Check the subject (Apple requires a real mailto: or https: address) and the clock of this machine.',
+      'Messages to it wait until it accepts one. Check the subject (Apple requires a real mailto: or https: address) and the clock of this machine.',
   },
   'payload-too-large': { meaning: 'The message is too large for this push service.', remedy: 'Shorten it.' },
   dropped: {

@@ -160,7 +160,7 @@ function renderRest(counts: OpenBroadcasts, shown: number): Html | false {
 
 function alarmsNote(acknowledged: number, all: number): string {
   if (all === 0) return 'nothing is wrong';
-  return acknowledged === 0 ? 'see below' : `and ${formatCount(acknowledged)} acknowledged`;
+  return acknowledged === 0 ? 'see above' : `and ${formatCount(acknowledged)} acknowledged`;
 }
 
 /** Messages a second since the start of the previous interval: ten to twenty seconds. */
