@@ -6,7 +6,7 @@ import ts from 'typescript-5';
 import { root } from '../scripts/repository.ts';
 
 /** Modules that names of others reach. What they write is their own. */
-const modules = /^src\/(?:audience|delivery|errors|http|operator|protocol|service|store|views)\//;
+const modules = /^src\/(?:audience|bells|delivery|errors|http|operations|operator|protocol|service|store)\//;
 /** Names of columns and options, which are ours. */
 const ownNames = /^src\/(?:store\/(?:copy|postgres|sqlite)\/|errors\/(?:check-options|look-up)\.ts)/;
 

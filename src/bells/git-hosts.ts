@@ -1,5 +1,6 @@
 // What GitHub, Gitea and Forgejo send, and their signatures: the key is the secret of the bell.
 import { createHmac } from 'node:crypto';
+import { lookUp } from '../errors/look-up.ts';
 import { isSameSecret } from '../protocol/same-secret.ts';
 import { listOf, type Nothing, objectOf, type Posted, type Shown, textOf } from './posted.ts';
 
@@ -42,7 +43,7 @@ export function readGitEvent({ fields = {} }: Posted, event: string): Shown | No
     };
   }
   const kind = subjects.split(' ').find((name) => name in fields) ?? event;
-  const subject = objectOf(fields[kind]);
+  const subject = objectOf(lookUp(fields, kind));
   const number = textOf(subject['number'] ?? subject['run_number']);
   const name = textOf(subject['title'] ?? subject['name'] ?? subject['tag_name'] ?? fields['ref']);
   const key = `${title} ${kind} ${number ?? textOf(subject['id']) ?? name}`;

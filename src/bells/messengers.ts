@@ -1,5 +1,6 @@
 // What is sent to messengers and to servers of notifications, and any other JSON, form or text.
 import { countOf } from '../errors/format-count.ts';
+import { lookUp } from '../errors/look-up.ts';
 import type { JsonObject } from '../protocol/json-object.ts';
 import type { Urgency } from '../protocol/request.ts';
 import { listOf, objectOf, type Posted, type Shown, textOf } from './posted.ts';
@@ -41,7 +42,7 @@ export function readApprise({ fields = {} }: Posted): Shown | undefined {
   return {
     title: textOf(title),
     text: textOf(message) ?? '',
-    urgency: appriseUrgencies[String(type)],
+    urgency: lookUp(appriseUrgencies, String(type)),
     leftOut: count === 0 ? [] : [countOf(count, 'attachment')],
   };
 }
@@ -97,7 +98,7 @@ export const usualNames = {
 } as const;
 
 const firstOf = (fields: JsonObject, names: readonly string[]): string | undefined =>
-  names.flatMap((name) => textOf(fields[name]) ?? [])[0];
+  names.flatMap((name) => textOf(lookUp(fields, name)) ?? [])[0];
 
 export function readUsual({ fields = {} }: Posted): Shown | undefined {
   const text = firstOf(fields, usualNames.text);

@@ -1,4 +1,5 @@
 // What monitoring systems send: alerts of one group, and states of one monitor.
+import { lookUp } from '../errors/look-up.ts';
 import type { JsonObject } from '../protocol/json-object.ts';
 import type { Urgency } from '../protocol/request.ts';
 import { listOf, objectOf, type Posted, type Shown, textOf } from './posted.ts';
@@ -40,7 +41,7 @@ export function readAlerts({ fields }: Posted, isGrafana: boolean): Shown | unde
       count > 1
         ? fields['externalURL']
         : (first['panelURL'] ?? first['dashboardURL'] ?? first['generatorURL'] ?? fields['externalURL']),
-    urgency: isResolved ? 'low' : urgencies[textOf(labels['severity']) ?? ''],
+    urgency: isResolved ? 'low' : lookUp(urgencies, textOf(labels['severity']) ?? ''),
     key: textOf(fields['groupKey']) ?? name,
     isQuiet: isResolved,
   };

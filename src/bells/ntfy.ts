@@ -1,6 +1,7 @@
 // The parameters of ntfy: in header fields, the query or JSON. What a notification of Deskbell cannot have is named as left out.
 import { countOf } from '../errors/format-count.ts';
 import { decodePercent } from '../errors/untrusted-text.ts';
+import { lookUp } from '../errors/look-up.ts';
 import { isJsonObject } from '../protocol/json-object.ts';
 import { BellError } from './answers.ts';
 import { type Posted, type RequestHead, type Shown, textOf } from './posted.ts';
@@ -28,7 +29,10 @@ type Parameters = Readonly<Partial<Record<keyof typeof aliases, unknown>>>;
 export function readParameters({ headers, query }: RequestHead): Parameters {
   const found = Object.entries(aliases).flatMap(([name, words]) => {
     const names = words.split(' ');
-    const given = [...names.map((alias) => headers[alias]), ...names.map((alias) => query.get(alias))];
+    const given = [
+      ...names.map((alias) => lookUp(headers, alias)),
+      ...names.map((alias) => query.get(alias)),
+    ];
     const texts = given.flatMap((value) => textOf(value ?? '') ?? []).map(decodeHeader);
     // RFC 9218 has a header field of this name for something else
     const first = texts.find((text) => name !== 'priority' || !/^u=|^i$/.test(text));

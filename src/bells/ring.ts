@@ -6,6 +6,7 @@ import type { BroadcastOptions } from '../delivery/broadcast/create-broadcast.ts
 import type { Sender } from '../delivery/sender.ts';
 import { DeskbellError } from '../errors/deskbell-error.ts';
 import { countOf } from '../errors/format-count.ts';
+import { lookUp } from '../errors/look-up.ts';
 import type { JsonObject } from '../protocol/json-object.ts';
 import { maxPlaintextBytes } from '../protocol/message-encryption.ts';
 import { encodePayload } from '../protocol/message/encode-payload.ts';
@@ -188,7 +189,7 @@ export function createBells({ store, sender, perMinute }: BellParts): Bells {
       topic: message.tag ?? undefined,
       startAt: shown.delayMs === undefined ? undefined : new Date(store.now() + shown.delayMs),
     };
-    const delivery = deliveryHeaders.map((name) => textOf(headers[name])).find(Boolean);
+    const delivery = deliveryHeaders.map((name) => textOf(lookUp(headers, name))).find(Boolean);
     const idempotencyKey = delivery && `bell/${bell.id}/${delivery.slice(0, 100)}`;
     const { broadcast, isNew } = await create(bell, message, { ...options, idempotencyKey }).catch(
       (error: unknown) => {
