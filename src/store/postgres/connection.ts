@@ -1,26 +1,11 @@
-// Where the database is, and how it is connected to. Types only, without those of the package "pg": applications whose
-// database is SQLite compile against them too.
+// Connects to the database: by a URL as libpq reads it, with the package "pg", which is installed only if it is needed.
 import { accessSync, constants } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Client, ClientConfig, Pool, PoolConfig } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
 import { checkDatabaseUrl, urlsOfHosts } from './database-url.ts';
 import { connectToWritable, cut } from './writable-server.ts';
-
-/** Of a connection, or a pool of them. */
-export interface ConnectionOptions {
-  /** `postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem`. Of several hosts, separated by
-   *  commas, the one is used that takes writes. */
-  readonly url: string;
-  /** Connections of this store at most. Default: 4. */
-  readonly maxConnections?: number | undefined;
-  /** How long a connection may take to be made. Default: 5000. */
-  readonly connectTimeoutMs?: number | undefined;
-  /** After this the server cancels a statement. Default: 30 000. */
-  readonly statementTimeoutMs?: number | undefined;
-}
-
-// Connects to the database: by a URL as libpq reads it, with the package "pg", which is installed only if it is needed.
+import type { ConnectionOptions } from './connection-options.ts';
 
 export const defaultStatementTimeoutMs = 30_000;
 export const defaultMaxConnections = 4;

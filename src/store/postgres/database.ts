@@ -5,7 +5,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { DeskbellError } from '../../errors/deskbell-error.ts';
-import { type ConnectionOptions, defaultMaxConnections, openPool } from './connection.ts';
+import { defaultMaxConnections, openPool } from './connection.ts';
+import type { ConnectionOptions } from './connection-options.ts';
 import { codeOf, isPassing, toStoreError } from './database-errors.ts';
 import { describeDatabase } from './database-url.ts';
 

@@ -19,7 +19,7 @@ import type { FoundRow, ReadWindows } from '../subscription-sample.ts';
 import { isSubscriptionLimit, type SubscriptionLimit } from '../subscriptions.ts';
 import { createPostgresBroadcasts } from './broadcasts.ts';
 import { clientWindows, createPostgresClientRequests } from './client-requests.ts';
-import type { ConnectionOptions } from './connection.ts';
+import type { ConnectionOptions } from './connection-options.ts';
 import { PostgresDatabase } from './database.ts';
 import { describeFunctions } from './functions/all-functions.ts';
 import { keepFunctions, useFunctionsEveryMs } from './functions/use-functions.ts';

@@ -10,7 +10,8 @@
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 import type { Client } from 'pg';
-import { type ConnectionOptions, createClient } from './connection.ts';
+import { createClient } from './connection.ts';
+import type { ConnectionOptions } from './connection-options.ts';
 import type { PostgresDatabase } from './database.ts';
 import { workChannel } from './migrations.ts';
 
